@@ -1,0 +1,82 @@
+//! Progress and cancellation of one job, shared between the worker and whoever watches it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The job was cancelled; what it had computed is dropped by the solver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cancelled;
+
+impl std::fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cancelled")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// How far a job is: `done` of `total` units of `stage`; `total` is 0 while unknown.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Progress {
+    pub stage: String,
+    pub done: u64,
+    pub total: u64,
+}
+
+impl Progress {
+    /// Share done in `0..=1`, or `None` while the total is unknown.
+    pub fn fraction(&self) -> Option<f32> {
+        (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0))
+    }
+}
+
+/// A handle to one job: clones share the same job. Solvers call [`Control::check`] at least every
+/// 20 ms of work and [`Control::advance`] as they go; both are a relaxed atomic operation.
+#[derive(Clone, Debug, Default)]
+pub struct Control(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    cancelled: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+    stage: Mutex<String>,
+}
+
+impl Control {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// `Err(Cancelled)` once somebody asked the job to stop.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Starts a named stage of `total` units (voxels, streamlines, bytes).
+    pub fn begin(&self, stage: &str, total: u64) {
+        *self.0.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage.to_owned();
+        self.0.done.store(0, Ordering::Relaxed);
+        self.0.total.store(total, Ordering::Relaxed);
+    }
+
+    pub fn advance(&self, units: u64) {
+        self.0.done.fetch_add(units, Ordering::Relaxed);
+    }
+
+    pub fn progress(&self) -> Progress {
+        Progress {
+            stage: self.0.stage.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            done: self.0.done.load(Ordering::Relaxed),
+            total: self.0.total.load(Ordering::Relaxed),
+        }
+    }
+}

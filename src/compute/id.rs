@@ -1,0 +1,19 @@
+//! Names for immutable values.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Names one immutable value for as long as the process lives.
+///
+/// Data never changes after construction, so a cache keyed by `DataId` (textures, device buffers)
+/// never needs to be invalidated by hand: a changed value is a new value with a new id.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct DataId(u64);
+
+impl DataId {
+    /// An id that no other value in this process has.
+    pub fn fresh() -> Self {
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}

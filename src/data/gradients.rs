@@ -1,0 +1,64 @@
+//! The diffusion weighting of each volume of a scan.
+
+use glam::DVec3;
+
+/// Volumes with `b` at or below this count as b = 0, whatever their vector (s/mm²).
+pub const B0_LIMIT_S_PER_MM2: f64 = 50.0;
+
+/// One b-value and one direction per volume.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gradients {
+    /// s/mm²; one per volume.
+    pub b_s_per_mm2: Vec<f64>,
+    /// Unit vectors in *world* axes; zero for b = 0 volumes and for unusable ones.
+    pub directions: Vec<DVec3>,
+}
+
+/// How a volume takes part in a fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weighting {
+    B0,
+    Diffusion,
+    /// b above the limit but a zero or non-finite vector: usually the scanner's trace image. Left
+    /// out of the fit, counted and named.
+    NoDirection,
+}
+
+impl Gradients {
+    pub fn len(&self) -> usize {
+        self.b_s_per_mm2.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.b_s_per_mm2.is_empty()
+    }
+
+    pub fn weighting(&self, volume: usize) -> Weighting {
+        if self.b_s_per_mm2[volume] <= B0_LIMIT_S_PER_MM2 {
+            Weighting::B0
+        } else if self.directions[volume] == DVec3::ZERO {
+            Weighting::NoDirection
+        } else {
+            Weighting::Diffusion
+        }
+    }
+
+    /// Shells as `(b rounded to 100, number of volumes)`, ascending; b = 0 first as `(0, n)`.
+    pub fn shells(&self) -> Vec<(u32, usize)> {
+        let mut shells = std::collections::BTreeMap::new();
+        for v in 0..self.len() {
+            let b = match self.weighting(v) {
+                Weighting::B0 => 0,
+                _ => ((self.b_s_per_mm2[v] / 100.0).round() * 100.0) as u32,
+            };
+            *shells.entry(b).or_insert(0) += 1;
+        }
+        shells.into_iter().collect()
+    }
+
+    /// Shells in words: `1 × b 0, 32 × b 1000`.
+    pub fn summary(&self) -> String {
+        let shell = |(b, n): (u32, usize)| format!("{n} × b {b}");
+        self.shells().into_iter().map(shell).collect::<Vec<_>>().join(", ")
+    }
+}

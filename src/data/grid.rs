@@ -1,0 +1,147 @@
+//! A regular grid of voxels in world space.
+
+use glam::{DAffine3, DMat3, DVec3};
+
+/// Which header field gave the affine. Only `Pixdim` leaves left and right unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AffineSource {
+    Sform,
+    Qform,
+    /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to grow to the
+    /// patient's right. Every view must say "left and right unknown".
+    Pixdim,
+    /// Made by this program.
+    Computed,
+}
+
+impl AffineSource {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sform => "sform",
+            Self::Qform => "qform",
+            Self::Pixdim => "voxel sizes only",
+            Self::Computed => "computed",
+        }
+    }
+}
+
+/// Shape in voxels and the affine from voxel to world (RAS+ mm).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grid {
+    pub shape: [usize; 3],
+    pub world_from_voxel: DAffine3,
+    pub voxel_from_world: DAffine3,
+    pub source: AffineSource,
+}
+
+impl Grid {
+    /// `None` if the affine is singular or not finite, or a side of the shape is 0.
+    pub fn new(shape: [usize; 3], world_from_voxel: DAffine3, source: AffineSource) -> Option<Self> {
+        let sound = world_from_voxel.is_finite() && shape.iter().all(|&n| n > 0);
+        let [x, y, z] = [0, 1, 2].map(|a| world_from_voxel.matrix3.col(a));
+        let volume = world_from_voxel.matrix3.determinant().abs();
+        // Relative to the voxel's edges: an affine this flat has lost a dimension.
+        let regular = volume > 1e-9 * x.length() * y.length() * z.length();
+        (sound && regular).then(|| Self {
+            shape,
+            world_from_voxel,
+            voxel_from_world: world_from_voxel.inverse(),
+            source,
+        })
+    }
+
+    /// A grid with axes along the world's, `spacing` in mm and voxel (0, 0, 0) at `origin`.
+    pub fn axis_aligned(shape: [usize; 3], spacing: DVec3, origin: DVec3) -> Option<Self> {
+        let affine = DAffine3::from_mat3_translation(DMat3::from_diagonal(spacing), origin);
+        Self::new(shape, affine, AffineSource::Computed)
+    }
+
+    pub fn voxel_count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Offset of a voxel in file order, x fastest.
+    pub fn index(&self, voxel: [usize; 3]) -> usize {
+        voxel[0] + self.shape[0] * (voxel[1] + self.shape[1] * voxel[2])
+    }
+
+    /// Inverse of [`Grid::index`].
+    pub fn voxel(&self, index: usize) -> [usize; 3] {
+        let [nx, ny, _] = self.shape;
+        [index % nx, (index / nx) % ny, index / (nx * ny)]
+    }
+
+    pub fn world(&self, voxel: DVec3) -> DVec3 {
+        self.world_from_voxel.transform_point3(voxel)
+    }
+
+    /// Continuous voxel coordinates of a world point.
+    pub fn voxel_at(&self, world: DVec3) -> DVec3 {
+        self.voxel_from_world.transform_point3(world)
+    }
+
+    /// The voxel whose box holds a world point, or `None` outside the grid.
+    pub fn nearest(&self, world: DVec3) -> Option<[usize; 3]> {
+        let v = self.voxel_at(world).round();
+        let inside = (0..3).all(|a| v[a] >= 0.0 && v[a] < self.shape[a] as f64);
+        inside.then(|| [v.x as usize, v.y as usize, v.z as usize])
+    }
+
+    /// Edge lengths of one voxel, mm.
+    pub fn spacing(&self) -> DVec3 {
+        let m = self.world_from_voxel.matrix3;
+        DVec3::new(m.x_axis.length(), m.y_axis.length(), m.z_axis.length())
+    }
+
+    /// World point in the middle of the grid.
+    pub fn centre(&self) -> DVec3 {
+        self.world((DVec3::from_array(self.shape.map(|n| n as f64)) - 1.0) * 0.5)
+    }
+
+    /// The eight outer corners (voxel faces, not centres), world mm.
+    pub fn corners(&self) -> [DVec3; 8] {
+        std::array::from_fn(|c| {
+            let pick = |a: usize| if c >> a & 1 == 1 { self.shape[a] as f64 - 0.5 } else { -0.5 };
+            self.world(DVec3::new(pick(0), pick(1), pick(2)))
+        })
+    }
+
+    /// World axis-aligned bounds of the grid, mm.
+    pub fn bounds(&self) -> (DVec3, DVec3) {
+        let corners = self.corners();
+        corners.iter().fold((corners[0], corners[0]), |(lo, hi), &c| (lo.min(c), hi.max(c)))
+    }
+
+    /// Same shape, and no voxel centre further than `tolerance_mm` from its twin.
+    pub fn same_space(&self, other: &Grid, tolerance_mm: f64) -> bool {
+        self.shape == other.shape
+            && self.corners().iter().zip(other.corners()).all(|(a, b)| a.distance(b) <= tolerance_mm)
+    }
+
+    /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the end each points to).
+    pub fn orientation(&self) -> String {
+        let m = self.world_from_voxel.matrix3;
+        let mut free = [true; 3];
+        let mut letters = [' '; 3];
+        // Assign the most certain axis first so that no letter pair is used twice.
+        let mut order: Vec<usize> = (0..3).collect();
+        let certainty = |a: usize| m.col(a).normalize_or_zero().abs().max_element();
+        order.sort_by(|&a, &b| certainty(b).total_cmp(&certainty(a)));
+        for a in order {
+            let d = m.col(a);
+            let world = (0..3).filter(|&w| free[w]).max_by(|&i, &j| d[i].abs().total_cmp(&d[j].abs()));
+            let Some(world) = world else { continue };
+            free[world] = false;
+            letters[a] = [['L', 'R'], ['P', 'A'], ['I', 'S']][world][usize::from(d[world] >= 0.0)];
+        }
+        letters.iter().collect()
+    }
+
+    /// Largest angle in degrees between a voxel axis and the world axis nearest to it.
+    pub fn obliquity_deg(&self) -> f64 {
+        let m = self.world_from_voxel.matrix3;
+        (0..3)
+            .map(|a| m.col(a).normalize_or_zero().abs().max_element().min(1.0).acos().to_degrees())
+            .fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,20 @@
+//! What things are: immutable values, without files, threads, GPU or windows.
+//!
+//! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres
+//! have integer voxel coordinates; voxels are kept in file order, x fastest.
+
+pub mod gradients;
+pub mod grid;
+pub mod mask;
+pub mod region;
+pub mod tensor_field;
+pub mod tractogram;
+pub mod volume;
+
+pub use gradients::Gradients;
+pub use grid::{AffineSource, Grid};
+pub use mask::Mask;
+pub use region::{Region, Role, Shape};
+pub use tensor_field::{Tensor, TensorField};
+pub use tractogram::Tractogram;
+pub use volume::{Volume, VolumeKind};

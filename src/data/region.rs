@@ -1,0 +1,96 @@
+//! Regions a user places: where streamlines start, must go, may not go, and end.
+
+use super::Mask;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a region does to streamlines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// Streamlines start here.
+    Seed,
+    /// Streamlines are kept if they reach any target, and are cut there.
+    Target,
+    /// Streamlines are kept only if they pass through every include region.
+    Include,
+    /// Streamlines that touch it are dropped.
+    Exclude,
+    /// Streamlines end on entering it.
+    Terminate,
+    /// Streamlines may only run inside.
+    Mask,
+}
+
+impl Role {
+    pub const ALL: [Self; 6] =
+        [Self::Seed, Self::Target, Self::Include, Self::Exclude, Self::Terminate, Self::Mask];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seed => "Seed",
+            Self::Target => "Target",
+            Self::Include => "Include",
+            Self::Exclude => "Exclude",
+            Self::Terminate => "Terminate",
+            Self::Mask => "Mask",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// World mm.
+    Sphere { centre: DVec3, radius_mm: f64 },
+    /// Edges along the world axes, mm.
+    Box { centre: DVec3, half_mm: DVec3 },
+    Mask(Mask),
+}
+
+impl Shape {
+    pub fn contains(&self, world: DVec3) -> bool {
+        match self {
+            Self::Sphere { centre, radius_mm } => world.distance_squared(*centre) <= radius_mm * radius_mm,
+            Self::Box { centre, half_mm } => (world - *centre).abs().cmple(*half_mm).all(),
+            Self::Mask(mask) => mask.contains(world),
+        }
+    }
+
+    /// World axis-aligned bounds, mm; of a mask, those of its grid.
+    pub fn bounds(&self) -> (DVec3, DVec3) {
+        match self {
+            Self::Sphere { centre, radius_mm } => (*centre - *radius_mm, *centre + *radius_mm),
+            Self::Box { centre, half_mm } => (*centre - *half_mm, *centre + *half_mm),
+            Self::Mask(mask) => mask.grid.bounds(),
+        }
+    }
+
+    /// The middle of a sphere or box; of a mask, its centre of mass (the grid's centre if empty).
+    pub fn centre(&self) -> DVec3 {
+        match self {
+            Self::Sphere { centre, .. } | Self::Box { centre, .. } => *centre,
+            Self::Mask(mask) => {
+                let inside = mask.inside.iter().enumerate().filter(|(_, v)| **v != 0);
+                let (sum, n) = inside.fold((DVec3::ZERO, 0u64), |(sum, n), (i, _)| {
+                    (sum + DVec3::from_array(mask.grid.voxel(i).map(|v| v as f64)), n + 1)
+                });
+                if n == 0 { mask.grid.centre() } else { mask.grid.world(sum / n as f64) }
+            }
+        }
+    }
+}
+
+/// Names a region within a document, for as long as the document lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RegionId(pub u64);
+
+#[derive(Clone, Debug)]
+pub struct Region {
+    pub id: RegionId,
+    pub name: String,
+    pub role: Role,
+    pub shape: Arc<Shape>,
+    /// sRGB; `None` follows the role's colour.
+    pub colour: Option<[u8; 3]>,
+    pub visible: bool,
+}

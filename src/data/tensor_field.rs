@@ -1,0 +1,63 @@
+//! Diffusion tensors on a grid.
+
+use super::{Grid, Mask};
+use crate::compute::DataId;
+use bytemuck::{Pod, Zeroable};
+use glam::{DMat3, DVec3};
+use std::sync::Arc;
+
+/// One voxel's tensor, 32 bytes so that one aligned load fetches all that tracking reads.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Pod, Zeroable)]
+#[repr(C, align(32))]
+pub struct Tensor {
+    /// xx xy xz yy yz zz, mm²/s, *world* axes.
+    pub d: [f32; 6],
+    /// 1 inside the fitted mask, 0 outside (where `d` is 0).
+    pub inside: f32,
+    pub unused: f32,
+}
+
+impl Tensor {
+    pub fn new(d: [f32; 6]) -> Self {
+        Self { d, inside: 1.0, unused: 0.0 }
+    }
+
+    pub fn matrix(&self) -> DMat3 {
+        let [xx, xy, xz, yy, yz, zz] = self.d.map(f64::from);
+        DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz))
+    }
+}
+
+/// Diffusion tensors, positive definite inside their mask (the fit repairs those that are not).
+#[derive(Clone, Debug)]
+pub struct TensorField {
+    id: DataId,
+    pub grid: Arc<Grid>,
+    /// One per voxel in file order.
+    pub tensors: Arc<[Tensor]>,
+}
+
+impl TensorField {
+    /// Panics if the number of tensors is not the grid's (a broken invariant, not data).
+    pub fn new(grid: Arc<Grid>, tensors: impl Into<Arc<[Tensor]>>) -> Self {
+        let tensors = tensors.into();
+        assert_eq!(tensors.len(), grid.voxel_count(), "tensors against their grid");
+        Self { id: DataId::fresh(), grid, tensors }
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// The voxels that were fitted.
+    pub fn mask(&self) -> Mask {
+        let inside: Vec<u8> = self.tensors.iter().map(|t| u8::from(t.inside > 0.5)).collect();
+        Mask::new(self.grid.clone(), inside)
+    }
+
+    /// The tensor of the voxel that holds a world point; `None` outside grid or mask.
+    pub fn nearest(&self, world: DVec3) -> Option<Tensor> {
+        let tensor = self.tensors[self.grid.index(self.grid.nearest(world)?)];
+        (tensor.inside > 0.5).then_some(tensor)
+    }
+}

@@ -1,0 +1,86 @@
+//! Scalar, multi-volume and colour images.
+
+use super::Grid;
+use crate::compute::DataId;
+use glam::DVec3;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VolumeKind {
+    /// Each frame is a scalar image.
+    Scalar,
+    /// Three frames: red, green, blue in `0..=1`.
+    Rgb,
+}
+
+/// An image on a grid: `frames` volumes of `grid.voxel_count()` values, frame slowest.
+///
+/// NaN and infinities of a file are kept; whoever computes with them decides.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    id: DataId,
+    pub grid: Arc<Grid>,
+    pub frames: usize,
+    pub kind: VolumeKind,
+    /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
+    pub values: Arc<[f32]>,
+}
+
+impl Volume {
+    /// Panics if the number of values is not `frames * voxel_count` (a broken invariant, not data).
+    pub fn new(grid: Arc<Grid>, frames: usize, kind: VolumeKind, values: impl Into<Arc<[f32]>>) -> Self {
+        let values = values.into();
+        assert_eq!(values.len(), frames * grid.voxel_count(), "volume values against its grid");
+        Self { id: DataId::fresh(), grid, frames, kind, values }
+    }
+
+    pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {
+        Self::new(grid, 1, VolumeKind::Scalar, values)
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// The values of one frame.
+    pub fn frame(&self, frame: usize) -> &[f32] {
+        let n = self.grid.voxel_count();
+        &self.values[frame * n..(frame + 1) * n]
+    }
+
+    /// Value of the voxel that holds a world point; `None` outside.
+    pub fn nearest(&self, frame: usize, world: DVec3) -> Option<f32> {
+        let voxel = self.grid.nearest(world)?;
+        self.frame(frame).get(self.grid.index(voxel)).copied()
+    }
+
+    /// Smallest and largest finite value of a frame; `(0, 1)` if there is none.
+    pub fn range(&self, frame: usize) -> (f32, f32) {
+        let finite = self.frame(frame).iter().copied().filter(|v| v.is_finite());
+        let (lo, hi) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
+    }
+
+    /// The values below which a share `low` and a share `high` of the finite, non-zero voxels of a
+    /// frame lie (histogram of 4096 bins). The default display window is `(0.01, 0.99)`.
+    pub fn percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
+        const BINS: usize = 4096;
+        let (lo, hi) = self.range(frame);
+        let scale = (BINS - 1) as f32 / (hi - lo).max(f32::MIN_POSITIVE);
+        let mut counts = [0u64; BINS];
+        for &v in self.frame(frame).iter().filter(|v| v.is_finite() && **v != 0.0) {
+            counts[(((v - lo) * scale) as usize).min(BINS - 1)] += 1;
+        }
+        let total: u64 = counts.iter().sum();
+        let at = |share: f64| {
+            let wanted = (share * total as f64) as u64;
+            let mut seen = 0;
+            let bin = counts.iter().position(|c| {
+                seen += c;
+                seen > wanted
+            });
+            lo + bin.unwrap_or(BINS - 1) as f32 / scale
+        };
+        if total == 0 { (lo, hi) } else { (at(low), at(high)) }
+    }
+}

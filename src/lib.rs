@@ -1,0 +1,8 @@
+//! Arcuate: touch the wiring of a brain.
+//!
+//! Modules in reading order; each answers one question and may import only what stands above it
+//! (the exact table is `tests/architecture.rs`).
+
+pub mod compute;
+pub mod data;
+pub mod solvers;
