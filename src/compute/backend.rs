@@ -26,7 +26,10 @@ impl std::fmt::Display for BackendError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Threads { wanted, why } => {
-                write!(f, "Could not start {wanted} worker threads ({why}); ask for fewer with --threads")
+                write!(
+                    f,
+                    "Could not start {wanted} worker threads ({why}); ask for fewer with --threads"
+                )
             }
         }
     }
@@ -42,8 +45,13 @@ impl Backend {
             .num_threads(wanted)
             .thread_name(|i| format!("solver-{i}"))
             .build()
-            .map_err(|e| BackendError::Threads { wanted, why: e.to_string() })?;
-        Ok(Self::Cpu { pool: Arc::new(pool) })
+            .map_err(|e| BackendError::Threads {
+                wanted,
+                why: e.to_string(),
+            })?;
+        Ok(Self::Cpu {
+            pool: Arc::new(pool),
+        })
     }
 
     /// Runs `work` with every rayon call inside it on this backend's threads.

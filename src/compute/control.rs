@@ -58,7 +58,11 @@ impl Control {
 
     /// `Err(Cancelled)` once somebody asked the job to stop.
     pub fn check(&self) -> Result<(), Cancelled> {
-        if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+        if self.is_cancelled() {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
     }
 
     /// Starts a named stage of `total` units (voxels, streamlines, bytes).
@@ -74,7 +78,12 @@ impl Control {
 
     pub fn progress(&self) -> Progress {
         Progress {
-            stage: self.0.stage.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            stage: self
+                .0
+                .stage
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
             done: self.0.done.load(Ordering::Relaxed),
             total: self.0.total.load(Ordering::Relaxed),
         }

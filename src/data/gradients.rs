@@ -59,6 +59,10 @@ impl Gradients {
     /// Shells in words: `1 × b 0, 32 × b 1000`.
     pub fn summary(&self) -> String {
         let shell = |(b, n): (u32, usize)| format!("{n} × b {b}");
-        self.shells().into_iter().map(shell).collect::<Vec<_>>().join(", ")
+        self.shells()
+            .into_iter()
+            .map(shell)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }

@@ -36,7 +36,11 @@ pub struct Grid {
 
 impl Grid {
     /// `None` if the affine is singular or not finite, or a side of the shape is 0.
-    pub fn new(shape: [usize; 3], world_from_voxel: DAffine3, source: AffineSource) -> Option<Self> {
+    pub fn new(
+        shape: [usize; 3],
+        world_from_voxel: DAffine3,
+        source: AffineSource,
+    ) -> Option<Self> {
         let sound = world_from_voxel.is_finite() && shape.iter().all(|&n| n > 0);
         let [x, y, z] = [0, 1, 2].map(|a| world_from_voxel.matrix3.col(a));
         let volume = world_from_voxel.matrix3.determinant().abs();
@@ -101,7 +105,13 @@ impl Grid {
     /// The eight outer corners (voxel faces, not centres), world mm.
     pub fn corners(&self) -> [DVec3; 8] {
         std::array::from_fn(|c| {
-            let pick = |a: usize| if c >> a & 1 == 1 { self.shape[a] as f64 - 0.5 } else { -0.5 };
+            let pick = |a: usize| {
+                if c >> a & 1 == 1 {
+                    self.shape[a] as f64 - 0.5
+                } else {
+                    -0.5
+                }
+            };
             self.world(DVec3::new(pick(0), pick(1), pick(2)))
         })
     }
@@ -109,13 +119,21 @@ impl Grid {
     /// World axis-aligned bounds of the grid, mm.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         let corners = self.corners();
-        corners.iter().fold((corners[0], corners[0]), |(lo, hi), &c| (lo.min(c), hi.max(c)))
+        corners
+            .iter()
+            .fold((corners[0], corners[0]), |(lo, hi), &c| {
+                (lo.min(c), hi.max(c))
+            })
     }
 
     /// Same shape, and no voxel centre further than `tolerance_mm` from its twin.
     pub fn same_space(&self, other: &Grid, tolerance_mm: f64) -> bool {
         self.shape == other.shape
-            && self.corners().iter().zip(other.corners()).all(|(a, b)| a.distance(b) <= tolerance_mm)
+            && self
+                .corners()
+                .iter()
+                .zip(other.corners())
+                .all(|(a, b)| a.distance(b) <= tolerance_mm)
     }
 
     /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the end each points to).
@@ -129,7 +147,9 @@ impl Grid {
         order.sort_by(|&a, &b| certainty(b).total_cmp(&certainty(a)));
         for a in order {
             let d = m.col(a);
-            let world = (0..3).filter(|&w| free[w]).max_by(|&i, &j| d[i].abs().total_cmp(&d[j].abs()));
+            let world = (0..3)
+                .filter(|&w| free[w])
+                .max_by(|&i, &j| d[i].abs().total_cmp(&d[j].abs()));
             let Some(world) = world else { continue };
             free[world] = false;
             letters[a] = [['L', 'R'], ['P', 'A'], ['I', 'S']][world][usize::from(d[world] >= 0.0)];
@@ -141,7 +161,15 @@ impl Grid {
     pub fn obliquity_deg(&self) -> f64 {
         let m = self.world_from_voxel.matrix3;
         (0..3)
-            .map(|a| m.col(a).normalize_or_zero().abs().max_element().min(1.0).acos().to_degrees())
+            .map(|a| {
+                m.col(a)
+                    .normalize_or_zero()
+                    .abs()
+                    .max_element()
+                    .min(1.0)
+                    .acos()
+                    .to_degrees()
+            })
             .fold(0.0, f64::max)
     }
 }

@@ -18,8 +18,16 @@ impl Mask {
     /// Panics if the number of values is not the grid's (a broken invariant, not data).
     pub fn new(grid: Arc<Grid>, inside: impl Into<Arc<[u8]>>) -> Self {
         let inside = inside.into();
-        assert_eq!(inside.len(), grid.voxel_count(), "mask values against its grid");
-        Self { id: DataId::fresh(), grid, inside }
+        assert_eq!(
+            inside.len(),
+            grid.voxel_count(),
+            "mask values against its grid"
+        );
+        Self {
+            id: DataId::fresh(),
+            grid,
+            inside,
+        }
     }
 
     pub fn id(&self) -> DataId {
@@ -36,6 +44,8 @@ impl Mask {
 
     /// Whether the voxel that holds a world point belongs to the set; outside the grid: no.
     pub fn contains(&self, world: DVec3) -> bool {
-        self.grid.nearest(world).is_some_and(|v| self.inside[self.grid.index(v)] != 0)
+        self.grid
+            .nearest(world)
+            .is_some_and(|v| self.inside[self.grid.index(v)] != 0)
     }
 }

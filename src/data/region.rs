@@ -23,8 +23,14 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Self; 6] =
-        [Self::Seed, Self::Target, Self::Include, Self::Exclude, Self::Terminate, Self::Mask];
+    pub const ALL: [Self; 6] = [
+        Self::Seed,
+        Self::Target,
+        Self::Include,
+        Self::Exclude,
+        Self::Terminate,
+        Self::Mask,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -41,16 +47,24 @@ impl Role {
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// World mm.
-    Sphere { centre: DVec3, radius_mm: f64 },
+    Sphere {
+        centre: DVec3,
+        radius_mm: f64,
+    },
     /// Edges along the world axes, mm.
-    Box { centre: DVec3, half_mm: DVec3 },
+    Box {
+        centre: DVec3,
+        half_mm: DVec3,
+    },
     Mask(Mask),
 }
 
 impl Shape {
     pub fn contains(&self, world: DVec3) -> bool {
         match self {
-            Self::Sphere { centre, radius_mm } => world.distance_squared(*centre) <= radius_mm * radius_mm,
+            Self::Sphere { centre, radius_mm } => {
+                world.distance_squared(*centre) <= radius_mm * radius_mm
+            }
             Self::Box { centre, half_mm } => (world - *centre).abs().cmple(*half_mm).all(),
             Self::Mask(mask) => mask.contains(world),
         }
@@ -72,9 +86,16 @@ impl Shape {
             Self::Mask(mask) => {
                 let inside = mask.inside.iter().enumerate().filter(|(_, v)| **v != 0);
                 let (sum, n) = inside.fold((DVec3::ZERO, 0u64), |(sum, n), (i, _)| {
-                    (sum + DVec3::from_array(mask.grid.voxel(i).map(|v| v as f64)), n + 1)
+                    (
+                        sum + DVec3::from_array(mask.grid.voxel(i).map(|v| v as f64)),
+                        n + 1,
+                    )
                 });
-                if n == 0 { mask.grid.centre() } else { mask.grid.world(sum / n as f64) }
+                if n == 0 {
+                    mask.grid.centre()
+                } else {
+                    mask.grid.world(sum / n as f64)
+                }
             }
         }
     }

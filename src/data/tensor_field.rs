@@ -19,12 +19,20 @@ pub struct Tensor {
 
 impl Tensor {
     pub fn new(d: [f32; 6]) -> Self {
-        Self { d, inside: 1.0, unused: 0.0 }
+        Self {
+            d,
+            inside: 1.0,
+            unused: 0.0,
+        }
     }
 
     pub fn matrix(&self) -> DMat3 {
         let [xx, xy, xz, yy, yz, zz] = self.d.map(f64::from);
-        DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz))
+        DMat3::from_cols(
+            DVec3::new(xx, xy, xz),
+            DVec3::new(xy, yy, yz),
+            DVec3::new(xz, yz, zz),
+        )
     }
 }
 
@@ -41,8 +49,16 @@ impl TensorField {
     /// Panics if the number of tensors is not the grid's (a broken invariant, not data).
     pub fn new(grid: Arc<Grid>, tensors: impl Into<Arc<[Tensor]>>) -> Self {
         let tensors = tensors.into();
-        assert_eq!(tensors.len(), grid.voxel_count(), "tensors against their grid");
-        Self { id: DataId::fresh(), grid, tensors }
+        assert_eq!(
+            tensors.len(),
+            grid.voxel_count(),
+            "tensors against their grid"
+        );
+        Self {
+            id: DataId::fresh(),
+            grid,
+            tensors,
+        }
     }
 
     pub fn id(&self) -> DataId {
@@ -51,7 +67,11 @@ impl TensorField {
 
     /// The voxels that were fitted.
     pub fn mask(&self) -> Mask {
-        let inside: Vec<u8> = self.tensors.iter().map(|t| u8::from(t.inside > 0.5)).collect();
+        let inside: Vec<u8> = self
+            .tensors
+            .iter()
+            .map(|t| u8::from(t.inside > 0.5))
+            .collect();
         Mask::new(self.grid.clone(), inside)
     }
 

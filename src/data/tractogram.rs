@@ -25,7 +25,11 @@ impl Tractogram {
         let (points, offsets) = (points.into(), offsets.into());
         assert!(offsets.first() == Some(&0), "offsets start at 0");
         assert!(offsets.windows(2).all(|w| w[0] <= w[1]), "offsets ascend");
-        assert_eq!(offsets.last().copied(), Some(points.len() as u64), "offsets end at the points");
+        assert_eq!(
+            offsets.last().copied(),
+            Some(points.len() as u64),
+            "offsets end at the points"
+        );
         Self {
             id: DataId::fresh(),
             points,
@@ -79,6 +83,9 @@ impl Tractogram {
     /// Sum of the segment lengths of one streamline, mm.
     pub fn length_mm(&self, index: usize) -> f32 {
         let points = self.streamline(index);
-        points.windows(2).map(|w| glam::Vec3::from(w[0]).distance(glam::Vec3::from(w[1]))).sum()
+        points
+            .windows(2)
+            .map(|w| glam::Vec3::from(w[0]).distance(glam::Vec3::from(w[1])))
+            .sum()
     }
 }

@@ -28,10 +28,25 @@ pub struct Volume {
 
 impl Volume {
     /// Panics if the number of values is not `frames * voxel_count` (a broken invariant, not data).
-    pub fn new(grid: Arc<Grid>, frames: usize, kind: VolumeKind, values: impl Into<Arc<[f32]>>) -> Self {
+    pub fn new(
+        grid: Arc<Grid>,
+        frames: usize,
+        kind: VolumeKind,
+        values: impl Into<Arc<[f32]>>,
+    ) -> Self {
         let values = values.into();
-        assert_eq!(values.len(), frames * grid.voxel_count(), "volume values against its grid");
-        Self { id: DataId::fresh(), grid, frames, kind, values }
+        assert_eq!(
+            values.len(),
+            frames * grid.voxel_count(),
+            "volume values against its grid"
+        );
+        Self {
+            id: DataId::fresh(),
+            grid,
+            frames,
+            kind,
+            values,
+        }
     }
 
     pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {
@@ -57,7 +72,9 @@ impl Volume {
     /// Smallest and largest finite value of a frame; `(0, 1)` if there is none.
     pub fn range(&self, frame: usize) -> (f32, f32) {
         let finite = self.frame(frame).iter().copied().filter(|v| v.is_finite());
-        let (lo, hi) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (lo, hi) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| {
+            (l.min(v), h.max(v))
+        });
         if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
     }
 
@@ -68,7 +85,11 @@ impl Volume {
         let (lo, hi) = self.range(frame);
         let scale = (BINS - 1) as f32 / (hi - lo).max(f32::MIN_POSITIVE);
         let mut counts = [0u64; BINS];
-        for &v in self.frame(frame).iter().filter(|v| v.is_finite() && **v != 0.0) {
+        for &v in self
+            .frame(frame)
+            .iter()
+            .filter(|v| v.is_finite() && **v != 0.0)
+        {
             counts[(((v - lo) * scale) as usize).min(BINS - 1)] += 1;
         }
         let total: u64 = counts.iter().sum();
@@ -81,6 +102,10 @@ impl Volume {
             });
             lo + bin.unwrap_or(BINS - 1) as f32 / scale
         };
-        if total == 0 { (lo, hi) } else { (at(low), at(high)) }
+        if total == 0 {
+            (lo, hi)
+        } else {
+            (at(low), at(high))
+        }
     }
 }

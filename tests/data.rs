@@ -1,0 +1,88 @@
+//! Grids, volumes and regions: invariants.
+
+use crate::support::{Random, test};
+use arcuate::data::{AffineSource, Grid, Volume};
+use glam::{DAffine3, DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("data::grid_goes_there_and_back", grid_goes_there_and_back),
+        test("data::grid_refuses_flat_affines", grid_refuses_flat_affines),
+        test("data::orientation_letters", orientation_letters),
+        test("data::percentiles_of_a_ramp", percentiles_of_a_ramp),
+    ]
+}
+
+/// A rotated, sheared, anisotropic grid.
+fn random_grid(random: &mut Random) -> Grid {
+    let spacing = DVec3::from_array([0; 3].map(|_| random.uniform(0.5, 4.0)));
+    let shear = DMat3::from_cols(
+        DVec3::X,
+        DVec3::new(random.uniform(-0.3, 0.3), 1.0, 0.0),
+        DVec3::Z,
+    );
+    let rotated = DMat3::from_quat(random.rotation()) * shear * DMat3::from_diagonal(spacing);
+    let origin = random.direction() * 100.0;
+    let affine = DAffine3::from_mat3_translation(rotated, origin);
+    Grid::new([7, 5, 3], affine, AffineSource::Computed).expect("a regular affine")
+}
+
+fn grid_goes_there_and_back() {
+    let mut random = Random::fresh("grid");
+    for _ in 0..50 {
+        let grid = random_grid(&mut random);
+        for index in 0..grid.voxel_count() {
+            let voxel = grid.voxel(index);
+            assert_eq!(grid.index(voxel), index);
+            // Anywhere in the voxel's box, not only its centre.
+            let inside = DVec3::from_array(voxel.map(|v| v as f64 + random.uniform(-0.49, 0.49)));
+            assert_eq!(grid.nearest(grid.world(inside)), Some(voxel));
+        }
+        assert_eq!(grid.nearest(grid.world(DVec3::new(-0.51, 0.0, 0.0))), None);
+        assert_eq!(grid.nearest(grid.world(DVec3::new(0.0, 4.51, 0.0))), None);
+    }
+}
+
+fn grid_refuses_flat_affines() {
+    let flat = DMat3::from_cols(DVec3::X, DVec3::Y, DVec3::X + DVec3::Y);
+    for matrix in [
+        flat,
+        DMat3::ZERO,
+        DMat3::from_diagonal(DVec3::new(1.0, f64::NAN, 1.0)),
+    ] {
+        let affine = DAffine3::from_mat3_translation(matrix, DVec3::ZERO);
+        assert!(Grid::new([2, 2, 2], affine, AffineSource::Sform).is_none());
+    }
+    let sound = DAffine3::from_scale(DVec3::splat(1e-3));
+    assert!(Grid::new([2, 2, 2], sound, AffineSource::Sform).is_some());
+    assert!(Grid::new([2, 0, 2], sound, AffineSource::Sform).is_none());
+}
+
+fn orientation_letters() {
+    let las = DMat3::from_diagonal(DVec3::new(-2.0, 2.0, 3.0));
+    let tilted = DMat3::from_rotation_x(20f64.to_radians()) * las;
+    for matrix in [las, tilted] {
+        let grid = Grid::new([4, 4, 4], DAffine3::from_mat3(matrix), AffineSource::Sform)
+            .expect("regular");
+        assert_eq!(grid.orientation(), "LAS");
+    }
+    let psr = DMat3::from_cols(-DVec3::Y, DVec3::Z, DVec3::X);
+    let grid =
+        Grid::new([4, 4, 4], DAffine3::from_mat3(psr), AffineSource::Sform).expect("regular");
+    assert_eq!(grid.orientation(), "PSR");
+}
+
+fn percentiles_of_a_ramp() {
+    let grid = Grid::axis_aligned([100, 100, 1], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let mut values: Vec<f32> = (1..=10_000).map(|v| v as f32).collect();
+    values[17] = f32::NAN;
+    let volume = Volume::scalar(Arc::new(grid), values);
+    let (low, high) = volume.percentiles(0, 0.01, 0.99);
+    // One bin of the 4096 is 2.4 wide.
+    assert!(
+        (low - 100.0).abs() < 5.0 && (high - 9_900.0).abs() < 5.0,
+        "{low} {high}"
+    );
+}

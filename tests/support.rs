@@ -1,0 +1,80 @@
+//! What several test files share: outside data, fresh random numbers.
+
+use libtest_mimic::{Failed, Trial};
+use std::path::PathBuf;
+
+/// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
+pub fn data(relative: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("ARCUATE_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
+    let path = root.join(relative);
+    path.exists().then_some(path)
+}
+
+/// A test that always runs.
+pub fn test(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        run();
+        Ok(())
+    })
+}
+
+/// A test on outside data; reported as ignored, with the reason in its name, where it is missing.
+pub fn data_test(name: &str, needs: &str, run: impl FnOnce(PathBuf) + Send + 'static) -> Trial {
+    match data(needs) {
+        Some(path) => test(name, move || run(path)),
+        None => Trial::test(
+            format!("{name} (not run: {needs} is not at $ARCUATE_DATA)"),
+            || Err(Failed::from("outside data is missing")),
+        )
+        .with_ignored_flag(true),
+    }
+}
+
+/// Fresh numbers on every run; prints the seed so that a failure can be replayed with
+/// `ARCUATE_TEST_SEED=<seed>`.
+pub struct Random(u64);
+
+impl Random {
+    pub fn fresh(test: &str) -> Self {
+        let given = std::env::var("ARCUATE_TEST_SEED")
+            .ok()
+            .and_then(|s| s.parse().ok());
+        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = given.unwrap_or(clock.map_or(1, |d| d.as_nanos() as u64));
+        println!("{test}: ARCUATE_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in `low..high`.
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * ((self.bits() >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    /// Standard normal (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform(f64::MIN_POSITIVE, 1.0).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform(0.0, 1.0)).cos()
+    }
+
+    /// A uniform direction.
+    pub fn direction(&mut self) -> glam::DVec3 {
+        glam::DVec3::new(self.normal(), self.normal(), self.normal()).normalize()
+    }
+
+    /// A uniform rotation.
+    pub fn rotation(&mut self) -> glam::DQuat {
+        glam::DQuat::from_xyzw(self.normal(), self.normal(), self.normal(), self.normal())
+            .normalize()
+    }
+}
