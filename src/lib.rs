@@ -5,4 +5,5 @@
 
 pub mod compute;
 pub mod data;
+pub mod render;
 pub mod solvers;

@@ -1,0 +1,99 @@
+//! Colour maps as a few control colours; textures and legends are made from them.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+pub enum ColourMap {
+    Grey,
+    /// 12–98 % of viridis, so that both ends show on black.
+    Viridis,
+    /// 22–88 % of magma.
+    Magma,
+    Cividis,
+    /// Blue low, red high.
+    Cost,
+    /// Blue negative, white 0, orange positive.
+    Diverging,
+    /// One colour for a mask: opaque where the value is high.
+    Mask,
+}
+
+impl ColourMap {
+    pub const ALL: [Self; 7] = [
+        Self::Grey,
+        Self::Viridis,
+        Self::Magma,
+        Self::Cividis,
+        Self::Cost,
+        Self::Diverging,
+        Self::Mask,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Grey => "Grey",
+            Self::Viridis => "Viridis",
+            Self::Magma => "Magma",
+            Self::Cividis => "Cividis",
+            Self::Cost => "Blue to red",
+            Self::Diverging => "Diverging",
+            Self::Mask => "Single colour",
+        }
+    }
+
+    /// Evenly spaced sRGB control colours, low to high.
+    fn stops(self) -> &'static [[u8; 3]] {
+        match self {
+            Self::Grey => &[[0, 0, 0], [255, 255, 255]],
+            Self::Viridis => &[
+                [0x47, 0x2A, 0x79],
+                [0x3E, 0x4A, 0x89],
+                [0x2F, 0x69, 0x8E],
+                [0x24, 0x86, 0x8E],
+                [0x21, 0xA4, 0x85],
+                [0x48, 0xC1, 0x6E],
+                [0x95, 0xD8, 0x40],
+                [0xF3, 0xE6, 0x1E],
+            ],
+            Self::Magma => &[
+                [0x43, 0x0F, 0x75],
+                [0x72, 0x1F, 0x81],
+                [0xA0, 0x2F, 0x7F],
+                [0xD0, 0x41, 0x6F],
+                [0xF4, 0x69, 0x5C],
+                [0xFE, 0xA4, 0x6F],
+                [0xFE, 0xD3, 0x95],
+            ],
+            Self::Cividis => &[
+                [0x00, 0x22, 0x4E],
+                [0x35, 0x45, 0x6C],
+                [0x66, 0x69, 0x70],
+                [0x94, 0x8E, 0x77],
+                [0xC8, 0xB8, 0x66],
+                [0xFE, 0xE8, 0x38],
+            ],
+            Self::Cost => &[
+                [0x2B, 0x5C, 0xFF],
+                [0x28, 0xB4, 0xF0],
+                [0x7F, 0xDC, 0x8A],
+                [0xF7, 0xD9, 0x3E],
+                [0xF5, 0x80, 0x3E],
+                [0xD7, 0x26, 0x3D],
+            ],
+            Self::Diverging => &[[0x2B, 0x6C, 0xB0], [0xE6, 0xE6, 0xE6], [0xC2, 0x41, 0x0C]],
+            Self::Mask => &[[0x9A, 0xA4, 0xB2], [0x9A, 0xA4, 0xB2]],
+        }
+    }
+
+    /// sRGB at `t` in `0..=1` (clamped; NaN gives the first colour).
+    pub fn at(self, t: f32) -> [u8; 3] {
+        let stops = self.stops();
+        let position = t.clamp(0.0, 1.0).max(0.0) * (stops.len() - 1) as f32;
+        let low = (position as usize).min(stops.len() - 2);
+        let share = position - low as f32;
+        std::array::from_fn(|c| {
+            let (a, b) = (f32::from(stops[low][c]), f32::from(stops[low + 1][c]));
+            (a + (b - a) * share).round() as u8
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! What a pane shows, as plain values: built from the state, consumed by the renderer.
+//!
+//! Equal lists give equal pixels, so a pane is drawn again only when its list changed.
+
+use super::colour_map::ColourMap;
+use crate::data::{Mask, Tractogram, Volume};
+use glam::{DMat4, DVec3};
+
+/// One slice view: images cut by a plane, streamlines near it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SlicePane {
+    pub size_px: [u32; 2],
+    /// World mm of the centre of the top-left pixel.
+    pub origin: DVec3,
+    /// World mm from one pixel to the next, to the right and down.
+    pub right: DVec3,
+    pub down: DVec3,
+    /// Bottom to top.
+    pub images: Vec<Image>,
+    pub lines: Vec<Lines>,
+    /// Streamlines are drawn where they are within half of this of the plane, mm.
+    pub slab_mm: f64,
+}
+
+/// The 3-D view.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScenePane {
+    pub size_px: [u32; 2],
+    /// Reverse depth is not used: depth 0 near, 1 far (wgpu's clip space, y up).
+    pub clip_from_world: DMat4,
+    /// World position of the eye, for lighting.
+    pub eye: DVec3,
+    /// sRGB.
+    pub background: [u8; 3],
+    pub slices: Vec<SliceQuad>,
+    pub outline: Option<Outline>,
+    pub lines: Vec<Lines>,
+    pub solids: Vec<Solid>,
+    /// The view is moving: the renderer may take coarser steps.
+    pub moving: bool,
+}
+
+/// One image layer with its display.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Image {
+    pub volume: ById<Volume>,
+    pub frame: usize,
+    /// Values shown as the first and last colour; ignored for RGB volumes.
+    pub window: (f32, f32),
+    pub colour_map: ColourMap,
+    /// 0..1.
+    pub opacity: f32,
+    pub interpolation: Interpolation,
+    /// RGB volumes are multiplied by this.
+    pub brightness: f32,
+    /// Voxels where this volume (FA) is below the limit are not drawn.
+    pub hide_below: Option<(ById<Volume>, f32)>,
+    /// Scalars below the window's low end are transparent (overlays), not the first colour.
+    pub transparent_below: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Interpolation {
+    Nearest,
+    Linear,
+    Cubic,
+}
+
+/// A textured rectangle in 3-D; only where some image is not transparent. Black image background
+/// (outside `cut_out`, if given) is discarded so that slices look like cut anatomy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SliceQuad {
+    /// World mm: corner, and the two edges.
+    pub origin: DVec3,
+    pub edge_u: DVec3,
+    pub edge_v: DVec3,
+    pub images: Vec<Image>,
+    pub cut_out: Option<ById<Mask>>,
+}
+
+/// A mask ray-cast as a soft rim: bright where the surface is seen edge-on, clear where face-on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outline {
+    pub mask: ById<Mask>,
+    /// sRGB.
+    pub colour: [u8; 3],
+    pub opacity: f32,
+}
+
+/// Streamlines with their display.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lines {
+    pub tractogram: ById<Tractogram>,
+    pub colour: LineColour,
+    pub style: LineStyle,
+    /// 0..1.
+    pub opacity: f32,
+    /// Draw one streamline in this many (1 draws all).
+    pub every: usize,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum LineColour {
+    /// abs(tangent) as red (x), green (y), blue (z).
+    Direction,
+    /// One sRGB colour.
+    Fixed([u8; 3]),
+    /// A `per_point` value (or, if there is none of that name, `per_streamline`) through a map.
+    Scalar {
+        name: String,
+        range: (f32, f32),
+        colour_map: ColourMap,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum LineStyle {
+    /// Width in logical pixels.
+    Lines { width_px: f32 },
+    /// Radius in mm, lit as a cylinder.
+    Tubes { radius_mm: f32 },
+}
+
+/// A region in 3-D.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Solid {
+    pub shape: SolidShape,
+    /// sRGB.
+    pub colour: [u8; 3],
+    /// 0..1.
+    pub opacity: f32,
+    pub selected: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum SolidShape {
+    Sphere { centre: DVec3, radius_mm: f64 },
+    Box { centre: DVec3, half_mm: DVec3 },
+    Mask(ById<Mask>),
+}
+
+/// A value compared by its id: equal ids are equal values, since data never changes.
+#[derive(Clone, Debug)]
+pub struct ById<T>(pub T);
+
+macro_rules! compare_by_id {
+    ($($t:ty),*) => { $(impl PartialEq for ById<$t> {
+        fn eq(&self, other: &Self) -> bool {
+            self.0.id() == other.0.id()
+        }
+    })* };
+}
+compare_by_id!(Volume, Mask, Tractogram);
