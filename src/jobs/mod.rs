@@ -1,0 +1,245 @@
+//! When work runs: the only threads. The window submits a [`Request`], a worker answers with an
+//! [`Event`]; nobody waits.
+
+mod request;
+
+pub use request::{Loaded, Output, Request, Saved};
+
+use crate::compute::{Backend, Control};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// One thread each. In `Fit` and `Live` the newest request wins: it cancels the running one and
+/// replaces those that wait. In the others requests queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Slot {
+    /// Opening files.
+    Load,
+    Fit,
+    /// Streamlines of the regions, while they are dragged.
+    Live,
+    /// Whole-brain tracking.
+    Track,
+    Save,
+}
+
+impl Slot {
+    const ALL: [Self; 5] = [Self::Load, Self::Fit, Self::Live, Self::Track, Self::Save];
+
+    fn latest_wins(self) -> bool {
+        matches!(self, Self::Fit | Self::Live | Self::Track)
+    }
+}
+
+/// A submitted job, for the status line.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub slot: Slot,
+    /// Ascending over all slots.
+    pub ticket: u64,
+    /// `Fitting tensors`.
+    pub label: String,
+    pub control: Control,
+    pub started: Instant,
+}
+
+/// A job ended.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub slot: Slot,
+    pub ticket: u64,
+    /// Of the work itself, without waiting.
+    pub wall_ms: f64,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Done(Output),
+    Cancelled,
+    /// One sentence.
+    Failed(String),
+}
+
+struct Pending {
+    job: Job,
+    request: Request,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Pending>,
+    running: Option<Job>,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Lane {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+impl Lane {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The workers of one window (or of one test).
+pub struct Jobs {
+    lanes: Vec<(Slot, Arc<Lane>)>,
+    events: Receiver<Event>,
+    next_ticket: u64,
+    /// Newest ticket of each slot where the latest wins; older events are dropped.
+    newest: Vec<(Slot, u64)>,
+}
+
+impl Jobs {
+    /// `wake` is called from a worker whenever an event is ready (it asks for a repaint).
+    pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
+        let (sender, events) = channel();
+        let lanes = Slot::ALL.map(|slot| {
+            let lane = Arc::new(Lane::default());
+            let (l, b, s, w) = (lane.clone(), backend.clone(), sender.clone(), wake.clone());
+            std::thread::spawn(move || work(&l, &b, &s, &*w));
+            (slot, lane)
+        });
+        Self {
+            lanes: lanes.into(),
+            events,
+            next_ticket: 1,
+            newest: Vec::new(),
+        }
+    }
+
+    fn lane(&self, slot: Slot) -> Option<&Arc<Lane>> {
+        self.lanes
+            .iter()
+            .find(|(s, _)| *s == slot)
+            .map(|(_, lane)| lane)
+    }
+
+    pub fn submit(&mut self, request: Request) -> Job {
+        let slot = request.slot();
+        let job = Job {
+            slot,
+            ticket: self.next_ticket,
+            label: request.label(),
+            control: Control::new(),
+            started: Instant::now(),
+        };
+        self.next_ticket += 1;
+        if slot.latest_wins() {
+            self.newest.retain(|(s, _)| *s != slot);
+            self.newest.push((slot, job.ticket));
+        }
+        if let Some(lane) = self.lane(slot) {
+            let mut queue = lane.lock();
+            if slot.latest_wins() {
+                queue.waiting.clear();
+                if let Some(running) = &queue.running {
+                    running.control.cancel();
+                }
+            }
+            queue.waiting.push_back(Pending {
+                job: job.clone(),
+                request,
+            });
+            lane.changed.notify_one();
+        }
+        job
+    }
+
+    /// Asks the running job of a slot, and those that wait, to stop.
+    pub fn cancel(&self, slot: Slot) {
+        if let Some(lane) = self.lane(slot) {
+            let queue = lane.lock();
+            queue.waiting.iter().for_each(|p| p.job.control.cancel());
+            if let Some(running) = &queue.running {
+                running.control.cancel();
+            }
+        }
+    }
+
+    /// The events since the last call, without those of replaced jobs.
+    pub fn poll(&mut self) -> Vec<Event> {
+        let newest = |slot: Slot| {
+            self.newest
+                .iter()
+                .find(|(s, _)| *s == slot)
+                .map_or(0, |(_, t)| *t)
+        };
+        self.events
+            .try_iter()
+            .filter(|e| e.ticket >= newest(e.slot))
+            .collect()
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        for (slot, lane) in &self.lanes {
+            let mut queue = lane.lock();
+            queue.closed = true;
+            // A file that is being written is finished; everything else may stop.
+            if *slot != Slot::Save {
+                queue.waiting.clear();
+                if let Some(running) = &queue.running {
+                    running.control.cancel();
+                }
+            }
+            lane.changed.notify_all();
+        }
+    }
+}
+
+/// A worker's life.
+fn work(lane: &Lane, backend: &Backend, events: &Sender<Event>, wake: &(dyn Fn() + Send + Sync)) {
+    loop {
+        let pending = {
+            let mut queue = lane.lock();
+            loop {
+                if let Some(pending) = queue.waiting.pop_front() {
+                    queue.running = Some(pending.job.clone());
+                    break pending;
+                }
+                if queue.closed {
+                    return;
+                }
+                queue = lane
+                    .changed
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+        };
+        let Pending { job, request } = pending;
+        let started = Instant::now();
+        // A panic is a fault of ours; the document and the other jobs live on.
+        let outcome = catch_unwind(AssertUnwindSafe(|| request.run(backend, &job.control)))
+            .unwrap_or_else(|_| {
+                Outcome::Failed(format!("{} failed: a fault in the program", job.label))
+            });
+        let outcome = if job.control.is_cancelled() {
+            Outcome::Cancelled
+        } else {
+            outcome
+        };
+        lane.lock().running = None;
+        let wall_ms = started.elapsed().as_secs_f64() * 1e3;
+        if events
+            .send(Event {
+                slot: job.slot,
+                ticket: job.ticket,
+                wall_ms,
+                outcome,
+            })
+            .is_err()
+        {
+            return;
+        }
+        wake();
+    }
+}

@@ -1,0 +1,171 @@
+//! Everything a user, or a finished job, can do to the state.
+
+use super::Camera;
+use super::document::{Display, LayerId};
+use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
+use crate::data::region::RegionId;
+use crate::data::{Role, Shape};
+use crate::jobs::{Event, Job, Request, Slot};
+use crate::solvers::{tensor_fit, tracking};
+use glam::DVec3;
+use std::path::PathBuf;
+
+/// Whether more edits of the same gesture (a drag, a moving slider) follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    Live,
+    Done,
+}
+
+/// A picture to take.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shot {
+    /// `None`: the whole window.
+    pub pane: Option<Pane>,
+    pub path: PathBuf,
+    /// 1 to 4 times the size on screen.
+    pub scale: u32,
+}
+
+#[derive(Clone, Debug)]
+pub enum Action {
+    // Files
+    Open(Vec<PathBuf>),
+    OpenDemo {
+        guide: bool,
+    },
+    SaveTracks {
+        layer: Option<LayerId>,
+        path: PathBuf,
+    },
+    SaveLayer {
+        layer: LayerId,
+        path: PathBuf,
+    },
+    SaveRegion {
+        region: RegionId,
+        path: PathBuf,
+    },
+    Screenshot(Shot),
+    // View
+    SelectTask(Task),
+    SetLayout(Layout),
+    /// Shows one pane alone, or goes back to the grid.
+    ToggleMaximised(Pane),
+    MoveCrosshair(DVec3),
+    /// Along a pane's normal, in voxels of the topmost visible image (or mm where there is none).
+    StepSlice {
+        pane: Pane,
+        steps: i32,
+    },
+    SetSlice {
+        pane: Pane,
+        slice: SliceCamera,
+    },
+    SetCamera {
+        camera: Camera,
+        phase: Phase,
+    },
+    FrameAll,
+    SetConvention(Convention),
+    SetTool(Tool),
+    ToggleCrosshair,
+    ToggleLetters,
+    TogglePanels,
+    ToggleSlicesInScene,
+    ToggleOutline,
+    ToggleTheme,
+    // Layers
+    SelectLayer(Option<LayerId>),
+    SetDisplay {
+        layer: LayerId,
+        display: Display,
+        phase: Phase,
+    },
+    /// Shows one image layer and hides the other images.
+    ShowOnly(LayerId),
+    /// To another place in the list, counted from the bottom.
+    MoveLayer {
+        layer: LayerId,
+        to: usize,
+    },
+    RenameLayer {
+        layer: LayerId,
+        name: String,
+    },
+    DeleteLayer(LayerId),
+    // Regions
+    PlaceRegion {
+        role: Role,
+        shape: Shape,
+    },
+    RegionFromLayer {
+        layer: LayerId,
+        role: Role,
+    },
+    SelectRegion(Option<RegionId>),
+    SetRegionShape {
+        region: RegionId,
+        shape: Shape,
+        phase: Phase,
+    },
+    SetRole {
+        region: RegionId,
+        role: Role,
+    },
+    RenameRegion {
+        region: RegionId,
+        name: String,
+    },
+    SetRegionColour {
+        region: RegionId,
+        colour: Option<[u8; 3]>,
+    },
+    ToggleRegion(RegionId),
+    DeleteRegion(RegionId),
+    // Parameters
+    SetFit {
+        params: tensor_fit::Params,
+    },
+    SetTrack {
+        params: tracking::Params,
+        phase: Phase,
+    },
+    SetTrackDisplay {
+        display: Display,
+        phase: Phase,
+    },
+    /// Tracks from the whole mask: not live, since it takes long.
+    TrackWholeBrain,
+    KeepTracks,
+    // Everything else
+    CopyCommand(super::Recipe),
+    Undo,
+    Redo,
+    /// The pointer rests: full results follow the coarse ones.
+    Settle,
+    /// Cancels the running jobs, else drops the tool, else the selection.
+    Escape,
+    CancelJob(Slot),
+    DismissMessage(usize),
+    StartGuide,
+    LeaveGuide,
+    /// Closes the document and returns to the first page.
+    Close,
+    // From the jobs
+    JobStarted(Job),
+    Event(Event),
+    /// A picture is ready or failed: a sentence.
+    ShotTaken(Result<String, String>),
+}
+
+/// What the window does on behalf of [`super::update`].
+#[derive(Clone, Debug)]
+pub enum Effect {
+    Submit(Request),
+    Cancel(Slot),
+    CopyText(String),
+    TakeShot(Shot),
+    /// The list of recent files changed: remember it.
+    StoreRecent,
+}

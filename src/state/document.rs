@@ -1,0 +1,235 @@
+//! What undo restores: layers, regions and parameters.
+
+use super::Recipe;
+use crate::data::region::RegionId;
+use crate::data::{Gradients, Mask, Region, Role, TensorField, Tractogram, Volume};
+use crate::render::colour_map::ColourMap;
+use crate::render::draw_list::{Interpolation, LineStyle};
+use crate::solvers::{tensor_fit, tracking};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Names a layer for as long as the document lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LayerId(pub u64);
+
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A diffusion scan; without gradients it can only be looked at.
+    Scan {
+        dwi: Volume,
+        gradients: Option<Arc<Gradients>>,
+    },
+    Image(Volume),
+    Mask(Mask),
+    Tractogram(Tractogram),
+}
+
+impl Content {
+    /// The image a scan or image layer shows.
+    pub fn volume(&self) -> Option<&Volume> {
+        match self {
+            Self::Scan { dwi, .. } => Some(dwi),
+            Self::Image(volume) => Some(volume),
+            Self::Mask(_) | Self::Tractogram(_) => None,
+        }
+    }
+
+    /// World bounds, mm; `None` for an empty tractogram.
+    pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
+        match self {
+            Self::Scan { dwi: volume, .. } | Self::Image(volume) => Some(volume.grid.bounds()),
+            Self::Mask(mask) => Some(mask.grid.bounds()),
+            Self::Tractogram(tractogram) => {
+                let finite = tractogram
+                    .points
+                    .iter()
+                    .map(|p| glam::Vec3::from(*p).as_dvec3());
+                finite
+                    .filter(|p| p.is_finite())
+                    .fold(None, |bounds, p| match bounds {
+                        None => Some((p, p)),
+                        Some((lo, hi)) => Some((p.min(lo), p.max(hi))),
+                    })
+            }
+        }
+    }
+}
+
+/// How streamlines are coloured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum LineColouring {
+    Direction,
+    /// Sampled at each point.
+    Fa,
+    /// Whole length, mm.
+    Length,
+    /// Why the end stopped.
+    StopReason,
+    Fixed([u8; 3]),
+}
+
+/// How a layer is shown.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Display {
+    pub visible: bool,
+    /// 0..1.
+    pub opacity: f32,
+    pub window: (f32, f32),
+    pub colour_map: ColourMap,
+    pub interpolation: Interpolation,
+    /// For colour images.
+    pub brightness: f32,
+    /// Hides voxels with FA below this; 0 hides nothing.
+    pub hide_below_fa: f32,
+    /// Which volume of a scan.
+    pub frame: usize,
+    pub line_style: LineStyle,
+    pub line_colouring: LineColouring,
+}
+
+#[derive(Clone, Debug)]
+pub struct Layer {
+    pub id: LayerId,
+    pub name: String,
+    pub content: Content,
+    pub display: Display,
+    /// Where it comes from; prints itself as a command.
+    pub recipe: Recipe,
+    pub path: Option<PathBuf>,
+    /// After a value: `mm²/s`, or empty.
+    pub unit: &'static str,
+    /// Multiplies a value before it is printed (1e3 for diffusivities shown as 10⁻³ mm²/s).
+    pub unit_scale: f32,
+    /// What reading it brought up, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A finished tensor fit.
+#[derive(Clone, Debug)]
+pub struct Tensors {
+    pub field: TensorField,
+    pub fa: Volume,
+    pub mask: Mask,
+    pub params: tensor_fit::Params,
+    pub recipe: Recipe,
+    pub fitted: usize,
+    pub repaired: usize,
+    pub unfitted: usize,
+    pub without_direction: Vec<usize>,
+    pub wall_ms: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Shown in the top bar.
+    pub name: String,
+    /// Bottom to top.
+    pub layers: Vec<Arc<Layer>>,
+    pub regions: Vec<Arc<Region>>,
+    pub tensors: Option<Arc<Tensors>>,
+    pub fit: tensor_fit::Params,
+    pub track: tracking::Params,
+    pub track_display: Display,
+    next_id: u64,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            layers: Vec::new(),
+            regions: Vec::new(),
+            tensors: None,
+            fit: super::defaults::fit(),
+            track: super::defaults::track(),
+            track_display: super::defaults::line_display(),
+            next_id: 1,
+        }
+    }
+}
+
+impl Document {
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    pub fn fresh_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    pub fn layer(&self, id: LayerId) -> Option<&Arc<Layer>> {
+        self.layers.iter().find(|l| l.id == id)
+    }
+
+    pub fn layer_named(&self, name: &str) -> Option<&Arc<Layer>> {
+        self.layers.iter().find(|l| l.name == name)
+    }
+
+    pub fn region(&self, id: RegionId) -> Option<&Arc<Region>> {
+        self.regions.iter().find(|r| r.id == id)
+    }
+
+    /// Changes a layer in place (a new value behind the same id).
+    pub fn edit_layer(&mut self, id: LayerId, edit: impl FnOnce(&mut Layer)) {
+        if let Some(layer) = self.layers.iter_mut().find(|l| l.id == id) {
+            edit(Arc::make_mut(layer));
+        }
+    }
+
+    pub fn edit_region(&mut self, id: RegionId, edit: impl FnOnce(&mut Region)) {
+        if let Some(region) = self.regions.iter_mut().find(|r| r.id == id) {
+            edit(Arc::make_mut(region));
+        }
+    }
+
+    /// The diffusion scan that a fit would use: the topmost with gradients.
+    pub fn scan(&self) -> Option<&Arc<Layer>> {
+        let with_gradients = |l: &&Arc<Layer>| {
+            matches!(
+                &l.content,
+                Content::Scan {
+                    gradients: Some(_),
+                    ..
+                }
+            )
+        };
+        self.layers.iter().rev().find(with_gradients)
+    }
+
+    /// The mask a fit would use: the topmost mask layer on the scan's grid.
+    pub fn fit_mask(&self) -> Option<&Arc<Layer>> {
+        let grid = &self.scan()?.content.volume()?.grid;
+        let fits = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.grid.same_space(grid, 0.01));
+        self.layers.iter().rev().find(fits)
+    }
+
+    /// World bounds of all image layers (of the tractograms where there is no image).
+    pub fn bounds(&self) -> (DVec3, DVec3) {
+        let of = |lines: bool| {
+            let wanted = self
+                .layers
+                .iter()
+                .filter(|l| matches!(l.content, Content::Tractogram(_)) == lines);
+            wanted
+                .filter_map(|l| l.content.bounds())
+                .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        };
+        of(false)
+            .or_else(|| of(true))
+            .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
+    }
+
+    /// A name no region has yet: `Seed`, `Seed 2`, …
+    pub fn region_name(&self, role: Role) -> String {
+        let taken = |name: &str| self.regions.iter().any(|r| r.name == name);
+        let numbered = (2..).map(|n| format!("{} {n}", role.name()));
+        std::iter::once(role.name().to_owned())
+            .chain(numbered)
+            .find(|name| !taken(name))
+            .unwrap_or_default()
+    }
+}

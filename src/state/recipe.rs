@@ -1,0 +1,255 @@
+//! What a layer was made from: its provenance, and the command line that makes it again.
+
+use crate::data::{Role, Shape};
+use crate::solvers::tensor_fit::{self, Method};
+use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Where a diffusion scan comes from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Source {
+    /// A file; `gradients` where they do not lie beside it: one `.b`, or bval and bvec.
+    File {
+        dwi: PathBuf,
+        gradients: Vec<PathBuf>,
+    },
+    /// The built-in head.
+    Phantom { seed: u64 },
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FitRecipe {
+    pub source: Source,
+    /// `None`: the mask is found from the scan itself.
+    pub mask: Option<PathBuf>,
+    pub params: tensor_fit::Params,
+}
+
+/// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum ShapeSpec {
+    Sphere { centre: DVec3, radius_mm: f64 },
+    Box { centre: DVec3, half_mm: DVec3 },
+    Mask(PathBuf),
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RegionSpec {
+    pub role: Role,
+    pub shape: ShapeSpec,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Recipe {
+    /// Opened from a file.
+    File(PathBuf),
+    Phantom {
+        seed: u64,
+    },
+    /// Brain mask found from a scan.
+    BrainMask(Source),
+    /// A map of a tensor fit: `fa`, `md`, `ad`, `rd`, `dec`, `repaired`, ….
+    Fit {
+        fit: FitRecipe,
+        map: String,
+    },
+    Track {
+        fit: FitRecipe,
+        regions: Vec<RegionSpec>,
+        params: tracking::Params,
+    },
+}
+
+impl ShapeSpec {
+    /// `None` for a mask without a file.
+    pub fn of(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
+        match shape {
+            Shape::Sphere { centre, radius_mm } => Some(Self::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            }),
+            Shape::Box { centre, half_mm } => Some(Self::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            }),
+            Shape::Mask(_) => mask_path.map(|p| Self::Mask(p.to_owned())),
+        }
+    }
+}
+
+impl std::fmt::Display for ShapeSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Shortest text that reads back as the same number.
+        match self {
+            Self::Sphere {
+                centre: c,
+                radius_mm,
+            } => {
+                write!(f, "sphere:{},{},{},{radius_mm}", c.x, c.y, c.z)
+            }
+            Self::Box {
+                centre: c,
+                half_mm: h,
+            } => {
+                write!(f, "box:{},{},{},{},{},{}", c.x, c.y, c.z, h.x, h.y, h.z)
+            }
+            Self::Mask(path) => write!(f, "mask:{}", path.display()),
+        }
+    }
+}
+
+impl std::str::FromStr for ShapeSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
+        let (kind, rest) = text
+            .split_once(':')
+            .ok_or_else(|| format!("\"{text}\" is no region: {expected}"))?;
+        if kind == "mask" {
+            return Ok(Self::Mask(PathBuf::from(rest)));
+        }
+        let numbers: Result<Vec<f64>, _> =
+            rest.split(',').map(|n| n.trim().parse::<f64>()).collect();
+        let numbers = numbers
+            .map_err(|_| format!("\"{text}\" holds something that is no number: {expected}"))?;
+        let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0 && s.is_finite());
+        match (kind, numbers.as_slice()) {
+            ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
+                centre: DVec3::new(x, y, z),
+                radius_mm: r,
+            }),
+            ("box", &[x, y, z, a, b, c]) if sizes_sound(&[a, b, c]) => Ok(Self::Box {
+                centre: DVec3::new(x, y, z),
+                half_mm: DVec3::new(a, b, c),
+            }),
+            ("sphere" | "box", _) => Err(format!(
+                "\"{text}\" has {} numbers or a size that is not positive: {expected}",
+                numbers.len()
+            )),
+            _ => Err(format!("\"{kind}\" is no kind of region: {expected}")),
+        }
+    }
+}
+
+/// A word for the shell, quoted where it must be.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+fn path(p: &Path) -> String {
+    quoted(&p.to_string_lossy())
+}
+
+impl Source {
+    fn arguments(&self) -> String {
+        match self {
+            Self::Phantom { seed } => format!("phantom:{seed}"),
+            Self::File { dwi, gradients } => match gradients.as_slice() {
+                [b] => format!("{} --gradients {}", path(dwi), path(b)),
+                [bval, bvec] => {
+                    format!("{} --bval {} --bvec {}", path(dwi), path(bval), path(bvec))
+                }
+                _ => path(dwi),
+            },
+        }
+    }
+}
+
+impl FitRecipe {
+    fn arguments(&self) -> String {
+        let mut text = self.source.arguments();
+        if let Some(mask) = &self.mask {
+            let _ = write!(text, " --mask {}", path(mask));
+        }
+        let _ = match self.params.method {
+            Method::Ols => write!(text, " --method ols"),
+            Method::Wls => write!(text, " --method wls"),
+            Method::Iwls { iterations } => write!(text, " --method iwls --iterations {iterations}"),
+        };
+        let (low, high) = self.params.b_range_s_per_mm2;
+        let _ = write!(text, " --b-range {low}..{high}");
+        let _ = write!(
+            text,
+            " --min-eigenvalue {}",
+            self.params.min_eigenvalue_mm2_per_s
+        );
+        text
+    }
+}
+
+/// The options of `arcuate track` for these parameters.
+fn track_arguments(p: &tracking::Params) -> String {
+    let integrator = match p.integrator {
+        Integrator::Euler => "euler",
+        Integrator::Rk2 => "rk2",
+        Integrator::Rk4 => "rk4",
+    };
+    let interpolation = match p.interpolation {
+        Interpolation::Trilinear => "trilinear",
+        Interpolation::CubicBSpline => "cubic",
+    };
+    let seeds = match p.seeding {
+        Seeding::Random { count } => format!("random:{count}"),
+        Seeding::Grid { spacing_mm } => format!("grid:{spacing_mm}"),
+        Seeding::PerVoxel { count } => format!("per-voxel:{count}"),
+    };
+    let or_off = |v: Option<f64>| v.map_or("off".to_owned(), |v| v.to_string());
+    // Degrees exist for people only; 1e-9 of rounding keeps 45 from printing as 45.00000000000001.
+    let angle = p
+        .max_angle_rad
+        .map(|a| (a.to_degrees() * 1e9).round() / 1e9);
+    let one_way = if p.both_ways { "" } else { " --one-way" };
+    format!(
+        " --seeds {seeds} --random-seed {} --step {} --angle {} --fa {} --min-length {} --max-length {} \
+         --max-steps {} --integrator {integrator} --interpolation {interpolation}{one_way}",
+        p.random_seed,
+        p.step_mm,
+        or_off(angle),
+        or_off(p.min_fa),
+        p.min_length_mm,
+        or_off(p.max_length_mm),
+        p.max_steps,
+    )
+}
+
+impl Recipe {
+    /// The command line that makes the same result, without a window.
+    pub fn command(&self) -> String {
+        match self {
+            Self::File(file) => format!("arcuate info {}", path(file)),
+            Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
+            Self::BrainMask(source) => {
+                format!("arcuate fit {} --maps mask --out maps", source.arguments())
+            }
+            Self::Fit { fit, map } => {
+                format!("arcuate fit {} --maps {map} --out maps", fit.arguments())
+            }
+            Self::Track {
+                fit,
+                regions,
+                params,
+            } => {
+                let mut text = format!("arcuate track {}", fit.arguments());
+                for region in regions {
+                    let option = region.role.name().to_lowercase();
+                    let option = if region.role == Role::Mask {
+                        "within".to_owned()
+                    } else {
+                        option
+                    };
+                    let _ = write!(text, " --{option} {}", quoted(&region.shape.to_string()));
+                }
+                text + &track_arguments(params) + " --out tracks.tck"
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Layers: order, visibility, saving.
+
+use super::edit;
+use crate::jobs::Request;
+use crate::state::document::{Content, LayerId};
+use crate::state::{Effect, State};
+use std::path::PathBuf;
+
+pub fn show_only(state: &mut State, id: LayerId) {
+    edit(state, "Show layer", false, |document| {
+        let images = document
+            .layers
+            .iter()
+            .filter(|l| l.content.volume().is_some());
+        for other in images.map(|l| l.id).collect::<Vec<_>>() {
+            document.edit_layer(other, |l| l.display.visible = l.id == id);
+        }
+    });
+    state.session.selected_layer = Some(id);
+}
+
+pub fn move_to(state: &mut State, id: LayerId, to: usize) {
+    edit(state, "Move layer", false, |document| {
+        if let Some(from) = document.layers.iter().position(|l| l.id == id) {
+            let layer = document.layers.remove(from);
+            document.layers.insert(to.min(document.layers.len()), layer);
+        }
+    });
+}
+
+pub fn delete(state: &mut State, id: LayerId) {
+    edit(state, "Delete layer", false, |document| {
+        document.layers.retain(|l| l.id != id)
+    });
+    if state.session.selected_layer == Some(id) {
+        state.session.selected_layer = None;
+    }
+}
+
+pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.layer(id) else {
+        return;
+    };
+    let command = layer.recipe.command();
+    effects.push(Effect::Submit(match layer.content.clone() {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Request::SaveVolume {
+            volume,
+            path,
+            command,
+        },
+        Content::Mask(mask) => Request::SaveMask {
+            mask,
+            path,
+            command,
+        },
+        Content::Tractogram(tractogram) => Request::SaveTractogram {
+            tractogram,
+            path,
+            command,
+        },
+    }));
+}

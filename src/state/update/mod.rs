@@ -1,0 +1,351 @@
+//! The one place that changes the state.
+
+mod layers;
+mod regions;
+mod results;
+mod tracks;
+
+use super::action::{Action, Effect, Phase};
+use super::session::{GuideStep, Severity};
+use super::view::{Layout, Pane, SliceCamera, Tool};
+use super::{Camera, Document, State};
+use crate::jobs::{Request, Slot};
+use glam::DVec3;
+use std::path::PathBuf;
+
+/// Applies one action; what it returns is for the window to carry out.
+pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    apply(state, action, &mut effects);
+    effects
+}
+
+fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
+    match action {
+        Action::Open(paths) => open(state, paths, effects),
+        Action::OpenDemo { guide } => {
+            state.session.guide = guide.then_some(GuideStep::ClickSlice);
+            effects.push(Effect::Submit(Request::Demo { seed: 1 }));
+        }
+        Action::SaveTracks { layer, path } => tracks::save(state, layer, path, effects),
+        Action::SaveLayer { layer, path } => layers::save(state, layer, path, effects),
+        Action::SaveRegion { region, path } => regions::save(state, region, path, effects),
+        Action::Screenshot(shot) => effects.push(Effect::TakeShot(shot)),
+
+        Action::SelectTask(task) => state.view.task = task,
+        Action::SetLayout(layout) => state.view.layout = layout,
+        Action::ToggleMaximised(pane) => {
+            let alone = state.view.layout == Layout::Single && state.view.single == pane;
+            state.view.layout = if alone { Layout::Grid } else { Layout::Single };
+            state.view.single = pane;
+        }
+        Action::MoveCrosshair(world) => move_crosshair(state, world),
+        Action::StepSlice { pane, steps } => step_slice(state, pane, steps),
+        Action::SetSlice { pane, slice } => {
+            if let Some(i) = Pane::ALL.iter().position(|&p| p == pane).filter(|&i| i < 3) {
+                let zoom = slice.zoom.clamp(0.2, 40.0);
+                state.view.slices[i] = SliceCamera { zoom, ..slice };
+            }
+        }
+        Action::SetCamera { camera, phase } => {
+            state.view.camera = camera;
+            state.view.moving = phase == Phase::Live;
+        }
+        Action::FrameAll => frame_all(state),
+        Action::SetConvention(convention) => state.view.convention = convention,
+        Action::SetTool(tool) => state.view.tool = tool,
+        Action::ToggleCrosshair => state.view.show_crosshair ^= true,
+        Action::ToggleLetters => state.view.show_letters ^= true,
+        Action::TogglePanels => state.view.show_panels ^= true,
+        Action::ToggleSlicesInScene => state.view.show_slices_in_scene ^= true,
+        Action::ToggleOutline => state.view.show_outline ^= true,
+        Action::ToggleTheme => state.view.light_theme ^= true,
+
+        Action::SelectLayer(layer) => {
+            state.session.selected_layer = layer;
+            state.session.selected_region = None;
+        }
+        Action::SetDisplay {
+            layer,
+            display,
+            phase,
+        } => {
+            edit(state, "Display", phase == Phase::Live, |d| {
+                d.edit_layer(layer, |l| l.display = display)
+            });
+        }
+        Action::ShowOnly(layer) => layers::show_only(state, layer),
+        Action::MoveLayer { layer, to } => layers::move_to(state, layer, to),
+        Action::RenameLayer { layer, name } => {
+            edit(state, "Rename layer", false, |d| {
+                d.edit_layer(layer, |l| l.name = name)
+            });
+        }
+        Action::DeleteLayer(layer) => layers::delete(state, layer),
+
+        Action::PlaceRegion { role, shape } => regions::place(state, role, shape, effects),
+        Action::RegionFromLayer { layer, role } => regions::from_layer(state, layer, role, effects),
+        Action::SelectRegion(region) => {
+            state.session.selected_region = region;
+            state.session.selected_layer = None;
+        }
+        Action::SetRegionShape {
+            region,
+            shape,
+            phase,
+        } => {
+            regions::reshape(state, region, shape, phase, effects);
+        }
+        Action::SetRole { region, role } => {
+            edit(state, "Region role", false, |d| {
+                d.edit_region(region, |r| r.role = role)
+            });
+            tracks::retrack(state, false, effects);
+        }
+        Action::RenameRegion { region, name } => {
+            edit(state, "Rename region", false, |d| {
+                d.edit_region(region, |r| r.name = name)
+            });
+        }
+        Action::SetRegionColour { region, colour } => {
+            edit(state, "Region colour", false, |d| {
+                d.edit_region(region, |r| r.colour = colour)
+            });
+        }
+        Action::ToggleRegion(region) => {
+            edit(state, "Show region", false, |d| {
+                d.edit_region(region, |r| r.visible ^= true)
+            });
+        }
+        Action::DeleteRegion(region) => regions::delete(state, region, effects),
+
+        Action::SetFit { params } => {
+            edit(state, "Fit", false, |d| d.fit = params);
+            results::fit(state, effects);
+        }
+        Action::SetTrack { params, phase } => {
+            edit(state, "Tracking", phase == Phase::Live, |d| {
+                d.track = params
+            });
+            tracks::retrack(state, phase == Phase::Live, effects);
+        }
+        Action::SetTrackDisplay { display, phase } => {
+            edit(state, "Display", phase == Phase::Live, |d| {
+                d.track_display = display
+            });
+        }
+        Action::TrackWholeBrain => tracks::whole_brain(state, effects),
+        Action::KeepTracks => tracks::keep(state),
+
+        Action::CopyCommand(recipe) => {
+            effects.push(Effect::CopyText(recipe.command()));
+            "Command copied".clone_into(&mut state.session.status);
+        }
+        Action::Undo => {
+            let step = state.history.undo(&state.document);
+            travel(state, step, "Undid", effects);
+        }
+        Action::Redo => {
+            let step = state.history.redo(&state.document);
+            travel(state, step, "Redid", effects);
+        }
+        Action::Settle => {
+            state.history.close();
+            state.view.moving = false;
+            if state.session.unsettled {
+                tracks::retrack(state, false, effects);
+            }
+        }
+        Action::Escape => escape(state, effects),
+        Action::CancelJob(slot) => effects.push(Effect::Cancel(slot)),
+        Action::DismissMessage(index) => {
+            if index < state.session.messages.len() {
+                state.session.messages.remove(index);
+            }
+        }
+        Action::StartGuide => state.session.guide = Some(GuideStep::ClickSlice),
+        Action::LeaveGuide => state.session.guide = None,
+        Action::Close => close(state, effects),
+
+        Action::JobStarted(job) => {
+            // The newest request of a slot stands for those it replaced.
+            state
+                .session
+                .jobs
+                .retain(|j| j.slot != job.slot || matches!(job.slot, Slot::Load | Slot::Save));
+            state.session.jobs.push(job);
+        }
+        Action::Event(event) => results::event(state, event, effects),
+        Action::ShotTaken(Ok(sentence)) => state.session.status = sentence,
+        Action::ShotTaken(Err(sentence)) => state.session.say(Severity::Error, sentence),
+    }
+}
+
+/// Changes the document as one undoable step.
+fn edit(state: &mut State, label: &str, live: bool, change: impl FnOnce(&mut Document)) {
+    state.history.record(&state.document, label, live);
+    change(&mut state.document);
+    state.session.unsaved = true;
+}
+
+fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
+    let is_gradients = |p: &PathBuf| {
+        let extension = p
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default()
+            .to_lowercase();
+        matches!(
+            extension.as_str(),
+            "bval" | "bvals" | "bvec" | "bvecs" | "b"
+        )
+    };
+    let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
+    // bval before bvec, as every reader of the pair expects.
+    gradients.sort_by_key(|p| {
+        p.extension()
+            .is_none_or(|e| !e.to_string_lossy().starts_with("bval"))
+    });
+    if files.is_empty() && !gradients.is_empty() {
+        let scan = state
+            .document
+            .layers
+            .iter()
+            .rev()
+            .find_map(|l| match (&l.content, &l.path) {
+                (super::Content::Scan { .. } | super::Content::Image(_), Some(path)) => {
+                    Some(path.clone())
+                }
+                _ => None,
+            });
+        match scan {
+            Some(path) => effects.push(Effect::Submit(Request::Open { path, gradients })),
+            None => state.session.say(
+                Severity::Error,
+                "Gradient files need a scan: open the scan first, or drop both together",
+            ),
+        }
+        return;
+    }
+    for path in files {
+        effects.push(Effect::Submit(Request::Open {
+            path,
+            gradients: gradients.clone(),
+        }));
+    }
+}
+
+fn move_crosshair(state: &mut State, world: DVec3) {
+    let (low, high) = state.document.bounds();
+    if world.is_finite() {
+        state.view.crosshair = world.clamp(low, high);
+    }
+    state.session.guide_done(GuideStep::ClickSlice);
+}
+
+fn step_slice(state: &mut State, pane: Pane, steps: i32) {
+    let Some(axis) = pane.normal_axis() else {
+        return;
+    };
+    let visible = state
+        .document
+        .layers
+        .iter()
+        .rev()
+        .filter(|l| l.display.visible);
+    let grid = visible
+        .filter_map(|l| l.content.volume())
+        .map(|v| &v.grid)
+        .next();
+    // The voxel edge that runs most along the normal.
+    let step = grid.map_or(1.0, |grid| {
+        let m = grid.world_from_voxel.matrix3;
+        (0..3).map(|a| m.col(a)).fold(DVec3::ZERO, |best, edge| {
+            if edge[axis].abs() > best[axis].abs() {
+                edge
+            } else {
+                best
+            }
+        })[axis]
+            .abs()
+    });
+    let mut world = state.view.crosshair;
+    world[axis] += f64::from(steps) * step;
+    let (low, high) = state.document.bounds();
+    state.view.crosshair = world.clamp(low, high);
+}
+
+fn frame_all(state: &mut State) {
+    let (low, high) = state.document.bounds();
+    let camera = Camera::framing(low, high);
+    state.view.camera = Camera {
+        azimuth: state.view.camera.azimuth,
+        elevation: state.view.camera.elevation,
+        ..camera
+    };
+    state.view.slices = [SliceCamera {
+        zoom: 1.0,
+        pan_mm: DVec3::ZERO,
+    }; 3];
+}
+
+fn travel(
+    state: &mut State,
+    step: Option<(String, Document)>,
+    verb: &str,
+    effects: &mut Vec<Effect>,
+) {
+    let Some((label, document)) = step else {
+        return;
+    };
+    state.document = document;
+    state.session.status = format!("{verb}: {}", label.to_lowercase());
+    state.session.unsaved = true;
+    let gone = |id| state.document.region(id).is_none();
+    if state.session.selected_region.is_some_and(gone) {
+        state.session.selected_region = None;
+    }
+    // A step may lie between a changed parameter and its result.
+    if state
+        .document
+        .tensors
+        .as_ref()
+        .is_some_and(|t| t.params != state.document.fit)
+    {
+        results::fit(state, effects);
+    }
+    tracks::retrack(state, false, effects);
+}
+
+/// Does the first that applies.
+fn escape(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.view.tool != Tool::Crosshair {
+        state.view.tool = Tool::Crosshair;
+    } else if let Some(job) = state
+        .session
+        .jobs
+        .iter()
+        .rev()
+        .find(|j| j.slot != Slot::Save)
+    {
+        effects.push(Effect::Cancel(job.slot));
+    } else {
+        state.session.selected_region = None;
+        state.session.selected_layer = None;
+    }
+}
+
+fn close(state: &mut State, effects: &mut Vec<Effect>) {
+    for slot in [Slot::Load, Slot::Fit, Slot::Live, Slot::Track] {
+        effects.push(Effect::Cancel(slot));
+    }
+    let fresh = State::new(state.session.backend.clone());
+    let recent = std::mem::take(&mut state.session.recent);
+    let view = super::View {
+        light_theme: state.view.light_theme,
+        convention: state.view.convention,
+        ..fresh.view
+    };
+    *state = State { view, ..fresh };
+    state.session.recent = recent;
+}

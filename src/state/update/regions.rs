@@ -1,0 +1,139 @@
+//! Regions: placing, moving, changing roles.
+
+use super::{edit, tracks};
+use crate::data::region::RegionId;
+use crate::data::{Mask, Region, Role, Shape};
+use crate::jobs::Request;
+use crate::state::action::Phase;
+use crate::state::document::{Content, LayerId};
+use crate::state::session::{GuideStep, Severity};
+use crate::state::{Effect, State, Task, Tool};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effect>) {
+    add(state, role, None, shape, effects);
+    state.view.tool = Tool::Crosshair;
+    // The next thing to do with a region is to track.
+    state.view.task = Task::Track;
+    match role {
+        Role::Seed => state.session.guide_done(GuideStep::PlaceSeed),
+        Role::Target => state.session.guide_done(GuideStep::PlaceTarget),
+        _ => {}
+    }
+}
+
+pub fn from_layer(state: &mut State, layer: LayerId, role: Role, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.layer(layer).cloned() else {
+        return;
+    };
+    let Content::Mask(mask) = &layer.content else {
+        return;
+    };
+    add(
+        state,
+        role,
+        Some(layer.name.clone()),
+        Shape::Mask(mask.clone()),
+        effects,
+    );
+}
+
+fn add(
+    state: &mut State,
+    role: Role,
+    name: Option<String>,
+    shape: Shape,
+    effects: &mut Vec<Effect>,
+) {
+    let mut id = RegionId(0);
+    edit(state, "Place region", false, |document| {
+        id = RegionId(document.fresh_id());
+        let name = name.unwrap_or_else(|| document.region_name(role));
+        let region = Region {
+            id,
+            name,
+            role,
+            shape: Arc::new(shape),
+            colour: None,
+            visible: true,
+        };
+        document.regions.push(Arc::new(region));
+    });
+    state.session.selected_region = Some(id);
+    state.session.selected_layer = None;
+    tracks::retrack(state, false, effects);
+}
+
+pub fn reshape(
+    state: &mut State,
+    id: RegionId,
+    shape: Shape,
+    phase: Phase,
+    effects: &mut Vec<Effect>,
+) {
+    let live = phase == Phase::Live;
+    edit(state, "Move region", live, |d| {
+        d.edit_region(id, |r| r.shape = Arc::new(shape))
+    });
+    let is_seed = state
+        .document
+        .region(id)
+        .is_some_and(|r| r.role == Role::Seed);
+    if is_seed && !live {
+        state.session.guide_done(GuideStep::DragSeed);
+    }
+    tracks::retrack(state, live, effects);
+}
+
+pub fn delete(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
+    edit(state, "Delete region", false, |document| {
+        document.regions.retain(|r| r.id != id)
+    });
+    if state.session.selected_region == Some(id) {
+        state.session.selected_region = None;
+    }
+    tracks::retrack(state, false, effects);
+}
+
+/// Saves a region as a mask on the grid of the tensors (or of the first image).
+pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Effect>) {
+    let Some(region) = state.document.region(id).cloned() else {
+        return;
+    };
+    let tensors = state
+        .document
+        .tensors
+        .as_ref()
+        .map(|t| t.field.grid.clone());
+    let first = state
+        .document
+        .layers
+        .iter()
+        .find_map(|l| l.content.volume())
+        .map(|v| v.grid.clone());
+    let mask = match (&*region.shape, tensors.or(first)) {
+        (Shape::Mask(mask), _) => mask.clone(),
+        (shape, Some(grid)) => {
+            let inside =
+                |i: usize| grid.world(glam::DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+            let inside: Vec<u8> = (0..grid.voxel_count())
+                .map(|i| u8::from(shape.contains(inside(i))))
+                .collect();
+            Mask::new(grid, inside)
+        }
+        (_, None) => {
+            state.session.say(
+                Severity::Error,
+                "A region is saved on the grid of an image: open one first",
+            );
+            return;
+        }
+    };
+    let command = format!("{} region \"{}\"", region.role.name(), region.name);
+    effects.push(Effect::Submit(Request::SaveMask {
+        mask,
+        path,
+        command,
+    }));
+}

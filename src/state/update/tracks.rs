@@ -1,0 +1,189 @@
+//! Streamlines: the live result, keeping and saving it.
+
+use super::edit;
+use crate::data::{Region, Role, Shape};
+use crate::jobs::{Request, Slot};
+use crate::solvers::tracking::Seeding;
+use crate::state::document::{Content, Layer, LayerId};
+use crate::state::recipe::{RegionSpec, ShapeSpec};
+use crate::state::session::{GuideStep, Severity};
+use crate::state::{Document, Effect, Recipe, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// While dragging, at most this many seeds: a few milliseconds of work.
+const COARSE_SEEDS: usize = 400;
+
+fn regions(document: &Document) -> Vec<Region> {
+    document.regions.iter().map(|r| (**r).clone()).collect()
+}
+
+/// The recipe of tracking from the document as it is; `None` without tensors, or where a region is
+/// a mask without a file.
+pub fn recipe(document: &Document, whole_brain: bool) -> Option<Recipe> {
+    let tensors = document.tensors.as_ref()?;
+    let Recipe::Fit { fit, .. } = &tensors.recipe else {
+        return None;
+    };
+    let path_of = |region: &Region| {
+        let Shape::Mask(mask) = &*region.shape else {
+            return None;
+        };
+        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
+        document.layers.iter().find(same)?.path.clone()
+    };
+    let used = document
+        .regions
+        .iter()
+        .filter(|r| !whole_brain || r.role != Role::Seed);
+    let regions: Option<Vec<_>> = used
+        .map(|r| {
+            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref())?;
+            Some(RegionSpec {
+                role: r.role,
+                shape,
+            })
+        })
+        .collect();
+    Some(Recipe::Track {
+        fit: fit.clone(),
+        regions: regions?,
+        params: document.track.clone(),
+    })
+}
+
+/// Tracks again from the regions as they are; without a seed there is no live result.
+pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
+    state.session.unsettled = coarse;
+    state.session.live_error = None;
+    let document = &state.document;
+    let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
+    let (Some(tensors), true) = (&document.tensors, seeded) else {
+        state.session.live = None;
+        effects.push(Effect::Cancel(Slot::Live));
+        return;
+    };
+    let mut params = document.track.clone();
+    if coarse {
+        params.seeding = match params.seeding {
+            Seeding::Random { count } => Seeding::Random {
+                count: count.min(COARSE_SEEDS),
+            },
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => Seeding::Random {
+                count: COARSE_SEEDS,
+            },
+        };
+    }
+    effects.push(Effect::Submit(Request::Track {
+        field: tensors.field.clone(),
+        fa: tensors.fa.clone(),
+        regions: regions(document),
+        params,
+        coarse,
+        whole_brain: false,
+    }));
+}
+
+pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(tensors) = &state.document.tensors else {
+        state.session.say(
+            Severity::Error,
+            "Tracking needs tensors: open a diffusion scan with its gradients",
+        );
+        return;
+    };
+    let mut regions = regions(&state.document);
+    regions.retain(|r| r.role != Role::Seed);
+    effects.push(Effect::Submit(Request::Track {
+        field: tensors.field.clone(),
+        fa: tensors.fa.clone(),
+        regions,
+        params: state.document.track.clone(),
+        coarse: false,
+        whole_brain: true,
+    }));
+}
+
+/// Adds a tractogram as a layer, shown as live results are.
+pub fn add_layer(state: &mut State, name: &str, content: Content, recipe: Recipe) {
+    let mut id = LayerId(0);
+    edit(state, "Keep tracks", false, |document| {
+        id = LayerId(document.fresh_id());
+        let same = document
+            .layers
+            .iter()
+            .filter(|l| l.name.starts_with(name))
+            .count();
+        let name = if same == 0 {
+            name.to_owned()
+        } else {
+            format!("{name} {}", same + 1)
+        };
+        let display = document.track_display.clone();
+        let layer = Layer {
+            id,
+            name,
+            content,
+            display,
+            recipe,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        };
+        document.layers.push(Arc::new(layer));
+    });
+    state.session.selected_layer = Some(id);
+    state.session.selected_region = None;
+}
+
+pub fn keep(state: &mut State) {
+    let Some(live) = state.session.live.clone().filter(|l| !l.coarse) else {
+        state.session.say(
+            Severity::Information,
+            "There is nothing to keep yet: place a seed first",
+        );
+        return;
+    };
+    if live.output.kept.is_empty() {
+        state.session.say(
+            Severity::Information,
+            "No streamline reached what was asked for: nothing to keep",
+        );
+        return;
+    }
+    add_layer(
+        state,
+        "Tracks",
+        Content::Tractogram(live.output.kept.clone()),
+        live.recipe,
+    );
+    state.session.status = format!("Kept {} streamlines as a layer", live.output.kept.len());
+}
+
+/// Saves a layer's streamlines, or the live ones.
+pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
+    let found = match layer {
+        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+            Content::Tractogram(t) => Some((t.clone(), l.recipe.command())),
+            _ => None,
+        }),
+        None => {
+            let live = state.session.live.as_ref().filter(|l| !l.coarse);
+            live.map(|l| (l.output.kept.clone(), l.recipe.command()))
+        }
+    };
+    let Some((tractogram, command)) = found else {
+        state.session.say(
+            Severity::Error,
+            "There are no streamlines to save yet: place a seed first",
+        );
+        return;
+    };
+    effects.push(Effect::Submit(Request::SaveTractogram {
+        tractogram,
+        path,
+        command,
+    }));
+    state.session.guide_done(GuideStep::Save);
+}

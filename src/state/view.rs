@@ -1,0 +1,240 @@
+//! Where the user looks: task, layout, crosshair, planes and camera.
+
+use super::Camera;
+use crate::data::Role;
+use glam::{DVec2, DVec3};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Task {
+    View,
+    Track,
+}
+
+impl Task {
+    pub const ALL: [Self; 2] = [Self::View, Self::Track];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::View => "View",
+            Self::Track => "Track",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+pub enum Pane {
+    Axial,
+    Sagittal,
+    Coronal,
+    Scene,
+}
+
+impl Pane {
+    pub const ALL: [Self; 4] = [Self::Axial, Self::Sagittal, Self::Coronal, Self::Scene];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Axial => "Axial",
+            Self::Sagittal => "Sagittal",
+            Self::Coronal => "Coronal",
+            Self::Scene => "3-D",
+        }
+    }
+
+    /// The world axis a slice view looks along; `None` for the 3-D view.
+    pub fn normal_axis(self) -> Option<usize> {
+        match self {
+            Self::Sagittal => Some(0),
+            Self::Coronal => Some(1),
+            Self::Axial => Some(2),
+            Self::Scene => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Layout {
+    /// Axial and sagittal above, coronal and 3-D below.
+    Grid,
+    /// 3-D large, three slices beside it.
+    SceneFirst,
+    /// One pane.
+    Single,
+}
+
+/// Which side of the screen shows the patient's right. A view switch, never a data flip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Convention {
+    /// Patient right on screen left.
+    Radiological,
+    Neurological,
+}
+
+impl Convention {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Radiological => "Radiological",
+            Self::Neurological => "Neurological",
+        }
+    }
+}
+
+/// What the next click in a view does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Tool {
+    Crosshair,
+    /// Place a sphere (or, with `cube`, a box) of this role.
+    Place {
+        role: Role,
+        cube: bool,
+    },
+}
+
+/// Zoom and pan of one slice view.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SliceCamera {
+    /// 1 fits the data into the pane.
+    pub zoom: f64,
+    /// World mm from the document's centre to the pane's centre (the component along the normal is
+    /// ignored).
+    pub pan_mm: DVec3,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct View {
+    pub task: Task,
+    pub layout: Layout,
+    /// The pane of [`Layout::Single`], and of a maximised view.
+    pub single: Pane,
+    /// World mm.
+    pub crosshair: DVec3,
+    pub convention: Convention,
+    pub show_crosshair: bool,
+    pub show_letters: bool,
+    pub show_panels: bool,
+    pub show_slices_in_scene: bool,
+    pub show_outline: bool,
+    pub tool: Tool,
+    /// Axial, sagittal, coronal: as [`Pane::ALL`].
+    pub slices: [SliceCamera; 3],
+    pub camera: Camera,
+    /// The camera is being dragged: drawn coarser.
+    #[serde(skip)]
+    pub moving: bool,
+    pub light_theme: bool,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        let slice = SliceCamera {
+            zoom: 1.0,
+            pan_mm: DVec3::ZERO,
+        };
+        Self {
+            task: Task::View,
+            layout: Layout::Grid,
+            single: Pane::Axial,
+            crosshair: DVec3::ZERO,
+            convention: Convention::Radiological,
+            show_crosshair: true,
+            show_letters: true,
+            show_panels: true,
+            show_slices_in_scene: true,
+            show_outline: true,
+            tool: Tool::Crosshair,
+            slices: [slice; 3],
+            camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
+            moving: false,
+            light_theme: false,
+        }
+    }
+}
+
+/// The plane a slice view shows, with the pane's geometry: pixel ↔ world for everybody.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Plane {
+    /// World mm at the pane's centre.
+    pub centre: DVec3,
+    /// Unit vectors of screen right and screen down in world axes.
+    pub right: DVec3,
+    pub down: DVec3,
+    /// World mm per logical point.
+    pub mm_per_point: f64,
+    pub size: DVec2,
+}
+
+impl Plane {
+    /// World point under a position (points from the pane's top left).
+    pub fn world(&self, at: DVec2) -> DVec3 {
+        let offset = (at - self.size * 0.5) * self.mm_per_point;
+        self.centre + self.right * offset.x + self.down * offset.y
+    }
+
+    /// Position in the pane of a world point, projected along the normal.
+    pub fn position(&self, world: DVec3) -> DVec2 {
+        let d = world - self.centre;
+        DVec2::new(d.dot(self.right), d.dot(self.down)) / self.mm_per_point + self.size * 0.5
+    }
+
+    pub fn normal(&self) -> DVec3 {
+        self.right.cross(self.down)
+    }
+
+    /// Signed distance of a world point from the plane, mm.
+    pub fn distance(&self, world: DVec3) -> f64 {
+        (world - self.centre).dot(self.normal())
+    }
+}
+
+impl View {
+    /// Screen right and screen down of a slice view in world axes.
+    pub fn screen_axes(&self, pane: Pane) -> Option<(DVec3, DVec3)> {
+        let towards_left = match self.convention {
+            Convention::Radiological => DVec3::NEG_X,
+            Convention::Neurological => DVec3::X,
+        };
+        match pane {
+            Pane::Axial => Some((towards_left, DVec3::NEG_Y)),
+            Pane::Coronal => Some((towards_left, DVec3::NEG_Z)),
+            // Nose to the left in either convention.
+            Pane::Sagittal => Some((DVec3::NEG_Y, DVec3::NEG_Z)),
+            Pane::Scene => None,
+        }
+    }
+
+    /// The plane a slice view shows; `bounds` are the document's, `size` the pane's in points.
+    pub fn plane(&self, pane: Pane, bounds: (DVec3, DVec3), size: DVec2) -> Option<Plane> {
+        let (right, down) = self.screen_axes(pane)?;
+        let axis = pane.normal_axis()?;
+        let slice = self.slices[Pane::ALL.iter().position(|&p| p == pane)?];
+        let extent = bounds.1 - bounds.0;
+        let fit = (extent.dot(right.abs()) / size.x.max(1.0))
+            .max(extent.dot(down.abs()) / size.y.max(1.0));
+        let mut centre = (bounds.0 + bounds.1) * 0.5 + slice.pan_mm;
+        centre[axis] = self.crosshair[axis];
+        // 4 % of margin so that letters do not cover the head.
+        let mm_per_point = (fit * 1.04 / slice.zoom).max(1e-6);
+        Some(Plane {
+            centre,
+            right,
+            down,
+            mm_per_point,
+            size,
+        })
+    }
+
+    /// Letters at the pane's left, right, top and bottom edge.
+    pub fn letters(&self, pane: Pane) -> Option<[char; 4]> {
+        let (right, down) = self.screen_axes(pane)?;
+        Some([letter(-right), letter(right), letter(-down), letter(down)])
+    }
+}
+
+/// The anatomical letter of the world axis a direction is nearest to.
+pub fn letter(direction: DVec3) -> char {
+    let axis = (0..3)
+        .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()))
+        .unwrap_or(0);
+    [['L', 'R'], ['P', 'A'], ['I', 'S']][axis][usize::from(direction[axis] >= 0.0)]
+}
