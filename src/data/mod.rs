@@ -11,6 +11,7 @@ pub mod tensor_field;
 pub mod tractogram;
 pub mod volume;
 
+pub use crate::compute::DataId;
 pub use gradients::Gradients;
 pub use grid::{AffineSource, Grid};
 pub use mask::Mask;

@@ -10,6 +10,8 @@ use glam::{DMat4, DVec3};
 #[derive(Clone, PartialEq, Debug)]
 pub struct SlicePane {
     pub size_px: [u32; 2],
+    /// Physical pixels per logical one: widths of lines are multiplied by it.
+    pub scale: f32,
     /// World mm of the centre of the top-left pixel.
     pub origin: DVec3,
     /// World mm from one pixel to the next, to the right and down.
@@ -26,6 +28,8 @@ pub struct SlicePane {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScenePane {
     pub size_px: [u32; 2],
+    /// Physical pixels per logical one: widths of lines are multiplied by it.
+    pub scale: f32,
     /// Reverse depth is not used: depth 0 near, 1 far (wgpu's clip space, y up).
     pub clip_from_world: DMat4,
     /// World position of the eye, for lighting.
@@ -38,6 +42,33 @@ pub struct ScenePane {
     pub solids: Vec<Solid>,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
+}
+
+impl SlicePane {
+    /// The same view on `factor` times as many pixels a side, for pictures finer than the screen.
+    pub fn enlarged(&self, factor: u32) -> Self {
+        let (k, corner) = (f64::from(factor), (self.right + self.down) * 0.5);
+        Self {
+            size_px: self.size_px.map(|n| n * factor),
+            scale: self.scale * factor as f32,
+            // The pane's corner stays; the first pixel's centre moves towards it.
+            origin: self.origin - corner + corner / k,
+            right: self.right / k,
+            down: self.down / k,
+            ..self.clone()
+        }
+    }
+}
+
+impl ScenePane {
+    /// The same view on `factor` times as many pixels a side, for pictures finer than the screen.
+    pub fn enlarged(&self, factor: u32) -> Self {
+        Self {
+            size_px: self.size_px.map(|n| n * factor),
+            scale: self.scale * factor as f32,
+            ..self.clone()
+        }
+    }
 }
 
 /// One image layer with its display.
