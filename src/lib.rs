@@ -7,3 +7,4 @@ pub mod compute;
 pub mod data;
 pub mod render;
 pub mod solvers;
+pub mod ui;
