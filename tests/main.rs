@@ -1,10 +1,14 @@
 //! All tests, one binary: `cargo test --release [filter]`.
 
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+mod architecture;
 mod data;
 mod support;
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
-    let tests = [data::tests()];
+    let tests = [architecture::tests(), data::tests()];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }

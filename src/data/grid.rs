@@ -88,7 +88,7 @@ impl Grid {
     pub fn nearest(&self, world: DVec3) -> Option<[usize; 3]> {
         let v = self.voxel_at(world).round();
         let inside = (0..3).all(|a| v[a] >= 0.0 && v[a] < self.shape[a] as f64);
-        inside.then(|| [v.x as usize, v.y as usize, v.z as usize])
+        inside.then_some([v.x as usize, v.y as usize, v.z as usize])
     }
 
     /// Edge lengths of one voxel, mm.

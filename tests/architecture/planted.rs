@@ -1,0 +1,231 @@
+//! The checks are checked: planted violations are found, allowed code passes.
+
+use super::{File, imports, length, report, stems};
+use crate::support::test;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("architecture::planted imports", planted_imports),
+        test("architecture::allowed imports", allowed_imports),
+        test("architecture::planted lengths", planted_lengths),
+        test("architecture::planted stems", planted_stems),
+    ]
+}
+
+fn violations(path: &str, text: &str) -> Vec<String> {
+    imports(&File {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+fn planted_imports() {
+    for (path, text, line) in [
+        ("src/data/grid.rs", "use crate::io::open;", 1),
+        ("src/data/grid.rs", "use crate::compute::Control;", 1),
+        (
+            "src/data/grid.rs",
+            "use crate::{\n    compute::DataId,\n    solvers::tracking,\n};",
+            3,
+        ),
+        ("src/data/grid.rs", "use super::super::io;", 1),
+        ("src/data/mod.rs", "fn f() { super::io::open() }", 1),
+        ("src/data/mod.rs", "mod inner { use super::super::io; }", 1),
+        ("src/compute/mod.rs", "fn f(g: &crate::data::Grid) {}", 1),
+        ("src/io/mod.rs", "use crate::compute::Backend;", 1),
+        ("src/solvers/tracking/mod.rs", "use crate::state::State;", 1),
+        ("src/state/update/mod.rs", "use crate::io;", 1),
+        ("src/state/update/mod.rs", "use crate::compute::Backend;", 1),
+        ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
+        (
+            "src/state/recipe.rs",
+            "use crate::solvers::tracking;\nfn f() { tracking::track() }",
+            2,
+        ),
+        (
+            "src/state/recipe.rs",
+            "use crate::solvers::tracking::track;",
+            1,
+        ),
+        ("src/state/recipe.rs", "use crate::solvers::tracking::*;", 1),
+        (
+            "src/state/recipe.rs",
+            "use crate::solvers;\nuse solvers::tracking::track;",
+            2,
+        ),
+        (
+            "src/state/recipe.rs",
+            "use crate::solvers::tracking as t;\nfn f() { t::track() }",
+            2,
+        ),
+        ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
+        ("src/ui/theme.rs", "use wgpu::Device;", 1),
+        ("src/ui/theme.rs", "fn f(d: &egui_wgpu::wgpu::Device) {}", 1),
+        ("src/cli/fit.rs", "use crate::ui::theme;", 1),
+        ("src/cli/fit.rs", "use std::{env, fs::{File}};", 1),
+        ("src/cli/fit.rs", "fn f() { ::std::fs::read(p) }", 1),
+        (
+            "src/cli/fit.rs",
+            "fn f() { let n = 0..rayon::current_num_threads(); }",
+            1,
+        ),
+        ("src/state/document.rs", "use std::sync::{Arc, mpsc};", 1),
+        ("src/solvers/tracking/cpu.rs", "use std::thread;", 1),
+        (
+            "src/compute/backend.rs",
+            "fn f() { std::thread::spawn(g) }",
+            1,
+        ),
+        ("src/solvers/tracking/cuda.rs", "use rayon::prelude::*;", 1),
+        ("src/solvers/tracking/cpu.rs", "use cudarc::driver;", 1),
+        ("src/render/slice.rs", "use eframe::egui;", 1),
+        ("src/main.rs", "use arcuate::io;", 1),
+        ("src/data/grid.rs", "fn f() {\n    unsafe { g() }\n}", 2),
+        (
+            "src/io/nifti.rs",
+            "// \"\nfn f() { unsafe { g() } } // \"",
+            2,
+        ),
+        (
+            "src/solvers/tracking/cpu.rs",
+            "fn f<'a>(c: char) { c == '\"'; unsafe {} }",
+            1,
+        ),
+        ("src/helpers.rs", "", 0),
+    ] {
+        let found = violations(path, text);
+        assert_eq!(found.len(), 1, "{path}: {text}: {found:?}");
+        assert!(
+            line == 0 || found[0].contains(&format!(":{line}: ")),
+            "{found:?}"
+        );
+    }
+}
+
+fn planted_lengths() {
+    let file = |lines: usize| File {
+        path: "src/main.rs".to_owned(),
+        text: "\n".repeat(lines),
+    };
+    assert_eq!(length(&file(60)), None);
+    assert!(length(&file(61)).is_some());
+}
+
+fn allowed_imports() {
+    for (path, text) in [
+        (
+            "src/data/grid.rs",
+            "use crate::compute::DataId; use super::Volume; use self::x::Y;",
+        ),
+        (
+            "src/data/grid.rs",
+            "// use crate::io;\n/* unsafe /* nested */ std::fs */",
+        ),
+        (
+            "src/data/grid.rs",
+            "const S: &str = \"unsafe { std::fs::read() }\";",
+        ),
+        (
+            "src/data/grid.rs",
+            "const S: &str = r##\"unsafe \"# std::fs::read()\"##; fn f<'a>() {}",
+        ),
+        (
+            "src/data/grid.rs",
+            "#![allow(unsafe_code)] mod inner { use super::super::Volume; }",
+        ),
+        (
+            "src/data/grid.rs",
+            "fn f() { self.io.open(); x.rayon::<u8>(); T::fs::<u8>() }",
+        ),
+        (
+            "src/state/recipe.rs",
+            "use crate::solvers::tracking;\nfn f(p: tracking::Params) {}",
+        ),
+        (
+            "src/state/recipe.rs",
+            "use crate::solvers::tracking::{self, Params};",
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::render::draw_list::LineStyle;",
+        ),
+        (
+            "src/io/mod.rs",
+            "mod nifti; pub use nifti::open; use std::fs;",
+        ),
+        (
+            "src/jobs/mod.rs",
+            "fn f() { std::thread::spawn(crate::phantom::head) }",
+        ),
+        (
+            "src/jobs/mod.rs",
+            "use crate::io; fn f() { io::nifti::save() }",
+        ),
+        (
+            "src/compute/backend.rs",
+            "fn f() { std::thread::available_parallelism() }",
+        ),
+        (
+            "src/compute/cuda.rs",
+            "use cudarc::driver; fn f() { unsafe { g() } }",
+        ),
+        (
+            "src/solvers/tracking/cuda.rs",
+            "use cudarc::driver; fn f() { unsafe { g() } }",
+        ),
+        (
+            "src/solvers/tracking/cpu.rs",
+            "use rayon::prelude::*; use crate::solvers::metric;",
+        ),
+        (
+            "src/ui/paint_callback.rs",
+            "use eframe::egui_wgpu::wgpu; use egui::Ui;",
+        ),
+        (
+            "src/main.rs",
+            "fn main() -> std::process::ExitCode { arcuate::cli::run() }",
+        ),
+        ("src/lib.rs", "pub mod compute; pub mod data;"),
+        ("tests/io.rs", "use std::fs; fn f() { unsafe { g() } }"),
+    ] {
+        report(violations(path, text));
+    }
+}
+
+fn planted_stems() {
+    let written = |files: &[&str]| -> Vec<String> {
+        let solver = ["src/solvers/tracking/mod.rs", "src/solvers/tracking/cpu.rs"];
+        solver
+            .iter()
+            .chain(files)
+            .map(|&name| name.to_owned())
+            .collect()
+    };
+    let complete = [
+        "tests/tracking.rs",
+        "src/ui/forms/tracking.rs",
+        "src/cli/track.rs",
+    ];
+    report(stems(&written(&complete)));
+    for (files, missing) in [
+        (vec![], 1),
+        (vec!["tests/tracking.rs"], 0),
+        (vec!["tests/tracking.rs", "src/cli/mod.rs"], 1),
+        (vec!["tests/tracking.rs", "src/ui/forms/mod.rs"], 1),
+        (vec!["tests/tracking.rs", "src/solvers/tracking/cuda.rs"], 1),
+        (vec!["tests/tracking.rs", "kernels/tracking.cu"], 1),
+        (
+            vec![
+                "tests/tracking.rs",
+                "shaders/slice.wgsl",
+                "shaders/common.wgsl",
+            ],
+            1,
+        ),
+        (vec!["tests/tracking.rs", "src/solvers/oracle/mod.rs"], 1),
+    ] {
+        let found = stems(&written(&files));
+        assert_eq!(found.len(), missing, "{files:?}: {found:?}");
+    }
+}

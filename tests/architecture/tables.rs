@@ -1,0 +1,147 @@
+//! The architecture as constants; a change here is a decision, not a repair.
+
+/// What a module may take from another.
+pub enum Take {
+    All,
+    /// These names right inside it.
+    Only(&'static [&'static str]),
+    /// Types and constants, no functions.
+    Types,
+}
+use Take::{All, Only, Types};
+
+pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
+    ("data", &[("compute", Only(&["DataId", "DeviceCopy"]))]),
+    ("compute", &[]),
+    (
+        "io",
+        &[("data", All), ("compute", Only(&["Cancelled", "Control"]))],
+    ),
+    (
+        "phantom",
+        &[
+            ("data", All),
+            ("compute", Only(&["Cancelled", "Control", "DataId"])),
+        ],
+    ),
+    ("solvers", &[("data", All), ("compute", All)]),
+    (
+        "jobs",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("solvers", All),
+            ("io", All),
+            ("phantom", All),
+        ],
+    ),
+    (
+        "state",
+        &[
+            ("data", All),
+            ("solvers", Types),
+            ("jobs", Types),
+            // How a layer is shown, in the words of the draw list: plain values.
+            ("render", Only(&["colour_map", "draw_list"])),
+        ],
+    ),
+    ("render", &[("data", All), ("state", All)]),
+    (
+        "ui",
+        &[
+            ("data", All),
+            ("solvers", Types),
+            ("state", All),
+            ("render", All),
+        ],
+    ),
+    (
+        "cli",
+        &[
+            ("data", All),
+            ("io", All),
+            ("phantom", All),
+            ("compute", All),
+            ("solvers", All),
+            ("jobs", All),
+            ("state", All),
+            ("render", All),
+        ],
+    ),
+    (
+        "app",
+        &[
+            ("compute", All),
+            ("jobs", All),
+            ("state", All),
+            ("render", All),
+            ("ui", All),
+        ],
+    ),
+    ("main", &[("app", All), ("cli", All)]),
+    ("lib", &[]),
+];
+
+/// A crate or a part of std that only some places may name. A place is a folder or file of src/,
+/// `*` standing for any one name.
+pub struct Reserved {
+    pub what: &'static [&'static str],
+    pub places: &'static [&'static str],
+    pub but_not: &'static [&'static str],
+}
+
+const fn only(what: &'static [&'static str], places: &'static [&'static str]) -> Reserved {
+    Reserved {
+        what,
+        places,
+        but_not: &[],
+    }
+}
+
+/// The first row that matches a path decides.
+pub const RESERVED: &[Reserved] = &[
+    only(&["cudarc"], &["compute", "solvers/*/cuda"]),
+    Reserved {
+        what: &["rayon"],
+        places: &["compute", "io", "phantom", "solvers"],
+        but_not: &["solvers/*/cuda"],
+    },
+    only(&["nifti"], &["io"]),
+    only(&["flate2"], &["io"]),
+    only(&["png"], &["io"]),
+    only(&["clap"], &["cli"]),
+    only(&["indicatif"], &["cli"]),
+    only(&["wgpu"], &["render", "ui/paint_callback", "app"]),
+    only(&["egui_wgpu"], &["ui/paint_callback", "app"]),
+    only(&["egui"], &["ui", "app"]),
+    only(&["eframe"], &["app"]),
+    only(&["rfd"], &["ui"]),
+    only(&["std", "fs"], &["io"]),
+    only(&["std", "net"], &[]),
+    only(&["std", "env"], &["io", "cli", "app", "main"]),
+    only(&["std", "process"], &["cli", "main"]),
+    // wgpu hands a mapped buffer back through a callback.
+    only(&["std", "sync", "mpsc"], &["jobs", "render/offscreen"]),
+    only(&["std", "thread", "available_parallelism"], &["compute"]),
+    only(&["std", "thread"], &["jobs"]),
+];
+
+pub const UNSAFE: &[&str] = &["compute", "solvers/*/cuda", "io/mmap", "render/shared"];
+
+/// Most lines of a file; those that follow have a tighter limit of their own.
+pub const MAX_LINES: usize = 600;
+pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs", 150)];
+
+/// One concept, one name in src/solvers, kernels, tests and src/ui/forms; and its command, where
+/// the user meets it by itself.
+pub const STEMS: &[(&str, Option<&str>)] = &[
+    ("tensor_fit", Some("fit")),
+    ("tracking", Some("track")),
+    ("geodesic", Some("geodesic")),
+    ("eikonal", Some("cost")),
+    ("level_set", Some("segment")),
+    ("commit", Some("commit")),
+    ("metric", None),
+    ("connectivity", None),
+    ("pathway", None),
+];
