@@ -132,6 +132,11 @@ fn imports(file: &File) -> Vec<String> {
             forbid(token.line, format!("unsafe belongs in {UNSAFE:?}"));
         }
     }
+    for window in tokens.windows(3) {
+        if let ["[" | "(", "test", "]" | ")"] = [0, 1, 2].map(|k| window[k].text.as_str()) {
+            forbid(window[0].line, "tests live in tests/".to_owned());
+        }
+    }
     // main.rs and lib.rs are the crate's root, not modules in it.
     let root = matches!(module[..], ["main" | "lib"]);
     for path in paths(&tokens, if root { &[] } else { &module }) {

@@ -92,6 +92,8 @@ fn planted_imports() {
             "fn f<'a>(c: char) { c == '\"'; unsafe {} }",
             1,
         ),
+        ("src/data/grid.rs", "\n#[test]\nfn f() {}", 2),
+        ("src/data/grid.rs", "#[cfg(test)]\nmod tests {}", 1),
         ("src/helpers.rs", "", 0),
     ] {
         let found = violations(path, text);
