@@ -2,6 +2,412 @@
 //!
 //! Input is a [`draw_list`]: plain values that say what a pane shows. The same code serves the
 //! window (through one paint callback), the tests and the command line.
+//!
+//! Every pane has a texture of its own that is drawn again only when its list changed, or when
+//! more of a large tractogram has been loaded. All colours are sRGB bytes from end to end: nothing
+//! on the way converts them, so that a colour map's byte is the pixel's byte.
 
+mod blit;
 pub mod colour_map;
+mod device;
 pub mod draw_list;
+mod gpu;
+mod line_buffers;
+mod lines;
+pub mod offscreen;
+mod outline;
+mod scene;
+mod slice;
+mod smooth;
+mod solids;
+mod stopwatch;
+mod textures;
+mod view;
+
+pub use blit::Surface;
+pub use device::{device_descriptor, shortcoming};
+pub use gpu::shader_sources;
+
+use draw_list::{Lines, ScenePane, SlicePane};
+use gpu::{COLOUR, Gpu};
+use line_buffers::{LineKey, LineStore};
+use scene::{Quality, Scenes, Targets, Tools};
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+use textures::{Key, Textures};
+
+/// Names a pane for as long as the renderer lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PaneId(pub u32);
+
+/// Time one pane may spend per call on loading streamlines.
+const LOADING_SLICE: Duration = Duration::from_millis(3);
+/// While moving, a frame should take no longer than this, ms.
+const FLUID_MS: f64 = 16.0;
+/// Coarser than this nothing can be recognised.
+const COARSEST: f64 = 0.4;
+/// Panes that nobody asked for during so many calls let go of what they hold.
+const FORGOTTEN_AFTER: u64 = 2_000;
+/// Calls within which a pane counts as being on screen.
+const ON_SCREEN: u64 = 24;
+
+/// Draws panes, each into a texture of its own.
+pub struct Renderer {
+    gpu: Gpu,
+    textures: Textures,
+    store: LineStore,
+    slices: slice::Slices,
+    lines: lines::LinePipelines,
+    scenes: Scenes,
+    blit: blit::Blit,
+    stopwatch: stopwatch::Stopwatch,
+    panes: HashMap<PaneId, Pane>,
+    clock: u64,
+    draws: u64,
+    encode_ms: f64,
+    loading: Option<Duration>,
+}
+
+/// What a pane shows now.
+#[derive(PartialEq)]
+enum List {
+    Slice(SlicePane),
+    Scene(ScenePane),
+}
+
+struct Pane {
+    list: Option<List>,
+    texture: wgpu::Texture,
+    view: wgpu::TextureView,
+    group: wgpu::BindGroup,
+    targets: Option<Targets>,
+    pace: Pace,
+    /// All its streamlines are loaded.
+    complete: bool,
+    slots_drawn: usize,
+    textures: Vec<Key>,
+    lines: Vec<LineKey>,
+    asked: u64,
+}
+
+/// How coarse the moving 3-D view is drawn to stay fluid.
+#[derive(Clone, Copy)]
+struct Pace {
+    scale: f64,
+    share: f64,
+    /// The last picture was drawn while moving.
+    moving: bool,
+}
+
+impl Renderer {
+    /// The device should have been made with [`device_descriptor`].
+    pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let gpu = Gpu::new(device, queue);
+        Self {
+            textures: Textures::new(&gpu),
+            store: LineStore::new(&gpu),
+            slices: slice::Slices::new(&gpu),
+            lines: lines::LinePipelines::new(&gpu),
+            scenes: Scenes::new(&gpu),
+            blit: blit::Blit::new(&gpu),
+            stopwatch: stopwatch::Stopwatch::new(&gpu),
+            panes: HashMap::new(),
+            clock: 0,
+            draws: 0,
+            encode_ms: 0.0,
+            loading: Some(LOADING_SLICE),
+            gpu,
+        }
+    }
+
+    /// Loads streamlines as a whole before drawing, instead of a slice of time per call.
+    pub fn load_at_once(&mut self) {
+        self.loading = None;
+    }
+
+    /// Draws a slice view if its list changed.
+    pub fn slice(&mut self, list: &SlicePane, id: PaneId) -> &wgpu::TextureView {
+        let mut list = list.clone();
+        list.size_px = self.possible(list.size_px);
+        let keys = self.load(&list.lines);
+        self.ready_pane(id, list.size_px);
+        if self.stale(id, &list.lines, &keys, |old| {
+            matches!(old, List::Slice(l) if *l == list)
+        }) {
+            let started = Instant::now();
+            let mut used = Vec::new();
+            let Self {
+                gpu,
+                textures,
+                store,
+                slices,
+                lines,
+                ..
+            } = self;
+            let layers = slices.pane_layers(gpu, textures, &list, &mut used);
+            let strands: Vec<_> = list
+                .lines
+                .iter()
+                .zip(&keys)
+                .map(|(l, &key)| lines.slice_strand(gpu, (textures, store), l, key, &list))
+                .collect();
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            {
+                let pane = &self.panes[&id];
+                let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some("slice"),
+                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                        view: &pane.view,
+                        depth_slice: None,
+                        resolve_target: None,
+                        ops: wgpu::Operations {
+                            load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
+                            store: wgpu::StoreOp::Store,
+                        },
+                    })],
+                    depth_stencil_attachment: None,
+                    timestamp_writes: None,
+                    occlusion_query_set: None,
+                    multiview_mask: None,
+                });
+                slices.draw_pane(&mut pass, &layers);
+                lines.draw_slice(&mut pass, &strands);
+            }
+            gpu.queue.submit([encoder.finish()]);
+            self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
+            self.drawn(id, List::Slice(list), used, keys);
+        }
+        self.view(id)
+    }
+
+    /// Draws the 3-D view if its list changed.
+    pub fn scene(&mut self, list: &ScenePane, id: PaneId) -> &wgpu::TextureView {
+        let mut list = list.clone();
+        list.size_px = self.possible(list.size_px);
+        let keys = self.load(&list.lines);
+        self.ready_pane(id, list.size_px);
+        if self.stale(id, &list.lines, &keys, |old| {
+            matches!(old, List::Scene(l) if *l == list)
+        }) {
+            let started = Instant::now();
+            let fresh_ms = self.stopwatch.fresh_ms();
+            let software = self.gpu.software;
+            let Some(pane) = self.panes.get_mut(&id) else {
+                return self.view(id);
+            };
+            let quality = pane.pace.quality(fresh_ms, list.moving, software);
+            let tools = Tools {
+                gpu: &self.gpu,
+                textures: &mut self.textures,
+                store: &self.store,
+                slices: &self.slices,
+                lines: &self.lines,
+                stopwatch: &mut self.stopwatch,
+            };
+            let (targets, view) = (&mut pane.targets, &pane.view);
+            let used = self
+                .scenes
+                .draw(tools, &list, &keys, quality, targets, view);
+            self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
+            self.drawn(id, List::Scene(list), used, keys);
+        }
+        self.view(id)
+    }
+
+    /// Shows a pane, stretched over the pass's viewport; nothing before it was drawn once, or
+    /// before [`Renderer::prepare_blit`].
+    pub fn blit(&self, id: PaneId, pass: &mut wgpu::RenderPass) {
+        if let Some(pane) = self.panes.get(&id) {
+            self.blit.draw(pass, &pane.group);
+        }
+    }
+
+    /// To be called before [`Renderer::blit`], outside any pass.
+    pub fn prepare_blit(&mut self, surface: Surface) {
+        self.blit.prepare(&self.gpu, surface);
+    }
+
+    /// Some pane on screen is still loading: ask for it again in the next frame.
+    pub fn busy(&self) -> bool {
+        let on_screen = |p: &&Pane| self.clock - p.asked < ON_SCREEN;
+        self.panes.values().filter(on_screen).any(|p| !p.complete)
+    }
+
+    /// Pictures drawn so far; unchanged lists do not count.
+    pub fn draws(&self) -> u64 {
+        self.draws
+    }
+
+    /// Device time of the last measured 3-D picture, ms (0 before the first).
+    pub fn device_ms(&self) -> f64 {
+        self.stopwatch.last_ms()
+    }
+
+    /// Time this thread spent on the last picture, ms.
+    pub fn encode_ms(&self) -> f64 {
+        self.encode_ms
+    }
+
+    /// Bytes of volumes, masks and streamlines on the device.
+    pub fn device_bytes(&self) -> u64 {
+        self.textures.bytes() + self.store.bytes()
+    }
+
+    /// Drops a pane and its pictures; its data stays cached.
+    pub fn forget(&mut self, id: PaneId) {
+        self.panes.remove(&id);
+    }
+
+    fn view(&self, id: PaneId) -> &wgpu::TextureView {
+        &self.panes[&id].view
+    }
+
+    fn possible(&self, size: [u32; 2]) -> [u32; 2] {
+        size.map(|n| n.clamp(1, self.gpu.limits.max_texture_dimension_2d))
+    }
+
+    fn load(&mut self, lines: &[Lines]) -> Vec<LineKey> {
+        self.clock += 1;
+        let deadline = self.loading.map(|slice| Instant::now() + slice);
+        lines
+            .iter()
+            .map(|l| {
+                let (tractogram, values) = (&l.tractogram.0, lines::values_of(l));
+                self.store
+                    .advance(&self.gpu, tractogram, l.every, values, deadline)
+            })
+            .collect()
+    }
+
+    /// Makes the pane's texture, or makes it anew at another size.
+    fn ready_pane(&mut self, id: PaneId, size: [u32; 2]) {
+        let fits = |p: &Pane| [p.texture.width(), p.texture.height()] == size;
+        if !self.panes.get(&id).is_some_and(fits) {
+            use wgpu::TextureUsages as Usage;
+            let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;
+            let texture = self.gpu.texture_2d(size, COLOUR, 1, usage);
+            let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+            let group = self.blit.group(&self.gpu, &view);
+            let pace = self.panes.get(&id).map_or(Pace::START, |p| p.pace);
+            self.panes.insert(
+                id,
+                Pane {
+                    list: None,
+                    texture,
+                    view,
+                    group,
+                    targets: None,
+                    pace,
+                    complete: false,
+                    slots_drawn: 0,
+                    textures: Vec::new(),
+                    lines: Vec::new(),
+                    asked: 0,
+                },
+            );
+        }
+        if let Some(pane) = self.panes.get_mut(&id) {
+            pane.asked = self.clock;
+        }
+    }
+
+    /// Whether the pane must be drawn: another list, or clearly more of its streamlines.
+    fn stale(
+        &self,
+        id: PaneId,
+        lines: &[Lines],
+        keys: &[LineKey],
+        same: impl Fn(&List) -> bool,
+    ) -> bool {
+        let pane = &self.panes[&id];
+        if !pane.list.as_ref().is_some_and(same) {
+            return true;
+        }
+        let (slots, complete) = self.loaded(lines, keys);
+        !pane.complete && (complete || slots > pane.slots_drawn / 4 * 5 + 50_000)
+    }
+
+    /// Slots that can be drawn, and whether that is all of them.
+    fn loaded(&self, lines: &[Lines], keys: &[LineKey]) -> (usize, bool) {
+        let mut slots = 0;
+        let mut complete = true;
+        for (l, key) in lines.iter().zip(keys) {
+            let values = lines::values_of(l);
+            slots += self.store.get(*key).map_or(0, |b| b.ready_slots(values));
+            complete &= self.store.complete(*key, values);
+        }
+        (slots, complete)
+    }
+
+    fn drawn(&mut self, id: PaneId, list: List, textures: Vec<Key>, keys: Vec<LineKey>) {
+        self.draws += 1;
+        let lines = match &list {
+            List::Slice(l) => &l.lines,
+            List::Scene(l) => &l.lines,
+        };
+        let (slots, complete) = self.loaded(lines, &keys);
+        if let Some(pane) = self.panes.get_mut(&id) {
+            pane.slots_drawn = slots;
+            pane.complete = complete;
+            pane.list = Some(list);
+            pane.textures = textures;
+            pane.lines = keys;
+        }
+        let clock = self.clock;
+        self.panes
+            .retain(|_, p| clock - p.asked < FORGOTTEN_AFTER);
+        let textures: HashSet<Key> = self.panes.values().flat_map(|p| p.textures.clone()).collect();
+        let lines: HashSet<LineKey> = self.panes.values().flat_map(|p| p.lines.clone()).collect();
+        self.textures.evict(&textures);
+        self.store.evict(&lines);
+    }
+}
+
+impl Pace {
+    const START: Self = Self {
+        scale: 1.0,
+        share: 1.0,
+        moving: false,
+    };
+
+    /// How the next picture is drawn, given how long the last one took if that is known.
+    fn quality(&mut self, fresh_ms: Option<f64>, moving: bool, software: bool) -> Quality {
+        if let Some(ms) = fresh_ms.filter(|_| self.moving) {
+            if ms > FLUID_MS {
+                // Work grows with the pixels; go only part of the way, since not all of it does.
+                let wanted = (FLUID_MS / ms).sqrt().max(0.6);
+                self.scale = (self.scale * wanted).max(COARSEST);
+                if self.scale == COARSEST && ms > 3.0 * FLUID_MS {
+                    self.share = (self.share * 0.7).max(0.05);
+                }
+            } else if ms < 0.5 * FLUID_MS {
+                self.share = (self.share * 1.3).min(1.0);
+                if self.share == 1.0 {
+                    self.scale = (self.scale * 1.15).min(1.0);
+                }
+            }
+        }
+        self.moving = moving;
+        match (moving, software) {
+            (false, false) => Quality {
+                samples: 4,
+                scale: 1.0,
+                glass: 1,
+                share: 1.0,
+            },
+            (false, true) => Quality {
+                samples: 4,
+                scale: 1.0,
+                glass: 2,
+                share: 1.0,
+            },
+            (true, software) => Quality {
+                // Four samples of fewer pixels are no faster than one of more.
+                samples: if software || self.scale < 1.0 { 1 } else { 4 },
+                scale: self.scale,
+                glass: 2,
+                share: self.share,
+            },
+        }
+    }
+}

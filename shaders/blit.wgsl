@@ -1,0 +1,28 @@
+// A finished pane onto the window.
+
+@group(0) @binding(0) var pane: texture_2d<f32>;
+@group(0) @binding(1) var smooth_sampler: sampler;
+
+struct Corner {
+    @builtin(position) position: vec4<f32>,
+    @location(0) at: vec2<f32>,
+}
+
+@vertex
+fn vs_blit(@builtin(vertex_index) index: u32) -> Corner {
+    let position = covering_corner(index);
+    return Corner(position, position.xy * vec2<f32>(0.5, -0.5) + 0.5);
+}
+
+@fragment
+fn fs_as_is(in: Corner) -> @location(0) vec4<f32> {
+    return vec4<f32>(textureSampleLevel(pane, smooth_sampler, in.at, 0.0).rgb, 1.0);
+}
+
+// For sRGB surfaces, which encode what they are given: undo that (IEC 61966-2-1).
+@fragment
+fn fs_to_srgb_surface(in: Corner) -> @location(0) vec4<f32> {
+    let c = textureSampleLevel(pane, smooth_sampler, in.at, 0.0).rgb;
+    let linear = select(pow((c + 0.055) / 1.055, vec3<f32>(2.4)), c / 12.92, c <= vec3<f32>(0.04045));
+    return vec4<f32>(linear, 1.0);
+}

@@ -1,0 +1,86 @@
+// What every shader may use. Concatenated in front of each of them.
+// Colours are sRGB values in 0..1, written as they are; positions are world millimetres.
+
+// Below this a texel of a scalar image is missing (NaN or infinite in the data).
+const MISSING_BELOW: f32 = -3.0e38;
+
+const NEAREST: u32 = 0u;
+const LINEAR: u32 = 1u;
+const CUBIC: u32 = 2u;
+
+// Corner of a triangle that covers the whole target.
+fn covering_corner(index: u32) -> vec4<f32> {
+    return vec4<f32>(f32(index & 1u) * 4.0 - 1.0, f32(index >> 1u) * 4.0 - 1.0, 0.0, 1.0);
+}
+
+// Colour of a map (a row of 256 colours) at t in 0..1.
+fn map_colour(maps: texture_2d<f32>, row: u32, t: f32) -> vec3<f32> {
+    let at = clamp(t, 0.0, 1.0) * 255.0;
+    let low = min(i32(at), 254);
+    let a = textureLoad(maps, vec2<i32>(low, i32(row)), 0).rgb;
+    let b = textureLoad(maps, vec2<i32>(low + 1, i32(row)), 0).rgb;
+    return mix(a, b, at - f32(low));
+}
+
+// One texel, clamped to the image: its value, and 1 in w (all 0 where it is missing).
+fn texel_of(image: texture_3d<f32>, at: vec3<i32>, size: vec3<i32>) -> vec4<f32> {
+    let texel = textureLoad(image, clamp(at, vec3<i32>(0), size - 1), 0);
+    if texel.a > 0.5 && texel.r > MISSING_BELOW {
+        return vec4<f32>(texel.rgb, 1.0);
+    }
+    return vec4<f32>(0.0);
+}
+
+// Keys' cubic weights with a = -1/2, which pass through the samples (Keys 1981, eq. 15).
+fn cubic_weights(f: f32) -> vec4<f32> {
+    let g = 1.0 - f;
+    return vec4<f32>(
+        -0.5 * f * g * g,
+        1.0 + f * f * (1.5 * f - 2.5),
+        1.0 + g * g * (1.5 * g - 2.5),
+        -0.5 * g * f * f,
+    );
+}
+
+// The image at continuous texel coordinates: the mean of what is there, and in w how much of it is
+// there. 0 outside the outermost texels' boxes.
+fn sample_image(image: texture_3d<f32>, at: vec3<f32>, interpolation: u32) -> vec4<f32> {
+    let size = vec3<i32>(textureDimensions(image));
+    if any(at < vec3<f32>(-0.5)) || any(at > vec3<f32>(size) - 0.5) {
+        return vec4<f32>(0.0);
+    }
+    if interpolation == NEAREST {
+        return texel_of(image, vec3<i32>(floor(at + 0.5)), size);
+    }
+    let base = vec3<i32>(floor(at));
+    let f = at - floor(at);
+    var sum = vec4<f32>(0.0);
+    if interpolation == LINEAR {
+        for (var i = 0; i < 8; i++) {
+            let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
+            let w = mix(1.0 - f, f, vec3<f32>(corner));
+            let weight = w.x * w.y * w.z;
+            if weight > 0.0 {
+                sum += weight * texel_of(image, base + corner, size);
+            }
+        }
+    } else {
+        let wx = cubic_weights(f.x);
+        let wy = cubic_weights(f.y);
+        let wz = cubic_weights(f.z);
+        for (var z = 0; z < 4; z++) {
+            // On a plane through voxel centres three of the four sheets weigh nothing.
+            if abs(wz[z]) < 1e-6 {
+                continue;
+            }
+            for (var y = 0; y < 4; y++) {
+                for (var x = 0; x < 4; x++) {
+                    let weight = wx[x] * wy[y] * wz[z];
+                    let texel = base + vec3<i32>(x, y, z) - 1;
+                    sum += weight * texel_of(image, texel, size);
+                }
+            }
+        }
+    }
+    return vec4<f32>(sum.rgb / max(sum.a, 1e-6), sum.a);
+}

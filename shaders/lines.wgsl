@@ -1,0 +1,208 @@
+// Streamlines: lit ribbons that face the eye (3-D view), and capsules within a slab (slices).
+
+// One slot is one point, or the gap between two streamlines.
+struct Slot {
+    x: f32,
+    y: f32,
+    z: f32,
+    // Tangent (octahedral, 15 bits each); bit 30 marks a gap.
+    packed: u32,
+}
+
+struct Style {
+    // 3-D: clip from world. Slices: pixel x, pixel y, distance from the plane / half the slab.
+    from_world: mat4x4<f32>,
+    // Eye (w = 1), or direction to the viewer (w = 0).
+    eye: vec4<f32>,
+    // Unit vector to the light.
+    light: vec4<f32>,
+    // Times (world, 1): 0 near, 1 far.
+    depth_cue: vec4<f32>,
+    // Colour of distance and its strength.
+    haze: vec4<f32>,
+    // Width and height of the target, px; px per mm where clip w is 1; half the width of lines, px.
+    view: vec4<f32>,
+    // Radius of tubes, mm (0 for lines); least half width, px; opacity; free.
+    tube: vec4<f32>,
+    // Fixed colour.
+    colour: vec4<f32>,
+    // Low end and 1 / width of the range.
+    range: vec4<f32>,
+    // What colours (below); row of the colour map.
+    kind: vec4<u32>,
+}
+
+const BY_DIRECTION: u32 = 0u;
+const BY_VALUE: u32 = 2u;
+const GAP: u32 = 0x40000000u;
+
+@group(0) @binding(0) var<uniform> style: Style;
+@group(0) @binding(1) var<storage, read> slots: array<Slot>;
+@group(0) @binding(2) var<storage, read> values: array<f32>;
+@group(0) @binding(3) var maps: texture_2d<f32>;
+
+// Inverse of the octahedral map (Cigolle et al. 2014).
+fn tangent_of(packed: u32) -> vec3<f32> {
+    let e = vec2<f32>(f32(packed & 0x7fffu), f32((packed >> 15u) & 0x7fffu)) / 16383.0 - 1.0;
+    var v = vec3<f32>(e, 1.0 - abs(e.x) - abs(e.y));
+    if v.z < 0.0 {
+        let signs = select(vec2<f32>(-1.0), vec2<f32>(1.0), e >= vec2<f32>(0.0));
+        v = vec3<f32>((1.0 - abs(e.yx)) * signs, v.z);
+    }
+    return normalize(v);
+}
+
+fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
+    if style.kind.x == BY_DIRECTION {
+        return abs(tangent);
+    }
+    if style.kind.x == BY_VALUE {
+        let value = values[slot];
+        // Missing values are grey.
+        if value < -3.0e38 {
+            return vec3<f32>(0.5);
+        }
+        return map_colour(maps, style.kind.y, (value - style.range.x) * style.range.y);
+    }
+    return style.colour.rgb;
+}
+
+fn position_of(slot: Slot) -> vec3<f32> {
+    return vec3<f32>(slot.x, slot.y, slot.z);
+}
+
+struct Ribbon {
+    @builtin(position) position: vec4<f32>,
+    @location(0) colour: vec3<f32>,
+    // Across the ribbon, -1 to 1.
+    @location(1) across: f32,
+    // Normal = across * side + sqrt(1 - across²) * front: its products with light and half vector.
+    @location(2) lighting: vec4<f32>,
+    // How dark the border is.
+    @location(3) @interpolate(flat) border: f32,
+}
+
+// A triangle strip: two vertices per slot. At a gap the first repeats the vertex before and the
+// second foretells the one after, so that every triangle across the gap has no area.
+@vertex
+fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
+    var at = index >> 1u;
+    var sign = f32(index & 1u) * 2.0 - 1.0;
+    if (slots[at].packed & GAP) != 0u {
+        at = select(at + 1u, at - 1u, sign < 0.0);
+        sign = -sign;
+    }
+    let slot = slots[at];
+    let world = position_of(slot);
+    let tangent = tangent_of(slot.packed);
+    let to_eye = normalize(style.eye.xyz - world * style.eye.w);
+    var side = cross(tangent, to_eye);
+    // Seen end-on any side will do.
+    side = select(cross(style.light.xyz, to_eye), side, dot(side, side) > 1e-8);
+    side = normalize(side);
+    let front = normalize(cross(side, tangent));
+
+    let clip = style.from_world * vec4<f32>(world, 1.0);
+    let moved = style.from_world * vec4<f32>(side, 0.0);
+    // The side's direction on the screen: derivative of xy / w.
+    var screen = (moved.xy * clip.w - clip.xy * moved.w) * style.view.xy;
+    screen = screen / max(length(screen), 1e-20);
+    let pixels_per_mm = style.view.z / max(abs(clip.w), 1e-6);
+    let half_width = select(style.view.w, max(style.tube.x * pixels_per_mm, style.tube.y),
+        style.tube.x > 0.0);
+    let offset = screen * half_width * sign * 2.0 / style.view.xy * clip.w;
+
+    let half_vector = normalize(style.light.xyz + to_eye);
+    let cue = clamp(dot(style.depth_cue, vec4<f32>(world, 1.0)), 0.0, 1.0);
+    var out: Ribbon;
+    out.position = vec4<f32>(clip.xy + offset, clip.zw);
+    // Haze is mixed in before the light so that the fragment has little to do.
+    out.colour = mix(colour_of(at, tangent), style.haze.rgb, cue * style.haze.w);
+    out.across = sign;
+    out.lighting = vec4<f32>(dot(side, style.light.xyz), dot(front, style.light.xyz),
+        dot(side, half_vector), dot(front, half_vector));
+    out.border = smoothstep(0.8, 2.2, half_width);
+    return out;
+}
+
+@fragment
+fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
+    let s = clamp(in.across, -1.0, 1.0);
+    let c = sqrt(1.0 - s * s);
+    let diffuse = max(s * in.lighting.x + c * in.lighting.y, 0.0);
+    let shine = max(s * in.lighting.z + c * in.lighting.w, 0.0);
+    var colour = in.colour * (0.30 + 0.75 * diffuse) + 0.22 * pow(shine, 36.0);
+    // A dark border parts neighbours of one colour.
+    colour *= 1.0 - in.border * 0.72 * smoothstep(0.62, 1.0, abs(s));
+    return vec4<f32>(colour, style.tube.z);
+}
+
+struct Capsule {
+    @builtin(position) position: vec4<f32>,
+    @location(0) colour: vec3<f32>,
+    // Pixels along the segment from its start, and across it.
+    @location(1) local: vec2<f32>,
+    // Length of the segment, px.
+    @location(2) @interpolate(flat) run: f32,
+}
+
+// Two triangles per segment, cut to the slab; nothing where it is outside.
+@vertex
+fn vs_capsule(@builtin(vertex_index) index: u32) -> Capsule {
+    var out: Capsule;
+    out.position = vec4<f32>(2.0, 2.0, 2.0, 1.0);
+    let at = index / 6u;
+    let a = slots[at];
+    let b = slots[at + 1u];
+    if ((a.packed | b.packed) & GAP) != 0u {
+        return out;
+    }
+    let start = (style.from_world * vec4<f32>(position_of(a), 1.0)).xyz;
+    let end = (style.from_world * vec4<f32>(position_of(b), 1.0)).xyz;
+    if min(start.z, end.z) > 1.0 || max(start.z, end.z) < -1.0 {
+        return out;
+    }
+    // Where the segment enters and leaves the slab.
+    let rise = end.z - start.z;
+    var span = vec2<f32>(0.0, 1.0);
+    if abs(rise) > 1e-6 {
+        let crossings = (vec2<f32>(-1.0, 1.0) - start.z) / rise;
+        span = clamp(vec2<f32>(min(crossings.x, crossings.y), max(crossings.x, crossings.y)),
+            vec2<f32>(0.0), vec2<f32>(1.0));
+    }
+    let from_px = mix(start.xy, end.xy, span.x);
+    let to_px = mix(start.xy, end.xy, span.y);
+    let run = distance(from_px, to_px);
+    let along = select(vec2<f32>(1.0, 0.0), (to_px - from_px) / max(run, 1e-6), run > 1e-4);
+    let across = vec2<f32>(-along.y, along.x);
+    // Corners 0 1 2, 2 1 3 of the box around the capsule; one pixel more for the soft edge.
+    let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[index % 6u];
+    let reach = style.view.w + 1.0;
+    let local = vec2<f32>(
+        select(-reach, run + reach, (corner & 1u) == 1u),
+        select(-reach, reach, (corner & 2u) == 2u),
+    );
+    let pixel = from_px + along * local.x + across * local.y + 0.5;
+    out.position = vec4<f32>(pixel.x / style.view.x * 2.0 - 1.0, 1.0 - pixel.y / style.view.y * 2.0,
+        0.0, 1.0);
+    let middle = (span.x + span.y) * 0.5;
+    out.colour = mix(colour_of(at, tangent_of(a.packed)), colour_of(at + 1u, tangent_of(b.packed)),
+        middle);
+    out.local = local;
+    out.run = run;
+    return out;
+}
+
+@fragment
+fn fs_capsule(in: Capsule) -> @location(0) vec4<f32> {
+    let beyond = in.local.x - clamp(in.local.x, 0.0, in.run);
+    let off = length(vec2<f32>(beyond, in.local.y));
+    let half_width = style.view.w;
+    let alpha = clamp(half_width + 0.5 - off, 0.0, 1.0);
+    if alpha <= 0.0 {
+        discard;
+    }
+    let border = smoothstep(0.8, 2.2, half_width) * 0.45
+        * smoothstep(0.55, 1.0, abs(in.local.y) / max(half_width, 0.5));
+    return vec4<f32>(in.colour * (1.0 - border), alpha * style.tube.z);
+}

@@ -1,0 +1,125 @@
+// One image layer on a plane: the whole of a slice view, or a rectangle in the 3-D view.
+
+struct Plane {
+    // Texel coordinates at (u, v): origin + u * across + v * down.
+    origin: vec4<f32>,
+    across: vec4<f32>,
+    down: vec4<f32>,
+}
+
+struct Layer {
+    image: Plane,
+    hiding: Plane,
+    cut: Plane,
+    // Clip positions of (0, 0), (1, 0), (0, 1), (1, 1); for the 3-D view.
+    corners: array<vec4<f32>, 4>,
+    // Low end, 1 / width of the window; opacity; brightness.
+    window: vec4<f32>,
+    // Hidden where `hiding` is below x; light in y multiplies the colour.
+    limits: vec4<f32>,
+    // Flags, colour-map row, interpolation, samples of the target.
+    kind: vec4<u32>,
+}
+
+const COLOUR_IMAGE: u32 = 1u;
+const SINGLE_COLOUR: u32 = 2u;
+const TRANSPARENT_BELOW: u32 = 4u;
+const HAS_HIDING: u32 = 8u;
+const HAS_CUT: u32 = 16u;
+const CUT_BLACK: u32 = 32u;
+
+@group(0) @binding(0) var<uniform> layer: Layer;
+@group(0) @binding(1) var image: texture_3d<f32>;
+@group(0) @binding(2) var hiding: texture_3d<f32>;
+@group(0) @binding(3) var cut: texture_3d<f32>;
+@group(0) @binding(4) var maps: texture_2d<f32>;
+
+fn has(flag: u32) -> bool {
+    return (layer.kind.x & flag) != 0u;
+}
+
+fn on_plane(plane: Plane, at: vec2<f32>) -> vec3<f32> {
+    return plane.origin.xyz + at.x * plane.across.xyz + at.y * plane.down.xyz;
+}
+
+// 0 to 1 across the level, one pixel wide.
+fn edge(value: f32, level: f32) -> f32 {
+    return clamp((value - level) / max(fwidth(value), 1e-6) + 0.5, 0.0, 1.0);
+}
+
+// Colour with straight alpha; `t` of scalar images is returned beside it.
+fn shade(at: vec2<f32>) -> vec4<f32> {
+    let value = sample_image(image, on_plane(layer.image, at), layer.kind.z);
+    let t = (value.r - layer.window.x) * layer.window.y;
+    var alpha = layer.window.z;
+    var colour = map_colour(maps, layer.kind.y, t);
+    let single = edge(t, 0.5);
+    if has(COLOUR_IMAGE) {
+        colour = clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0));
+    } else if has(SINGLE_COLOUR) {
+        alpha *= single;
+    } else if has(TRANSPARENT_BELOW) && t < 0.0 {
+        alpha = 0.0;
+    }
+    if value.a < 0.5 {
+        alpha = 0.0;
+    }
+    if has(HAS_HIDING) {
+        let way = min(layer.kind.z, LINEAR);
+        let limiting = sample_image(hiding, on_plane(layer.hiding, at), way);
+        if limiting.a < 0.5 || limiting.r < layer.limits.x {
+            alpha = 0.0;
+        }
+    }
+    return vec4<f32>(colour, alpha);
+}
+
+@vertex
+fn vs_pane(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
+    return covering_corner(index);
+}
+
+@fragment
+fn fs_pane(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+    return shade(position.xy - 0.5);
+}
+
+struct OnQuad {
+    @builtin(position) @invariant position: vec4<f32>,
+    @location(0) at: vec2<f32>,
+}
+
+@vertex
+fn vs_quad(@builtin(vertex_index) index: u32) -> OnQuad {
+    let at = vec2<f32>(f32(index & 1u), f32(index >> 1u));
+    return OnQuad(layer.corners[index], at);
+}
+
+struct Cut {
+    @location(0) colour: vec4<f32>,
+    @builtin(sample_mask) covered: u32,
+}
+
+// As many of the target's samples as the share that is covered.
+fn coverage_mask(share: f32) -> u32 {
+    return (1u << u32(round(share * f32(layer.kind.w)))) - 1u;
+}
+
+@fragment
+fn fs_quad(in: OnQuad) -> Cut {
+    let shaded = shade(in.at);
+    let inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
+    let brightest = max(shaded.r, max(shaded.g, shaded.b));
+    var covered = 1.0;
+    let by_mask = edge(inside, 0.5);
+    let by_light = edge(brightest, 0.04);
+    if has(HAS_CUT) {
+        covered = by_mask;
+    } else if has(CUT_BLACK) {
+        covered = by_light;
+    }
+    if shaded.a < 0.004 || covered <= 0.0 {
+        discard;
+    }
+    return Cut(vec4<f32>(shaded.rgb * layer.limits.y, shaded.a), coverage_mask(covered));
+}

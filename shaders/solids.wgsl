@@ -1,0 +1,202 @@
+// Regions in the 3-D view: a box is drawn around each, and every pixel of it finds its own hit.
+
+struct Solid {
+    clip_from_world: mat4x4<f32>,
+    // The box that is drawn, from the cube -1..1.
+    world_from_cube: mat4x4<f32>,
+    // Texel of the mask from world, as rows.
+    texel_x: vec4<f32>,
+    texel_y: vec4<f32>,
+    texel_z: vec4<f32>,
+    // Eye (w = 1), or direction to the viewer (w = 0).
+    eye: vec4<f32>,
+    light: vec4<f32>,
+    // sRGB and opacity.
+    colour: vec4<f32>,
+    // Centre; radius of a sphere.
+    centre: vec4<f32>,
+    // Half edges of a box; px per mm where clip w is 1.
+    half_edges: vec4<f32>,
+    // Width of the rim, px.
+    rim: vec4<f32>,
+    // Sphere, box or mask; selected.
+    kind: vec4<u32>,
+}
+
+const SPHERE: u32 = 0u;
+const BOX: u32 = 1u;
+
+@group(0) @binding(0) var<uniform> solid: Solid;
+@group(0) @binding(1) var surface: texture_3d<f32>;
+@group(0) @binding(2) var smooth_sampler: sampler;
+
+struct Hull {
+    @builtin(position) position: vec4<f32>,
+    @location(0) world: vec3<f32>,
+}
+
+// Corners of the cube's faces, anticlockwise from outside; bits 0, 1, 2 are x, y, z.
+const FACES = array<u32, 36>(
+    1u, 3u, 7u, 1u, 7u, 5u, 0u, 4u, 6u, 0u, 6u, 2u, 2u, 6u, 7u, 2u, 7u, 3u,
+    0u, 1u, 5u, 0u, 5u, 4u, 4u, 5u, 7u, 4u, 7u, 6u, 0u, 2u, 3u, 0u, 3u, 1u,
+);
+
+@vertex
+fn vs_solid(@builtin(vertex_index) index: u32) -> Hull {
+    var faces = FACES;
+    let c = faces[index];
+    let corner = vec3<f32>(f32(c & 1u), f32((c >> 1u) & 1u), f32(c >> 2u)) * 2.0 - 1.0;
+    let world = solid.world_from_cube * vec4<f32>(corner, 1.0);
+    return Hull(solid.clip_from_world * world, world.xyz);
+}
+
+struct Hit {
+    found: bool,
+    at: vec3<f32>,
+    normal: vec3<f32>,
+    // Pixels from the silhouette or from an edge, inwards.
+    from_edge: f32,
+}
+
+fn pixel_mm(at: vec3<f32>) -> f32 {
+    let clip = solid.clip_from_world * vec4<f32>(at, 1.0);
+    return max(abs(clip.w), 1e-6) / solid.half_edges.w;
+}
+
+fn hit_sphere(origin: vec3<f32>, direction: vec3<f32>) -> Hit {
+    let from_centre = origin - solid.centre.xyz;
+    let along = dot(from_centre, direction);
+    let nearest = from_centre - along * direction;
+    let off = length(nearest);
+    let radius = solid.centre.w;
+    let from_edge = (radius - off) / pixel_mm(solid.centre.xyz + nearest);
+    let half_chord = sqrt(max(radius * radius - off * off, 0.0));
+    // From within the sphere its far side is seen.
+    let inside = -along - half_chord < 0.0;
+    let t = -along + select(-half_chord, half_chord, inside);
+    let at = origin + t * direction;
+    let outward = normalize(at - solid.centre.xyz);
+    return Hit(from_edge > -0.5 && t > 0.0, at, select(outward, -outward, inside), from_edge);
+}
+
+fn hit_box(origin: vec3<f32>, direction: vec3<f32>) -> Hit {
+    let from_centre = origin - solid.centre.xyz;
+    let safe = select(vec3<f32>(1e-9), direction, abs(direction) > vec3<f32>(1e-9));
+    let a = (-solid.half_edges.xyz - from_centre) / safe;
+    let b = (solid.half_edges.xyz - from_centre) / safe;
+    let enter = min(a, b);
+    let leave = max(a, b);
+    let first = max(enter.x, max(enter.y, enter.z));
+    let last = min(leave.x, min(leave.y, leave.z));
+    let inside = first < 0.0;
+    let t = select(first, last, inside);
+    let local = from_centre + t * direction;
+    let share = local / solid.half_edges.xyz;
+    let size = abs(share);
+    var normal = vec3<f32>(0.0, 0.0, sign(share.z));
+    var margins = solid.half_edges.xy - abs(local.xy);
+    if size.x >= size.y && size.x >= size.z {
+        normal = vec3<f32>(sign(share.x), 0.0, 0.0);
+        margins = solid.half_edges.yz - abs(local.yz);
+    } else if size.y >= size.z {
+        normal = vec3<f32>(0.0, sign(share.y), 0.0);
+        margins = solid.half_edges.xz - abs(local.xz);
+    }
+    let at = solid.centre.xyz + local;
+    let from_edge = max(min(margins.x, margins.y), 0.0) / pixel_mm(at);
+    return Hit(first <= last && last > 0.0, at, select(normal, -normal, inside), from_edge);
+}
+
+fn texel_at(world: vec4<f32>) -> vec3<f32> {
+    return vec3<f32>(dot(solid.texel_x, world), dot(solid.texel_y, world), dot(solid.texel_z, world));
+}
+
+fn inside_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    return textureSampleLevel(surface, smooth_sampler, (texel + 0.5) / size, 0.0).r;
+}
+
+// Marches in steps of half a texel to where the smooth mask rises through one half.
+fn hit_mask(origin: vec3<f32>, direction: vec3<f32>) -> Hit {
+    let size = vec3<f32>(textureDimensions(surface));
+    let start = texel_at(vec4<f32>(origin, 1.0));
+    let slope = texel_at(vec4<f32>(direction, 0.0));
+    let safe = select(vec3<f32>(1e-9), slope, abs(slope) > vec3<f32>(1e-9));
+    let a = -start / safe;
+    let b = (size - 1.0 - start) / safe;
+    let enter = min(a, b);
+    let leave = max(a, b);
+    var t = max(max(enter.x, max(enter.y, enter.z)), 0.0);
+    let last = min(leave.x, min(leave.y, leave.z));
+    let step = 0.5 / max(abs(slope.x), max(abs(slope.y), abs(slope.z)));
+    var found = false;
+    for (var i = 0; i < 1600 && t <= last; i++) {
+        if inside_at(start + t * slope, size) >= 0.5 {
+            found = true;
+            break;
+        }
+        t += step;
+    }
+    var low = t - step;
+    for (var i = 0; i < 6; i++) {
+        let middle = (low + t) * 0.5;
+        if inside_at(start + middle * slope, size) >= 0.5 {
+            t = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let texel = start + t * slope;
+    let x = vec3<f32>(1.0, 0.0, 0.0);
+    let falling = vec3<f32>(
+        inside_at(texel - x.xyy, size) - inside_at(texel + x.xyy, size),
+        inside_at(texel - x.yxy, size) - inside_at(texel + x.yxy, size),
+        inside_at(texel - x.yyx, size) - inside_at(texel + x.yyx, size),
+    );
+    let normal = solid.texel_x.xyz * falling.x + solid.texel_y.xyz * falling.y
+        + solid.texel_z.xyz * falling.z;
+    let lit = select(-direction, normalize(normal), dot(normal, normal) > 1e-12);
+    return Hit(found, origin + t * direction, lit, 1e3);
+}
+
+struct Shaded {
+    @location(0) colour: vec4<f32>,
+    @builtin(frag_depth) depth: f32,
+}
+
+@fragment
+fn fs_solid(in: Hull) -> Shaded {
+    // Parallel rays start well before the hull.
+    let parallel = solid.eye.w == 0.0;
+    let direction = normalize(select(in.world - solid.eye.xyz, -solid.eye.xyz, parallel));
+    let origin = select(solid.eye.xyz, in.world - direction * 2000.0, parallel);
+    var hit: Hit;
+    if solid.kind.x == SPHERE {
+        hit = hit_sphere(origin, direction);
+    } else if solid.kind.x == BOX {
+        hit = hit_box(origin, direction);
+    } else {
+        hit = hit_mask(origin, direction);
+    }
+    if !hit.found {
+        discard;
+    }
+    let facing = clamp(dot(hit.normal, -direction), 0.0, 1.0);
+    let half_vector = normalize(solid.light.xyz - direction);
+    let diffuse = max(dot(hit.normal, solid.light.xyz), 0.0);
+    let shine = pow(max(dot(hit.normal, half_vector), 0.0), 48.0);
+    let base = solid.colour.rgb;
+    var colour = base * (0.42 + 0.62 * diffuse) + vec3<f32>(0.55 * shine);
+    // Denser at grazing angles, as a glass ball is.
+    let grazing = pow(1.0 - facing, 3.0);
+    var alpha = clamp(solid.colour.a * (0.86 + 0.5 * grazing) + 0.3 * shine, 0.0, 1.0);
+    // A rim in the pure colour, white when selected.
+    let rim = 1.0 - clamp(hit.from_edge - solid.rim.x + 0.5, 0.0, 1.0);
+    let rim_colour = select(base, vec3<f32>(1.0), solid.kind.y == 1u);
+    colour = mix(colour, rim_colour, rim);
+    alpha = mix(alpha, max(alpha, 0.92 * min(solid.colour.a * 1.6, 1.0)), rim);
+    if solid.kind.x == SPHERE {
+        alpha *= clamp(hit.from_edge + 0.5, 0.0, 1.0);
+    }
+    let clip = solid.clip_from_world * vec4<f32>(hit.at, 1.0);
+    return Shaded(vec4<f32>(colour, alpha), clamp(clip.z / clip.w, 0.0, 1.0));
+}

@@ -1,0 +1,99 @@
+//! Finished panes onto the window's surface.
+
+use super::gpu::{Gpu, Slot, source};
+
+pub(super) const SHADER: &str = include_str!("../../shaders/blit.wgsl");
+
+pub(super) struct Blit {
+    layout: wgpu::BindGroupLayout,
+    sampler: wgpu::Sampler,
+    module: wgpu::ShaderModule,
+    pipeline: Option<(Surface, wgpu::RenderPipeline)>,
+}
+
+/// What the pass that panes are shown in draws to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Surface {
+    pub format: wgpu::TextureFormat,
+    pub samples: u32,
+    pub depth: Option<wgpu::TextureFormat>,
+}
+
+impl Blit {
+    pub fn new(gpu: &Gpu) -> Self {
+        let stages = wgpu::ShaderStages::FRAGMENT;
+        Self {
+            layout: gpu.layout(stages, &[Slot::Filtered2, Slot::Sampler]),
+            sampler: gpu.device.create_sampler(&wgpu::SamplerDescriptor {
+                mag_filter: wgpu::FilterMode::Linear,
+                min_filter: wgpu::FilterMode::Linear,
+                ..Default::default()
+            }),
+            module: gpu.shader("blit", source(SHADER)),
+            pipeline: None,
+        }
+    }
+
+    pub fn prepare(&mut self, gpu: &Gpu, surface: Surface) {
+        if self.pipeline.as_ref().is_some_and(|p| p.0 == surface) {
+            return;
+        }
+        let fragment = if surface.format.is_srgb() {
+            "fs_to_srgb_surface"
+        } else {
+            "fs_as_is"
+        };
+        let pipeline = gpu
+            .device
+            .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                label: Some("blit"),
+                layout: Some(&gpu.pipeline_layout(&self.layout)),
+                vertex: wgpu::VertexState {
+                    module: &self.module,
+                    entry_point: Some("vs_blit"),
+                    compilation_options: Default::default(),
+                    buffers: &[],
+                },
+                primitive: wgpu::PrimitiveState::default(),
+                depth_stencil: surface.depth.map(|format| wgpu::DepthStencilState {
+                    format,
+                    depth_write_enabled: Some(false),
+                    depth_compare: Some(wgpu::CompareFunction::Always),
+                    stencil: wgpu::StencilState::default(),
+                    bias: wgpu::DepthBiasState::default(),
+                }),
+                multisample: wgpu::MultisampleState {
+                    count: surface.samples,
+                    ..Default::default()
+                },
+                fragment: Some(wgpu::FragmentState {
+                    module: &self.module,
+                    entry_point: Some(fragment),
+                    compilation_options: Default::default(),
+                    targets: &[Some(surface.format.into())],
+                }),
+                multiview_mask: None,
+                cache: None,
+            });
+        self.pipeline = Some((surface, pipeline));
+    }
+
+    pub fn group(&self, gpu: &Gpu, view: &wgpu::TextureView) -> wgpu::BindGroup {
+        gpu.bind(
+            &self.layout,
+            &[
+                wgpu::BindingResource::TextureView(view),
+                wgpu::BindingResource::Sampler(&self.sampler),
+            ],
+        )
+    }
+
+    /// Nothing until [`Blit::prepare`] was called.
+    pub fn draw(&self, pass: &mut wgpu::RenderPass, group: &wgpu::BindGroup) {
+        if let Some((_, pipeline)) = &self.pipeline {
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, group, &[]);
+            pass.draw(0..3, 0..1);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What the renderer asks of a graphics device.
+
+/// The device that the renderer works with best on this adapter: the adapter's own limits (large
+/// volumes and tractograms need them), and timing where it is offered. The window's device must be
+/// requested with this too.
+pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
+    wgpu::DeviceDescriptor {
+        label: Some("arcuate"),
+        required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        required_limits: adapter.limits(),
+        ..Default::default()
+    }
+}
+
+/// Why this adapter cannot draw our views, as a sentence; `None` if it can.
+pub fn shortcoming(adapter: &wgpu::Adapter) -> Option<String> {
+    let flags = adapter.get_downlevel_capabilities().flags;
+    let needed = wgpu::DownlevelFlags::COMPUTE_SHADERS | wgpu::DownlevelFlags::VERTEX_STORAGE;
+    let storage_buffers = adapter.limits().max_storage_buffers_per_shader_stage;
+    (!flags.contains(needed) || storage_buffers < 2).then(|| {
+        let info = adapter.get_info();
+        format!(
+            "The graphics device {} ({}) has no compute shaders; install a Vulkan driver \
+             (mesa-vulkan-drivers draws without a graphics card)",
+            info.name, info.backend
+        )
+    })
+}

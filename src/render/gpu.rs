@@ -1,0 +1,285 @@
+//! The device with short words for what the renderer makes on it.
+
+use wgpu::util::DeviceExt as _;
+
+const COMMON: &str = include_str!("../../shaders/common.wgsl");
+
+/// How a shader reads the depth of the opaque scene; chosen by the number of samples.
+const DEPTH_1: &str = "
+@group(0) @binding(1) var scene_depth: texture_depth_2d;
+const SAMPLES: i32 = 1;
+fn depth_at(pixel: vec2<i32>, sample: i32) -> f32 {
+    return textureLoad(scene_depth, pixel, 0);
+}
+";
+const DEPTH_4: &str = "
+@group(0) @binding(1) var scene_depth: texture_depth_multisampled_2d;
+const SAMPLES: i32 = 4;
+fn depth_at(pixel: vec2<i32>, sample: i32) -> f32 {
+    return textureLoad(scene_depth, pixel, sample);
+}
+";
+
+/// The text of a shader as the device gets it.
+pub(super) fn source(own: &str) -> String {
+    format!("{COMMON}\n{own}")
+}
+
+/// The same for shaders that read the scene's depth.
+pub(super) fn depth_source(own: &str, samples: u32) -> String {
+    let depth = if samples > 1 { DEPTH_4 } else { DEPTH_1 };
+    format!("{COMMON}\n{depth}\n{own}")
+}
+
+/// Every shader text that the renderer hands to a device, by name, for validation in tests.
+pub fn shader_sources() -> Vec<(String, String)> {
+    let plain = [
+        ("blit", super::blit::SHADER),
+        ("slice", super::slice::SHADER),
+        ("lines", super::lines::SHADER),
+        ("solids", super::solids::SHADER),
+    ];
+    let reading_depth = [
+        ("outline", super::outline::SHADER),
+        ("scene", super::scene::SHADER),
+    ];
+    let both = reading_depth.iter().flat_map(|&(name, own)| {
+        [1, 4].map(|n| (format!("{name}, {n} samples"), depth_source(own, n)))
+    });
+    let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
+    plain.into_iter().chain(both).collect()
+}
+
+pub(super) struct Gpu {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub limits: wgpu::Limits,
+    /// A processor does the drawing: coarser pictures while moving.
+    pub software: bool,
+}
+
+/// One binding of a group, in order.
+#[derive(Clone, Copy)]
+pub(super) enum Slot {
+    Uniform,
+    /// Read-only.
+    Storage,
+    /// Read by `textureLoad` only.
+    Image2,
+    Image3,
+    Filtered2,
+    Filtered3,
+    Sampler,
+    Depth {
+        samples: u32,
+    },
+    Written2(wgpu::TextureFormat),
+}
+
+impl Gpu {
+    pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let limits = device.limits();
+        let software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
+        Self {
+            device,
+            queue,
+            limits,
+            software,
+        }
+    }
+
+    pub fn shader(&self, label: &str, source: String) -> wgpu::ShaderModule {
+        self.device
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(label),
+                source: wgpu::ShaderSource::Wgsl(source.into()),
+            })
+    }
+
+    pub fn layout(&self, stages: wgpu::ShaderStages, slots: &[Slot]) -> wgpu::BindGroupLayout {
+        use wgpu::{BindingType as B, TextureSampleType as S, TextureViewDimension as D};
+        let texture = |sample_type, view_dimension, multisampled| B::Texture {
+            sample_type,
+            view_dimension,
+            multisampled,
+        };
+        let buffer = |ty| B::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        };
+        let (loaded, filtered) = (
+            S::Float { filterable: false },
+            S::Float { filterable: true },
+        );
+        let entry = |(binding, slot): (usize, &Slot)| wgpu::BindGroupLayoutEntry {
+            binding: binding as u32,
+            visibility: stages,
+            ty: match *slot {
+                Slot::Uniform => buffer(wgpu::BufferBindingType::Uniform),
+                Slot::Storage => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+                Slot::Image2 => texture(loaded, D::D2, false),
+                Slot::Image3 => texture(loaded, D::D3, false),
+                Slot::Filtered2 => texture(filtered, D::D2, false),
+                Slot::Filtered3 => texture(filtered, D::D3, false),
+                Slot::Sampler => B::Sampler(wgpu::SamplerBindingType::Filtering),
+                Slot::Depth { samples } => texture(S::Depth, D::D2, samples > 1),
+                Slot::Written2(format) => B::StorageTexture {
+                    access: wgpu::StorageTextureAccess::WriteOnly,
+                    format,
+                    view_dimension: D::D2,
+                },
+            },
+            count: None,
+        };
+        let entries: Vec<_> = slots.iter().enumerate().map(entry).collect();
+        self.device
+            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: None,
+                entries: &entries,
+            })
+    }
+
+    pub fn pipeline_layout(&self, group: &wgpu::BindGroupLayout) -> wgpu::PipelineLayout {
+        self.device
+            .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(group)],
+                immediate_size: 0,
+            })
+    }
+
+    pub fn bind(
+        &self,
+        layout: &wgpu::BindGroupLayout,
+        resources: &[wgpu::BindingResource],
+    ) -> wgpu::BindGroup {
+        let entries: Vec<_> = resources
+            .iter()
+            .enumerate()
+            .map(|(binding, resource)| wgpu::BindGroupEntry {
+                binding: binding as u32,
+                resource: resource.clone(),
+            })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        })
+    }
+
+    pub fn uniform<T: bytemuck::NoUninit>(&self, value: &T) -> wgpu::Buffer {
+        self.device
+            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: None,
+                contents: bytemuck::bytes_of(value),
+                usage: wgpu::BufferUsages::UNIFORM,
+            })
+    }
+
+    /// An empty buffer that shaders read and `queue.write_buffer` fills.
+    pub fn storage(&self, bytes: u64) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: bytes,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// A 3-D texture with these texels (tightly packed, x fastest).
+    pub fn texture_3d(
+        &self,
+        size: [u32; 3],
+        format: wgpu::TextureFormat,
+        texels: &[u8],
+    ) -> wgpu::TextureView {
+        let extent = wgpu::Extent3d {
+            width: size[0],
+            height: size[1],
+            depth_or_array_layers: size[2],
+        };
+        let texture = self.device.create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: extent,
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D3,
+            format,
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        });
+        let texel = format.block_copy_size(None).unwrap_or(4);
+        self.queue.write_texture(
+            texture.as_image_copy(),
+            texels,
+            wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(size[0] * texel),
+                rows_per_image: Some(size[1]),
+            },
+            extent,
+        );
+        texture.create_view(&wgpu::TextureViewDescriptor::default())
+    }
+
+    pub fn texture_2d(
+        &self,
+        size: [u32; 2],
+        format: wgpu::TextureFormat,
+        samples: u32,
+        usage: wgpu::TextureUsages,
+    ) -> wgpu::Texture {
+        self.device.create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: wgpu::Extent3d {
+                width: size[0],
+                height: size[1],
+                depth_or_array_layers: 1,
+            },
+            mip_level_count: 1,
+            sample_count: samples,
+            dimension: wgpu::TextureDimension::D2,
+            format,
+            usage,
+            view_formats: &[],
+        })
+    }
+}
+
+/// Every colour target: sRGB bytes as they are, no conversion on the way.
+pub(super) const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+
+/// Straight alpha over what is there.
+pub(super) fn blended() -> wgpu::ColorTargetState {
+    wgpu::ColorTargetState {
+        format: COLOUR,
+        blend: Some(wgpu::BlendState::ALPHA_BLENDING),
+        write_mask: wgpu::ColorWrites::ALL,
+    }
+}
+
+pub(super) fn depth_test(write: bool) -> wgpu::DepthStencilState {
+    wgpu::DepthStencilState {
+        format: DEPTH,
+        depth_write_enabled: Some(write),
+        depth_compare: Some(wgpu::CompareFunction::LessEqual),
+        stencil: wgpu::StencilState::default(),
+        bias: wgpu::DepthBiasState::default(),
+    }
+}
+
+/// IEEE 754 half precision, rounded to nearest; too large becomes the largest finite value.
+pub(super) fn half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let magnitude = f32::from_bits(bits & 0x7FFF_FFFF).min(65504.0);
+    // Below the smallest normal number the spacing is 2^-24.
+    if magnitude < 6.103_515_6e-5 {
+        return sign | (magnitude * 16_777_216.0).round() as u16;
+    }
+    let rounded = magnitude.to_bits() + 0x1000;
+    sign | ((rounded >> 13) - ((127 - 15) << 10)) as u16
+}

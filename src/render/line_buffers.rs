@@ -1,0 +1,477 @@
+//! Streamlines on the graphics device: built a slice of time per frame, shown as they come.
+
+use super::gpu::Gpu;
+use crate::data::{DataId, Tractogram};
+use glam::{DVec3, Vec3};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A point: position and packed tangent.
+const SLOT_BYTES: u64 = 16;
+/// More than this in one buffer gains nothing, and allocators dislike it.
+const CHUNK_BYTES: u64 = 64 << 20;
+/// A cut streamline leaves at least this many points on either side.
+const SHORTEST_PIECE: usize = 64;
+const GAP: u32 = 1 << 30;
+/// Stands for values that are not finite.
+const MISSING: f32 = -3.4e38;
+/// Points between two looks at the clock.
+const POINTS_PER_LOOK: usize = 4096;
+
+/// A tractogram of which every so many streamlines are kept.
+pub(super) type LineKey = (DataId, usize);
+
+/// Up to [`CHUNK_BYTES`] of slots.
+pub(super) struct Chunk {
+    pub slots: wgpu::Buffer,
+    capacity: usize,
+    /// Slots written so far.
+    pub ready: usize,
+}
+
+/// One value per slot, in chunks that match the slots' chunks.
+pub(super) struct Values {
+    source: Arc<[f32]>,
+    pub chunks: Vec<wgpu::Buffer>,
+    ready: Vec<usize>,
+    walk: Walk,
+}
+
+pub(super) struct LineBuffers {
+    order: Order,
+    walk: Walk,
+    pub chunks: Vec<Chunk>,
+    /// Upper bound of the slots of all chunks.
+    total_slots: usize,
+    pub values: HashMap<String, Values>,
+    /// World bounds of the points written so far.
+    pub bounds: Option<(Vec3, Vec3)>,
+    used: u64,
+}
+
+/// Streamlines in an order whose every beginning is spread evenly over the whole, so that a part
+/// (while loading, or while moving on a slow device) looks like a thinner whole.
+#[derive(Clone, Copy)]
+struct Order {
+    every: usize,
+    count: usize,
+    stride: usize,
+}
+
+impl Order {
+    fn new(streamlines: usize, every: usize) -> Self {
+        let every = every.max(1);
+        let count = streamlines.div_ceil(every);
+        // Golden-section steps are the most even (Weyl); a stride without a common divisor visits all.
+        let golden = ((count as f64 * 0.618_033_988_75) as usize).max(1);
+        let stride = (golden..golden + count.max(1))
+            .find(|&s| greatest_common_divisor(s, count) <= 1)
+            .unwrap_or(1);
+        Self {
+            every,
+            count,
+            stride,
+        }
+    }
+
+    fn streamline(&self, place: usize) -> usize {
+        (place as u128 * self.stride as u128 % self.count as u128) as usize * self.every
+    }
+}
+
+fn greatest_common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}
+
+/// Where the next streamline goes.
+#[derive(Clone, Copy, Default)]
+struct Walk {
+    place: usize,
+    chunk: usize,
+    slot: usize,
+}
+
+/// Points that lie in one chunk without a gap.
+struct Piece {
+    points: Range<usize>,
+    chunk: usize,
+    slot: usize,
+}
+
+impl Walk {
+    /// Places one streamline; `capacity` gives the size of a chunk, making it if need be.
+    fn next(
+        &mut self,
+        order: &Order,
+        tractogram: &Tractogram,
+        mut capacity: impl FnMut(usize) -> usize,
+        mut put: impl FnMut(usize, Piece),
+    ) {
+        let streamline = order.streamline(self.place);
+        self.place += 1;
+        let offsets = &tractogram.offsets;
+        let end = offsets[streamline + 1] as usize;
+        let mut start = offsets[streamline] as usize;
+        let finite = |i: usize| tractogram.points[i].iter().all(|c| c.is_finite());
+        while start < end {
+            if !finite(start) {
+                start += 1;
+                continue;
+            }
+            let mut stop = start + 1;
+            while stop < end && finite(stop) {
+                stop += 1;
+            }
+            // A single point draws nothing.
+            while stop - start >= 2 {
+                let room = capacity(self.chunk) - self.slot;
+                let length = stop - start;
+                if room <= length.min(SHORTEST_PIECE) {
+                    self.chunk += 1;
+                    self.slot = 0;
+                    continue;
+                }
+                let taken = length.min(room - 1);
+                put(
+                    streamline,
+                    Piece {
+                        points: start..start + taken,
+                        chunk: self.chunk,
+                        slot: self.slot,
+                    },
+                );
+                self.slot += taken + 1;
+                // The next piece starts at this one's last point so that no segment is lost.
+                start += if taken == length { taken } else { taken - 1 };
+            }
+            start = stop;
+        }
+    }
+}
+
+impl LineBuffers {
+    fn new(tractogram: &Tractogram, every: usize) -> Self {
+        let order = Order::new(tractogram.len(), every);
+        let slots = |place: usize| {
+            let i = place * order.every;
+            (tractogram.offsets[i + 1] - tractogram.offsets[i]) as usize + 1
+        };
+        Self {
+            order,
+            walk: Walk::default(),
+            chunks: Vec::new(),
+            total_slots: (0..order.count).map(slots).sum(),
+            values: HashMap::new(),
+            bounds: None,
+            used: 0,
+        }
+    }
+
+    pub fn complete(&self) -> bool {
+        self.walk.place == self.order.count
+    }
+
+    /// Slots that can be drawn: with a value each, if values are named.
+    pub fn ready(&self, chunk: usize, values: Option<&str>) -> usize {
+        let points = self.chunks[chunk].ready;
+        match values.and_then(|name| self.values.get(name)) {
+            Some(values) => points.min(values.ready.get(chunk).copied().unwrap_or(0)),
+            None => points,
+        }
+    }
+
+    pub fn ready_slots(&self, values: Option<&str>) -> usize {
+        (0..self.chunks.len()).map(|c| self.ready(c, values)).sum()
+    }
+
+    fn values_complete(&self, name: &str) -> bool {
+        let whole = |v: &Values| v.walk.place == self.order.count;
+        self.values.get(name).is_some_and(whole)
+    }
+
+    fn bytes(&self) -> u64 {
+        let slots = |c: &Chunk| c.capacity as u64 * SLOT_BYTES;
+        let points: u64 = self.chunks.iter().map(slots).sum();
+        points + points / 4 * self.values.len() as u64
+    }
+
+    fn build_points(&mut self, gpu: &Gpu, tractogram: &Tractogram, deadline: Option<Instant>) {
+        let Self {
+            order,
+            walk,
+            chunks,
+            total_slots,
+            bounds,
+            ..
+        } = self;
+        build(
+            (order, walk, order.count),
+            tractogram,
+            deadline,
+            chunks,
+            |chunks, index| {
+                if index == chunks.len() {
+                    let before: usize = chunks.iter().map(|c| c.capacity).sum();
+                    chunks.push(new_chunk(gpu, total_slots.saturating_sub(before)));
+                }
+                chunks[index].capacity
+            },
+            |_, points, batch| pack(&tractogram.points, points, batch, bounds),
+            |chunks, index, slot, batch: &[[u32; 4]]| {
+                let chunk = &mut chunks[index];
+                let bytes = bytemuck::cast_slice(batch);
+                gpu.queue
+                    .write_buffer(&chunk.slots, slot as u64 * SLOT_BYTES, bytes);
+                chunk.ready = slot + batch.len();
+            },
+        );
+    }
+
+    fn build_values(
+        &mut self,
+        gpu: &Gpu,
+        tractogram: &Tractogram,
+        name: &str,
+        deadline: Option<Instant>,
+    ) {
+        let per_point = tractogram.per_point.get(name);
+        let Some(source) = per_point.or(tractogram.per_streamline.get(name)) else {
+            return;
+        };
+        let stale = |v: &Values| !Arc::ptr_eq(&v.source, source);
+        if self.values.get(name).is_none_or(stale) {
+            let fresh = Values {
+                source: source.clone(),
+                chunks: Vec::new(),
+                ready: Vec::new(),
+                walk: Walk::default(),
+            };
+            self.values.insert(name.to_owned(), fresh);
+        }
+        let Some(values) = self.values.get_mut(name) else {
+            return;
+        };
+        let safe = |v: f32| if v.is_finite() { v } else { MISSING };
+        let points = &self.chunks;
+        let Values {
+            chunks,
+            ready,
+            walk,
+            ..
+        } = values;
+        build(
+            (&self.order, walk, self.walk.place),
+            tractogram,
+            deadline,
+            &mut (chunks, ready),
+            |_, index| points[index].capacity,
+            |streamline, points, batch: &mut Vec<f32>| {
+                match per_point {
+                    Some(values) => batch.extend(values[points].iter().map(|&v| safe(v))),
+                    None => batch.extend(points.map(|_| safe(source[streamline]))),
+                }
+                batch.push(0.0);
+            },
+            |(chunks, ready), index, slot, batch: &[f32]| {
+                while chunks.len() <= index {
+                    chunks.push(gpu.storage(points[chunks.len()].capacity as u64 * 4));
+                    ready.push(0);
+                }
+                let bytes = bytemuck::cast_slice(batch);
+                gpu.queue
+                    .write_buffer(&chunks[index], slot as u64 * 4, bytes);
+                ready[index] = slot + batch.len();
+            },
+        );
+    }
+}
+
+/// Places streamlines until `until`, or until the deadline: `emit` appends a piece and its gap to a
+/// batch, `write` stores a batch; both, and the sizes of chunks, may need the `target`.
+fn build<T, C>(
+    (order, walk, until): (&Order, &mut Walk, usize),
+    tractogram: &Tractogram,
+    deadline: Option<Instant>,
+    target: &mut C,
+    mut capacity: impl FnMut(&mut C, usize) -> usize,
+    mut emit: impl FnMut(usize, Range<usize>, &mut Vec<T>),
+    mut write: impl FnMut(&mut C, usize, usize, &[T]),
+) {
+    let mut pieces: Vec<(usize, Piece)> = Vec::new();
+    let mut batch: Vec<T> = Vec::new();
+    let mut batch_at = (0, 0);
+    let mut since_look = 0;
+    while walk.place < until {
+        let place = |index: usize| capacity(target, index);
+        walk.next(order, tractogram, place, |streamline, piece| {
+            pieces.push((streamline, piece));
+        });
+        for (streamline, piece) in pieces.drain(..) {
+            // Each write costs, so pieces that follow each other go out together.
+            if batch_at != (piece.chunk, piece.slot.wrapping_sub(batch.len())) {
+                if !batch.is_empty() {
+                    write(target, batch_at.0, batch_at.1, &batch);
+                    batch.clear();
+                }
+                batch_at = (piece.chunk, piece.slot);
+            }
+            since_look += piece.points.len();
+            emit(streamline, piece.points, &mut batch);
+        }
+        if since_look > POINTS_PER_LOOK {
+            since_look = 0;
+            if deadline.is_some_and(|d| Instant::now() > d) {
+                break;
+            }
+        }
+    }
+    if !batch.is_empty() {
+        write(target, batch_at.0, batch_at.1, &batch);
+    }
+}
+
+fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
+    let most = CHUNK_BYTES
+        .min(gpu.limits.max_storage_buffer_binding_size)
+        .min(gpu.limits.max_buffer_size);
+    // Cuts add a point and a gap each; a chunk too many costs less than a chunk too small.
+    let capacity = (slots + 2 * SHORTEST_PIECE).min((most / SLOT_BYTES) as usize);
+    Chunk {
+        slots: gpu.storage(capacity as u64 * SLOT_BYTES),
+        capacity,
+        ready: 0,
+    }
+}
+
+/// Appends the points of a piece and the gap after it.
+fn pack(
+    points: &[[f32; 3]],
+    piece: Range<usize>,
+    batch: &mut Vec<[u32; 4]>,
+    bounds: &mut Option<(Vec3, Vec3)>,
+) {
+    let (first, last) = (piece.start, piece.end - 1);
+    let (mut low, mut high) = bounds.unwrap_or((Vec3::INFINITY, Vec3::NEG_INFINITY));
+    for i in piece {
+        let before = Vec3::from(points[i.max(first + 1) - 1]);
+        let after = Vec3::from(points[(i + 1).min(last)]);
+        let [x, y, z] = points[i];
+        let here = Vec3::new(x, y, z);
+        low = low.min(here);
+        high = high.max(here);
+        batch.push([
+            x.to_bits(),
+            y.to_bits(),
+            z.to_bits(),
+            octahedral(after - before),
+        ]);
+    }
+    *bounds = Some((low, high));
+    batch.push([0, 0, 0, GAP]);
+}
+
+/// A direction in 2 × 15 bits (Cigolle et al. 2014); +z for the zero vector.
+fn octahedral(v: Vec3) -> u32 {
+    let sum = v.abs().element_sum();
+    if !(sum > 0.0) {
+        return 16383 | 16383 << 15;
+    }
+    let p = v / sum;
+    let (mut x, mut y) = (p.x, p.y);
+    if p.z < 0.0 {
+        (x, y) = (
+            (1.0 - p.y.abs()).copysign(p.x),
+            (1.0 - p.x.abs()).copysign(p.y),
+        );
+    }
+    let quantise = |c: f32| ((c + 1.0) * 16383.0 + 0.5) as u32;
+    quantise(x) | quantise(y) << 15
+}
+
+/// The cache of line buffers.
+pub(super) struct LineStore {
+    kept: HashMap<LineKey, LineBuffers>,
+    clock: u64,
+    idle_budget_bytes: u64,
+}
+
+impl LineStore {
+    pub fn new(gpu: &Gpu) -> Self {
+        Self {
+            kept: HashMap::new(),
+            clock: 0,
+            // While a seed is dragged every new tractogram leaves the one before idle.
+            idle_budget_bytes: if gpu.software { 32 << 20 } else { 128 << 20 },
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.kept.values().map(LineBuffers::bytes).sum()
+    }
+
+    pub fn get(&self, key: LineKey) -> Option<&LineBuffers> {
+        self.kept.get(&key)
+    }
+
+    /// Goes on building until the deadline; afterwards [`LineStore::get`] has what is ready.
+    pub fn advance(
+        &mut self,
+        gpu: &Gpu,
+        tractogram: &Tractogram,
+        every: usize,
+        values: Option<&str>,
+        deadline: Option<Instant>,
+    ) -> LineKey {
+        let key = (tractogram.id(), every.max(1));
+        self.clock += 1;
+        let lines = self
+            .kept
+            .entry(key)
+            .or_insert_with(|| LineBuffers::new(tractogram, every));
+        lines.used = self.clock;
+        if !lines.complete() {
+            lines.build_points(gpu, tractogram, deadline);
+        }
+        if let Some(name) = values {
+            lines.build_values(gpu, tractogram, name, deadline);
+        }
+        key
+    }
+
+    pub fn complete(&self, key: LineKey, values: Option<&str>) -> bool {
+        self.kept.get(&key).is_some_and(|lines| {
+            lines.complete() && values.is_none_or(|name| lines.values_complete(name))
+        })
+    }
+
+    pub fn evict(&mut self, in_use: &HashSet<LineKey>) {
+        let mut idle: Vec<(u64, LineKey, u64)> = self
+            .kept
+            .iter()
+            .filter(|(key, _)| !in_use.contains(key))
+            .map(|(key, lines)| (lines.used, *key, lines.bytes()))
+            .collect();
+        idle.sort_unstable_by_key(|i| i.0);
+        let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
+        for (_, key, size) in idle {
+            if bytes <= self.idle_budget_bytes {
+                break;
+            }
+            self.kept.remove(&key);
+            bytes -= size;
+        }
+    }
+}
+
+impl LineBuffers {
+    /// World bounds in f64, for depth cues.
+    pub fn bounds_mm(&self) -> Option<(DVec3, DVec3)> {
+        self.bounds.map(|(low, high)| (low.as_dvec3(), high.as_dvec3()))
+    }
+}

@@ -1,0 +1,283 @@
+//! Drawing streamlines: lit ribbons in the 3-D view, capsules within the slab of a slice.
+
+use super::draw_list::{LineColour, LineStyle, Lines, SlicePane};
+use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::line_buffers::{LineKey, LineStore};
+use super::textures::{Textures, colour_map_row};
+use super::view::SceneView;
+use bytemuck::{Pod, Zeroable};
+use glam::{DMat4, DVec3, DVec4};
+
+pub(super) const SHADER: &str = include_str!("../../shaders/lines.wgsl");
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable, Default)]
+struct StyleUniform {
+    from_world: [[f32; 4]; 4],
+    eye: [f32; 4],
+    light: [f32; 4],
+    depth_cue: [f32; 4],
+    haze: [f32; 4],
+    view: [f32; 4],
+    tube: [f32; 4],
+    colour: [f32; 4],
+    range: [f32; 4],
+    kind: [u32; 4],
+}
+
+// The same numbers as in shaders/lines.wgsl.
+const BY_DIRECTION: u32 = 0;
+const FIXED: u32 = 1;
+const BY_VALUE: u32 = 2;
+
+/// Thinner than this, lines break up into dots, px.
+const LEAST_HALF_WIDTH_PX: f64 = 0.5;
+
+pub(super) struct LinePipelines {
+    layout: wgpu::BindGroupLayout,
+    /// For 1 and 4 samples: opaque, and see-through (which do not hide each other).
+    ribbon: [[wgpu::RenderPipeline; 2]; 2],
+    capsule: wgpu::RenderPipeline,
+}
+
+/// The chunks of some streamlines, ready to draw.
+pub(super) struct Strand {
+    groups: Vec<(wgpu::BindGroup, u32)>,
+    opaque: bool,
+}
+
+/// The name of the values that colour these lines, if the tractogram has them.
+pub(super) fn values_of(lines: &Lines) -> Option<&str> {
+    let tractogram = &lines.tractogram.0;
+    match &lines.colour {
+        LineColour::Scalar { name, .. }
+            if tractogram.per_point.contains_key(name)
+                || tractogram.per_streamline.contains_key(name) =>
+        {
+            Some(name)
+        }
+        _ => None,
+    }
+}
+
+impl LinePipelines {
+    pub fn new(gpu: &Gpu) -> Self {
+        let layout = gpu.layout(
+            wgpu::ShaderStages::VERTEX_FRAGMENT,
+            &[Slot::Uniform, Slot::Storage, Slot::Storage, Slot::Image2],
+        );
+        let module = gpu.shader("lines", source(SHADER));
+        let pipeline_layout = gpu.pipeline_layout(&layout);
+        let make = |name: &str, strip: bool, samples: u32, depth: Option<bool>| {
+            let topology = if strip {
+                wgpu::PrimitiveTopology::TriangleStrip
+            } else {
+                wgpu::PrimitiveTopology::TriangleList
+            };
+            gpu.device
+                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                    label: Some(name),
+                    layout: Some(&pipeline_layout),
+                    vertex: wgpu::VertexState {
+                        module: &module,
+                        entry_point: Some(&format!("vs_{name}")),
+                        compilation_options: Default::default(),
+                        buffers: &[],
+                    },
+                    primitive: wgpu::PrimitiveState {
+                        topology,
+                        ..Default::default()
+                    },
+                    depth_stencil: depth.map(depth_test),
+                    multisample: wgpu::MultisampleState {
+                        count: samples,
+                        ..Default::default()
+                    },
+                    fragment: Some(wgpu::FragmentState {
+                        module: &module,
+                        entry_point: Some(&format!("fs_{name}")),
+                        compilation_options: Default::default(),
+                        targets: &[Some(blended())],
+                    }),
+                    multiview_mask: None,
+                    cache: None,
+                })
+        };
+        let ribbon = |samples| [true, false].map(|w| make("ribbon", true, samples, Some(w)));
+        Self {
+            ribbon: [ribbon(1), ribbon(4)],
+            capsule: make("capsule", false, 1, None),
+            layout,
+        }
+    }
+
+    /// Streamlines of the 3-D view; `share` of them, evenly spread.
+    pub fn scene_strand(
+        &self,
+        gpu: &Gpu,
+        (textures, store): (&Textures, &LineStore),
+        lines: &Lines,
+        key: LineKey,
+        view: &SceneView,
+        share: f64,
+    ) -> Strand {
+        let mut style = StyleUniform {
+            from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
+            eye: view.eye.as_vec4().to_array(),
+            light: view.light.as_vec3().extend(0.0).to_array(),
+            depth_cue: view.depth_cue.as_vec4().to_array(),
+            haze: view.haze,
+            ..coloured(lines)
+        };
+        let least = LEAST_HALF_WIDTH_PX * f64::from(view.pixel_scale);
+        let (radius_mm, half_width) = match lines.style {
+            LineStyle::Lines { width_px } => {
+                let half = f64::from(width_px * view.pixel_scale) * 0.5;
+                (0.0, half.max(LEAST_HALF_WIDTH_PX))
+            }
+            LineStyle::Tubes { radius_mm } => (f64::from(radius_mm).max(1e-6), 0.0),
+        };
+        let [width, height] = view.size_px.map(|n| n as f32);
+        style.view = [width, height, view.px_per_mm as f32, half_width as f32];
+        style.tube = [radius_mm as f32, least as f32, lines.opacity, 0.0];
+        self.strand(gpu, (textures, store), lines, key, &style, share)
+    }
+
+    /// Streamlines near the plane of a slice view.
+    pub fn slice_strand(
+        &self,
+        gpu: &Gpu,
+        (textures, store): (&Textures, &LineStore),
+        lines: &Lines,
+        key: LineKey,
+        pane: &SlicePane,
+    ) -> Strand {
+        let mm_per_px = (pane.right.length() + pane.down.length()) * 0.5;
+        let half_width = match lines.style {
+            LineStyle::Lines { width_px } => f64::from(width_px * pane.scale) * 0.5,
+            LineStyle::Tubes { radius_mm } => f64::from(radius_mm) / mm_per_px,
+        };
+        // Below a logical pixel a cut streamline would be hard to find.
+        let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
+        let [width, height] = pane.size_px.map(|n| n as f32);
+        let style = StyleUniform {
+            from_world: slab_from_world(pane).as_mat4().to_cols_array_2d(),
+            view: [width, height, 0.0, half_width as f32],
+            tube: [0.0, 0.0, lines.opacity, 0.0],
+            ..coloured(lines)
+        };
+        self.strand(gpu, (textures, store), lines, key, &style, 1.0)
+    }
+
+    fn strand(
+        &self,
+        gpu: &Gpu,
+        (textures, store): (&Textures, &LineStore),
+        lines: &Lines,
+        key: LineKey,
+        style: &StyleUniform,
+        share: f64,
+    ) -> Strand {
+        let mut groups = Vec::new();
+        let opaque = lines.opacity >= 0.999;
+        let Some(buffers) = store.get(key) else {
+            return Strand { groups, opaque };
+        };
+        let uniform = gpu.uniform(style);
+        let name = values_of(lines);
+        let values = name.and_then(|name| buffers.values.get(name));
+        let mut left = (buffers.ready_slots(name) as f64 * share).ceil() as usize;
+        for (index, chunk) in buffers.chunks.iter().enumerate() {
+            let slots = buffers.ready(index, name).min(left);
+            left -= slots;
+            // The last slot is a gap: nothing follows it.
+            if slots < 3 {
+                continue;
+            }
+            // Where there are no values the shader does not look at them.
+            let values = values.map_or(&chunk.slots, |v| &v.chunks[index]);
+            let group = gpu.bind(
+                &self.layout,
+                &[
+                    uniform.as_entire_binding(),
+                    chunk.slots.as_entire_binding(),
+                    values.as_entire_binding(),
+                    wgpu::BindingResource::TextureView(&textures.colour_maps),
+                ],
+            );
+            groups.push((group, slots as u32 - 1));
+        }
+        Strand { groups, opaque }
+    }
+
+    /// The opaque strands, or those that are not.
+    pub fn draw_scene(
+        &self,
+        pass: &mut wgpu::RenderPass,
+        strands: &[Strand],
+        samples: u32,
+        opaque: bool,
+    ) {
+        pass.set_pipeline(&self.ribbon[usize::from(samples > 1)][usize::from(!opaque)]);
+        for strand in strands.iter().filter(|s| s.opaque == opaque) {
+            for (group, slots) in &strand.groups {
+                pass.set_bind_group(0, group, &[]);
+                pass.draw(0..slots * 2, 0..1);
+            }
+        }
+    }
+
+    pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, strands: &[Strand]) {
+        pass.set_pipeline(&self.capsule);
+        for (group, slots) in strands.iter().flat_map(|s| &s.groups) {
+            pass.set_bind_group(0, group, &[]);
+            pass.draw(0..(slots - 1) * 6, 0..1);
+        }
+    }
+}
+
+fn coloured(lines: &Lines) -> StyleUniform {
+    let mut style = StyleUniform::default();
+    let fixed = |colour: [u8; 3]| {
+        let [r, g, b] = colour.map(|c| f32::from(c) / 255.0);
+        [r, g, b, 1.0]
+    };
+    match &lines.colour {
+        LineColour::Direction => style.kind[0] = BY_DIRECTION,
+        LineColour::Fixed(colour) => {
+            style.kind[0] = FIXED;
+            style.colour = fixed(*colour);
+        }
+        LineColour::Scalar {
+            range: (low, high),
+            colour_map,
+            ..
+        } if values_of(lines).is_some() => {
+            let width = high - low;
+            let per_width = if width == 0.0 { 1e30 } else { 1.0 / width };
+            style.kind = [BY_VALUE, colour_map_row(*colour_map), 0, 0];
+            style.range = [*low, per_width, 0.0, 0.0];
+        }
+        // Values that are not there: grey, like single missing values.
+        LineColour::Scalar { .. } => {
+            style.kind[0] = FIXED;
+            style.colour = fixed([128; 3]);
+        }
+    }
+    style
+}
+
+/// Rows: pixel x, pixel y (both 0 at the centre of the first pixel), distance from the plane in
+/// half slabs, 1.
+fn slab_from_world(pane: &SlicePane) -> DMat4 {
+    let normal = pane.right.cross(pane.down).normalize_or_zero();
+    // Pixel coordinates by the dual basis, so that right and down need not be at right angles.
+    let dual = |a: DVec3, b: DVec3| {
+        let along = b.cross(normal);
+        along / a.dot(along)
+    };
+    let (x, y) = (dual(pane.right, pane.down), dual(pane.down, pane.right));
+    let z = normal / (pane.slab_mm * 0.5).max(1e-6);
+    let row = |v: DVec3| v.extend(-v.dot(pane.origin));
+    DMat4::from_cols(row(x), row(y), row(z), DVec4::W).transpose()
+}

@@ -1,0 +1,234 @@
+//! Pictures without a window: for tests, screenshots and the command line.
+
+use super::draw_list::{ScenePane, SlicePane};
+use super::{PaneId, Renderer, device_descriptor, shortcoming};
+use glam::{DMat4, DVec3, DVec4};
+
+/// RGBA bytes, sRGB, top row first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Picture {
+    pub size_px: [u32; 2],
+    pub rgba: Vec<u8>,
+}
+
+impl Picture {
+    pub fn pixel(&self, x: u32, y: u32) -> [u8; 4] {
+        let at = (y as usize * self.size_px[0] as usize + x as usize) * 4;
+        [0, 1, 2, 3].map(|c| self.rgba[at + c])
+    }
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Error {
+    NoDevice,
+    /// A sentence about the device that was found.
+    Unsuitable(String),
+    Refused(String),
+    TooLarge {
+        size_px: [u32; 2],
+    },
+    Lost(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoDevice => f.write_str(
+                "No graphics device was found; install a Vulkan driver (mesa-vulkan-drivers draws \
+                 without a graphics card)",
+            ),
+            Self::Unsuitable(sentence) => f.write_str(sentence),
+            Self::Refused(why) => write!(f, "The graphics device could not be opened: {why}"),
+            Self::TooLarge {
+                size_px: [width, height],
+            } => write!(
+                f,
+                "A picture of {width} × {height} pixels was asked for and {} million is the most; \
+                 choose a smaller size",
+                MOST_PIXELS / 1_000_000
+            ),
+            Self::Lost(why) => write!(f, "The graphics device failed while drawing: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// 16 384 × 12 288: 800 MB of bytes.
+const MOST_PIXELS: u64 = 200_000_000;
+/// Larger pictures are drawn in tiles, so that their samples fit the device's memory.
+const TILE_PX: u32 = 4096;
+const PANE: PaneId = PaneId(u32::MAX);
+
+/// A renderer with a device of its own.
+pub struct Offscreen {
+    pub renderer: Renderer,
+    adapter: wgpu::AdapterInfo,
+}
+
+impl Offscreen {
+    pub fn new() -> Result<Self, Error> {
+        Self::with_limits(|limits| limits)
+    }
+
+    /// With less than the adapter offers, for tests of what happens on smaller devices.
+    pub fn with_limits(limit: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Result<Self, Error> {
+        let instance =
+            wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::from_env()
+                .unwrap_or(wgpu::PowerPreference::HighPerformance),
+            ..Default::default()
+        }))
+        .map_err(|_| Error::NoDevice)?;
+        if let Some(sentence) = shortcoming(&adapter) {
+            return Err(Error::Unsuitable(sentence));
+        }
+        let mut descriptor = device_descriptor(&adapter);
+        descriptor.required_limits = limit(descriptor.required_limits);
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|e| Error::Refused(e.to_string()))?;
+        let mut renderer = Renderer::new(device, queue);
+        renderer.load_at_once();
+        Ok(Self {
+            renderer,
+            adapter: adapter.get_info(),
+        })
+    }
+
+    /// `llvmpipe (LLVM 15.0.6, 256 bits)`.
+    pub fn device_name(&self) -> &str {
+        &self.adapter.name
+    }
+
+    /// A processor does the drawing.
+    pub fn is_software(&self) -> bool {
+        self.adapter.device_type == wgpu::DeviceType::Cpu
+    }
+
+    pub fn slice(&mut self, list: &SlicePane) -> Result<Picture, Error> {
+        self.renderer.slice_picture(list)
+    }
+
+    pub fn scene(&mut self, list: &ScenePane) -> Result<Picture, Error> {
+        self.renderer.scene_picture(list)
+    }
+}
+
+impl Renderer {
+    /// A slice view as bytes; waits for the device.
+    pub fn slice_picture(&mut self, list: &SlicePane) -> Result<Picture, Error> {
+        self.tiled(list.size_px, |renderer, [x, y], size_px| {
+            let part = SlicePane {
+                size_px,
+                origin: list.origin + list.right * f64::from(x) + list.down * f64::from(y),
+                ..list.clone()
+            };
+            renderer.slice(&part, PANE);
+        })
+    }
+
+    /// The 3-D view as bytes, never coarse; waits for the device.
+    pub fn scene_picture(&mut self, list: &ScenePane) -> Result<Picture, Error> {
+        let whole = list.size_px.map(f64::from);
+        self.tiled(list.size_px, |renderer, corner, size_px| {
+            // The tile's part of clip space, stretched to all of it.
+            let share = [0, 1].map(|a| f64::from(size_px[a]) / whole[a]);
+            let middle = [0, 1].map(|a| {
+                (f64::from(corner[a]) + f64::from(size_px[a]) * 0.5) / whole[a] * 2.0 - 1.0
+            });
+            let crop = DMat4::from_cols(
+                DVec4::X / share[0],
+                DVec4::Y / share[1],
+                DVec4::Z,
+                DVec3::new(-middle[0] / share[0], middle[1] / share[1], 0.0).extend(1.0),
+            );
+            let part = ScenePane {
+                size_px,
+                clip_from_world: crop * list.clip_from_world,
+                moving: false,
+                ..list.clone()
+            };
+            renderer.scene(&part, PANE);
+        })
+    }
+
+    /// Draws the tiles of a picture, each into the pane [`PANE`], and joins them.
+    fn tiled(
+        &mut self,
+        size_px: [u32; 2],
+        mut draw: impl FnMut(&mut Self, [u32; 2], [u32; 2]),
+    ) -> Result<Picture, Error> {
+        let [width, height] = size_px;
+        if u64::from(width) * u64::from(height) > MOST_PIXELS || width == 0 || height == 0 {
+            return Err(Error::TooLarge { size_px });
+        }
+        let tile = TILE_PX.min(self.gpu.limits.max_texture_dimension_2d);
+        let loading = self.loading.take();
+        let mut rgba = vec![0; width as usize * height as usize * 4];
+        let mut result = Ok(());
+        'tiles: for y in (0..height).step_by(tile as usize) {
+            for x in (0..width).step_by(tile as usize) {
+                let size = [tile.min(width - x), tile.min(height - y)];
+                draw(self, [x, y], size);
+                result = self.read_pane(|row, bytes| {
+                    let start = ((y as usize + row) * width as usize + x as usize) * 4;
+                    rgba[start..start + bytes.len()].copy_from_slice(bytes);
+                });
+                if result.is_err() {
+                    break 'tiles;
+                }
+            }
+        }
+        self.loading = loading;
+        self.forget(PANE);
+        result.map(|()| Picture { size_px, rgba })
+    }
+
+    /// Hands out the rows of [`PANE`].
+    fn read_pane(&self, mut take: impl FnMut(usize, &[u8])) -> Result<(), Error> {
+        let lost = |e: &dyn std::fmt::Display| Error::Lost(e.to_string());
+        let texture = &self.panes[&PANE].texture;
+        let row_bytes = texture.width() * 4;
+        // wgpu copies rows at multiples of 256 bytes only.
+        let padded = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+        let device = &self.gpu.device;
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("picture"),
+            size: u64::from(padded) * u64::from(texture.height()),
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        encoder.copy_texture_to_buffer(
+            texture.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &buffer,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(padded),
+                    rows_per_image: None,
+                },
+            },
+            texture.size(),
+        );
+        self.gpu.queue.submit([encoder.finish()]);
+        let (sender, mapped) = std::sync::mpsc::channel();
+        buffer.map_async(wgpu::MapMode::Read, .., move |result| {
+            // The receiver waits below; if it is gone, nobody wants the picture.
+            let _ = sender.send(result);
+        });
+        device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|e| lost(&e))?;
+        mapped
+            .recv()
+            .map_err(|e| lost(&e))?
+            .map_err(|e| lost(&e))?;
+        let bytes = buffer.get_mapped_range(..).map_err(|e| lost(&e))?;
+        for (row, padded) in bytes.chunks_exact(padded as usize).enumerate() {
+            take(row, &padded[..row_bytes as usize]);
+        }
+        Ok(())
+    }
+}

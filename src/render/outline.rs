@@ -1,0 +1,125 @@
+//! The head's outline: a mask ray-cast by a compute shader, which data-centre cards prefer.
+
+use super::draw_list::Outline;
+use super::gpu::{Gpu, Slot, depth_source};
+use super::textures::{Key, Textures};
+use super::view::SceneView;
+use bytemuck::{Pod, Zeroable};
+use glam::DMat4;
+
+pub(super) const SHADER: &str = include_str!("../../shaders/outline.wgsl");
+
+pub(super) const GLASS: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+
+/// Optical density of the boundary: the rim is nearly opaque, a face-on crossing is not seen.
+const DENSITY: f32 = 1.1;
+const RIM_EXPONENT: f32 = 2.6;
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct OutlineUniform {
+    world_from_clip: [[f32; 4]; 4],
+    eye: [f32; 4],
+    texel_rows: [[f32; 4]; 3],
+    colour: [f32; 4],
+    size: [f32; 4],
+    march: [f32; 4],
+}
+
+pub(super) struct Outlines {
+    /// For 1 and for 4 samples of the scene.
+    pipelines: [(wgpu::BindGroupLayout, wgpu::ComputePipeline); 2],
+    sampler: wgpu::Sampler,
+}
+
+pub(super) fn linear_sampler(gpu: &Gpu) -> wgpu::Sampler {
+    gpu.device.create_sampler(&wgpu::SamplerDescriptor {
+        mag_filter: wgpu::FilterMode::Linear,
+        min_filter: wgpu::FilterMode::Linear,
+        ..Default::default()
+    })
+}
+
+impl Outlines {
+    pub fn new(gpu: &Gpu) -> Self {
+        let make = |samples| {
+            let layout = gpu.layout(
+                wgpu::ShaderStages::COMPUTE,
+                &[
+                    Slot::Uniform,
+                    Slot::Depth { samples },
+                    Slot::Filtered3,
+                    Slot::Sampler,
+                    Slot::Written2(GLASS),
+                ],
+            );
+            let module = gpu.shader("outline", depth_source(SHADER, samples));
+            let pipeline =
+                gpu.device
+                    .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                        label: Some("outline"),
+                        layout: Some(&gpu.pipeline_layout(&layout)),
+                        module: &module,
+                        entry_point: Some("outline_march"),
+                        compilation_options: Default::default(),
+                        cache: None,
+                    });
+            (layout, pipeline)
+        };
+        Self {
+            pipelines: [1, 4].map(make),
+            sampler: linear_sampler(gpu),
+        }
+    }
+
+    /// Casts the outline into `glass`, one pixel for `per_pixel` × `per_pixel` of the scene.
+    #[allow(clippy::too_many_arguments)]
+    pub fn march(
+        &self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        encoder: &mut wgpu::CommandEncoder,
+        outline: &Outline,
+        view: &SceneView,
+        (depth, samples): (&wgpu::TextureView, u32),
+        (glass, per_pixel): (&wgpu::TextureView, u32),
+        used: &mut Vec<Key>,
+    ) {
+        let (key, field) = textures.rim(gpu, &outline.mask.0);
+        used.push(key);
+        let [r, g, b] = outline.colour.map(|c| f32::from(c) / 255.0);
+        let [width, height] = view.size_px;
+        let (glass_width, glass_height) = (width.div_ceil(per_pixel), height.div_ceil(per_pixel));
+        let m = DMat4::from(field.texel_from_world);
+        // Most of a texel: the field holds nothing finer.
+        let texel_mm = field.texel_from_world.inverse().matrix3.determinant().abs().cbrt();
+        let uniform = OutlineUniform {
+            world_from_clip: view.world_from_clip.as_mat4().to_cols_array_2d(),
+            eye: view.eye.as_vec4().to_array(),
+            texel_rows: [0, 1, 2].map(|i| m.row(i).as_vec4().to_array()),
+            colour: [r, g, b, outline.opacity],
+            size: [width, height, glass_width, glass_height].map(|n| n as f32),
+            march: [texel_mm as f32 * 0.75, DENSITY, RIM_EXPONENT, per_pixel as f32],
+        };
+        let buffer = gpu.uniform(&uniform);
+        let (layout, pipeline) = &self.pipelines[usize::from(samples > 1)];
+        use wgpu::BindingResource::{Sampler, TextureView as View};
+        let group = gpu.bind(
+            layout,
+            &[
+                buffer.as_entire_binding(),
+                View(depth),
+                View(&field.view),
+                Sampler(&self.sampler),
+                View(glass),
+            ],
+        );
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("outline"),
+            timestamp_writes: None,
+        });
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(glass_width.div_ceil(8), glass_height.div_ceil(8), 1);
+    }
+}

@@ -1,0 +1,273 @@
+//! Image layers on planes: slice views, and the cut-out slices of the 3-D view.
+
+use super::colour_map::ColourMap;
+use super::draw_list::{Image, Interpolation, SlicePane, SliceQuad};
+use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::textures::{Key, Textures, colour_map_row};
+use crate::data::VolumeKind;
+use bytemuck::{Pod, Zeroable};
+use glam::{DAffine3, DMat4, DVec3};
+
+pub(super) const SHADER: &str = include_str!("../../shaders/slice.wgsl");
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable, Default)]
+struct PlaneUniform {
+    origin: [f32; 4],
+    across: [f32; 4],
+    down: [f32; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable, Default)]
+struct LayerUniform {
+    image: PlaneUniform,
+    hiding: PlaneUniform,
+    cut: PlaneUniform,
+    corners: [[f32; 4]; 4],
+    window: [f32; 4],
+    limits: [f32; 4],
+    kind: [u32; 4],
+}
+
+// The same bits as in shaders/slice.wgsl.
+const COLOUR_IMAGE: u32 = 1;
+const SINGLE_COLOUR: u32 = 2;
+const TRANSPARENT_BELOW: u32 = 4;
+const HAS_HIDING: u32 = 8;
+const HAS_CUT: u32 = 16;
+const CUT_BLACK: u32 = 32;
+
+/// A plane in world space: `origin + u * across + v * down`.
+#[derive(Clone, Copy)]
+struct Plane {
+    origin: DVec3,
+    across: DVec3,
+    down: DVec3,
+}
+
+impl Plane {
+    /// Its texel coordinates, in f64 so that oblique grids far from the origin stay exact.
+    fn in_texels(&self, texel_from_world: &DAffine3) -> PlaneUniform {
+        let pack = |v: DVec3| v.as_vec3().extend(0.0).to_array();
+        PlaneUniform {
+            origin: pack(texel_from_world.transform_point3(self.origin)),
+            across: pack(texel_from_world.transform_vector3(self.across)),
+            down: pack(texel_from_world.transform_vector3(self.down)),
+        }
+    }
+}
+
+pub(super) struct Slices {
+    layout: wgpu::BindGroupLayout,
+    pane: wgpu::RenderPipeline,
+    /// For 1 and for 4 samples.
+    quad: [wgpu::RenderPipeline; 2],
+}
+
+/// A layer ready to draw.
+pub(super) struct Layer {
+    group: wgpu::BindGroup,
+}
+
+impl Slices {
+    pub fn new(gpu: &Gpu) -> Self {
+        let layout = gpu.layout(
+            wgpu::ShaderStages::VERTEX_FRAGMENT,
+            &[
+                Slot::Uniform,
+                Slot::Image3,
+                Slot::Image3,
+                Slot::Image3,
+                Slot::Image2,
+            ],
+        );
+        let module = gpu.shader("slice", source(SHADER));
+        let pipeline_layout = gpu.pipeline_layout(&layout);
+        let make = |vertex: &str, fragment: &str, samples: u32, depth: bool| {
+            gpu.device
+                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                    label: Some(fragment),
+                    layout: Some(&pipeline_layout),
+                    vertex: wgpu::VertexState {
+                        module: &module,
+                        entry_point: Some(vertex),
+                        compilation_options: Default::default(),
+                        buffers: &[],
+                    },
+                    primitive: wgpu::PrimitiveState {
+                        topology: wgpu::PrimitiveTopology::TriangleStrip,
+                        ..Default::default()
+                    },
+                    // Layers of one slice share its depth: each is drawn over the one below.
+                    depth_stencil: depth.then(|| depth_test(true)),
+                    multisample: wgpu::MultisampleState {
+                        count: samples,
+                        ..Default::default()
+                    },
+                    fragment: Some(wgpu::FragmentState {
+                        module: &module,
+                        entry_point: Some(fragment),
+                        compilation_options: Default::default(),
+                        targets: &[Some(blended())],
+                    }),
+                    multiview_mask: None,
+                    cache: None,
+                })
+        };
+        Self {
+            pane: make("vs_pane", "fs_pane", 1, false),
+            quad: [1, 4].map(|n| make("vs_quad", "fs_quad", n, true)),
+            layout,
+        }
+    }
+
+    /// The layers of a slice view; the keys of the textures go to `used`.
+    pub fn pane_layers(
+        &self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        list: &SlicePane,
+        used: &mut Vec<Key>,
+    ) -> Vec<Layer> {
+        let plane = Plane {
+            origin: list.origin,
+            across: list.right,
+            down: list.down,
+        };
+        let layer = |image| {
+            let (uniform, views) = self.describe(gpu, textures, image, plane, used);
+            self.bind(gpu, textures, uniform, views)
+        };
+        list.images.iter().map(layer).collect()
+    }
+
+    /// The layers of a slice in the 3-D view, for a target of so many samples; `light` multiplies
+    /// the colours.
+    pub fn quad_layers(
+        &self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        list: &SliceQuad,
+        clip_from_world: &DMat4,
+        samples: u32,
+        used: &mut Vec<Key>,
+    ) -> Vec<Layer> {
+        let plane = Plane {
+            origin: list.origin,
+            across: list.edge_u,
+            down: list.edge_v,
+        };
+        let corners = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)].map(|(u, v)| {
+            let world = plane.origin + plane.across * u + plane.down * v;
+            (*clip_from_world * world.extend(1.0)).as_vec4().to_array()
+        });
+        let cut = list.cut_out.as_ref().map(|mask| {
+            let (key, texture) = textures.surface(gpu, &mask.0);
+            used.push(key);
+            texture
+        });
+        let mut layers = Vec::new();
+        for (index, image) in list.images.iter().enumerate() {
+            let (mut uniform, mut views) = self.describe(gpu, textures, image, plane, used);
+            uniform.corners = corners;
+            uniform.kind[3] = samples;
+            if let Some(cut) = &cut {
+                uniform.kind[0] |= HAS_CUT;
+                uniform.cut = plane.in_texels(&cut.texel_from_world);
+                views[2] = cut.view.clone();
+            } else if index == 0 {
+                // Only the bottom image has a background to cut away.
+                uniform.kind[0] |= CUT_BLACK;
+            }
+            layers.push(self.bind(gpu, textures, uniform, views));
+        }
+        layers
+    }
+
+    fn describe(
+        &self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        image: &Image,
+        plane: Plane,
+        used: &mut Vec<Key>,
+    ) -> (LayerUniform, [wgpu::TextureView; 3]) {
+        let (key, texture) = textures.frame(gpu, &image.volume.0, image.frame);
+        used.push(key);
+        let nothing = textures.nothing.clone();
+        let mut views = [texture.view.clone(), nothing.clone(), nothing];
+        let (low, high) = image.window;
+        let width = high - low;
+        // An empty window shows everything above it as the last colour.
+        let per_width = if width == 0.0 { 1e30 } else { 1.0 / width };
+        let mut flags = 0;
+        if image.volume.0.kind == VolumeKind::Rgb {
+            flags |= COLOUR_IMAGE;
+        } else if image.colour_map == ColourMap::Mask {
+            flags |= SINGLE_COLOUR;
+        }
+        if image.transparent_below {
+            flags |= TRANSPARENT_BELOW;
+        }
+        let interpolation = match image.interpolation {
+            Interpolation::Nearest => 0,
+            Interpolation::Linear => 1,
+            Interpolation::Cubic => 2,
+        };
+        let mut uniform = LayerUniform {
+            image: plane.in_texels(&texture.texel_from_world),
+            window: [low, per_width, image.opacity, image.brightness],
+            limits: [0.0, 1.0, 0.0, 0.0],
+            ..Default::default()
+        };
+        if let Some((volume, limit)) = &image.hide_below {
+            let (key, texture) = textures.frame(gpu, &volume.0, 0);
+            used.push(key);
+            flags |= HAS_HIDING;
+            uniform.hiding = plane.in_texels(&texture.texel_from_world);
+            uniform.limits[0] = *limit;
+            views[1] = texture.view.clone();
+        }
+        uniform.kind = [flags, colour_map_row(image.colour_map), interpolation, 1];
+        (uniform, views)
+    }
+
+    fn bind(
+        &self,
+        gpu: &Gpu,
+        textures: &Textures,
+        uniform: LayerUniform,
+        views: [wgpu::TextureView; 3],
+    ) -> Layer {
+        use wgpu::BindingResource::TextureView as View;
+        let buffer = gpu.uniform(&uniform);
+        let group = gpu.bind(
+            &self.layout,
+            &[
+                buffer.as_entire_binding(),
+                View(&views[0]),
+                View(&views[1]),
+                View(&views[2]),
+                View(&textures.colour_maps),
+            ],
+        );
+        Layer { group }
+    }
+
+    pub fn draw_pane(&self, pass: &mut wgpu::RenderPass, layers: &[Layer]) {
+        pass.set_pipeline(&self.pane);
+        for layer in layers {
+            pass.set_bind_group(0, &layer.group, &[]);
+            pass.draw(0..3, 0..1);
+        }
+    }
+
+    pub fn draw_quads(&self, pass: &mut wgpu::RenderPass, layers: &[Layer], samples: u32) {
+        pass.set_pipeline(&self.quad[usize::from(samples > 1)]);
+        for layer in layers {
+            pass.set_bind_group(0, &layer.group, &[]);
+            pass.draw(0..4, 0..1);
+        }
+    }
+}

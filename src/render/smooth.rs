@@ -1,0 +1,181 @@
+//! Masks as smooth fields, so that their surfaces look like surfaces and not like bricks.
+
+use crate::data::Mask;
+use glam::{DAffine3, DMat3, DVec3};
+
+/// A scalar field on a grid of its own, 0 far outside and 1 deep inside; the surface is at 0.5.
+pub(super) struct Smooth {
+    pub shape: [usize; 3],
+    /// x fastest.
+    pub values: Vec<f32>,
+    /// Texel centres have integer texel coordinates.
+    pub texel_from_world: DAffine3,
+    /// Edge lengths of one texel, mm.
+    pub spacing: DVec3,
+}
+
+impl Smooth {
+    /// Cuts the mask to its voxels, averages it to texels of about `texel_mm` (never more than
+    /// `most_texels` a side) and blurs it with a Gaussian of standard deviation `sigma_mm`.
+    pub fn new(mask: &Mask, texel_mm: f64, sigma_mm: f64, most_texels: usize) -> Self {
+        let grid = &mask.grid;
+        let Some((low, high)) = occupied(mask) else {
+            return Self {
+                shape: [1; 3],
+                values: vec![0.0],
+                texel_from_world: grid.voxel_from_world,
+                spacing: grid.spacing(),
+            };
+        };
+        let voxel_mm = grid.spacing();
+        let factor: [usize; 3] = std::array::from_fn(|a| {
+            let wanted = (texel_mm / voxel_mm[a]).floor() as usize;
+            let needed = (high[a] - low[a] + 1).div_ceil(most_texels);
+            wanted.max(needed).max(1)
+        });
+        let spacing = DVec3::from_array(std::array::from_fn(|a| voxel_mm[a] * factor[a] as f64));
+        let sigma = (DVec3::splat(sigma_mm) / spacing).to_array();
+        // Three standard deviations hold the blur; one more texel keeps the border at 0.
+        let pad = sigma.map(|s| (3.0 * s).ceil() as usize + 1);
+        let shape: [usize; 3] =
+            std::array::from_fn(|a| (high[a] - low[a] + 1).div_ceil(factor[a]) + 2 * pad[a]);
+
+        let mut values = vec![0.0f32; shape.iter().product()];
+        let weight = 1.0 / factor.iter().product::<usize>() as f32;
+        for z in low[2]..=high[2] {
+            let tz = (z - low[2]) / factor[2] + pad[2];
+            for y in low[1]..=high[1] {
+                let ty = (y - low[1]) / factor[1] + pad[1];
+                let row = grid.index([0, y, z]);
+                let out = shape[0] * (ty + shape[1] * tz) + pad[0];
+                for x in low[0]..=high[0] {
+                    if mask.inside[row + x] != 0 {
+                        values[out + (x - low[0]) / factor[0]] += weight;
+                    }
+                }
+            }
+        }
+        for axis in 0..3 {
+            blur(&mut values, shape, axis, sigma[axis]);
+        }
+
+        // Texel (t - pad) covers the voxels low + factor * t .. + factor.
+        let texel_from_voxel = DAffine3::from_mat3_translation(
+            DMat3::from_diagonal(DVec3::from_array(factor.map(|f| 1.0 / f as f64))),
+            DVec3::from_array(std::array::from_fn(|a| {
+                let middle = low[a] as f64 + (factor[a] as f64 - 1.0) * 0.5;
+                pad[a] as f64 - middle / factor[a] as f64
+            })),
+        );
+        Self {
+            shape,
+            values,
+            texel_from_world: texel_from_voxel * grid.voxel_from_world,
+            spacing,
+        }
+    }
+
+    pub fn index(&self, texel: [usize; 3]) -> usize {
+        texel[0] + self.shape[0] * (texel[1] + self.shape[1] * texel[2])
+    }
+
+    /// Gradient by central differences, 1/mm along world axes; 0 on the border.
+    pub fn gradients(&self) -> Vec<[f32; 3]> {
+        let world_from_difference = self.texel_from_world.matrix3.transpose();
+        let strides = [1, self.shape[0], self.shape[0] * self.shape[1]];
+        let mut gradients = vec![[0.0; 3]; self.values.len()];
+        for z in 1..self.shape[2].saturating_sub(1) {
+            for y in 1..self.shape[1].saturating_sub(1) {
+                for x in 1..self.shape[0].saturating_sub(1) {
+                    let at = self.index([x, y, z]);
+                    let difference = strides.map(|s| {
+                        f64::from(self.values[at + s] - self.values[at - s]) * 0.5
+                    });
+                    let world = world_from_difference * DVec3::from_array(difference);
+                    gradients[at] = world.as_vec3().to_array();
+                }
+            }
+        }
+        gradients
+    }
+
+    /// A lower bound of the distance to the nearest texel where `near` holds, mm (two-pass chamfer
+    /// transform; Borgefors 1986, here with steps along the axes only, which bounds from above, so
+    /// scaled by 1/√3 to bound from below).
+    pub fn distance_below(&self, near: impl Fn(usize) -> bool) -> Vec<f32> {
+        let count = self.values.len();
+        let mut distance: Vec<f32> = (0..count)
+            .map(|i| if near(i) { 0.0 } else { f32::INFINITY })
+            .collect();
+        let strides = [1, self.shape[0], self.shape[0] * self.shape[1]];
+        let step = self.spacing.as_vec3().to_array();
+        let place = |i: usize| {
+            let [nx, ny, _] = self.shape;
+            [i % nx, (i / nx) % ny, i / (nx * ny)]
+        };
+        for i in 0..count {
+            let at = place(i);
+            for a in 0..3 {
+                if at[a] > 0 {
+                    distance[i] = distance[i].min(distance[i - strides[a]] + step[a]);
+                }
+            }
+        }
+        for i in (0..count).rev() {
+            let at = place(i);
+            for a in 0..3 {
+                if at[a] + 1 < self.shape[a] {
+                    distance[i] = distance[i].min(distance[i + strides[a]] + step[a]);
+                }
+            }
+        }
+        let bound = 1.0 / 3f32.sqrt();
+        // An empty mask has no surface anywhere.
+        distance.iter().map(|d| (d * bound).min(1e4)).collect()
+    }
+}
+
+/// First and last voxel of the mask along each axis.
+fn occupied(mask: &Mask) -> Option<([usize; 3], [usize; 3])> {
+    let [nx, ny, _] = mask.grid.shape;
+    let mut bounds: Option<([usize; 3], [usize; 3])> = None;
+    for (row, values) in mask.inside.chunks_exact(nx).enumerate() {
+        let Some(first) = values.iter().position(|&v| v != 0) else {
+            continue;
+        };
+        let last = values.iter().rposition(|&v| v != 0).unwrap_or(first);
+        let (a, b) = ([first, row % ny, row / ny], [last, row % ny, row / ny]);
+        bounds = Some(bounds.map_or((a, b), |(low, high)| {
+            (
+                std::array::from_fn(|i| low[i].min(a[i])),
+                std::array::from_fn(|i| high[i].max(b[i])),
+            )
+        }));
+    }
+    bounds
+}
+
+/// Gaussian along one axis; `sigma` in texels. Values outside count as 0.
+fn blur(values: &mut [f32], shape: [usize; 3], axis: usize, sigma: f64) {
+    let radius = (3.0 * sigma).ceil() as usize;
+    if radius == 0 {
+        return;
+    }
+    let weight = |i: usize| (-0.5 * (i as f64 / sigma).powi(2)).exp();
+    let sum = weight(0) + 2.0 * (1..=radius).map(weight).sum::<f64>();
+    let kernel: Vec<f32> = (0..=radius).map(|i| (weight(i) / sum) as f32).collect();
+    let stride: usize = shape[..axis].iter().product();
+    let length = shape[axis];
+    let mut line = vec![0.0f32; length + 2 * radius];
+    for start in 0..values.len() / length {
+        let first = start % stride + start / stride * stride * length;
+        for i in 0..length {
+            line[radius + i] = values[first + i * stride];
+        }
+        for i in 0..length {
+            let at = radius + i;
+            let pairs = (1..=radius).map(|r| kernel[r] * (line[at - r] + line[at + r]));
+            values[first + i * stride] = kernel[0] * line[at] + pairs.sum::<f32>();
+        }
+    }
+}

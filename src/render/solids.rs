@@ -1,0 +1,184 @@
+//! Regions in the 3-D view: spheres, boxes and masks, see-through and lit.
+
+use super::draw_list::{Solid, SolidShape};
+use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::textures::{Key, Textures};
+use super::view::SceneView;
+use bytemuck::{Pod, Zeroable};
+use glam::{DAffine3, DMat3, DMat4, DVec3};
+
+pub(super) const SHADER: &str = include_str!("../../shaders/solids.wgsl");
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable, Default)]
+struct SolidUniform {
+    clip_from_world: [[f32; 4]; 4],
+    world_from_cube: [[f32; 4]; 4],
+    texel_rows: [[f32; 4]; 3],
+    eye: [f32; 4],
+    light: [f32; 4],
+    colour: [f32; 4],
+    centre: [f32; 4],
+    half_edges: [f32; 4],
+    rim: [f32; 4],
+    kind: [u32; 4],
+}
+
+pub(super) struct Solids {
+    layout: wgpu::BindGroupLayout,
+    sampler: wgpu::Sampler,
+    /// For 1 and for 4 samples.
+    pipelines: [wgpu::RenderPipeline; 2],
+    /// Bound where a solid has no mask.
+    nothing: wgpu::TextureView,
+}
+
+impl Solids {
+    pub fn new(gpu: &Gpu) -> Self {
+        let layout = gpu.layout(
+            wgpu::ShaderStages::VERTEX_FRAGMENT,
+            &[Slot::Uniform, Slot::Filtered3, Slot::Sampler],
+        );
+        let module = gpu.shader("solids", source(SHADER));
+        let pipeline_layout = gpu.pipeline_layout(&layout);
+        let make = |samples| {
+            gpu.device
+                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                    label: Some("solids"),
+                    layout: Some(&pipeline_layout),
+                    vertex: wgpu::VertexState {
+                        module: &module,
+                        entry_point: Some("vs_solid"),
+                        compilation_options: Default::default(),
+                        buffers: &[],
+                    },
+                    // The hull's far side, so that the eye may be inside.
+                    primitive: wgpu::PrimitiveState {
+                        cull_mode: Some(wgpu::Face::Front),
+                        ..Default::default()
+                    },
+                    depth_stencil: Some(depth_test(true)),
+                    multisample: wgpu::MultisampleState {
+                        count: samples,
+                        ..Default::default()
+                    },
+                    fragment: Some(wgpu::FragmentState {
+                        module: &module,
+                        entry_point: Some("fs_solid"),
+                        compilation_options: Default::default(),
+                        targets: &[Some(blended())],
+                    }),
+                    multiview_mask: None,
+                    cache: None,
+                })
+        };
+        Self {
+            pipelines: [1, 4].map(make),
+            sampler: super::outline::linear_sampler(gpu),
+            nothing: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
+            layout,
+        }
+    }
+
+    /// Ready to draw, far to near.
+    pub fn groups(
+        &self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        solids: &[Solid],
+        view: &SceneView,
+        used: &mut Vec<Key>,
+    ) -> Vec<wgpu::BindGroup> {
+        let mut sorted: Vec<(f64, wgpu::BindGroup)> = solids
+            .iter()
+            .map(|solid| {
+                let (centre, group) = self.group(gpu, textures, solid, view, used);
+                (centre.dot(view.forward), group)
+            })
+            .collect();
+        sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+        sorted.into_iter().map(|(_, group)| group).collect()
+    }
+
+    fn group(
+        &self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        solid: &Solid,
+        view: &SceneView,
+        used: &mut Vec<Key>,
+    ) -> (DVec3, wgpu::BindGroup) {
+        let [r, g, b] = solid.colour.map(|c| f32::from(c) / 255.0);
+        let rim_px = 1.25 * view.pixel_scale;
+        let mut uniform = SolidUniform {
+            clip_from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
+            eye: view.eye.as_vec4().to_array(),
+            light: view.light.as_vec3().extend(0.0).to_array(),
+            colour: [r, g, b, solid.opacity],
+            half_edges: [0.0, 0.0, 0.0, view.px_per_mm as f32],
+            rim: [rim_px, 0.0, 0.0, 0.0],
+            kind: [0, u32::from(solid.selected), 0, 0],
+            ..Default::default()
+        };
+        let mut surface = self.nothing.clone();
+        let hull = match &solid.shape {
+            SolidShape::Sphere { centre, radius_mm } => {
+                uniform.centre = centre.as_vec3().extend(*radius_mm as f32).to_array();
+                // Room for the soft edge, two pixels wide.
+                let w = (view.clip_from_world * centre.extend(1.0)).w.abs();
+                let half = radius_mm * 1.05 + 2.0 * w / view.px_per_mm;
+                DAffine3::from_mat3_translation(DMat3::from_diagonal(DVec3::splat(half)), *centre)
+            }
+            SolidShape::Box { centre, half_mm } => {
+                let half = half_mm.max(DVec3::splat(1e-3));
+                uniform.kind[0] = 1;
+                uniform.centre = centre.as_vec3().extend(0.0).to_array();
+                let [x, y, z] = half.as_vec3().to_array();
+                uniform.half_edges = [x, y, z, view.px_per_mm as f32];
+                DAffine3::from_mat3_translation(DMat3::from_diagonal(half), *centre)
+            }
+            SolidShape::Mask(mask) => {
+                let (key, texture) = textures.surface(gpu, &mask.0);
+                used.push(key);
+                uniform.kind[0] = 2;
+                let m = DMat4::from(texture.texel_from_world);
+                uniform.texel_rows = [0, 1, 2].map(|i| m.row(i).as_vec4().to_array());
+                surface = texture.view.clone();
+                texture_hull(&texture.texel_from_world, texture.size)
+            }
+        };
+        uniform.world_from_cube = DMat4::from(hull).as_mat4().to_cols_array_2d();
+        let buffer = gpu.uniform(&uniform);
+        let group = gpu.bind(
+            &self.layout,
+            &[
+                buffer.as_entire_binding(),
+                wgpu::BindingResource::TextureView(&surface),
+                wgpu::BindingResource::Sampler(&self.sampler),
+            ],
+        );
+        (hull.translation, group)
+    }
+
+    pub fn draw(&self, pass: &mut wgpu::RenderPass, groups: &[wgpu::BindGroup], samples: u32) {
+        pass.set_pipeline(&self.pipelines[usize::from(samples > 1)]);
+        for group in groups {
+            pass.set_bind_group(0, group, &[]);
+            pass.draw(0..36, 0..1);
+        }
+    }
+}
+
+/// The box of a texture's texel centres from the cube -1..1, right-handed so that its far side is
+/// the same as any other hull's.
+fn texture_hull(texel_from_world: &DAffine3, size: [u32; 3]) -> DAffine3 {
+    let half = DVec3::from_array(size.map(|n| (f64::from(n) - 1.0).max(0.5) * 0.5));
+    let middle = DVec3::from_array(size.map(|n| (f64::from(n) - 1.0) * 0.5));
+    let mut scale = half;
+    if texel_from_world.matrix3.determinant() < 0.0 {
+        scale.x = -scale.x;
+    }
+    let texel_from_cube =
+        DAffine3::from_mat3_translation(DMat3::from_diagonal(scale), middle);
+    texel_from_world.inverse() * texel_from_cube
+}

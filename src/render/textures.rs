@@ -1,0 +1,228 @@
+//! Volumes and masks on the graphics device, by the id of their data.
+
+use super::colour_map::ColourMap;
+use super::gpu::{Gpu, half};
+use super::smooth::Smooth;
+use crate::data::{DataId, Mask, Volume, VolumeKind};
+use glam::{DAffine3, DMat3, DVec3};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Stands for NaN and infinities in r32float textures: shaders may assume that those never occur.
+const MISSING: f32 = -3.4e38;
+
+/// What a texture was made from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Key {
+    Frame(DataId, usize),
+    /// A mask, lightly smoothed: surfaces and cut-outs.
+    Surface(DataId),
+    /// A mask, strongly smoothed, as gradient and distance: the head's outline.
+    Rim(DataId),
+}
+
+pub(super) struct Texture {
+    pub view: wgpu::TextureView,
+    pub size: [u32; 3],
+    pub texel_from_world: DAffine3,
+    bytes: u64,
+}
+
+struct Kept {
+    texture: Arc<Texture>,
+    used: u64,
+}
+
+/// The cache: what panes use stays, what they do not is dropped oldest first beyond a budget.
+pub(super) struct Textures {
+    kept: HashMap<Key, Kept>,
+    clock: u64,
+    pub idle_budget_bytes: u64,
+    /// 1×1×1, bound where a layer has no second image.
+    pub nothing: wgpu::TextureView,
+    /// One row of 256 colours per map, in the order of [`ColourMap::ALL`].
+    pub colour_maps: wgpu::TextureView,
+}
+
+impl Textures {
+    pub fn new(gpu: &Gpu) -> Self {
+        let nothing = gpu.texture_3d([1; 3], wgpu::TextureFormat::R32Float, &[0; 4]);
+        Self {
+            kept: HashMap::new(),
+            clock: 0,
+            idle_budget_bytes: if gpu.software { 256 << 20 } else { 1 << 30 },
+            nothing,
+            colour_maps: colour_maps(gpu),
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.kept.values().map(|k| k.texture.bytes).sum()
+    }
+
+    pub fn frame(&mut self, gpu: &Gpu, volume: &Volume, frame: usize) -> (Key, Arc<Texture>) {
+        let frame = match volume.kind {
+            VolumeKind::Scalar => frame.min(volume.frames.saturating_sub(1)),
+            VolumeKind::Rgb => 0,
+        };
+        let key = Key::Frame(volume.id(), frame);
+        self.get(key, || upload_frame(gpu, volume, frame))
+    }
+
+    pub fn surface(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
+        self.get(Key::Surface(mask.id()), || {
+            // Just enough to turn voxel stairs into slopes.
+            let sigma_mm = mask.grid.spacing().max_element() * 0.8;
+            let smooth = Smooth::new(mask, 0.0, sigma_mm, 256.min(side(gpu)));
+            let texels: Vec<u8> = smooth.values.iter().map(|v| (v * 255.0).round() as u8).collect();
+            upload(gpu, &smooth, wgpu::TextureFormat::R8Unorm, &texels)
+        })
+    }
+
+    pub fn rim(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
+        self.get(Key::Rim(mask.id()), || {
+            let smooth = Smooth::new(mask, 2.0, 2.4, 96.min(side(gpu)));
+            let gradients = smooth.gradients();
+            // 1 % of the steepest slope of such a blur: what is less adds nothing to see.
+            let shell = |i: usize| gradients[i].iter().map(|g| g * g).sum::<f32>() > 1.6e-3f32.powi(2);
+            let distance = smooth.distance_below(shell);
+            let mut texels = Vec::with_capacity(gradients.len() * 8);
+            for (gradient, distance) in gradients.iter().zip(&distance) {
+                let [x, y, z] = *gradient;
+                for value in [x, y, z, *distance] {
+                    texels.extend_from_slice(&half(value).to_le_bytes());
+                }
+            }
+            upload(gpu, &smooth, wgpu::TextureFormat::Rgba16Float, &texels)
+        })
+    }
+
+    fn get(&mut self, key: Key, make: impl FnOnce() -> Texture) -> (Key, Arc<Texture>) {
+        self.clock += 1;
+        let kept = self.kept.entry(key).or_insert_with(|| Kept {
+            texture: Arc::new(make()),
+            used: 0,
+        });
+        kept.used = self.clock;
+        (key, kept.texture.clone())
+    }
+
+    /// Drops what no pane uses, oldest first, until the rest of it fits its budget.
+    pub fn evict(&mut self, in_use: &HashSet<Key>) {
+        let mut idle: Vec<(u64, Key, u64)> = self
+            .kept
+            .iter()
+            .filter(|(key, _)| !in_use.contains(key))
+            .map(|(key, k)| (k.used, *key, k.texture.bytes))
+            .collect();
+        idle.sort_unstable_by_key(|i| i.0);
+        let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
+        for (_, key, size) in idle {
+            if bytes <= self.idle_budget_bytes {
+                break;
+            }
+            self.kept.remove(&key);
+            bytes -= size;
+        }
+    }
+}
+
+fn side(gpu: &Gpu) -> usize {
+    gpu.limits.max_texture_dimension_3d as usize
+}
+
+fn upload(gpu: &Gpu, smooth: &Smooth, format: wgpu::TextureFormat, texels: &[u8]) -> Texture {
+    let size = smooth.shape.map(|n| n as u32);
+    Texture {
+        view: gpu.texture_3d(size, format, texels),
+        size,
+        texel_from_world: smooth.texel_from_world,
+        bytes: texels.len() as u64,
+    }
+}
+
+/// A frame as r32float, or the three frames of a colour image as rgba16float with alpha 0 where a
+/// value is missing. A grid beyond the device's limits is shown by every second voxel, or third …
+fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
+    let grid = &volume.grid;
+    let stride = grid.shape.map(|n| n.div_ceil(side(gpu)));
+    let shape: [usize; 3] = std::array::from_fn(|a| grid.shape[a].div_ceil(stride[a]));
+    let texels = || {
+        (0..shape[2]).flat_map(move |z| {
+            (0..shape[1]).flat_map(move |y| {
+                let row = grid.index([0, y * stride[1], z * stride[2]]);
+                (0..shape[0]).map(move |x| row + x * stride[0])
+            })
+        })
+    };
+    let size = shape.map(|n| n as u32);
+    let (view, bytes) = match volume.kind {
+        VolumeKind::Scalar => {
+            let values = volume.frame(frame);
+            let safe = |i: usize| {
+                let v = values[i];
+                if v.is_finite() { v } else { MISSING }
+            };
+            let values: Vec<f32> = texels().map(safe).collect();
+            let bytes: &[u8] = bytemuck::cast_slice(&values);
+            let view = gpu.texture_3d(size, wgpu::TextureFormat::R32Float, bytes);
+            (view, bytes.len())
+        }
+        VolumeKind::Rgb => {
+            let frames = [0, 1, 2].map(|f| volume.frame(f.min(volume.frames - 1)));
+            let mut halves: Vec<u16> = Vec::with_capacity(shape.iter().product::<usize>() * 4);
+            for i in texels() {
+                let colour = frames.map(|f| f[i]);
+                let there = colour.iter().all(|c| c.is_finite());
+                let texel = if there { colour.map(half) } else { [0; 3] };
+                halves.extend_from_slice(&[texel[0], texel[1], texel[2], half(f32::from(there))]);
+            }
+            let bytes: &[u8] = bytemuck::cast_slice(&halves);
+            let view = gpu.texture_3d(size, wgpu::TextureFormat::Rgba16Float, bytes);
+            (view, bytes.len())
+        }
+    };
+    let shrink = DVec3::from_array(stride.map(|s| 1.0 / s as f64));
+    Texture {
+        view,
+        size,
+        texel_from_world: DAffine3::from_mat3(DMat3::from_diagonal(shrink)) * grid.voxel_from_world,
+        bytes: bytes as u64,
+    }
+}
+
+fn colour_maps(gpu: &Gpu) -> wgpu::TextureView {
+    const WIDTH: u32 = 256;
+    let rows = ColourMap::ALL.len() as u32;
+    let texels: Vec<u8> = ColourMap::ALL
+        .iter()
+        .flat_map(|map| {
+            (0..WIDTH).flat_map(move |i| {
+                let [r, g, b] = map.at(i as f32 / (WIDTH - 1) as f32);
+                [r, g, b, 255]
+            })
+        })
+        .collect();
+    let texture = gpu.texture_2d(
+        [WIDTH, rows],
+        super::gpu::COLOUR,
+        1,
+        wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+    );
+    gpu.queue.write_texture(
+        texture.as_image_copy(),
+        &texels,
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(WIDTH * 4),
+            rows_per_image: None,
+        },
+        texture.size(),
+    );
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}
+
+/// Row of a map in the colour-map texture.
+pub(super) fn colour_map_row(map: ColourMap) -> u32 {
+    ColourMap::ALL.iter().position(|&m| m == map).unwrap_or(0) as u32
+}

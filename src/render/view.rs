@@ -1,0 +1,74 @@
+//! A 3-D view's geometry in the form that its shaders need.
+
+use super::draw_list::ScenePane;
+use glam::{DMat4, DVec3, DVec4};
+
+pub(super) struct SceneView {
+    pub clip_from_world: DMat4,
+    pub world_from_clip: DMat4,
+    pub size_px: [u32; 2],
+    /// Pixels of the target per logical pixel.
+    pub pixel_scale: f32,
+    /// The eye (w = 1), or the direction to the viewer of a parallel projection (w = 0).
+    pub eye: DVec4,
+    /// Unit vector in world axes.
+    pub forward: DVec3,
+    /// To the light.
+    pub light: DVec3,
+    /// Pixels per mm where the clip coordinate w is 1.
+    pub px_per_mm: f64,
+    /// Times (world, 1): 0 at the nearest, 1 at the farthest thing.
+    pub depth_cue: DVec4,
+    /// Colour of the distance, and how much of it is mixed in at 1.
+    pub haze: [f32; 4],
+}
+
+impl SceneView {
+    /// For a target of `size_px`, which may be smaller than the pane's; `bounds` of what is drawn.
+    pub fn new(list: &ScenePane, size_px: [u32; 2], bounds: (DVec3, DVec3)) -> Self {
+        let m = list.clip_from_world;
+        let row = |i: usize| m.row(i).truncate();
+        let perspective = row(3).length() > 1e-9;
+        let backward = row(0).cross(row(1)).normalize_or(DVec3::NEG_Y);
+        let forward = if perspective {
+            row(3).normalize()
+        } else {
+            -backward
+        };
+        // Where only a part of the view is drawn, its rows lean into the distance.
+        let (across, upright) = (
+            row(0).reject_from_normalized(forward),
+            row(1).reject_from_normalized(forward),
+        );
+        let right = across.normalize_or(DVec3::X);
+        let up = upright.normalize_or(DVec3::Z);
+        let eye = if perspective {
+            list.eye.extend(1.0)
+        } else {
+            (-forward).extend(0.0)
+        };
+        // Over the viewer's left shoulder.
+        let light = (-forward + up * 0.55 - right * 0.35).normalize();
+        let px_per_mm = upright.length() * f64::from(size_px[1]) * 0.5;
+        let (centre, radius) = (
+            (bounds.0 + bounds.1) * 0.5,
+            ((bounds.1 - bounds.0).length() * 0.5).max(1e-3),
+        );
+        // 0.8: the corners of the box are empty.
+        let cue = forward / (1.6 * radius);
+        let depth_cue = cue.extend(0.5 - cue.dot(centre));
+        let [r, g, b] = list.background.map(|c| f32::from(c) / 255.0);
+        Self {
+            clip_from_world: m,
+            world_from_clip: m.inverse(),
+            size_px,
+            pixel_scale: list.scale * size_px[1] as f32 / list.size_px[1].max(1) as f32,
+            eye,
+            forward,
+            light,
+            px_per_mm,
+            depth_cue,
+            haze: [r, g, b, 0.42],
+        }
+    }
+}
