@@ -5,8 +5,10 @@
 
 mod architecture;
 mod data;
+mod render;
 #[cfg(unix)]
 mod setup;
+mod shaders;
 mod support;
 
 fn main() {
@@ -14,8 +16,10 @@ fn main() {
     let tests = [
         architecture::tests(),
         data::tests(),
+        render::tests(),
         #[cfg(unix)]
         setup::tests(),
+        shaders::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }

@@ -62,6 +62,12 @@ pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> Sli
     }
 }
 
+/// egui keeps the renderer among its callback resources, which asks for this.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<arcuate::render::Renderer>();
+};
+
 fn world(pane: &SlicePane, x: u32, y: u32) -> DVec3 {
     pane.origin + pane.right * f64::from(x) + pane.down * f64::from(y)
 }
