@@ -154,7 +154,8 @@ if [ "$system" = linux ]; then
         row "Vulkan driver" "found"
     else
         row "Vulkan driver" "missing"
-        need "a Vulkan driver" mesa-vulkan-drivers
+        # OpenGL is the fallback; without its driver EGL warns at every start.
+        need "a Vulkan driver" "mesa-vulkan-drivers libgl1-mesa-dri"
     fi
 
     absent=''
