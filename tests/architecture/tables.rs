@@ -118,12 +118,18 @@ pub const RESERVED: &[Reserved] = &[
     only(&["rfd"], &["ui"]),
     only(&["std", "fs"], &["io"]),
     only(&["std", "net"], &[]),
-    only(&["std", "env"], &["io", "cli", "app", "main"]),
+    only(&["std", "env"], &["io", "cli", "app", "main", "ui/files"]),
+    // In the names of temporary files.
+    only(&["std", "process", "id"], &["io"]),
     only(&["std", "process"], &["cli", "main"]),
-    // wgpu hands a mapped buffer back through a callback.
-    only(&["std", "sync", "mpsc"], &["jobs", "render/offscreen"]),
+    // wgpu hands a mapped buffer back through a callback. A desktop's file dialog blocks, so it
+    // waits on a thread of its own.
+    only(
+        &["std", "sync", "mpsc"],
+        &["jobs", "render/offscreen", "ui/files"],
+    ),
     only(&["std", "thread", "available_parallelism"], &["compute"]),
-    only(&["std", "thread"], &["jobs"]),
+    only(&["std", "thread"], &["jobs", "ui/files"]),
 ];
 
 pub const UNSAFE: &[&str] = &["compute", "solvers/*/cuda", "io/mmap", "render/shared"];
