@@ -236,16 +236,7 @@ impl Scenes {
                 &mut used,
             );
         }
-        self.put_together(
-            gpu,
-            &mut encoder,
-            list,
-            drawn,
-            quality,
-            targets,
-            pane,
-            stopwatch,
-        );
+        self.put_together(gpu, &mut encoder, list, drawn, quality, targets, pane, stopwatch);
         stopwatch.stop(gpu, encoder);
         used
     }
