@@ -5,6 +5,7 @@
 
 pub mod compute;
 pub mod data;
+pub mod phantom;
 pub mod render;
 pub mod solvers;
 pub mod ui;

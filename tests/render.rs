@@ -16,7 +16,10 @@ pub fn tests() -> Vec<Trial> {
             "render::voxels_land_where_the_affine_says",
             voxels_land_where_the_affine_says,
         ),
-        test("render::windows_and_maps_are_exact", windows_and_maps_are_exact),
+        test(
+            "render::windows_and_maps_are_exact",
+            windows_and_maps_are_exact,
+        ),
     ]
 }
 
@@ -79,7 +82,9 @@ fn voxels_land_where_the_affine_says() {
     for _ in 0..6 {
         let grid = random_grid(&mut random, [9, 7, 5]);
         // All different: a mirrored or transposed axis shows.
-        let values: Vec<f32> = (0..grid.voxel_count()).map(|i| (i % 251 + 4) as f32).collect();
+        let values: Vec<f32> = (0..grid.voxel_count())
+            .map(|i| (i % 251 + 4) as f32)
+            .collect();
         let volume = Volume::scalar(Arc::new(grid), values);
         let axes = DMat3::from_quat(random.rotation());
         let mut list = pane(61, volume.grid.centre(), axes.x_axis, axes.y_axis, 0.37);
@@ -130,7 +135,10 @@ fn windows_and_maps_are_exact() {
             let found = picture.pixel(x as u32, 0);
             for c in 0..3 {
                 let off = i32::from(found[c]) - i32::from(expected[c]);
-                assert!(off.abs() <= 1, "{colour_map:?} {value}: {found:?} {expected:?}");
+                assert!(
+                    off.abs() <= 1,
+                    "{colour_map:?} {value}: {found:?} {expected:?}"
+                );
             }
             assert_eq!(picture.pixel(x as u32, 1), [0, 0, 0, 255]);
         }

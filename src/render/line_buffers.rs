@@ -472,6 +472,7 @@ impl LineStore {
 impl LineBuffers {
     /// World bounds in f64, for depth cues.
     pub fn bounds_mm(&self) -> Option<(DVec3, DVec3)> {
-        self.bounds.map(|(low, high)| (low.as_dvec3(), high.as_dvec3()))
+        self.bounds
+            .map(|(low, high)| (low.as_dvec3(), high.as_dvec3()))
     }
 }

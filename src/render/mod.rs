@@ -131,9 +131,12 @@ impl Renderer {
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
-        if self.stale(id, &list.lines, &keys, |old| {
-            matches!(old, List::Slice(l) if *l == list)
-        }) {
+        if self.stale(
+            id,
+            &list.lines,
+            &keys,
+            |old| matches!(old, List::Slice(l) if *l == list),
+        ) {
             let started = Instant::now();
             let mut used = Vec::new();
             let Self {
@@ -186,9 +189,12 @@ impl Renderer {
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
-        if self.stale(id, &list.lines, &keys, |old| {
-            matches!(old, List::Scene(l) if *l == list)
-        }) {
+        if self.stale(
+            id,
+            &list.lines,
+            &keys,
+            |old| matches!(old, List::Scene(l) if *l == list),
+        ) {
             let started = Instant::now();
             let fresh_ms = self.stopwatch.fresh_ms();
             let software = self.gpu.software;
@@ -354,9 +360,12 @@ impl Renderer {
             pane.lines = keys;
         }
         let clock = self.clock;
-        self.panes
-            .retain(|_, p| clock - p.asked < FORGOTTEN_AFTER);
-        let textures: HashSet<Key> = self.panes.values().flat_map(|p| p.textures.clone()).collect();
+        self.panes.retain(|_, p| clock - p.asked < FORGOTTEN_AFTER);
+        let textures: HashSet<Key> = self
+            .panes
+            .values()
+            .flat_map(|p| p.textures.clone())
+            .collect();
         let lines: HashSet<LineKey> = self.panes.values().flat_map(|p| p.lines.clone()).collect();
         self.textures.evict(&textures);
         self.store.evict(&lines);

@@ -75,12 +75,15 @@ impl Offscreen {
     pub fn with_limits(limit: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Result<Self, Error> {
         let instance =
             wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
-            power_preference: wgpu::PowerPreference::from_env()
-                .unwrap_or(wgpu::PowerPreference::HighPerformance),
-            ..Default::default()
-        }))
-        .map_err(|_| Error::NoDevice)?;
+        let adapter =
+            pollster::block_on(
+                instance.request_adapter(&wgpu::RequestAdapterOptions {
+                    power_preference: wgpu::PowerPreference::from_env()
+                        .unwrap_or(wgpu::PowerPreference::HighPerformance),
+                    ..Default::default()
+                }),
+            )
+            .map_err(|_| Error::NoDevice)?;
         if let Some(sentence) = shortcoming(&adapter) {
             return Err(Error::Unsuitable(sentence));
         }
@@ -221,10 +224,7 @@ impl Renderer {
         device
             .poll(wgpu::PollType::wait_indefinitely())
             .map_err(|e| lost(&e))?;
-        mapped
-            .recv()
-            .map_err(|e| lost(&e))?
-            .map_err(|e| lost(&e))?;
+        mapped.recv().map_err(|e| lost(&e))?.map_err(|e| lost(&e))?;
         let bytes = buffer.get_mapped_range(..).map_err(|e| lost(&e))?;
         for (row, padded) in bytes.chunks_exact(padded as usize).enumerate() {
             take(row, &padded[..row_bytes as usize]);

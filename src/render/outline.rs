@@ -54,16 +54,16 @@ impl Outlines {
                 ],
             );
             let module = gpu.shader("outline", depth_source(SHADER, samples));
-            let pipeline =
-                gpu.device
-                    .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                        label: Some("outline"),
-                        layout: Some(&gpu.pipeline_layout(&layout)),
-                        module: &module,
-                        entry_point: Some("outline_march"),
-                        compilation_options: Default::default(),
-                        cache: None,
-                    });
+            let pipeline = gpu
+                .device
+                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                    label: Some("outline"),
+                    layout: Some(&gpu.pipeline_layout(&layout)),
+                    module: &module,
+                    entry_point: Some("outline_march"),
+                    compilation_options: Default::default(),
+                    cache: None,
+                });
             (layout, pipeline)
         };
         Self {
@@ -92,14 +92,25 @@ impl Outlines {
         let (glass_width, glass_height) = (width.div_ceil(per_pixel), height.div_ceil(per_pixel));
         let m = DMat4::from(field.texel_from_world);
         // Most of a texel: the field holds nothing finer.
-        let texel_mm = field.texel_from_world.inverse().matrix3.determinant().abs().cbrt();
+        let texel_mm = field
+            .texel_from_world
+            .inverse()
+            .matrix3
+            .determinant()
+            .abs()
+            .cbrt();
         let uniform = OutlineUniform {
             world_from_clip: view.world_from_clip.as_mat4().to_cols_array_2d(),
             eye: view.eye.as_vec4().to_array(),
             texel_rows: [0, 1, 2].map(|i| m.row(i).as_vec4().to_array()),
             colour: [r, g, b, outline.opacity],
             size: [width, height, glass_width, glass_height].map(|n| n as f32),
-            march: [texel_mm as f32 * 0.75, DENSITY, RIM_EXPONENT, per_pixel as f32],
+            march: [
+                texel_mm as f32 * 0.75,
+                DENSITY,
+                RIM_EXPONENT,
+                per_pixel as f32,
+            ],
         };
         let buffer = gpu.uniform(&uniform);
         let (layout, pipeline) = &self.pipelines[usize::from(samples > 1)];

@@ -236,7 +236,16 @@ impl Scenes {
                 &mut used,
             );
         }
-        self.put_together(gpu, &mut encoder, list, drawn, quality, targets, pane, stopwatch);
+        self.put_together(
+            gpu,
+            &mut encoder,
+            list,
+            drawn,
+            quality,
+            targets,
+            pane,
+            stopwatch,
+        );
         stopwatch.stop(gpu, encoder);
         used
     }

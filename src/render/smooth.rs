@@ -88,9 +88,8 @@ impl Smooth {
             for y in 1..self.shape[1].saturating_sub(1) {
                 for x in 1..self.shape[0].saturating_sub(1) {
                     let at = self.index([x, y, z]);
-                    let difference = strides.map(|s| {
-                        f64::from(self.values[at + s] - self.values[at - s]) * 0.5
-                    });
+                    let difference =
+                        strides.map(|s| f64::from(self.values[at + s] - self.values[at - s]) * 0.5);
                     let world = world_from_difference * DVec3::from_array(difference);
                     gradients[at] = world.as_vec3().to_array();
                 }

@@ -178,7 +178,6 @@ fn texture_hull(texel_from_world: &DAffine3, size: [u32; 3]) -> DAffine3 {
     if texel_from_world.matrix3.determinant() < 0.0 {
         scale.x = -scale.x;
     }
-    let texel_from_cube =
-        DAffine3::from_mat3_translation(DMat3::from_diagonal(scale), middle);
+    let texel_from_cube = DAffine3::from_mat3_translation(DMat3::from_diagonal(scale), middle);
     texel_from_world.inverse() * texel_from_cube
 }

@@ -28,7 +28,10 @@ const BYTES: u64 = 16;
 
 impl Stopwatch {
     pub fn new(gpu: &Gpu) -> Self {
-        let has = gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let has = gpu
+            .device
+            .features()
+            .contains(wgpu::Features::TIMESTAMP_QUERY);
         let buffer = |usage| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("stopwatch"),
@@ -97,8 +100,11 @@ impl Stopwatch {
             return;
         }
         self.running.store(true, Ordering::Release);
-        let (running, last, arrived) =
-            (self.running.clone(), self.last_ms.clone(), self.arrived.clone());
+        let (running, last, arrived) = (
+            self.running.clone(),
+            self.last_ms.clone(),
+            self.arrived.clone(),
+        );
         let done = move |ms: f64| {
             last.store(ms.to_bits(), Ordering::Relaxed);
             arrived.fetch_add(1, Ordering::Release);

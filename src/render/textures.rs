@@ -74,7 +74,11 @@ impl Textures {
             // Just enough to turn voxel stairs into slopes.
             let sigma_mm = mask.grid.spacing().max_element() * 0.8;
             let smooth = Smooth::new(mask, 0.0, sigma_mm, 256.min(side(gpu)));
-            let texels: Vec<u8> = smooth.values.iter().map(|v| (v * 255.0).round() as u8).collect();
+            let texels: Vec<u8> = smooth
+                .values
+                .iter()
+                .map(|v| (v * 255.0).round() as u8)
+                .collect();
             upload(gpu, &smooth, wgpu::TextureFormat::R8Unorm, &texels)
         })
     }
@@ -84,7 +88,8 @@ impl Textures {
             let smooth = Smooth::new(mask, 2.0, 2.4, 96.min(side(gpu)));
             let gradients = smooth.gradients();
             // 1 % of the steepest slope of such a blur: what is less adds nothing to see.
-            let shell = |i: usize| gradients[i].iter().map(|g| g * g).sum::<f32>() > 1.6e-3f32.powi(2);
+            let shell =
+                |i: usize| gradients[i].iter().map(|g| g * g).sum::<f32>() > 1.6e-3f32.powi(2);
             let distance = smooth.distance_below(shell);
             let mut texels = Vec::with_capacity(gradients.len() * 8);
             for (gradient, distance) in gradients.iter().zip(&distance) {

@@ -1,0 +1,126 @@
+//! The demo: one head, ready to explore.
+
+use super::head::Head;
+use super::images::{PictureOptions, oblique_grid};
+use super::scan::{ScanOptions, Shell};
+use crate::compute::{Cancelled, Control};
+use crate::data::{Gradients, Grid, Mask, Role, Volume};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// A region to start with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placement {
+    /// `Capsule L`.
+    pub name: &'static str,
+    pub role: Role,
+    /// World mm.
+    pub centre: DVec3,
+    pub radius_mm: f64,
+}
+
+/// Regions that show one bundle.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Suggestion {
+    /// The bundle's name.
+    pub bundle: String,
+    pub placements: Vec<Placement>,
+}
+
+/// What the demo opens.
+#[derive(Clone, Debug)]
+pub struct Demo {
+    pub head: Head,
+    pub dwi: Volume,
+    pub gradients: Gradients,
+    pub t1: Volume,
+    /// True brain mask on the scan's grid.
+    pub mask: Mask,
+    /// The first is where the guide starts.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// Scan grid of the demo: 2 mm, stored right to left as most scanners do (LAS).
+pub fn scan_grid(spacing_mm: f64) -> Option<Arc<Grid>> {
+    let field_mm = DVec3::new(184.0, 224.0, 176.0);
+    let middle = DVec3::new(0.0, -12.0, 10.0);
+    let shape = (field_mm / spacing_mm).round();
+    let step = DVec3::new(-spacing_mm, spacing_mm, spacing_mm);
+    let origin = middle - 0.5 * (shape - 1.0) * step;
+    let shape = shape.to_array().map(|n| n as usize);
+    Grid::axis_aligned(shape, step, origin).map(Arc::new)
+}
+
+/// 6 b = 0 and 30 directions at b = 1000 s/mm², SNR 30: what a short clinical scan gives.
+pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
+    ScanOptions {
+        grid,
+        b0_count: 6,
+        shells: vec![Shell {
+            b_s_per_mm2: 1000.0,
+            directions: 30,
+        }],
+        snr: Some(30.0),
+        noise_seed,
+    }
+}
+
+impl Demo {
+    /// Panics never: both grids are constants of this program.
+    pub fn new(seed: u64, control: &Control) -> Result<Self, Cancelled> {
+        let head = Head::new(seed);
+        let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
+            return Err(Cancelled);
+        };
+        let (dwi, gradients) = head.diffusion_scan(&scan_options(grid.clone(), seed), control)?;
+        let options = PictureOptions {
+            snr: Some(40.0),
+            shading: 0.08,
+            noise_seed: seed,
+        };
+        let t1 = head.t1(&oblique, &options, control)?.image;
+        let mask = head.brain_mask(&grid, control)?;
+        let suggestions = suggestions(&head);
+        Ok(Self {
+            head,
+            dwi,
+            gradients,
+            t1,
+            mask,
+            suggestions,
+        })
+    }
+}
+
+/// Seeds and targets in the bundles of the left side that users know best.
+pub fn suggestions(head: &Head) -> Vec<Suggestion> {
+    let on = |bundle: &str, t: f64| {
+        head.bundle(bundle)
+            .map_or(DVec3::ZERO, |b| b.centre_line(t))
+    };
+    let placement = |name, role, bundle: &str, t, radius_mm| Placement {
+        name,
+        role,
+        centre: on(bundle, t),
+        radius_mm,
+    };
+    let tract = "Corticospinal tract left";
+    let arcuate = "Arcuate fasciculus left";
+    vec![
+        Suggestion {
+            bundle: tract.to_owned(),
+            placements: vec![
+                placement("Capsule L", Role::Seed, tract, 0.58, 5.0),
+                placement("Motor L", Role::Target, tract, 0.96, 11.0),
+            ],
+        },
+        Suggestion {
+            bundle: arcuate.to_owned(),
+            placements: vec![
+                placement("Arcuate L", Role::Seed, arcuate, 0.42, 5.0),
+                placement("Temporal L", Role::Target, arcuate, 0.94, 8.0),
+                placement("Broca L", Role::Target, arcuate, 0.05, 8.0),
+            ],
+        },
+    ]
+}

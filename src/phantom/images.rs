@@ -1,0 +1,350 @@
+//! Anatomical pictures of the head with their truth: T1-like, T1-like with a tumour, labels, masks.
+
+use super::head::Head;
+use super::implicit::{bump, ramp};
+use super::random::Random;
+use super::tissue::{Fractions, Tissue};
+use super::waves::Waves;
+use crate::compute::{Cancelled, Control};
+use crate::data::{Grid, Mask, Volume};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// T1-weighted intensity, white matter 1000.
+pub fn t1_intensity(tissue: Tissue) -> f32 {
+    match tissue {
+        Tissue::Air => 0.0,
+        Tissue::Scalp => 1050.0,
+        Tissue::Muscle => 430.0,
+        Tissue::Skull => 90.0,
+        Tissue::Marrow => 620.0,
+        Tissue::Eye => 200.0,
+        Tissue::Csf | Tissue::Ventricle => 210.0,
+        Tissue::Grey => 640.0,
+        Tissue::CerebellarGrey => 620.0,
+        Tissue::DeepGrey => 760.0,
+        Tissue::White | Tissue::CerebellarWhite => 1000.0,
+        Tissue::BrainStem => 950.0,
+    }
+}
+
+/// A picture and what is truly there.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    pub image: Volume,
+    /// Per voxel the number of its main [`Tissue`].
+    pub tissue: Volume,
+    /// Brain with its ventricles, without the fluid around it and in its sulci.
+    pub brain: Mask,
+}
+
+/// A T1-like picture with a tumour in the right hemisphere and its truth.
+#[derive(Clone, Debug)]
+pub struct TumourPicture {
+    pub picture: Picture,
+    /// Dead middle: dark.
+    pub core: Mask,
+    /// Enhancing rim: bright.
+    pub rim: Mask,
+    /// Swollen white matter around it: grey.
+    pub oedema: Mask,
+    /// Middle of the core, world mm.
+    pub centre: DVec3,
+}
+
+/// Labels of a grid.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    /// Number of the main [`Tissue`].
+    pub tissue: Volume,
+    /// Label of the bundle with the largest share, 0 where there is none.
+    pub bundle: Volume,
+    /// Names of the values of `tissue` and of `bundle`.
+    pub tissue_names: Vec<(u16, String)>,
+    pub bundle_names: Vec<(u16, String)>,
+}
+
+/// Noise and shading of an anatomical picture.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PictureOptions {
+    /// White matter over σ of the noise; `None` for none.
+    pub snr: Option<f64>,
+    /// Largest relative change of brightness by the receive coil.
+    pub shading: f64,
+    pub noise_seed: u64,
+}
+
+/// 1 mm voxels turned by about 15° about an axis that is none of the head's: a grid that shares
+/// nothing with a scan's.
+pub fn oblique_grid() -> Option<Arc<Grid>> {
+    let turn = DQuat::from_axis_angle(DVec3::new(0.8, 0.3, 0.52).normalize(), 15f64.to_radians());
+    let shape = [180usize, 226, 192];
+    let middle = (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
+    // Stored left to right reversed and from above, as scanners do.
+    let axes = DMat3::from_quat(turn) * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
+    let centre = DVec3::new(0.0, -12.0, 6.0);
+    let affine = DAffine3::from_mat3_translation(axes, centre - axes * middle);
+    Grid::new(shape, affine, crate::data::AffineSource::Computed).map(Arc::new)
+}
+
+struct Tumour {
+    centre: DVec3,
+    bumps: Waves<10>,
+}
+
+/// Radius of the core and of the rim's outside, mm.
+const CORE_MM: f64 = 10.0;
+const RIM_MM: f64 = 14.5;
+const OEDEMA_MM: f64 = 26.0;
+
+impl Tumour {
+    fn new(head: &Head) -> Self {
+        let random = Random::new(head.seed).stream(91);
+        let drawn = DVec3::new(31.0, 22.0, 28.0);
+        let jitter = DVec3::new(
+            random.within(0, -3.0, 3.0),
+            random.within(1, -3.0, 3.0),
+            random.within(2, -3.0, 3.0),
+        );
+        Self {
+            centre: head.world(drawn + jitter),
+            bumps: Waves::new(random.stream(1), 24.0),
+        }
+    }
+
+    /// Distance from the middle, as if the tumour were a ball.
+    fn radius(&self, x: DVec3) -> f64 {
+        let away = x - self.centre;
+        (away / DVec3::new(0.95, 1.15, 0.95)).length() + 1.6 * self.bumps.value(x)
+    }
+
+    /// Where the tissue at x was before the tumour pushed it aside (same volume outside it).
+    fn before(&self, x: DVec3) -> DVec3 {
+        let away = x - self.centre;
+        let radius = away.length().max(1e-6);
+        // Half of the tumour's volume is pushed out; it fades so that far tissue stays.
+        let pushed = 0.5 * RIM_MM.powi(3) * (-(radius / 45.0).powi(2)).exp();
+        let old = (radius.powi(3) - pushed).max(0.02 * radius.powi(3)).cbrt();
+        self.centre + away * (old / radius)
+    }
+}
+
+/// What a voxel of a picture shows.
+struct Voxel {
+    fractions: Fractions,
+    intensity: f32,
+    /// 0 none, 1 core, 2 rim, 3 oedema.
+    lesion: u8,
+}
+
+impl Head {
+    /// A T1-like picture on a grid.
+    pub fn t1(
+        &self,
+        grid: &Arc<Grid>,
+        options: &PictureOptions,
+        control: &Control,
+    ) -> Result<Picture, Cancelled> {
+        self.picture(grid, options, None, control).map(|p| p.0)
+    }
+
+    /// A T1-like picture with contrast agent and a tumour that pushes its surroundings aside.
+    pub fn tumour_t1(
+        &self,
+        grid: &Arc<Grid>,
+        options: &PictureOptions,
+        control: &Control,
+    ) -> Result<TumourPicture, Cancelled> {
+        let tumour = Tumour::new(self);
+        let (picture, lesion) = self.picture(grid, options, Some(&tumour), control)?;
+        let mask = |value: u8| {
+            let inside: Vec<u8> = lesion.iter().map(|&l| u8::from(l == value)).collect();
+            Mask::new(grid.clone(), inside)
+        };
+        Ok(TumourPicture {
+            picture,
+            core: mask(1),
+            rim: mask(2),
+            oedema: mask(3),
+            centre: tumour.centre,
+        })
+    }
+
+    fn picture(
+        &self,
+        grid: &Arc<Grid>,
+        options: &PictureOptions,
+        tumour: Option<&Tumour>,
+        control: &Control,
+    ) -> Result<(Picture, Vec<u8>), Cancelled> {
+        let slice = grid.shape[0] * grid.shape[1];
+        let width = grid.spacing().element_sum() / 3.0;
+        let shading = Waves::<8>::new(Random::new(options.noise_seed).stream(5), 260.0);
+        let random = Random::new(options.noise_seed).stream(6);
+        control.begin("Drawing the made-up head", grid.shape[2] as u64);
+        let n = grid.voxel_count();
+        let (mut image, mut tissue) = (vec![0f32; n], vec![0f32; n]);
+        let (mut brain, mut lesion) = (vec![0u8; n], vec![0u8; n]);
+        image
+            .par_chunks_mut(slice)
+            .zip(tissue.par_chunks_mut(slice))
+            .zip(brain.par_chunks_mut(slice))
+            .zip(lesion.par_chunks_mut(slice))
+            .enumerate()
+            .try_for_each(|(z, (((image, tissue), brain), lesion))| {
+                for i in 0..slice {
+                    if i % grid.shape[0] == 0 {
+                        control.check()?;
+                    }
+                    let index = z * slice + i;
+                    let world = grid.world(DVec3::from_array(grid.voxel(index).map(|v| v as f64)));
+                    let voxel = self.picture_voxel(world, width, tumour);
+                    let gain = 1.0 + options.shading * 0.7 * shading.value(world);
+                    let clean = voxel.intensity * gain as f32;
+                    image[i] = match options.snr {
+                        None => clean,
+                        Some(snr) => {
+                            let sigma = (1000.0 / snr) as f32;
+                            let (a, b) = random.normal_pair(index as u64);
+                            (clean + sigma * a).hypot(sigma * b)
+                        }
+                    };
+                    tissue[i] = f32::from(voxel.fractions.main() as u8);
+                    brain[i] = u8::from(voxel.fractions.brain() >= 0.5);
+                    lesion[i] = voxel.lesion;
+                }
+                control.advance(1);
+                Ok(())
+            })?;
+        let picture = Picture {
+            image: Volume::scalar(grid.clone(), image),
+            tissue: Volume::scalar(grid.clone(), tissue),
+            brain: Mask::new(grid.clone(), brain),
+        };
+        Ok((picture, lesion))
+    }
+
+    fn picture_voxel(&self, world: DVec3, width: f64, tumour: Option<&Tumour>) -> Voxel {
+        let radius = tumour.map_or(f64::INFINITY, |t| t.radius(world));
+        let source = tumour.map_or(world, |t| t.before(world));
+        let fractions = self.sample(source, width).fractions;
+        let plain: f32 = Tissue::ALL
+            .iter()
+            .map(|&t| fractions.of(t) * t1_intensity(t))
+            .sum();
+        let mut voxel = Voxel {
+            fractions,
+            intensity: plain,
+            lesion: 0,
+        };
+        if radius < OEDEMA_MM + 8.0 {
+            // Oedema follows white matter, in fingers; the blend widths are in mm.
+            let white = f64::from(fractions.white());
+            let swollen = white * ramp(OEDEMA_MM + 3.0, OEDEMA_MM - 7.0, radius);
+            let blend = |a: f64, b: f64, t: f64| a + (b - a) * t;
+            let mut value = blend(f64::from(plain), 640.0, 0.85 * swollen);
+            let solid = ramp(RIM_MM + 0.8, RIM_MM - 0.8, radius);
+            let rim = 1320.0 + 120.0 * bump(radius, RIM_MM - 1.5, 2.0);
+            value = blend(value, rim, solid);
+            let dead = ramp(CORE_MM + 1.2, CORE_MM - 1.2, radius);
+            value = blend(value, 330.0, dead);
+            voxel.intensity = value as f32;
+            voxel.lesion = if dead >= 0.5 {
+                1
+            } else if solid >= 0.5 {
+                2
+            } else if swollen >= 0.5 {
+                3
+            } else {
+                0
+            };
+        }
+        voxel
+    }
+
+    /// Main tissue and main bundle of every voxel.
+    pub fn labels(&self, grid: &Arc<Grid>, control: &Control) -> Result<Labels, Cancelled> {
+        let slice = grid.shape[0] * grid.shape[1];
+        let m = grid.world_from_voxel.matrix3;
+        let edges = [m.x_axis, m.y_axis, m.z_axis];
+        control.begin("Labelling the made-up head", grid.shape[2] as u64);
+        let n = grid.voxel_count();
+        let (mut tissue, mut bundle) = (vec![0f32; n], vec![0f32; n]);
+        tissue
+            .par_chunks_mut(slice)
+            .zip(bundle.par_chunks_mut(slice))
+            .enumerate()
+            .try_for_each(|(z, (tissue, bundle))| {
+                let mut shares = vec![0.0; self.bundles().len()];
+                for i in 0..slice {
+                    if i % grid.shape[0] == 0 {
+                        control.check()?;
+                    }
+                    let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
+                    let world = grid.world(DVec3::from_array(voxel));
+                    let mut fractions = Fractions::default();
+                    shares.fill(0.0);
+                    self.supersample(world, edges, |sample, weight| {
+                        fractions.add(&sample.fractions, weight as f32);
+                        for s in &sample.strands {
+                            let white = f64::from(sample.fractions.white());
+                            shares[s.bundle] += weight * white * s.share;
+                        }
+                    });
+                    tissue[i] = f32::from(fractions.main() as u8);
+                    let most = (0..shares.len())
+                        .fold(None, |best: Option<usize>, b| match best {
+                            Some(best) if shares[best] >= shares[b] => Some(best),
+                            _ => Some(b),
+                        })
+                        .filter(|&b| shares[b] > 0.25);
+                    bundle[i] = most.map_or(0.0, |b| f32::from(self.bundles()[b].label));
+                }
+                control.advance(1);
+                Ok(())
+            })?;
+        Ok(Labels {
+            tissue: Volume::scalar(grid.clone(), tissue),
+            bundle: Volume::scalar(grid.clone(), bundle),
+            tissue_names: Tissue::ALL
+                .iter()
+                .map(|&t| (t as u16, t.name().to_owned()))
+                .collect(),
+            bundle_names: self
+                .bundles()
+                .iter()
+                .map(|b| (b.label, b.name.clone()))
+                .collect(),
+        })
+    }
+
+    /// Voxels that are at least half brain (ventricles included).
+    pub fn brain_mask(&self, grid: &Arc<Grid>, control: &Control) -> Result<Mask, Cancelled> {
+        let slice = grid.shape[0] * grid.shape[1];
+        let m = grid.world_from_voxel.matrix3;
+        let edges = [m.x_axis, m.y_axis, m.z_axis];
+        control.begin("Masking the made-up head", grid.shape[2] as u64);
+        let mut inside = vec![0u8; grid.voxel_count()];
+        inside
+            .par_chunks_mut(slice)
+            .enumerate()
+            .try_for_each(|(z, part)| {
+                for (i, value) in part.iter_mut().enumerate() {
+                    if i % grid.shape[0] == 0 {
+                        control.check()?;
+                    }
+                    let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
+                    let world = grid.world(DVec3::from_array(voxel));
+                    let mut brain = 0.0;
+                    self.supersample(world, edges, |sample, weight| {
+                        brain += weight * f64::from(sample.fractions.brain());
+                    });
+                    *value = u8::from(brain >= 0.5);
+                }
+                control.advance(1);
+                Ok(())
+            })?;
+        Ok(Mask::new(grid.clone(), inside))
+    }
+}

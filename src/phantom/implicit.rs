@@ -1,0 +1,117 @@
+//! Implicit solids: signed distance (mm, negative inside) and unit outward normal, and how to join
+//! them. Distances are first-order: exact on the surface, good to a few per cent near it.
+
+use glam::DVec3;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// mm, negative inside.
+    pub distance: f64,
+    /// Gradient of the distance; about a unit vector.
+    pub normal: DVec3,
+}
+
+impl Surface {
+    pub fn new(distance: f64, normal: DVec3) -> Self {
+        Self { distance, normal }
+    }
+
+    /// Grown by `by` mm.
+    pub fn grown(self, by: f64) -> Self {
+        Self::new(self.distance - by, self.normal)
+    }
+
+    /// Union whose seam is rounded over about `k` mm: the polynomial smooth minimum (Quilez 2013).
+    /// Its gradient is the mix of the gradients with the same weight.
+    pub fn union(self, other: Self, k: f64) -> Self {
+        let h = (0.5 + 0.5 * (other.distance - self.distance) / k).clamp(0.0, 1.0);
+        Self {
+            distance: other.distance + h * (self.distance - other.distance) - k * h * (1.0 - h),
+            normal: other.normal.lerp(self.normal, h),
+        }
+    }
+
+    pub fn flipped(self) -> Self {
+        Self::new(-self.distance, -self.normal)
+    }
+
+    /// Intersection with a rounded edge.
+    pub fn intersection(self, other: Self, k: f64) -> Self {
+        self.flipped().union(other.flipped(), k).flipped()
+    }
+
+    /// What is left after cutting `other` away.
+    pub fn without(self, other: Self, k: f64) -> Self {
+        self.intersection(other.flipped(), k)
+    }
+}
+
+pub fn ellipsoid(p: DVec3, centre: DVec3, radii: DVec3) -> Surface {
+    let q = (p - centre) / radii;
+    let rho = q.length().max(1e-9);
+    let gradient = q / radii / rho;
+    let slope = gradient.length().max(1e-9);
+    Surface::new((rho - 1.0) / slope, gradient / slope)
+}
+
+/// An ellipsoid turned about the vertical axis by `turn` radians (front end towards −x if positive).
+pub fn turned_ellipsoid(p: DVec3, centre: DVec3, radii: DVec3, turn: f64) -> Surface {
+    let (sin, cos) = turn.sin_cos();
+    let q = p - centre;
+    let local = DVec3::new(cos * q.x + sin * q.y, -sin * q.x + cos * q.y, q.z);
+    let s = ellipsoid(local, DVec3::ZERO, radii);
+    let n = s.normal;
+    Surface::new(
+        s.distance,
+        DVec3::new(cos * n.x - sin * n.y, sin * n.x + cos * n.y, n.z),
+    )
+}
+
+/// Balls along a line with a radius that changes evenly from `ra` to `rb`.
+pub fn cone(p: DVec3, a: DVec3, ra: f64, b: DVec3, rb: f64) -> Surface {
+    let ab = b - a;
+    let t = ((p - a).dot(ab) / ab.length_squared()).clamp(0.0, 1.0);
+    let away = p - (a + t * ab);
+    let length = away.length().max(1e-9);
+    Surface::new(length - (ra + t * (rb - ra)), away / length)
+}
+
+/// Smooth union of cones through points `(x, y, z, radius)`.
+pub fn chain(p: DVec3, points: &[[f64; 4]], k: f64) -> Surface {
+    let at = |i: usize| DVec3::new(points[i][0], points[i][1], points[i][2]);
+    let one = |i: usize| cone(p, at(i), points[i][3], at(i + 1), points[i + 1][3]);
+    (1..points.len() - 1).fold(one(0), |joined, i| joined.union(one(i), k))
+}
+
+/// 0 below `low`, 1 above `high`, smooth between.
+pub fn ramp(low: f64, high: f64, x: f64) -> f64 {
+    let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// A bump of height 1 at `centre` with standard deviation `width`.
+pub fn bump(x: f64, centre: f64, width: f64) -> f64 {
+    let t = (x - centre) / width;
+    (-0.5 * t * t).exp()
+}
+
+/// Piecewise linear through `(x, y)` in ascending x, constant outside.
+pub fn profile(points: &[(f64, f64)], x: f64) -> (f64, f64) {
+    let last = points.len() - 1;
+    if x <= points[0].0 {
+        return (points[0].1, 0.0);
+    }
+    for w in points.windows(2) {
+        let ((x0, y0), (x1, y1)) = (w[0], w[1]);
+        if x < x1 {
+            let slope = (y1 - y0) / (x1 - x0);
+            return (y0 + slope * (x - x0), slope);
+        }
+    }
+    (points[last].1, 0.0)
+}
+
+/// How much of a sample of width `footprint` mm lies inside a surface at signed distance `d`.
+pub fn cover(d: f64, footprint: f64) -> f64 {
+    (0.5 - d / footprint).clamp(0.0, 1.0)
+}

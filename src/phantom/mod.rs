@@ -1,0 +1,34 @@
+//! Made-up heads with known answers, for the demo, the tests and the benchmarks.
+//!
+//! [`Head::new`] makes a head from a seed: folded cortex, white matter, ventricles, deep grey
+//! matter, cerebellum, brain stem, skull and face as implicit surfaces, and fibre bundles
+//! ([`Bundle`]) as curves in closed form. It can be scanned ([`Head::diffusion_scan`]) and pictured
+//! ([`Head::t1`], [`Head::tumour_t1`]), and it knows the truth ([`Head::labels`],
+//! [`Head::brain_mask`], [`Head::true_fibres`]).
+//!
+//! World space is RAS mm with the anterior commissure near the origin.
+
+mod bundles;
+mod cortex;
+mod deep;
+mod demo;
+pub mod directions;
+mod head;
+mod images;
+mod implicit;
+mod random;
+mod scan;
+mod shell;
+mod tissue;
+mod tracts;
+mod waves;
+
+pub use bundles::{Bundle, Coordinates, End, Knot};
+pub use demo::{Demo, Placement, Suggestion, scan_grid, scan_options, suggestions};
+pub use head::Head;
+pub use images::{Labels, Picture, PictureOptions, TumourPicture, oblique_grid, t1_intensity};
+pub use scan::{
+    BUNDLE_MM2_PER_S, Compartment, REST_MM2_PER_S, ScanOptions, Shell, WHITE_SIGNAL, noise_free,
+    signal,
+};
+pub use tissue::{Fractions, Tissue};

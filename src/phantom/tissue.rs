@@ -1,0 +1,155 @@
+//! What the head is made of, and how much of each a sample holds.
+
+use super::implicit::cover;
+
+/// A material with its own signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Tissue {
+    Air = 0,
+    /// Skin and the fat under it.
+    Scalp = 1,
+    Muscle = 2,
+    /// Compact bone.
+    Skull = 3,
+    /// Fatty marrow between the tables of the skull.
+    Marrow = 4,
+    Eye = 5,
+    /// Outside the brain and in its sulci.
+    Csf = 6,
+    Ventricle = 7,
+    Grey = 8,
+    White = 9,
+    /// Thalamus, striatum, pallidum, hippocampus, amygdala.
+    DeepGrey = 10,
+    CerebellarGrey = 11,
+    CerebellarWhite = 12,
+    BrainStem = 13,
+}
+
+impl Tissue {
+    pub const COUNT: usize = 14;
+
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Air,
+        Self::Scalp,
+        Self::Muscle,
+        Self::Skull,
+        Self::Marrow,
+        Self::Eye,
+        Self::Csf,
+        Self::Ventricle,
+        Self::Grey,
+        Self::White,
+        Self::DeepGrey,
+        Self::CerebellarGrey,
+        Self::CerebellarWhite,
+        Self::BrainStem,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Air => "Air",
+            Self::Scalp => "Scalp",
+            Self::Muscle => "Muscle",
+            Self::Skull => "Skull",
+            Self::Marrow => "Marrow",
+            Self::Eye => "Eye",
+            Self::Csf => "CSF",
+            Self::Ventricle => "Ventricles",
+            Self::Grey => "Cortex",
+            Self::White => "White matter",
+            Self::DeepGrey => "Deep grey matter",
+            Self::CerebellarGrey => "Cerebellar cortex",
+            Self::CerebellarWhite => "Cerebellar white matter",
+            Self::BrainStem => "Brain stem",
+        }
+    }
+
+    /// Brain proper: no cerebrospinal fluid outside the ventricles.
+    pub fn is_brain(self) -> bool {
+        self as u8 >= Self::Ventricle as u8
+    }
+
+    /// Tissue whose water follows fibres.
+    pub fn is_white(self) -> bool {
+        matches!(self, Self::White | Self::CerebellarWhite | Self::BrainStem)
+    }
+}
+
+/// Shares of the tissues in a sample; they sum to 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Fractions(pub [f32; Tissue::COUNT]);
+
+impl Fractions {
+    pub fn of(&self, tissue: Tissue) -> f32 {
+        self.0[tissue as usize]
+    }
+
+    pub fn white(&self) -> f32 {
+        self.of(Tissue::White) + self.of(Tissue::CerebellarWhite) + self.of(Tissue::BrainStem)
+    }
+
+    pub fn brain(&self) -> f32 {
+        self.0[Tissue::Ventricle as usize..].iter().sum()
+    }
+
+    /// The tissue with the largest share.
+    pub fn main(&self) -> Tissue {
+        Tissue::ALL.into_iter().fold(
+            Tissue::Air,
+            |a, b| if self.of(b) > self.of(a) { b } else { a },
+        )
+    }
+
+    pub(super) fn add(&mut self, other: &Self, weight: f32) {
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            *a += weight * b;
+        }
+    }
+}
+
+/// Layers laid over each other, the first on top; each takes its share of what shows through.
+pub(super) struct Layers {
+    pub fractions: Fractions,
+    left: f64,
+    width: f64,
+    /// Distance to the nearest surface met, mm: a sample narrower than this is of one tissue.
+    pub clear_mm: f64,
+}
+
+impl Layers {
+    /// For samples of `width` mm.
+    pub fn new(width: f64) -> Self {
+        Self {
+            fractions: Fractions::default(),
+            left: 1.0,
+            width,
+            clear_mm: f64::INFINITY,
+        }
+    }
+
+    /// Lays down a tissue bounded by a surface at signed distance `distance` (negative inside).
+    pub fn lay(&mut self, tissue: Tissue, distance: f64) {
+        self.lay_thin(tissue, distance, 1.0);
+    }
+
+    /// The same for a tissue that leaves a share of `1 − strength` to those below.
+    pub fn lay_thin(&mut self, tissue: Tissue, distance: f64, strength: f64) {
+        let share = self.left * strength * cover(distance, self.width);
+        self.fractions.0[tissue as usize] += share as f32;
+        self.left -= share;
+        self.clear_mm = self.clear_mm.min(distance.abs());
+    }
+
+    /// Whether nothing shows through any more.
+    pub fn full(&self) -> bool {
+        self.left <= 1e-9
+    }
+
+    /// The last layer takes the rest.
+    pub fn fill(&mut self, tissue: Tissue) {
+        self.fractions.0[tissue as usize] += self.left as f32;
+        self.left = 0.0;
+    }
+}
