@@ -148,13 +148,6 @@ pub(super) struct Cerebellum {
     wander: Waves<10>,
 }
 
-/// The cerebellum as seen from a point.
-pub(super) struct Folium {
-    /// Distance to the nearest fluid, mm; positive in tissue.
-    pub wall_mm: f64,
-    pub depth_mm: f64,
-}
-
 impl Cerebellum {
     pub fn new(random: Random) -> Self {
         Self {
@@ -181,8 +174,9 @@ impl Cerebellum {
         s
     }
 
-    /// Folia: sheets through the long axis of the cerebellum, every third a deep fissure.
-    pub fn at(&self, p: DVec3, envelope: Surface) -> Folium {
+    /// Distance to the nearest fluid, mm; positive in tissue. Folia are parted by sheets through the
+    /// long axis of the cerebellum, every third a deep fissure.
+    pub fn wall_mm(&self, p: DVec3, envelope: Surface) -> f64 {
         let depth = -envelope.distance;
         let wander = self.wander.value(p);
         let (y, z) = (p.y + 50.0 - 0.004 * p.x * p.x, p.z + 33.0);
@@ -197,10 +191,7 @@ impl Cerebellum {
         let below = (depth - floor).max(0.0);
         let sheet = aside.hypot(below);
         let half_width = 0.12 + 0.8 * (-depth.max(0.0) / 1.8).exp() + 0.25 * deep;
-        Folium {
-            wall_mm: depth.min(sheet - half_width),
-            depth_mm: depth,
-        }
+        depth.min(sheet - half_width)
     }
 }
 

@@ -217,8 +217,8 @@ impl Head {
                 layers.lay(Tissue::Grey, -wall);
             }
             if cerebellum.distance < width {
-                let folium = self.cerebellum.at(p, cerebellum);
-                let wall = folium.wall_mm.max(FOLIUM_MM - bundle_mm);
+                let wall = self.cerebellum.wall_mm(p, cerebellum);
+                let wall = wall.max(FOLIUM_MM - bundle_mm);
                 layers.lay(Tissue::CerebellarWhite, FOLIUM_MM - wall);
                 layers.lay(Tissue::CerebellarGrey, -wall);
             }
