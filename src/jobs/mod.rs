@@ -5,12 +5,12 @@ mod request;
 
 pub use request::{Loaded, Output, Request, Saved};
 
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, Progress};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One thread each. In `Fit` and `Live` the newest request wins: it cancels the running one and
 /// replaces those that wait. In the others requests queue.
@@ -160,6 +160,21 @@ impl Jobs {
             queue.waiting.iter().for_each(|p| p.job.control.cancel());
             if let Some(running) = &queue.running {
                 running.control.cancel();
+            }
+        }
+    }
+
+    /// Waits for a job, for those without a window; `tick` is called about twenty times a second.
+    pub fn wait(&mut self, job: &Job, mut tick: impl FnMut(&Progress)) -> Event {
+        loop {
+            match self.events.recv_timeout(Duration::from_millis(50)) {
+                Ok(event) if event.ticket == job.ticket => return event,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => tick(&job.control.progress()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let outcome = Outcome::Failed(format!("{}: the worker is gone", job.label));
+                    return Event { slot: job.slot, ticket: job.ticket, wall_ms: 0.0, outcome };
+                }
             }
         }
     }

@@ -1,0 +1,40 @@
+//! `arcuate bench`: measured speed as JSON lines, one per workload.
+
+use super::runner::{Failure, Runner, print_line};
+use super::{bench_fit, bench_tracking};
+use crate::compute::Backend;
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate bench                        every workload
+  arcuate bench tracking --quick --threads 1
+
+Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in one
+run on one machine.";
+
+/// Measures and gives one object per case; `quick` ends within about 15 s on two cores.
+type Workload = fn(quick: bool, backend: &Backend) -> Vec<Value>;
+
+const WORKLOADS: [(&str, Workload); 2] = [("fit", bench_fit::run), ("tracking", bench_tracking::run)];
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Workload; all if none is named
+    #[arg(value_parser = WORKLOADS.map(|(name, _)| name))]
+    pub name: Option<String>,
+    /// Smaller sizes and fewer repeats
+    #[arg(long)]
+    pub quick: bool,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let wanted = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
+    for (_, workload) in WORKLOADS.iter().filter(|(name, _)| wanted(name)) {
+        for line in workload(options.quick, &runner.backend) {
+            print_line(&line.to_string());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! `arcuate fit`: diffusion tensors and their maps.
+
+use super::options::{FitOptions, Fitted, make_folder};
+use super::runner::{Failure, Runner};
+use crate::data::{Mask, TensorField, Volume, VolumeKind};
+use crate::jobs::{Output, Request};
+use crate::state::Recipe;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate fit dwi.nii.gz --out maps
+  arcuate fit dwi.nii.gz --mask brain.nii.gz --method wls --maps fa,md,tensor --out maps
+
+Maps: fa, md, ad, rd (mm²/s), dec (red left-right, green front-back, blue up-down), direction (unit vector,
+world axes), tensor (6 volumes xx yy zz xy xz yz, mm²/s, world axes: as MRtrix), s0, mask, repaired (voxels whose
+tensor was not positive definite and was mended by raising its eigenvalues).";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    pub fit: FitOptions,
+    /// Which maps to write
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", default_value = "fa,md,dec,mask")]
+    pub maps: Vec<MapName>,
+    /// Folder for the maps; made if missing
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum MapName {
+    Fa,
+    Md,
+    Ad,
+    Rd,
+    Dec,
+    Direction,
+    Tensor,
+    S0,
+    Mask,
+    Repaired,
+}
+
+enum Map {
+    Volume(Volume),
+    Mask(Mask),
+}
+
+impl MapName {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fa => "fa",
+            Self::Md => "md",
+            Self::Ad => "ad",
+            Self::Rd => "rd",
+            Self::Dec => "dec",
+            Self::Direction => "direction",
+            Self::Tensor => "tensor",
+            Self::S0 => "s0",
+            Self::Mask => "mask",
+            Self::Repaired => "repaired",
+        }
+    }
+
+    fn of(self, fitted: &Fitted) -> Map {
+        let volume = |v: &Volume| Map::Volume(v.clone());
+        match self {
+            Self::Fa => volume(&fitted.maps.fa),
+            Self::Md => volume(&fitted.maps.md),
+            Self::Ad => volume(&fitted.maps.ad),
+            Self::Rd => volume(&fitted.maps.rd),
+            Self::Dec => volume(&fitted.maps.dec),
+            Self::Direction => volume(&fitted.maps.direction),
+            Self::Tensor => Map::Volume(mrtrix_order(&fitted.fit.field)),
+            Self::S0 => volume(&fitted.fit.s0),
+            Self::Mask => Map::Mask(fitted.mask.clone()),
+            Self::Repaired => Map::Mask(fitted.fit.repaired.clone()),
+        }
+    }
+}
+
+/// Six volumes xx yy zz xy xz yz in world axes.
+fn mrtrix_order(field: &TensorField) -> Volume {
+    // Where each of them stands in `Tensor::d` (xx xy xz yy yz zz).
+    const FROM: [usize; 6] = [0, 3, 5, 1, 2, 4];
+    let values: Vec<f32> = FROM.iter().flat_map(|&c| field.tensors.iter().map(move |t| t.d[c])).collect();
+    Volume::new(field.grid.clone(), 6, VolumeKind::Scalar, values)
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let path_of = |name: &str| options.out.join(format!("{name}.nii.gz"));
+    for map in &options.maps {
+        runner.may_write(&path_of(map.name()))?;
+    }
+    let fitted = options.fit.run(runner)?;
+    make_folder(&options.out)?;
+    let mut written = Vec::new();
+    for &map in &options.maps {
+        let path = path_of(map.name());
+        let command = Recipe::Fit { fit: fitted.recipe.clone(), map: map.name().to_owned() }.command();
+        let request = match map.of(&fitted) {
+            Map::Volume(volume) => Request::SaveVolume { volume, path, command },
+            Map::Mask(mask) => Request::SaveMask { mask, path, command },
+        };
+        if let (Output::Saved(saved), _) = runner.run(request)? {
+            written.push(saved.path);
+        }
+    }
+    let in_mask = fitted.mask.count();
+    let n = in_mask - fitted.fit.unfitted;
+    let repaired = fitted.fit.repaired.count();
+    let report = json!({
+        "command": "fit",
+        "mask_voxels": in_mask,
+        "mask_found": fitted.mask_found,
+        "fitted": n,
+        "repaired": repaired,
+        "unfitted": fitted.fit.unfitted,
+        "volumes_without_direction": fitted.fit.without_direction,
+        "volumes_outside_range": fitted.fit.outside_range,
+        "gradients": fitted.scan.gradients.summary(),
+        "fit_ms": fitted.wall_ms,
+        "files": written,
+    });
+    let mut text = format!(
+        "Fitted {n} of {in_mask} voxels in {:.2} s ({})\n",
+        fitted.wall_ms / 1e3,
+        fitted.scan.gradients.summary()
+    );
+    text += &format!("Not positive definite, repaired: {repaired}; without enough signal: {}\n", fitted.fit.unfitted);
+    let volumes = |list: &[usize]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if !fitted.fit.without_direction.is_empty() {
+        text += &format!(
+            "Left out, b above 50 but no direction: volumes {}\n",
+            volumes(&fitted.fit.without_direction)
+        );
+    }
+    if !fitted.fit.outside_range.is_empty() {
+        text += &format!("Left out, b outside the range: volumes {}\n", volumes(&fitted.fit.outside_range));
+    }
+    for path in &written {
+        text += &format!("{}\n", path.display());
+    }
+    runner.report(&report, &text);
+    Ok(())
+}

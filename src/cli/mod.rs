@@ -1,0 +1,118 @@
+//! The same work without a window: one file per subcommand.
+//!
+//! Every command submits the requests the window submits and waits for them, so that both give the
+//! same result. Standard output carries the result, standard error progress and complaints.
+
+mod bench;
+mod bench_fit;
+mod bench_tracking;
+mod demo;
+mod fit;
+mod headless;
+mod info;
+mod options;
+mod phantom;
+mod render;
+mod runner;
+mod track;
+
+pub use demo::without_display;
+pub use runner::{Failure, Runner};
+
+use crate::compute::{Backend, BackendChoice};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate                              open the window
+  arcuate dwi.nii.gz                   open a scan; gradients beside it are found
+  arcuate info dwi.nii.gz
+  arcuate fit dwi.nii.gz --maps fa,dec --out maps
+  arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate demo --out demo              everything on the built-in head
+
+A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
+y to the front, z up), or mask:file.nii.gz. Wherever a scan is asked for, phantom:SEED is the built-in
+head made from that seed.
+
+Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage.
+A file is written under a temporary name (.NAME.part-…), then renamed: an interrupted command never leaves half a file
+under the name asked for. For research only: not a medical device.";
+
+/// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
+#[derive(Parser, Debug)]
+#[command(version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Files to open in the window
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Global {
+    /// Worker threads (default: one per core)
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Where solvers run
+    #[arg(long, global = true, value_name = "NAME", default_value = "cpu", value_parser = ["cpu"])]
+    pub backend: String,
+    /// One JSON object on standard output instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress bars
+    #[arg(long, global = true)]
+    pub quiet: bool,
+    /// Overwrite files that exist
+    #[arg(long, global = true)]
+    pub force: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Say what files hold: grids, affines, gradients, streamlines
+    Info(info::Options),
+    /// Fit diffusion tensors and write their maps
+    Fit(fit::Options),
+    /// Track streamlines between regions
+    Track(track::Options),
+    /// Draw a view to a PNG, without a window
+    Render(render::Options),
+    /// Write the built-in head: scans, labels and true fibres
+    Phantom(phantom::Options),
+    /// Show the built-in head: in the window, or as files where there is no display
+    Demo(demo::Options),
+    /// Measure speed; JSON lines
+    Bench(bench::Options),
+}
+
+impl Global {
+    pub fn backend(&self) -> Result<Backend, Failure> {
+        let choice = BackendChoice { threads: self.threads.map(usize::from) };
+        Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
+    }
+}
+
+/// Runs a subcommand.
+pub fn run(command: Command, global: &Global) -> ExitCode {
+    let outcome = Runner::new(global).and_then(|mut runner| match command {
+        Command::Info(options) => info::run(&options, &mut runner),
+        Command::Fit(options) => fit::run(&options, &mut runner),
+        Command::Track(options) => track::run(&options, &mut runner),
+        Command::Render(options) => render::run(&options, &mut runner),
+        Command::Phantom(options) => phantom::run(&options, &mut runner),
+        Command::Demo(options) => demo::run(&options, &mut runner),
+        Command::Bench(options) => bench::run(&options, &mut runner),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("arcuate: {failure}");
+            ExitCode::from(failure.code)
+        }
+    }
+}

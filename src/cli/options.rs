@@ -1,0 +1,277 @@
+//! Options that several commands share: the scan, its fit, regions.
+
+use super::runner::{Failure, Runner};
+use crate::data::region::RegionId;
+use crate::data::{Gradients, Grid, Mask, Region, Role, Shape, Volume};
+use crate::io;
+use crate::jobs::{Loaded, Output, Request};
+use crate::solvers::tensor_fit::{self, Method};
+use crate::state::defaults;
+use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct ScanOptions {
+    /// Diffusion scan (NIfTI), or phantom:SEED
+    pub scan: String,
+    /// Gradients as one MRtrix .b file (default: files beside the scan)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec"])]
+    pub gradients: Option<PathBuf>,
+    /// b-values, FSL format
+    #[arg(long, value_name = "FILE", requires = "bvec")]
+    pub bval: Option<PathBuf>,
+    /// Gradient directions, FSL format
+    #[arg(long, value_name = "FILE", requires = "bval")]
+    pub bvec: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum MethodName {
+    /// Ordinary least squares
+    Ols,
+    /// Weighted by the measured signal
+    Wls,
+    /// Weighted, then reweighted by the predicted signal
+    Iwls,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct FitOptions {
+    #[command(flatten)]
+    pub scan: ScanOptions,
+    /// Brain mask on the scan's grid (default: found from the scan)
+    #[arg(long, value_name = "FILE")]
+    pub mask: Option<PathBuf>,
+    #[arg(long, value_enum, default_value = "iwls")]
+    pub method: MethodName,
+    /// Reweighted solves of iwls
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub iterations: u32,
+    /// b-values that take part, LOW..HIGH in s/mm² (default: up to 1550 where such a shell is there)
+    #[arg(long, value_name = "LOW..HIGH", value_parser = b_range)]
+    pub b_range: Option<(f64, f64)>,
+    /// Eigenvalues below this are raised to it, mm²/s (default: 1e-5)
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub min_eigenvalue: Option<f64>,
+}
+
+/// Regions by role; each option may be given several times.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct RegionOptions {
+    /// Streamlines start here
+    #[arg(long, value_name = "REGION")]
+    pub seed: Vec<ShapeSpec>,
+    /// Kept if they reach any of these, and cut there
+    #[arg(long, value_name = "REGION")]
+    pub target: Vec<ShapeSpec>,
+    /// Kept only if they pass through all of these
+    #[arg(long, value_name = "REGION")]
+    pub include: Vec<ShapeSpec>,
+    /// Dropped if they touch one of these
+    #[arg(long, value_name = "REGION")]
+    pub exclude: Vec<ShapeSpec>,
+    /// End on entering one of these
+    #[arg(long, value_name = "REGION")]
+    pub terminate: Vec<ShapeSpec>,
+    /// May only run inside these
+    #[arg(long, value_name = "REGION")]
+    pub within: Vec<ShapeSpec>,
+}
+
+/// A scan with its gradients, and where it comes from.
+pub struct Scan {
+    pub dwi: Volume,
+    pub gradients: Arc<Gradients>,
+    pub notes: Vec<String>,
+    /// Of the phantom only: its true brain mask.
+    pub true_mask: Option<Mask>,
+    pub t1: Option<Volume>,
+}
+
+/// A fitted scan.
+pub struct Fitted {
+    pub scan: Scan,
+    pub fit: tensor_fit::Output,
+    pub maps: tensor_fit::Maps,
+    pub mask: Mask,
+    pub mask_found: bool,
+    pub recipe: FitRecipe,
+    pub wall_ms: f64,
+}
+
+fn b_range(text: &str) -> Result<(f64, f64), String> {
+    let parsed = text.split_once("..").and_then(|(l, h)| Some((l.parse().ok()?, h.parse().ok()?)));
+    let sound = parsed.filter(|(low, high): &(f64, f64)| low <= high && *low >= 0.0);
+    sound.ok_or_else(|| "expected LOW..HIGH in s/mm², as in 0..1550".to_owned())
+}
+
+pub fn positive(text: &str) -> Result<f64, String> {
+    let parsed = text.parse::<f64>().ok().filter(|v| v.is_finite() && *v > 0.0);
+    parsed.ok_or_else(|| format!("expected a number above 0, found \"{text}\""))
+}
+
+/// Makes a folder for results, with those above it.
+pub fn make_folder(folder: &Path) -> Result<(), Failure> {
+    io::atomic::make_folder(folder).map_err(|e| Failure::new(e.to_string()))
+}
+
+impl ScanOptions {
+    fn gradient_files(&self) -> Vec<PathBuf> {
+        match (&self.gradients, &self.bval, &self.bvec) {
+            (Some(b), _, _) => vec![b.clone()],
+            (None, Some(bval), Some(bvec)) => vec![bval.clone(), bvec.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The seed of `phantom:SEED`.
+    pub fn phantom_seed(&self) -> Result<Option<u64>, Failure> {
+        let Some(seed) = self.scan.strip_prefix("phantom:") else { return Ok(None) };
+        let seed = seed.parse().map_err(|_| {
+            Failure::usage(format!("\"{}\" is no built-in head: expected phantom:SEED, as in phantom:1", self.scan))
+        })?;
+        Ok(Some(seed))
+    }
+
+    fn source(&self) -> Source {
+        match self.phantom_seed() {
+            Ok(Some(seed)) => Source::Phantom { seed },
+            _ => Source::File { dwi: PathBuf::from(&self.scan), gradients: self.gradient_files() },
+        }
+    }
+
+    pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
+        if let Some(seed) = self.phantom_seed()? {
+            let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
+                return Err(Failure::new("The built-in head could not be made"));
+            };
+            return Ok(Scan {
+                dwi: demo.dwi.clone(),
+                gradients: Arc::new(demo.gradients.clone()),
+                notes: Vec::new(),
+                true_mask: Some(demo.mask.clone()),
+                t1: Some(demo.t1.clone()),
+            });
+        }
+        let path = PathBuf::from(&self.scan);
+        let request = Request::Open { path: path.clone(), gradients: self.gradient_files() };
+        let (output, _) = runner.run(request)?;
+        match output {
+            Output::Opened {
+                loaded: Loaded::Scan { dwi, gradients: Some(found), .. }, notes, ..
+            } => Ok(Scan {
+                dwi,
+                gradients: found,
+                notes,
+                true_mask: None,
+                t1: None,
+            }),
+            Output::Opened { loaded: Loaded::Scan { .. }, .. } => Err(Failure::new(format!(
+                "No gradients beside the scan: name them with --bval and --bvec, or --gradients: {}",
+                path.display()
+            ))),
+            _ => Err(Failure::new(format!(
+                "Not a diffusion scan, expected a NIfTI file with several volumes: {}",
+                path.display()
+            ))),
+        }
+    }
+}
+
+impl FitOptions {
+    pub fn recipe(&self, gradients: &Gradients) -> FitRecipe {
+        FitRecipe {
+            source: self.scan.source(),
+            mask: self.mask.clone(),
+            params: self.params(gradients),
+        }
+    }
+
+    fn params(&self, gradients: &Gradients) -> tensor_fit::Params {
+        let default = defaults::fit();
+        tensor_fit::Params {
+            method: match self.method {
+                MethodName::Ols => Method::Ols,
+                MethodName::Wls => Method::Wls,
+                MethodName::Iwls => Method::Iwls { iterations: self.iterations },
+            },
+            b_range_s_per_mm2: self.b_range.unwrap_or_else(|| defaults::fit_b_range(gradients)),
+            min_eigenvalue_mm2_per_s: self.min_eigenvalue.unwrap_or(default.min_eigenvalue_mm2_per_s),
+        }
+    }
+
+    pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
+        let scan = self.scan.open(runner)?;
+        for note in &scan.notes {
+            eprintln!("arcuate: {note}: {}", self.scan.scan);
+        }
+        let given = match &self.mask {
+            Some(path) => Some(io::mask(path, &scan.dwi.grid).map_err(|e| Failure::new(e.to_string()))?),
+            // The window fits the built-in head within its true mask.
+            None => scan.true_mask.clone(),
+        };
+        let recipe = self.recipe(&scan.gradients);
+        let request = Request::Fit {
+            dwi: scan.dwi.clone(),
+            gradients: scan.gradients.clone(),
+            mask: given,
+            params: recipe.params.clone(),
+        };
+        match runner.run(request)? {
+            (Output::Fitted { fit, maps, mask, mask_found }, wall_ms) => {
+                Ok(Fitted { scan, fit: *fit, maps: *maps, mask, mask_found, recipe, wall_ms })
+            }
+            _ => Err(Failure::new("The fit gave no tensors")),
+        }
+    }
+}
+
+impl RegionOptions {
+    fn by_role(&self) -> [(Role, &[ShapeSpec]); 6] {
+        [
+            (Role::Seed, &self.seed),
+            (Role::Target, &self.target),
+            (Role::Include, &self.include),
+            (Role::Exclude, &self.exclude),
+            (Role::Terminate, &self.terminate),
+            (Role::Mask, &self.within),
+        ]
+    }
+
+    pub fn specs(&self) -> Vec<RegionSpec> {
+        let of_role = |(role, shapes): (Role, &[ShapeSpec])| {
+            shapes.iter().map(|shape| RegionSpec { role, shape: shape.clone() }).collect::<Vec<_>>()
+        };
+        self.by_role().into_iter().flat_map(of_role).collect()
+    }
+
+    /// The regions, masks read from their files; a mask may lie on any grid.
+    pub fn regions(&self, grid: &Arc<Grid>) -> Result<Vec<Region>, Failure> {
+        let mut regions = Vec::new();
+        for (role, shapes) in self.by_role() {
+            for (i, spec) in shapes.iter().enumerate() {
+                let shape = match spec {
+                    ShapeSpec::Sphere { centre, radius_mm } => {
+                        Shape::Sphere { centre: *centre, radius_mm: *radius_mm }
+                    }
+                    ShapeSpec::Box { centre, half_mm } => Shape::Box { centre: *centre, half_mm: *half_mm },
+                    ShapeSpec::Mask(path) => {
+                        let mask = io::mask(path, grid).map_err(|e| Failure::new(e.to_string()))?;
+                        Shape::Mask(mask)
+                    }
+                };
+                let number = if i == 0 { String::new() } else { format!(" {}", i + 1) };
+                regions.push(Region {
+                    id: RegionId(regions.len() as u64),
+                    name: format!("{}{number}", role.name()),
+                    role,
+                    shape: Arc::new(shape),
+                    colour: None,
+                    visible: true,
+                });
+            }
+        }
+        Ok(regions)
+    }
+}

@@ -1,0 +1,138 @@
+//! `arcuate phantom`: the built-in head as files, with its truth.
+
+use super::options::positive;
+use super::runner::{Failure, Runner};
+use crate::compute::Control;
+use crate::data::Volume;
+use crate::io;
+use crate::jobs::Request;
+use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate phantom --out head
+  arcuate phantom --seed 7 --shells 1000:30,2000:60 --b0 8 --spacing 1.5 --snr 20 --out head
+
+Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels, on the scan's grid; t1, t1_tumour with
+tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true fibres; truth.json, the
+names of all labels. All are made up: no person was scanned.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Another seed is another head
+    #[arg(long, default_value = "1")]
+    pub seed: u64,
+    /// Signal of white matter without weighting over the noise's σ, or off
+    #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]
+    pub snr: Snr,
+    /// b in s/mm² and number of directions of each shell
+    #[arg(long, value_name = "B:N,…", value_delimiter = ',', default_value = "1000:30", value_parser = shell)]
+    pub shells: Vec<(f64, usize)>,
+    /// Volumes with b = 0
+    #[arg(long, value_name = "N", default_value = "6", value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub b0: u16,
+    /// Voxel size of the scan, mm
+    #[arg(long, value_name = "MM", default_value = "2", value_parser = positive)]
+    pub spacing: f64,
+    /// Folder for the files; made if missing
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Snr(Option<f64>);
+
+fn snr(text: &str) -> Result<Snr, String> {
+    if text == "off" { Ok(Snr(None)) } else { positive(text).map(|v| Snr(Some(v))) }
+}
+
+fn shell(text: &str) -> Result<(f64, usize), String> {
+    let parsed = text.split_once(':').and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
+    let sound = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
+    sound.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let too_fine = "The grid would be too large: choose --spacing between 0.5 and 10 mm";
+    let grid = scan_grid(options.spacing).filter(|_| (0.5..=10.0).contains(&options.spacing));
+    let (Some(grid), Some(oblique)) = (grid, oblique_grid()) else {
+        return Err(Failure::usage(too_fine));
+    };
+    let at = |name: &str| options.out.join(name);
+    runner.may_write(&at("dwi.nii.gz"))?;
+    super::options::make_folder(&options.out)?;
+
+    let shells = options.shells.iter();
+    let scan = ScanOptions {
+        grid: grid.clone(),
+        b0_count: usize::from(options.b0),
+        shells: shells.map(|&(b_s_per_mm2, directions)| Shell { b_s_per_mm2, directions }).collect(),
+        snr: options.snr.0,
+        noise_seed: options.seed,
+    };
+    let picture = PictureOptions { snr: Some(40.0), shading: 0.08, noise_seed: options.seed };
+    let control = Control::new();
+    let head = Head::new(options.seed);
+    let made = runner.backend.install(|| {
+        let dwi = head.diffusion_scan(&scan, &control)?;
+        let brain = head.brain_mask(&grid, &control)?;
+        let labels = head.labels(&grid, &control)?;
+        let t1 = head.t1(&oblique, &picture, &control)?;
+        let tumour = head.tumour_t1(&oblique, &picture, &control)?;
+        Ok((dwi, brain, labels, t1, tumour))
+    });
+    let ((dwi, gradients), brain, labels, t1, tumour) =
+        made.map_err(|e: crate::compute::Cancelled| Failure::new(e.to_string()))?;
+
+    let command = format!("arcuate phantom --seed {}", options.seed);
+    let volumes: [(&str, &Volume); 5] = [
+        ("dwi", &dwi),
+        ("labels_tissue", &labels.tissue),
+        ("labels_bundle", &labels.bundle),
+        ("t1", &t1.image),
+        ("t1_tumour", &tumour.picture.image),
+    ];
+    for (name, volume) in volumes {
+        let path = at(&format!("{name}.nii.gz"));
+        runner.run(Request::SaveVolume { volume: volume.clone(), path, command: command.clone() })?;
+    }
+    let masks = [
+        ("brain_mask", &brain),
+        ("tumour_core", &tumour.core),
+        ("tumour_rim", &tumour.rim),
+        ("tumour_oedema", &tumour.oedema),
+    ];
+    for (name, mask) in masks {
+        let path = at(&format!("{name}.nii.gz"));
+        runner.run(Request::SaveMask { mask: mask.clone(), path, command: command.clone() })?;
+    }
+    io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), &gradients, &grid)
+        .map_err(|e| Failure::new(e.to_string()))?;
+    let tractogram = head.true_fibres(60);
+    let fibres = tractogram.len();
+    runner.run(Request::SaveTractogram { tractogram, path: at("fibres.tck"), command: command.clone() })?;
+
+    let names = |list: &[(u16, String)]| {
+        list.iter().map(|(n, name)| (n.to_string(), json!(name))).collect::<serde_json::Map<_, _>>()
+    };
+    let report = json!({
+        "command": "phantom", "seed": options.seed, "snr": options.snr.0, "folder": options.out,
+        "gradients": gradients.summary(), "fibres": fibres, "fibres_per_bundle": 60,
+        "tissue_labels": names(&labels.tissue_names), "bundle_labels": names(&labels.bundle_names),
+        "tumour_centre_mm": tumour.centre.to_array(),
+    });
+    let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+    io::atomic::write(&at("truth.json"), |out| out.write_all(text.as_bytes()))
+        .map_err(|e| Failure::new(e.to_string()))?;
+    let said = format!(
+        "Head {} in {}: scan ({}), labels, T1, T1 with tumour, {fibres} true fibres",
+        options.seed,
+        options.out.display(),
+        gradients.summary()
+    );
+    runner.report(&report, &said);
+    Ok(())
+}

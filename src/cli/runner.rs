@@ -1,0 +1,101 @@
+//! Runs requests one after the other, with a progress bar on a terminal.
+
+use super::Global;
+use crate::compute::{Backend, Progress};
+use crate::jobs::{Event, Jobs, Outcome, Output, Request};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// One sentence and an exit code.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    pub sentence: String,
+    pub code: u8,
+}
+
+impl Failure {
+    /// The data are at fault: exit code 1.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), code: 1 }
+    }
+
+    /// The command line is at fault: exit code 2.
+    pub fn usage(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), code: 2 }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+pub struct Runner {
+    pub backend: Backend,
+    pub json: bool,
+    jobs: Jobs,
+    bars: bool,
+    force: bool,
+}
+
+impl Runner {
+    pub fn new(global: &Global) -> Result<Self, Failure> {
+        let backend = global.backend()?;
+        let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
+        let bars = !global.quiet && std::io::stderr().is_terminal();
+        Ok(Self { backend, json: global.json, jobs, bars, force: global.force })
+    }
+
+    /// Submits a request as the window would, and waits.
+    pub fn event(&mut self, request: Request) -> Event {
+        let target =
+            if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{msg:28} {bar:32} {percent:>3} %  {eta}") {
+            bar.set_style(style);
+        }
+        let job = self.jobs.submit(request);
+        let event = self.jobs.wait(&job, |progress: &Progress| {
+            if progress.total > 0 {
+                bar.set_length(progress.total);
+                bar.set_position(progress.done.min(progress.total));
+            }
+            let unnamed = progress.stage.is_empty();
+            bar.set_message(if unnamed { job.label.clone() } else { progress.stage.clone() });
+        });
+        bar.finish_and_clear();
+        event
+    }
+
+    /// The output of a request and the milliseconds of work.
+    pub fn run(&mut self, request: Request) -> Result<(Output, f64), Failure> {
+        let event = self.event(request);
+        match event.outcome {
+            Outcome::Done(output) => Ok((output, event.wall_ms)),
+            Outcome::Failed(sentence) => Err(Failure::new(sentence)),
+            Outcome::Cancelled => Err(Failure::new("Cancelled")),
+        }
+    }
+
+    /// Refuses to overwrite without `--force`.
+    pub fn may_write(&self, path: &Path) -> Result<(), Failure> {
+        if self.force || !path.exists() {
+            return Ok(());
+        }
+        Err(Failure::new(format!("File exists, add --force to overwrite it: {}", path.display())))
+    }
+
+    /// Prints the result: the JSON object, or the text.
+    pub fn report(&self, json: &serde_json::Value, text: &str) {
+        print_line(&if self.json { json.to_string() } else { text.trim_end().to_owned() });
+    }
+}
+
+/// Prints a line; a reader that went away (`| head`) is no error.
+pub fn print_line(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,259 @@
+//! `arcuate track`: streamlines between regions.
+
+use super::options::{FitOptions, Fitted, RegionOptions, positive};
+use super::runner::{Failure, Runner};
+use crate::data::{Gradients, Region, Role};
+use crate::jobs::{Output, Request};
+use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, StopReason};
+use crate::state::{Recipe, defaults};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate track dwi.nii.gz --seeds per-voxel:1 --fa 0.2 --out whole.tck
+  arcuate track phantom:1 --seed mask:seed.nii.gz --exclude box:0,0,0,2,80,80 --out left.tck
+
+Without --seed, seeds are spread over the whole mask. The window's \"Copy as command\" prints such a line.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    pub fit: FitOptions,
+    #[command(flatten)]
+    pub regions: RegionOptions,
+    #[command(flatten)]
+    pub track: TrackOptions,
+    /// Streamline file
+    #[arg(long, value_name = "FILE.tck")]
+    pub out: PathBuf,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct TrackOptions {
+    /// random:N (in all), grid:MM or per-voxel:N
+    #[arg(long, value_name = "HOW", value_parser = seeding)]
+    pub seeds: Option<Seeding>,
+    #[arg(long, value_name = "N")]
+    pub random_seed: Option<u64>,
+    /// Step size, mm
+    #[arg(long, value_name = "MM", value_parser = positive)]
+    pub step: Option<f64>,
+    /// Largest turn in one step, degrees, or off
+    #[arg(long, value_name = "DEG|off", value_parser = or_off)]
+    pub angle: Option<Limit>,
+    /// Stop below this FA, or off
+    #[arg(long, value_name = "FA|off", value_parser = or_off)]
+    pub fa: Option<Limit>,
+    /// Shorter streamlines are dropped, mm
+    #[arg(long, value_name = "MM")]
+    pub min_length: Option<f64>,
+    /// Streamlines stop at this length, mm, or off
+    #[arg(long, value_name = "MM|off", value_parser = or_off)]
+    pub max_length: Option<Limit>,
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<usize>,
+    #[arg(long, value_enum)]
+    pub integrator: Option<IntegratorName>,
+    #[arg(long, value_enum)]
+    pub interpolation: Option<InterpolationName>,
+    /// Follow one sense only from each seed
+    #[arg(long)]
+    pub one_way: bool,
+}
+
+/// A limit that can be switched off.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limit(Option<f64>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum IntegratorName {
+    Euler,
+    Rk2,
+    Rk4,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum InterpolationName {
+    Trilinear,
+    Cubic,
+}
+
+fn or_off(text: &str) -> Result<Limit, String> {
+    if text == "off" {
+        return Ok(Limit(None));
+    }
+    let number = text.parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
+    number.map(|v| Limit(Some(v))).ok_or_else(|| format!("expected a number or off, found \"{text}\""))
+}
+
+fn seeding(text: &str) -> Result<Seeding, String> {
+    let count = |n: &str| n.parse::<usize>().ok().filter(|&n| n > 0);
+    let parsed = text.split_once(':').and_then(|(how, n)| match how {
+        "random" => Some(Seeding::Random { count: count(n)? }),
+        "per-voxel" => Some(Seeding::PerVoxel { count: count(n)? }),
+        "grid" => Some(Seeding::Grid { spacing_mm: positive(n).ok()? }),
+        _ => None,
+    });
+    parsed.ok_or_else(|| format!("expected random:N, grid:MM or per-voxel:N, found \"{text}\""))
+}
+
+impl TrackOptions {
+    pub fn params(&self) -> tracking::Params {
+        let default = defaults::track();
+        let limit = |given: Option<Limit>, default| given.map_or(default, |l| l.0);
+        tracking::Params {
+            integrator: self.integrator.map_or(default.integrator, |i| match i {
+                IntegratorName::Euler => Integrator::Euler,
+                IntegratorName::Rk2 => Integrator::Rk2,
+                IntegratorName::Rk4 => Integrator::Rk4,
+            }),
+            interpolation: self.interpolation.map_or(default.interpolation, |i| match i {
+                InterpolationName::Trilinear => Interpolation::Trilinear,
+                InterpolationName::Cubic => Interpolation::CubicBSpline,
+            }),
+            seeding: self.seeds.unwrap_or(default.seeding),
+            random_seed: self.random_seed.unwrap_or(default.random_seed),
+            step_mm: self.step.unwrap_or(default.step_mm),
+            max_angle_rad: match self.angle {
+                Some(Limit(degrees)) => degrees.map(f64::to_radians),
+                None => default.max_angle_rad,
+            },
+            min_fa: limit(self.fa, default.min_fa),
+            min_length_mm: self.min_length.unwrap_or(default.min_length_mm),
+            max_length_mm: limit(self.max_length, default.max_length_mm),
+            max_steps: self.max_steps.unwrap_or(default.max_steps),
+            both_ways: !self.one_way,
+        }
+    }
+}
+
+/// A finished tracking with the recipe that repeats it.
+pub struct Tracked {
+    pub output: Arc<tracking::Output>,
+    pub regions: Vec<Region>,
+    pub recipe: Recipe,
+    pub wall_ms: f64,
+}
+
+impl Options {
+    /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
+    pub fn recipe(&self, gradients: &Gradients) -> Recipe {
+        Recipe::Track {
+            fit: self.fit.recipe(gradients),
+            regions: self.regions.specs(),
+            params: self.track.params(),
+        }
+    }
+}
+
+/// Tracks in a fitted scan.
+pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<Tracked, Failure> {
+    let params = options.track.params();
+    let recipe = options.recipe(&fitted.scan.gradients);
+    let regions = options.regions.regions(&fitted.fit.field.grid)?;
+    let request = Request::Track {
+        field: fitted.fit.field.clone(),
+        fa: fitted.maps.fa.clone(),
+        regions: regions.clone(),
+        params,
+        coarse: false,
+        whole_brain: false,
+    };
+    match runner.run(request)? {
+        (Output::Tracked { output, .. }, wall_ms) => Ok(Tracked { output, regions, recipe, wall_ms }),
+        _ => Err(Failure::new("Tracking gave no streamlines")),
+    }
+}
+
+/// Counts as JSON and as text.
+pub fn summary(tracked: &Tracked) -> (Value, String) {
+    let output = &tracked.output;
+    let seeds: u64 = output.fates.iter().sum();
+    let fates = [
+        ("kept", Fate::Kept),
+        ("missed the targets", Fate::MissedTargets),
+        ("missed an include region", Fate::MissedInclude),
+        ("touched an exclude region", Fate::TouchedExclude),
+        ("too short", Fate::TooShort),
+        ("no start", Fate::NoStart),
+    ];
+    let stops = [
+        ("reached a target", StopReason::ReachedTarget),
+        ("entered a terminate region", StopReason::Terminated),
+        ("left the volume", StopReason::LeftVolume),
+        ("left the mask", StopReason::LeftMask),
+        ("FA below the limit", StopReason::LowFa),
+        ("angle above the limit", StopReason::Angle),
+        ("length limit", StopReason::MaxLength),
+        ("step limit", StopReason::MaxSteps),
+        ("seed end", StopReason::Seed),
+    ];
+    let targets: Vec<_> = tracked.regions.iter().filter(|r| r.role == Role::Target).collect();
+    let per_target: Vec<Value> = targets
+        .iter()
+        .zip(&output.per_target)
+        .map(|(region, n)| json!({"name": region.name, "streamlines": n}))
+        .collect();
+    let fate_counts: serde_json::Map<String, Value> =
+        fates.iter().map(|(name, f)| ((*name).to_owned(), json!(output.fates[*f as usize]))).collect();
+    let stop_counts: serde_json::Map<String, Value> =
+        stops.iter().map(|(name, s)| ((*name).to_owned(), json!(output.stops[*s as usize]))).collect();
+    let value = json!({
+        "command": "track",
+        "seeds": seeds,
+        "kept": output.kept.len(),
+        "points": output.kept.points.len(),
+        "fates": fate_counts,
+        "stops": stop_counts,
+        "targets": per_target,
+        "steps": output.steps,
+        "track_ms": tracked.wall_ms,
+        "repeat": tracked.recipe.command(),
+    });
+    let mut text = format!("Kept {} of {seeds} streamlines in {:.0} ms\n", output.kept.len(), tracked.wall_ms);
+    let dropped: Vec<String> = fates[1..]
+        .iter()
+        .filter(|(_, f)| output.fates[*f as usize] > 0)
+        .map(|(name, f)| format!("{name} {}", output.fates[*f as usize]))
+        .collect();
+    if !dropped.is_empty() {
+        text += &format!("Dropped: {}\n", dropped.join(", "));
+    }
+    let ends: Vec<String> = stops
+        .iter()
+        .filter(|(_, s)| output.stops[*s as usize] > 0)
+        .map(|(name, s)| format!("{name} {}", output.stops[*s as usize]))
+        .collect();
+    text += &format!("Ends: {}\n", ends.join(", "));
+    for (region, n) in targets.iter().zip(&output.per_target) {
+        text += &format!("{}: {n} streamlines\n", region.name);
+    }
+    (value, text)
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if options.out.extension().is_none_or(|e| !e.eq_ignore_ascii_case("tck")) {
+        return Err(Failure::usage(format!(
+            "Streamlines are written as TCK, expected a name ending in .tck: {}",
+            options.out.display()
+        )));
+    }
+    runner.may_write(&options.out)?;
+    let fitted = options.fit.run(runner)?;
+    let tracked = track(&fitted, options, runner)?;
+    let request = Request::SaveTractogram {
+        tractogram: tracked.output.kept.clone(),
+        path: options.out.clone(),
+        command: tracked.recipe.command(),
+    };
+    runner.run(request)?;
+    let (mut value, mut text) = summary(&tracked);
+    value["file"] = json!(options.out);
+    text += &format!("{}\n", options.out.display());
+    runner.report(&value, &text);
+    Ok(())
+}
