@@ -16,10 +16,19 @@ use std::process::{Command, Output};
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("cli::copied_commands_parse_to_the_same_parameters", copied_commands_parse),
+        test(
+            "cli::copied_commands_parse_to_the_same_parameters",
+            copied_commands_parse,
+        ),
         test("cli::exit_codes", exit_codes),
-        test("cli::every_subcommand_has_help_with_examples", help_has_examples),
-        test("cli::phantom_is_fitted_tracked_and_described", phantom_round),
+        test(
+            "cli::every_subcommand_has_help_with_examples",
+            help_has_examples,
+        ),
+        test(
+            "cli::phantom_is_fitted_tracked_and_described",
+            phantom_round,
+        ),
         test("cli::same_bytes_for_any_number_of_threads", same_bytes),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
@@ -48,10 +57,17 @@ fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-    assert_eq!(error.trim_end().lines().count(), 1, "{arguments:?}: one line, found {error}");
+    assert_eq!(
+        error.trim_end().lines().count(),
+        1,
+        "{arguments:?}: one line, found {error}"
+    );
     assert!(!error.contains("panicked"), "{arguments:?}: {error}");
     for word in words {
-        assert!(error.contains(word), "{arguments:?}: \"{word}\" is not in {error}");
+        assert!(
+            error.contains(word),
+            "{arguments:?}: \"{word}\" is not in {error}"
+        );
     }
 }
 
@@ -83,18 +99,32 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
     let method = match pick(3) {
         0 => Method::Ols,
         1 => Method::Wls,
-        _ => Method::Iwls { iterations: 1 + pick(9) as u32 },
+        _ => Method::Iwls {
+            iterations: 1 + pick(9) as u32,
+        },
     };
     let source = match pick(3) {
         0 => Source::Phantom { seed: pick(100) },
-        1 => Source::File { dwi: PathBuf::from("/data/it's a \"scan\".nii.gz"), gradients: vec![] },
-        _ => Source::File { dwi: PathBuf::from("d.nii"), gradients: vec!["a b.bval".into(), "c.bvec".into()] },
+        1 => Source::File {
+            dwi: PathBuf::from("/data/it's a \"scan\".nii.gz"),
+            gradients: vec![],
+        },
+        _ => Source::File {
+            dwi: PathBuf::from("d.nii"),
+            gradients: vec!["a b.bval".into(), "c.bvec".into()],
+        },
     };
     let mask = (pick(2) == 0).then(|| PathBuf::from("mäsk $HOME.nii"));
     let seeding = match pick(3) {
-        0 => Seeding::Random { count: 1 + pick(100_000) as usize },
-        1 => Seeding::PerVoxel { count: 1 + pick(20) as usize },
-        _ => Seeding::Grid { spacing_mm: 0.25 + pick(100) as f64 * 0.1 },
+        0 => Seeding::Random {
+            count: 1 + pick(100_000) as usize,
+        },
+        1 => Seeding::PerVoxel {
+            count: 1 + pick(20) as usize,
+        },
+        _ => Seeding::Grid {
+            spacing_mm: 0.25 + pick(100) as f64 * 0.1,
+        },
     };
     let integrator = [Integrator::Euler, Integrator::Rk2, Integrator::Rk4][pick(3) as usize];
     let interpolation = [Interpolation::Trilinear, Interpolation::CubicBSpline][pick(2) as usize];
@@ -114,12 +144,24 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
         max_steps: 4321,
         both_ways: flags[3],
     };
-    let mut point = || DVec3::new(number(-90.0, 90.0), number(-120.0, 90.0), number(-70.0, 80.0));
+    let mut point = || {
+        DVec3::new(
+            number(-90.0, 90.0),
+            number(-120.0, 90.0),
+            number(-70.0, 80.0),
+        )
+    };
     let regions = Role::ALL
         .into_iter()
         .flat_map(|role| {
-            let sphere = ShapeSpec::Sphere { centre: point(), radius_mm: 3.25 };
-            let cuboid = ShapeSpec::Box { centre: point(), half_mm: DVec3::new(1.0, 2.5, 1e-3) };
+            let sphere = ShapeSpec::Sphere {
+                centre: point(),
+                radius_mm: 3.25,
+            };
+            let cuboid = ShapeSpec::Box {
+                centre: point(),
+                half_mm: DVec3::new(1.0, 2.5, 1e-3),
+            };
             let mask = ShapeSpec::Mask(PathBuf::from("r 'o' i.nii.gz"));
             [sphere, cuboid, mask].map(|shape| RegionSpec { role, shape })
         })
@@ -129,31 +171,65 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
         b_range_s_per_mm2: (0.0, b_high),
         min_eigenvalue_mm2_per_s: number(1e-7, 1e-4),
     };
-    (FitRecipe { source, mask, params: params_fit }, regions, params)
+    (
+        FitRecipe {
+            source,
+            mask,
+            params: params_fit,
+        },
+        regions,
+        params,
+    )
 }
 
 fn copied_commands_parse() {
     let mut random = Random::fresh("copied commands");
     for _ in 0..200 {
         let (fit, regions, params) = random_recipe(&mut random);
-        let recipe =
-            Recipe::Track { fit: fit.clone(), regions: regions.clone(), params: params.clone() };
+        let recipe = Recipe::Track {
+            fit: fit.clone(),
+            regions: regions.clone(),
+            params: params.clone(),
+        };
         let words = shell_words(&recipe.command());
         let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
-        let Some(Subcommand::Track(options)) = parsed.command else { panic!("{words:?}: not track") };
-        let found = options.recipe(&arcuate::data::Gradients { b_s_per_mm2: vec![], directions: vec![] });
-        let Recipe::Track { fit: found_fit, regions: found_regions, params: found_params } = found else {
+        let Some(Subcommand::Track(options)) = parsed.command else {
+            panic!("{words:?}: not track")
+        };
+        let found = options.recipe(&arcuate::data::Gradients {
+            b_s_per_mm2: vec![],
+            directions: vec![],
+        });
+        let Recipe::Track {
+            fit: found_fit,
+            regions: found_regions,
+            params: found_params,
+        } = found
+        else {
             panic!("not a track recipe")
         };
         assert_eq!(found_fit, fit, "{words:?}");
         assert_eq!(found_regions, regions, "{words:?}");
         // Degrees are rounded to 1e-9 in the text.
         let angle = |p: &tracking::Params| p.max_angle_rad.unwrap_or(-1.0);
-        assert!((angle(&found_params) - angle(&params)).abs() < 1e-10, "{words:?}");
-        let without_angle = |p: &tracking::Params| tracking::Params { max_angle_rad: None, ..p.clone() };
-        assert_eq!(without_angle(&found_params), without_angle(&params), "{words:?}");
+        assert!(
+            (angle(&found_params) - angle(&params)).abs() < 1e-10,
+            "{words:?}"
+        );
+        let without_angle = |p: &tracking::Params| tracking::Params {
+            max_angle_rad: None,
+            ..p.clone()
+        };
+        assert_eq!(
+            without_angle(&found_params),
+            without_angle(&params),
+            "{words:?}"
+        );
 
-        let map = Recipe::Fit { fit, map: "fa".to_owned() };
+        let map = Recipe::Fit {
+            fit,
+            map: "fa".to_owned(),
+        };
         Arguments::try_parse_from(shell_words(&map.command())).expect("a fit command parses");
     }
 }
@@ -165,8 +241,21 @@ fn exit_codes() {
     assert_eq!(code(&["--version"]), Some(0));
     assert_eq!(code(&["fit"]), Some(2));
     assert_eq!(code(&["fit", "phantom:x", "--out", "o"]), Some(2));
-    assert_eq!(code(&["track", "phantom:1", "--out", "tracks.trk"]), Some(2));
-    assert_eq!(code(&["track", "phantom:1", "--seed", "ball:1,2,3,4", "--out", "t.tck"]), Some(2));
+    assert_eq!(
+        code(&["track", "phantom:1", "--out", "tracks.trk"]),
+        Some(2)
+    );
+    assert_eq!(
+        code(&[
+            "track",
+            "phantom:1",
+            "--seed",
+            "ball:1,2,3,4",
+            "--out",
+            "t.tck"
+        ]),
+        Some(2)
+    );
     assert_eq!(code(&["info", "missing.nii.gz"]), Some(1));
 }
 
@@ -175,38 +264,84 @@ fn help_has_examples() {
     for command in ["info", "fit", "track", "render", "phantom", "demo", "bench"] {
         let output = arcuate(&[command, "--help"], folder.path());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success() && text.contains("Examples:"), "{command}: {text}");
+        assert!(
+            output.status.success() && text.contains("Examples:"),
+            "{command}: {text}"
+        );
     }
 }
 
 fn phantom_round() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    json(&["phantom", "--spacing", "4", "--shells", "1000:12", "--b0", "2", "--out", "head"], here);
+    json(
+        &[
+            "phantom",
+            "--spacing",
+            "4",
+            "--shells",
+            "1000:12",
+            "--b0",
+            "2",
+            "--out",
+            "head",
+        ],
+        here,
+    );
     let info = json(&["info", "head/dwi.nii.gz"], here);
     assert_eq!(info["files"][0]["volumes"], 14);
     assert_eq!(info["files"][0]["shells"][1]["b_s_per_mm2"], 1000);
-    let fit = json(&["fit", "head/dwi.nii.gz", "--maps", "fa,tensor,mask", "--out", "maps"], here);
+    let fit = json(
+        &[
+            "fit",
+            "head/dwi.nii.gz",
+            "--maps",
+            "fa,tensor,mask",
+            "--out",
+            "maps",
+        ],
+        here,
+    );
     let (mask, fitted) = (fit["mask_voxels"].as_u64(), fit["fitted"].as_u64());
     assert!(fitted > Some(5_000) && fitted <= mask, "{fit}");
-    let track = json(&["track", "head/dwi.nii.gz", "--seeds", "random:500", "--out", "t.tck"], here);
+    let track = json(
+        &[
+            "track",
+            "head/dwi.nii.gz",
+            "--seeds",
+            "random:500",
+            "--out",
+            "t.tck",
+        ],
+        here,
+    );
     assert_eq!(track["seeds"], 500);
     let info = json(&["info", "t.tck"], here);
     assert_eq!(info["files"][0]["streamlines"], track["kept"]);
     // The command that the report gives makes the same file.
-    let repeat = track["repeat"].as_str().expect("a command").replace("tracks.tck", "again.tck");
+    let repeat = track["repeat"]
+        .as_str()
+        .expect("a command")
+        .replace("tracks.tck", "again.tck");
     let words = shell_words(&repeat);
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     json(&words, here);
     assert_eq!(points(&here.join("t.tck")), points(&here.join("again.tck")));
     // Nothing is overwritten by accident.
-    refuses(&["track", "head/dwi.nii.gz", "--out", "t.tck"], &["--force", "t.tck"], here);
+    refuses(
+        &["track", "head/dwi.nii.gz", "--out", "t.tck"],
+        &["--force", "t.tck"],
+        here,
+    );
 }
 
 /// The bytes of a TCK file after its header.
 fn points(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).expect("a streamline file");
-    let end = bytes.windows(5).position(|w| w == b"\nEND\n").expect("a header");
+    let end = bytes
+        .windows(5)
+        .position(|w| w == b"\nEND\n")
+        .expect("a header");
     bytes[end + 5..].to_vec()
 }
 
@@ -217,8 +352,23 @@ fn same_bytes() {
     for threads in ["1", "3"] {
         let name = format!("t{threads}.tck");
         let maps = format!("maps{threads}");
-        json(&["track", "phantom:1", "--threads", threads, "--out", &name], here);
-        json(&["fit", "phantom:1", "--maps", "tensor", "--threads", threads, "--out", &maps], here);
+        json(
+            &["track", "phantom:1", "--threads", threads, "--out", &name],
+            here,
+        );
+        json(
+            &[
+                "fit",
+                "phantom:1",
+                "--maps",
+                "tensor",
+                "--threads",
+                threads,
+                "--out",
+                &maps,
+            ],
+            here,
+        );
         let tensor = std::fs::read(here.join(maps).join("tensor.nii.gz")).expect("a tensor file");
         files.push((points(&here.join(name)), tensor));
     }
@@ -229,24 +379,65 @@ fn same_bytes() {
 fn bad_input() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    json(&["phantom", "--spacing", "6", "--shells", "1000:8", "--b0", "1", "--out", "head"], here);
+    json(
+        &[
+            "phantom",
+            "--spacing",
+            "6",
+            "--shells",
+            "1000:8",
+            "--b0",
+            "1",
+            "--out",
+            "head",
+        ],
+        here,
+    );
     std::fs::write(here.join("short.bval"), "0 1000 1000").expect("written");
     std::fs::write(here.join("noise.nii"), [7u8; 900]).expect("written");
     let bytes = std::fs::read(here.join("head/dwi.nii.gz")).expect("the scan");
     std::fs::write(here.join("cut.nii.gz"), &bytes[..bytes.len() / 2]).expect("written");
     let out = ["--out", "o"];
     let fit = |rest: &[&'static str]| [&["fit", "head/dwi.nii.gz"], rest, &out].concat();
-    refuses(&fit(&["--bval", "short.bval", "--bvec", "head/dwi.bvec"]), &["3", "9", "short.bval"], here);
-    refuses(&fit(&["--mask", "head/dwi.nii.gz"]), &["head/dwi.nii.gz"], here);
-    refuses(&fit(&["--mask", "head/t1.nii.gz"]), &["head/t1.nii.gz"], here);
+    refuses(
+        &fit(&["--bval", "short.bval", "--bvec", "head/dwi.bvec"]),
+        &["3", "9", "short.bval"],
+        here,
+    );
+    refuses(
+        &fit(&["--mask", "head/dwi.nii.gz"]),
+        &["head/dwi.nii.gz"],
+        here,
+    );
+    refuses(
+        &fit(&["--mask", "head/t1.nii.gz"]),
+        &["head/t1.nii.gz"],
+        here,
+    );
     refuses(&["fit", "noise.nii", "--out", "o"], &["noise.nii"], here);
     refuses(&["fit", "cut.nii.gz", "--out", "o"], &["cut.nii.gz"], here);
-    refuses(&["fit", "head/t1.nii.gz", "--out", "o"], &["head/t1.nii.gz"], here);
+    refuses(
+        &["fit", "head/t1.nii.gz", "--out", "o"],
+        &["head/t1.nii.gz"],
+        here,
+    );
     // A file stands where a folder is needed: no user, not even root, can write below it.
-    refuses(&["fit", "head/dwi.nii.gz", "--out", "noise.nii/o"], &["noise.nii/o"], here);
-    refuses(&["track", "head/dwi.nii.gz", "--out", "missing/t.tck"], &["missing"], here);
+    refuses(
+        &["fit", "head/dwi.nii.gz", "--out", "noise.nii/o"],
+        &["noise.nii/o"],
+        here,
+    );
+    refuses(
+        &["track", "head/dwi.nii.gz", "--out", "missing/t.tck"],
+        &["missing"],
+        here,
+    );
     let far = "sphere:500,500,500,3";
-    refuses(&["track", "head/dwi.nii.gz", "--seed", far, "--out", "t.tck"], &["eed"], here);
+    refuses(
+        &["track", "head/dwi.nii.gz", "--seed", far, "--out", "t.tck"],
+        &["eed"],
+        here,
+    );
     assert!(!here.join("t.tck").exists());
 }
 
@@ -255,10 +446,30 @@ fn real_scan(scan: PathBuf) {
     let here = folder.path();
     let scan = scan.to_string_lossy().into_owned();
     let mask = scan.replace("dwi.nii.gz", "brain_mask.nii.gz");
-    let track = json(&["track", &scan, "--mask", &mask, "--seeds", "random:5000", "--out", "t.tck"], here);
-    let (kept, seeds) = (track["kept"].as_u64().unwrap_or(0), track["seeds"].as_u64().unwrap_or(0));
+    let track = json(
+        &[
+            "track",
+            &scan,
+            "--mask",
+            &mask,
+            "--seeds",
+            "random:5000",
+            "--out",
+            "t.tck",
+        ],
+        here,
+    );
+    let (kept, seeds) = (
+        track["kept"].as_u64().unwrap_or(0),
+        track["seeds"].as_u64().unwrap_or(0),
+    );
     assert!(seeds == 5000 && kept > 500, "{track}");
-    let fit = json(&["fit", &scan, "--mask", &mask, "--maps", "fa", "--out", "maps"], here);
+    let fit = json(
+        &[
+            "fit", &scan, "--mask", &mask, "--maps", "fa", "--out", "maps",
+        ],
+        here,
+    );
     assert_eq!(fit["fitted"], fit["mask_voxels"]);
     // What is written opens again.
     let info = json(&["info", "maps/fa.nii.gz"], here);

@@ -23,7 +23,13 @@ pub struct Options {
     #[command(flatten)]
     pub fit: FitOptions,
     /// Which maps to write
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", default_value = "fa,md,dec,mask")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "LIST",
+        default_value = "fa,md,dec,mask"
+    )]
     pub maps: Vec<MapName>,
     /// Folder for the maps; made if missing
     #[arg(long, value_name = "FOLDER")]
@@ -86,7 +92,10 @@ impl MapName {
 fn mrtrix_order(field: &TensorField) -> Volume {
     // Where each of them stands in `Tensor::d` (xx xy xz yy yz zz).
     const FROM: [usize; 6] = [0, 3, 5, 1, 2, 4];
-    let values: Vec<f32> = FROM.iter().flat_map(|&c| field.tensors.iter().map(move |t| t.d[c])).collect();
+    let values: Vec<f32> = FROM
+        .iter()
+        .flat_map(|&c| field.tensors.iter().map(move |t| t.d[c]))
+        .collect();
     Volume::new(field.grid.clone(), 6, VolumeKind::Scalar, values)
 }
 
@@ -100,10 +109,22 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut written = Vec::new();
     for &map in &options.maps {
         let path = path_of(map.name());
-        let command = Recipe::Fit { fit: fitted.recipe.clone(), map: map.name().to_owned() }.command();
+        let command = Recipe::Fit {
+            fit: fitted.recipe.clone(),
+            map: map.name().to_owned(),
+        }
+        .command();
         let request = match map.of(&fitted) {
-            Map::Volume(volume) => Request::SaveVolume { volume, path, command },
-            Map::Mask(mask) => Request::SaveMask { mask, path, command },
+            Map::Volume(volume) => Request::SaveVolume {
+                volume,
+                path,
+                command,
+            },
+            Map::Mask(mask) => Request::SaveMask {
+                mask,
+                path,
+                command,
+            },
         };
         if let (Output::Saved(saved), _) = runner.run(request)? {
             written.push(saved.path);
@@ -130,8 +151,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         fitted.wall_ms / 1e3,
         fitted.scan.gradients.summary()
     );
-    text += &format!("Not positive definite, repaired: {repaired}; without enough signal: {}\n", fitted.fit.unfitted);
-    let volumes = |list: &[usize]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    text += &format!(
+        "Not positive definite, repaired: {repaired}; without enough signal: {}\n",
+        fitted.fit.unfitted
+    );
+    let volumes = |list: &[usize]| {
+        list.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     if !fitted.fit.without_direction.is_empty() {
         text += &format!(
             "Left out, b above 50 but no direction: volumes {}\n",
@@ -139,7 +168,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     if !fitted.fit.outside_range.is_empty() {
-        text += &format!("Left out, b outside the range: volumes {}\n", volumes(&fitted.fit.outside_range));
+        text += &format!(
+            "Left out, b outside the range: volumes {}\n",
+            volumes(&fitted.fit.outside_range)
+        );
     }
     for path in &written {
         text += &format!("{}\n", path.display());

@@ -12,7 +12,10 @@ pub struct Headless<'a> {
 impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
         let backend = format!("CPU {}", runner.backend.detail());
-        Self { state: State::new(backend), runner }
+        Self {
+            state: State::new(backend),
+            runner,
+        }
     }
 
     /// Applies an action and everything that follows from it; a job that fails ends it.
@@ -20,14 +23,22 @@ impl<'a> Headless<'a> {
         let mut effects = update(&mut self.state, action);
         while !effects.is_empty() {
             let effect = effects.remove(0);
-            let Effect::Submit(request) = effect else { continue };
+            let Effect::Submit(request) = effect else {
+                continue;
+            };
             let event = self.runner.event(request);
             if let Outcome::Failed(sentence) = &event.outcome {
                 return Err(Failure::new(sentence.clone()));
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }
-        if let Some(error) = self.state.session.messages.iter().find(|m| m.severity == Severity::Error) {
+        if let Some(error) = self
+            .state
+            .session
+            .messages
+            .iter()
+            .find(|m| m.severity == Severity::Error)
+        {
             return Err(Failure::new(error.text.clone()));
         }
         Ok(())

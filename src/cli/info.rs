@@ -44,12 +44,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 
 fn describe(file: &str, runner: &mut Runner) -> Result<(Value, String), Failure> {
     if file.starts_with("phantom:") {
-        let options = ScanOptions { scan: file.to_owned(), gradients: None, bval: None, bvec: None };
+        let options = ScanOptions {
+            scan: file.to_owned(),
+            gradients: None,
+            bval: None,
+            bvec: None,
+        };
         let scan = options.open(runner)?;
         return Ok(image(file, &scan.dwi, Some(&scan.gradients), &[]));
     }
     let path = PathBuf::from(file);
-    let (output, _) = runner.run(Request::Open { path: path.clone(), gradients: Vec::new() })?;
+    let (output, _) = runner.run(Request::Open {
+        path: path.clone(),
+        gradients: Vec::new(),
+    })?;
     let Output::Opened { loaded, notes, .. } = output else {
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
@@ -60,7 +68,12 @@ fn describe(file: &str, runner: &mut Runner) -> Result<(Value, String), Failure>
             let (mut value, mut text) = grid(&path, &mask.grid, "mask", &notes);
             value["inside_voxels"] = json!(mask.count());
             value["inside_ml"] = json!(mask.volume_ml());
-            let _ = writeln!(text, "  inside      {} voxels, {:.1} ml", mask.count(), mask.volume_ml());
+            let _ = writeln!(
+                text,
+                "  inside      {} voxels, {:.1} ml",
+                mask.count(),
+                mask.volume_ml()
+            );
             (value, text)
         }
         Loaded::Tractogram(tractogram) => streamlines(&path, &tractogram, &notes),
@@ -72,9 +85,20 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
     let spacing = grid.spacing();
     let m = grid.world_from_voxel;
     let rows: Vec<[f64; 4]> = (0..3)
-        .map(|r| [m.matrix3.x_axis[r], m.matrix3.y_axis[r], m.matrix3.z_axis[r], m.translation[r]])
+        .map(|r| {
+            [
+                m.matrix3.x_axis[r],
+                m.matrix3.y_axis[r],
+                m.matrix3.z_axis[r],
+                m.translation[r],
+            ]
+        })
         .collect();
-    let handed = if m.matrix3.determinant() > 0.0 { "right-handed" } else { "left-handed" };
+    let handed = if m.matrix3.determinant() > 0.0 {
+        "right-handed"
+    } else {
+        "left-handed"
+    };
     let value = json!({
         "path": path, "kind": kind, "shape": grid.shape, "spacing_mm": spacing.to_array(),
         "affine": rows, "affine_from": grid.source.name(), "orientation": grid.orientation(),
@@ -85,7 +109,11 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
         "  kind        {kind}\n  grid        {x} × {y} × {z}, {:.3} × {:.3} × {:.3} mm\n",
         spacing.x, spacing.y, spacing.z
     );
-    let known = if grid.source == AffineSource::Pixdim { "; left and right unknown" } else { "" };
+    let known = if grid.source == AffineSource::Pixdim {
+        "; left and right unknown"
+    } else {
+        ""
+    };
     let _ = writeln!(
         text,
         "  affine      from {}, {}, {handed}, {:.1}° oblique{known}",
@@ -94,7 +122,11 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
         grid.obliquity_deg()
     );
     for row in rows {
-        let _ = writeln!(text, "              {:9.4} {:9.4} {:9.4} {:10.4}", row[0], row[1], row[2], row[3]);
+        let _ = writeln!(
+            text,
+            "              {:9.4} {:9.4} {:9.4} {:10.4}",
+            row[0], row[1], row[2], row[3]
+        );
     }
     for note in notes {
         let _ = writeln!(text, "  note        {note}");
@@ -102,16 +134,32 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
     (value, text)
 }
 
-fn image(path: &str, volume: &Volume, gradients: Option<&Gradients>, notes: &[String]) -> (Value, String) {
-    let kind = if gradients.is_some() { "diffusion scan" } else { "image" };
+fn image(
+    path: &str,
+    volume: &Volume,
+    gradients: Option<&Gradients>,
+    notes: &[String],
+) -> (Value, String) {
+    let kind = if gradients.is_some() {
+        "diffusion scan"
+    } else {
+        "image"
+    };
     let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind, notes);
     let (low, high) = volume.range(0);
     value["volumes"] = json!(volume.frames);
     value["range"] = json!([low, high]);
-    let _ = writeln!(text, "  volumes     {}; first from {low} to {high}", volume.frames);
+    let _ = writeln!(
+        text,
+        "  volumes     {}; first from {low} to {high}",
+        volume.frames
+    );
     if let Some(gradients) = gradients {
-        let shells: Vec<Value> =
-            gradients.shells().into_iter().map(|(b, n)| json!({"b_s_per_mm2": b, "volumes": n})).collect();
+        let shells: Vec<Value> = gradients
+            .shells()
+            .into_iter()
+            .map(|(b, n)| json!({"b_s_per_mm2": b, "volumes": n}))
+            .collect();
         value["shells"] = json!(shells);
         let _ = writeln!(text, "  gradients   {} (s/mm²)", gradients.summary());
     }
@@ -119,10 +167,15 @@ fn image(path: &str, volume: &Volume, gradients: Option<&Gradients>, notes: &[St
 }
 
 fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value, String) {
-    let mut lengths: Vec<f32> = (0..tractogram.len()).map(|i| tractogram.length_mm(i)).collect();
+    let mut lengths: Vec<f32> = (0..tractogram.len())
+        .map(|i| tractogram.length_mm(i))
+        .collect();
     lengths.sort_by(f32::total_cmp);
     let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0.0);
-    let range = (lengths.first().copied().unwrap_or(0.0), lengths.last().copied().unwrap_or(0.0));
+    let range = (
+        lengths.first().copied().unwrap_or(0.0),
+        lengths.last().copied().unwrap_or(0.0),
+    );
     let value = json!({
         "path": path, "kind": "tractogram", "streamlines": tractogram.len(),
         "points": tractogram.points.len(), "median_length_mm": median, "length_mm": [range.0, range.1],

@@ -92,7 +92,9 @@ pub enum Command {
 
 impl Global {
     pub fn backend(&self) -> Result<Backend, Failure> {
-        let choice = BackendChoice { threads: self.threads.map(usize::from) };
+        let choice = BackendChoice {
+            threads: self.threads.map(usize::from),
+        };
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 }

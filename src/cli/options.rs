@@ -101,13 +101,18 @@ pub struct Fitted {
 }
 
 fn b_range(text: &str) -> Result<(f64, f64), String> {
-    let parsed = text.split_once("..").and_then(|(l, h)| Some((l.parse().ok()?, h.parse().ok()?)));
+    let parsed = text
+        .split_once("..")
+        .and_then(|(l, h)| Some((l.parse().ok()?, h.parse().ok()?)));
     let sound = parsed.filter(|(low, high): &(f64, f64)| low <= high && *low >= 0.0);
     sound.ok_or_else(|| "expected LOW..HIGH in s/mm², as in 0..1550".to_owned())
 }
 
 pub fn positive(text: &str) -> Result<f64, String> {
-    let parsed = text.parse::<f64>().ok().filter(|v| v.is_finite() && *v > 0.0);
+    let parsed = text
+        .parse::<f64>()
+        .ok()
+        .filter(|v| v.is_finite() && *v > 0.0);
     parsed.ok_or_else(|| format!("expected a number above 0, found \"{text}\""))
 }
 
@@ -127,9 +132,14 @@ impl ScanOptions {
 
     /// The seed of `phantom:SEED`.
     pub fn phantom_seed(&self) -> Result<Option<u64>, Failure> {
-        let Some(seed) = self.scan.strip_prefix("phantom:") else { return Ok(None) };
+        let Some(seed) = self.scan.strip_prefix("phantom:") else {
+            return Ok(None);
+        };
         let seed = seed.parse().map_err(|_| {
-            Failure::usage(format!("\"{}\" is no built-in head: expected phantom:SEED, as in phantom:1", self.scan))
+            Failure::usage(format!(
+                "\"{}\" is no built-in head: expected phantom:SEED, as in phantom:1",
+                self.scan
+            ))
         })?;
         Ok(Some(seed))
     }
@@ -137,7 +147,10 @@ impl ScanOptions {
     fn source(&self) -> Source {
         match self.phantom_seed() {
             Ok(Some(seed)) => Source::Phantom { seed },
-            _ => Source::File { dwi: PathBuf::from(&self.scan), gradients: self.gradient_files() },
+            _ => Source::File {
+                dwi: PathBuf::from(&self.scan),
+                gradients: self.gradient_files(),
+            },
         }
     }
 
@@ -155,11 +168,21 @@ impl ScanOptions {
             });
         }
         let path = PathBuf::from(&self.scan);
-        let request = Request::Open { path: path.clone(), gradients: self.gradient_files() };
+        let request = Request::Open {
+            path: path.clone(),
+            gradients: self.gradient_files(),
+        };
         let (output, _) = runner.run(request)?;
         match output {
             Output::Opened {
-                loaded: Loaded::Scan { dwi, gradients: Some(found), .. }, notes, ..
+                loaded:
+                    Loaded::Scan {
+                        dwi,
+                        gradients: Some(found),
+                        ..
+                    },
+                notes,
+                ..
             } => Ok(Scan {
                 dwi,
                 gradients: found,
@@ -167,7 +190,10 @@ impl ScanOptions {
                 true_mask: None,
                 t1: None,
             }),
-            Output::Opened { loaded: Loaded::Scan { .. }, .. } => Err(Failure::new(format!(
+            Output::Opened {
+                loaded: Loaded::Scan { .. },
+                ..
+            } => Err(Failure::new(format!(
                 "No gradients beside the scan: name them with --bval and --bvec, or --gradients: {}",
                 path.display()
             ))),
@@ -194,10 +220,16 @@ impl FitOptions {
             method: match self.method {
                 MethodName::Ols => Method::Ols,
                 MethodName::Wls => Method::Wls,
-                MethodName::Iwls => Method::Iwls { iterations: self.iterations },
+                MethodName::Iwls => Method::Iwls {
+                    iterations: self.iterations,
+                },
             },
-            b_range_s_per_mm2: self.b_range.unwrap_or_else(|| defaults::fit_b_range(gradients)),
-            min_eigenvalue_mm2_per_s: self.min_eigenvalue.unwrap_or(default.min_eigenvalue_mm2_per_s),
+            b_range_s_per_mm2: self
+                .b_range
+                .unwrap_or_else(|| defaults::fit_b_range(gradients)),
+            min_eigenvalue_mm2_per_s: self
+                .min_eigenvalue
+                .unwrap_or(default.min_eigenvalue_mm2_per_s),
         }
     }
 
@@ -207,7 +239,9 @@ impl FitOptions {
             eprintln!("arcuate: {note}: {}", self.scan.scan);
         }
         let given = match &self.mask {
-            Some(path) => Some(io::mask(path, &scan.dwi.grid).map_err(|e| Failure::new(e.to_string()))?),
+            Some(path) => {
+                Some(io::mask(path, &scan.dwi.grid).map_err(|e| Failure::new(e.to_string()))?)
+            }
             // The window fits the built-in head within its true mask.
             None => scan.true_mask.clone(),
         };
@@ -219,9 +253,23 @@ impl FitOptions {
             params: recipe.params.clone(),
         };
         match runner.run(request)? {
-            (Output::Fitted { fit, maps, mask, mask_found }, wall_ms) => {
-                Ok(Fitted { scan, fit: *fit, maps: *maps, mask, mask_found, recipe, wall_ms })
-            }
+            (
+                Output::Fitted {
+                    fit,
+                    maps,
+                    mask,
+                    mask_found,
+                },
+                wall_ms,
+            ) => Ok(Fitted {
+                scan,
+                fit: *fit,
+                maps: *maps,
+                mask,
+                mask_found,
+                recipe,
+                wall_ms,
+            }),
             _ => Err(Failure::new("The fit gave no tensors")),
         }
     }
@@ -241,7 +289,13 @@ impl RegionOptions {
 
     pub fn specs(&self) -> Vec<RegionSpec> {
         let of_role = |(role, shapes): (Role, &[ShapeSpec])| {
-            shapes.iter().map(|shape| RegionSpec { role, shape: shape.clone() }).collect::<Vec<_>>()
+            shapes
+                .iter()
+                .map(|shape| RegionSpec {
+                    role,
+                    shape: shape.clone(),
+                })
+                .collect::<Vec<_>>()
         };
         self.by_role().into_iter().flat_map(of_role).collect()
     }
@@ -252,16 +306,24 @@ impl RegionOptions {
         for (role, shapes) in self.by_role() {
             for (i, spec) in shapes.iter().enumerate() {
                 let shape = match spec {
-                    ShapeSpec::Sphere { centre, radius_mm } => {
-                        Shape::Sphere { centre: *centre, radius_mm: *radius_mm }
-                    }
-                    ShapeSpec::Box { centre, half_mm } => Shape::Box { centre: *centre, half_mm: *half_mm },
+                    ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
+                        centre: *centre,
+                        radius_mm: *radius_mm,
+                    },
+                    ShapeSpec::Box { centre, half_mm } => Shape::Box {
+                        centre: *centre,
+                        half_mm: *half_mm,
+                    },
                     ShapeSpec::Mask(path) => {
                         let mask = io::mask(path, grid).map_err(|e| Failure::new(e.to_string()))?;
                         Shape::Mask(mask)
                     }
                 };
-                let number = if i == 0 { String::new() } else { format!(" {}", i + 1) };
+                let number = if i == 0 {
+                    String::new()
+                } else {
+                    format!(" {}", i + 1)
+                };
                 regions.push(Region {
                     id: RegionId(regions.len() as u64),
                     name: format!("{}{number}", role.name()),

@@ -46,11 +46,17 @@ pub struct Options {
 pub struct Snr(Option<f64>);
 
 fn snr(text: &str) -> Result<Snr, String> {
-    if text == "off" { Ok(Snr(None)) } else { positive(text).map(|v| Snr(Some(v))) }
+    if text == "off" {
+        Ok(Snr(None))
+    } else {
+        positive(text).map(|v| Snr(Some(v)))
+    }
 }
 
 fn shell(text: &str) -> Result<(f64, usize), String> {
-    let parsed = text.split_once(':').and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
+    let parsed = text
+        .split_once(':')
+        .and_then(|(b, n)| Some((positive(b).ok()?, n.parse().ok()?)));
     let sound = parsed.filter(|&(b, n)| b <= 20_000.0 && (1..=1000).contains(&n));
     sound.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
 }
@@ -69,11 +75,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let scan = ScanOptions {
         grid: grid.clone(),
         b0_count: usize::from(options.b0),
-        shells: shells.map(|&(b_s_per_mm2, directions)| Shell { b_s_per_mm2, directions }).collect(),
+        shells: shells
+            .map(|&(b_s_per_mm2, directions)| Shell {
+                b_s_per_mm2,
+                directions,
+            })
+            .collect(),
         snr: options.snr.0,
         noise_seed: options.seed,
     };
-    let picture = PictureOptions { snr: Some(40.0), shading: 0.08, noise_seed: options.seed };
+    let picture = PictureOptions {
+        snr: Some(40.0),
+        shading: 0.08,
+        noise_seed: options.seed,
+    };
     let control = Control::new();
     let head = Head::new(options.seed);
     let made = runner.backend.install(|| {
@@ -97,7 +112,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     ];
     for (name, volume) in volumes {
         let path = at(&format!("{name}.nii.gz"));
-        runner.run(Request::SaveVolume { volume: volume.clone(), path, command: command.clone() })?;
+        runner.run(Request::SaveVolume {
+            volume: volume.clone(),
+            path,
+            command: command.clone(),
+        })?;
     }
     let masks = [
         ("brain_mask", &brain),
@@ -107,16 +126,26 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     ];
     for (name, mask) in masks {
         let path = at(&format!("{name}.nii.gz"));
-        runner.run(Request::SaveMask { mask: mask.clone(), path, command: command.clone() })?;
+        runner.run(Request::SaveMask {
+            mask: mask.clone(),
+            path,
+            command: command.clone(),
+        })?;
     }
     io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), &gradients, &grid)
         .map_err(|e| Failure::new(e.to_string()))?;
     let tractogram = head.true_fibres(60);
     let fibres = tractogram.len();
-    runner.run(Request::SaveTractogram { tractogram, path: at("fibres.tck"), command: command.clone() })?;
+    runner.run(Request::SaveTractogram {
+        tractogram,
+        path: at("fibres.tck"),
+        command: command.clone(),
+    })?;
 
     let names = |list: &[(u16, String)]| {
-        list.iter().map(|(n, name)| (n.to_string(), json!(name))).collect::<serde_json::Map<_, _>>()
+        list.iter()
+            .map(|(n, name)| (n.to_string(), json!(name)))
+            .collect::<serde_json::Map<_, _>>()
     };
     let report = json!({
         "command": "phantom", "seed": options.seed, "snr": options.snr.0, "folder": options.out,

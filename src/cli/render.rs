@@ -4,4 +4,6 @@ use super::runner::{Failure, Runner};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:")]
 pub struct Options {}
-pub fn run(_: &Options, _: &mut Runner) -> Result<(), Failure> { Ok(()) }
+pub fn run(_: &Options, _: &mut Runner) -> Result<(), Failure> {
+    Ok(())
+}

@@ -19,12 +19,18 @@ pub struct Failure {
 impl Failure {
     /// The data are at fault: exit code 1.
     pub fn new(sentence: impl Into<String>) -> Self {
-        Self { sentence: sentence.into(), code: 1 }
+        Self {
+            sentence: sentence.into(),
+            code: 1,
+        }
     }
 
     /// The command line is at fault: exit code 2.
     pub fn usage(sentence: impl Into<String>) -> Self {
-        Self { sentence: sentence.into(), code: 2 }
+        Self {
+            sentence: sentence.into(),
+            code: 2,
+        }
     }
 }
 
@@ -47,13 +53,22 @@ impl Runner {
         let backend = global.backend()?;
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         let bars = !global.quiet && std::io::stderr().is_terminal();
-        Ok(Self { backend, json: global.json, jobs, bars, force: global.force })
+        Ok(Self {
+            backend,
+            json: global.json,
+            jobs,
+            bars,
+            force: global.force,
+        })
     }
 
     /// Submits a request as the window would, and waits.
     pub fn event(&mut self, request: Request) -> Event {
-        let target =
-            if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if self.bars {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{msg:28} {bar:32} {percent:>3} %  {eta}") {
             bar.set_style(style);
@@ -65,7 +80,11 @@ impl Runner {
                 bar.set_position(progress.done.min(progress.total));
             }
             let unnamed = progress.stage.is_empty();
-            bar.set_message(if unnamed { job.label.clone() } else { progress.stage.clone() });
+            bar.set_message(if unnamed {
+                job.label.clone()
+            } else {
+                progress.stage.clone()
+            });
         });
         bar.finish_and_clear();
         event
@@ -86,12 +105,19 @@ impl Runner {
         if self.force || !path.exists() {
             return Ok(());
         }
-        Err(Failure::new(format!("File exists, add --force to overwrite it: {}", path.display())))
+        Err(Failure::new(format!(
+            "File exists, add --force to overwrite it: {}",
+            path.display()
+        )))
     }
 
     /// Prints the result: the JSON object, or the text.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
-        print_line(&if self.json { json.to_string() } else { text.trim_end().to_owned() });
+        print_line(&if self.json {
+            json.to_string()
+        } else {
+            text.trim_end().to_owned()
+        });
     }
 }
 

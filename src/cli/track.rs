@@ -86,8 +86,13 @@ fn or_off(text: &str) -> Result<Limit, String> {
     if text == "off" {
         return Ok(Limit(None));
     }
-    let number = text.parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
-    number.map(|v| Limit(Some(v))).ok_or_else(|| format!("expected a number or off, found \"{text}\""))
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|v| v.is_finite() && *v >= 0.0);
+    number
+        .map(|v| Limit(Some(v)))
+        .ok_or_else(|| format!("expected a number or off, found \"{text}\""))
 }
 
 fn seeding(text: &str) -> Result<Seeding, String> {
@@ -95,7 +100,9 @@ fn seeding(text: &str) -> Result<Seeding, String> {
     let parsed = text.split_once(':').and_then(|(how, n)| match how {
         "random" => Some(Seeding::Random { count: count(n)? }),
         "per-voxel" => Some(Seeding::PerVoxel { count: count(n)? }),
-        "grid" => Some(Seeding::Grid { spacing_mm: positive(n).ok()? }),
+        "grid" => Some(Seeding::Grid {
+            spacing_mm: positive(n).ok()?,
+        }),
         _ => None,
     });
     parsed.ok_or_else(|| format!("expected random:N, grid:MM or per-voxel:N, found \"{text}\""))
@@ -111,10 +118,12 @@ impl TrackOptions {
                 IntegratorName::Rk2 => Integrator::Rk2,
                 IntegratorName::Rk4 => Integrator::Rk4,
             }),
-            interpolation: self.interpolation.map_or(default.interpolation, |i| match i {
-                InterpolationName::Trilinear => Interpolation::Trilinear,
-                InterpolationName::Cubic => Interpolation::CubicBSpline,
-            }),
+            interpolation: self
+                .interpolation
+                .map_or(default.interpolation, |i| match i {
+                    InterpolationName::Trilinear => Interpolation::Trilinear,
+                    InterpolationName::Cubic => Interpolation::CubicBSpline,
+                }),
             seeding: self.seeds.unwrap_or(default.seeding),
             random_seed: self.random_seed.unwrap_or(default.random_seed),
             step_mm: self.step.unwrap_or(default.step_mm),
@@ -164,7 +173,12 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
         whole_brain: false,
     };
     match runner.run(request)? {
-        (Output::Tracked { output, .. }, wall_ms) => Ok(Tracked { output, regions, recipe, wall_ms }),
+        (Output::Tracked { output, .. }, wall_ms) => Ok(Tracked {
+            output,
+            regions,
+            recipe,
+            wall_ms,
+        }),
         _ => Err(Failure::new("Tracking gave no streamlines")),
     }
 }
@@ -192,16 +206,24 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
         ("step limit", StopReason::MaxSteps),
         ("seed end", StopReason::Seed),
     ];
-    let targets: Vec<_> = tracked.regions.iter().filter(|r| r.role == Role::Target).collect();
+    let targets: Vec<_> = tracked
+        .regions
+        .iter()
+        .filter(|r| r.role == Role::Target)
+        .collect();
     let per_target: Vec<Value> = targets
         .iter()
         .zip(&output.per_target)
         .map(|(region, n)| json!({"name": region.name, "streamlines": n}))
         .collect();
-    let fate_counts: serde_json::Map<String, Value> =
-        fates.iter().map(|(name, f)| ((*name).to_owned(), json!(output.fates[*f as usize]))).collect();
-    let stop_counts: serde_json::Map<String, Value> =
-        stops.iter().map(|(name, s)| ((*name).to_owned(), json!(output.stops[*s as usize]))).collect();
+    let fate_counts: serde_json::Map<String, Value> = fates
+        .iter()
+        .map(|(name, f)| ((*name).to_owned(), json!(output.fates[*f as usize])))
+        .collect();
+    let stop_counts: serde_json::Map<String, Value> = stops
+        .iter()
+        .map(|(name, s)| ((*name).to_owned(), json!(output.stops[*s as usize])))
+        .collect();
     let value = json!({
         "command": "track",
         "seeds": seeds,
@@ -214,7 +236,11 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
         "track_ms": tracked.wall_ms,
         "repeat": tracked.recipe.command(),
     });
-    let mut text = format!("Kept {} of {seeds} streamlines in {:.0} ms\n", output.kept.len(), tracked.wall_ms);
+    let mut text = format!(
+        "Kept {} of {seeds} streamlines in {:.0} ms\n",
+        output.kept.len(),
+        tracked.wall_ms
+    );
     let dropped: Vec<String> = fates[1..]
         .iter()
         .filter(|(_, f)| output.fates[*f as usize] > 0)
@@ -236,7 +262,11 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    if options.out.extension().is_none_or(|e| !e.eq_ignore_ascii_case("tck")) {
+    if options
+        .out
+        .extension()
+        .is_none_or(|e| !e.eq_ignore_ascii_case("tck"))
+    {
         return Err(Failure::usage(format!(
             "Streamlines are written as TCK, expected a name ending in .tck: {}",
             options.out.display()

@@ -8,7 +8,10 @@ use std::path::Path;
 /// The first bytes of a file, fewer if it is short; gzip is undone.
 pub fn first_bytes(path: &Path, count: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    reader(path)?.take(count).read_to_end(&mut bytes).map_err(|e| Error::system("read", path, &e))?;
+    reader(path)?
+        .take(count)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Error::system("read", path, &e))?;
     Ok(bytes)
 }
 
@@ -36,13 +39,17 @@ pub fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    let name = path.file_name().ok_or_else(|| Error::content(path, "Not a name for a file"))?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::content(path, "Not a name for a file"))?;
     let part = format!(".{}.part-{}", name.to_string_lossy(), std::process::id());
     let part = path.with_file_name(part);
     let written = (|| {
         let mut out = BufWriter::with_capacity(1 << 18, File::create(&part)?);
         fill(&mut out)?;
-        let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        let file = out
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?;
         file.sync_all()?;
         fs::rename(&part, path)
     })();
@@ -57,7 +64,10 @@ pub fn write(
 pub fn is_gzip(path: &Path) -> Result<bool, Error> {
     let mut magic = [0u8; 2];
     let system = |e: std::io::Error| Error::system("read", path, &e);
-    let n = File::open(path).map_err(system)?.read(&mut magic).map_err(system)?;
+    let n = File::open(path)
+        .map_err(system)?
+        .read(&mut magic)
+        .map_err(system)?;
     Ok(n == 2 && magic == [0x1f, 0x8b])
 }
 

@@ -35,16 +35,25 @@ impl Format {
 pub enum Error {
     Cancelled,
     /// The operating system said no.
-    System { doing: &'static str, why: String, path: PathBuf },
+    System {
+        doing: &'static str,
+        why: String,
+        path: PathBuf,
+    },
     /// The file is not what it should be: found, expected, what to do.
-    Content { sentence: String, path: PathBuf },
+    Content {
+        sentence: String,
+        path: PathBuf,
+    },
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("Cancelled"),
-            Self::System { doing, why, path } => write!(f, "Could not {doing}, {why}: {}", path.display()),
+            Self::System { doing, why, path } => {
+                write!(f, "Could not {doing}, {why}: {}", path.display())
+            }
             Self::Content { sentence, path } => write!(f, "{sentence}: {}", path.display()),
         }
     }
@@ -60,11 +69,18 @@ impl From<Cancelled> for Error {
 
 impl Error {
     fn content(path: &Path, sentence: impl Into<String>) -> Self {
-        Self::Content { sentence: sentence.into(), path: path.to_owned() }
+        Self::Content {
+            sentence: sentence.into(),
+            path: path.to_owned(),
+        }
     }
 
     fn system(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
-        Self::System { doing, why: in_words(error), path: path.to_owned() }
+        Self::System {
+            doing,
+            why: in_words(error),
+            path: path.to_owned(),
+        }
     }
 }
 
@@ -79,7 +95,9 @@ fn in_words(error: &std::io::Error) -> String {
         K::NotADirectory => "part of the path is a file, not a folder".to_owned(),
         K::IsADirectory => "it is a folder, not a file".to_owned(),
         K::UnexpectedEof => "the file ends too early: copy or download it again".to_owned(),
-        K::InvalidInput | K::InvalidData => "its compressed data are damaged: copy or download it again".to_owned(),
+        K::InvalidInput | K::InvalidData => {
+            "its compressed data are damaged: copy or download it again".to_owned()
+        }
         _ => error.to_string(),
     }
 }
@@ -100,7 +118,9 @@ pub enum Content {
 
 /// The format of a file by its name, else by its first bytes.
 pub fn detect(path: &Path) -> Result<Format, Error> {
-    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().to_lowercase());
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |n| n.to_string_lossy().to_lowercase());
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     if [".nii", ".hdr", ".img"].iter().any(|e| name.ends_with(e)) {
         return Ok(Format::Nifti);
@@ -117,8 +137,15 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
     }
     let expected = Format::ALL.map(Format::name).join(" or ");
     let dicom = head.get(128..132) == Some(b"DICM") || name.ends_with(".dcm");
-    let advice = if dicom { "This is DICOM: convert it with dcm2niix first" } else { "Not a file that Arcuate reads" };
-    Err(Error::content(path, format!("{advice}, expected {expected}")))
+    let advice = if dicom {
+        "This is DICOM: convert it with dcm2niix first"
+    } else {
+        "Not a file that Arcuate reads"
+    };
+    Err(Error::content(
+        path,
+        format!("{advice}, expected {expected}"),
+    ))
 }
 
 /// Reads any file that [`detect`] knows.
@@ -126,11 +153,17 @@ pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
     match detect(path)? {
         Format::Nifti => {
             let (volume, notes) = nifti::read(path, control)?;
-            Ok(Opened { content: Content::Volume(volume), notes })
+            Ok(Opened {
+                content: Content::Volume(volume),
+                notes,
+            })
         }
         Format::Tck => {
             let (tractogram, notes) = tck::read(path, control)?;
-            Ok(Opened { content: Content::Tractogram(tractogram), notes })
+            Ok(Opened {
+                content: Content::Tractogram(tractogram),
+                notes,
+            })
         }
     }
 }
@@ -145,10 +178,17 @@ pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<Mask, Error> {
     if !volume.grid.same_space(grid, 0.1) {
         return Err(Error::content(path, misfit(&volume.grid, grid)));
     }
-    let inside: Vec<u8> = volume.values.iter().map(|&v| u8::from(v != 0.0 && !v.is_nan())).collect();
+    let inside: Vec<u8> = volume
+        .values
+        .iter()
+        .map(|&v| u8::from(v != 0.0 && !v.is_nan()))
+        .collect();
     let mask = Mask::new(grid.clone(), inside);
     if mask.count() == 0 {
-        return Err(Error::content(path, "The mask is empty, expected some voxels that are not 0"));
+        return Err(Error::content(
+            path,
+            "The mask is empty, expected some voxels that are not 0",
+        ));
     }
     Ok(mask)
 }
@@ -156,8 +196,17 @@ pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<Mask, Error> {
 fn misfit(found: &Grid, expected: &Grid) -> String {
     let [a, b] = [found.shape, expected.shape].map(|[x, y, z]| format!("{x} × {y} × {z}"));
     if a != b {
-        return format!("The mask is on another grid, {a} voxels where the scan has {b}: resample it to the scan");
+        return format!(
+            "The mask is on another grid, {a} voxels where the scan has {b}: resample it to the scan"
+        );
     }
-    let furthest = found.corners().iter().zip(expected.corners()).map(|(p, q)| p.distance(q)).fold(0.0, f64::max);
-    format!("The mask is on another grid, up to {furthest:.1} mm away from the scan's: resample it to the scan")
+    let furthest = found
+        .corners()
+        .iter()
+        .zip(expected.corners())
+        .map(|(p, q)| p.distance(q))
+        .fold(0.0, f64::max);
+    format!(
+        "The mask is on another grid, up to {furthest:.1} mm away from the scan's: resample it to the scan"
+    )
 }

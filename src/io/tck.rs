@@ -18,11 +18,17 @@ struct Header {
 
 /// Reads all streamlines, empty ones included, so that indices still match. Progress counts bytes.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, Vec<String>), Error> {
-    let length = std::fs::metadata(path).map_err(|e| Error::system("read", path, &e))?.len();
+    let length = std::fs::metadata(path)
+        .map_err(|e| Error::system("read", path, &e))?
+        .len();
     let header = header(path)?;
     let system = |e: std::io::Error| Error::system("read", path, &e);
     let mut reader = BufReader::with_capacity(1 << 18, atomic::reader(path)?);
-    std::io::copy(&mut reader.by_ref().take(header.offset), &mut std::io::sink()).map_err(system)?;
+    std::io::copy(
+        &mut reader.by_ref().take(header.offset),
+        &mut std::io::sink(),
+    )
+    .map_err(system)?;
     control.begin("Reading streamlines", length.saturating_sub(header.offset));
 
     let (mut points, mut offsets): (Vec<[f32; 3]>, Vec<u64>) = (Vec::new(), vec![0]);
@@ -58,12 +64,16 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, Vec<String>),
         notes.push("The end mark is missing: the file may be cut short".to_owned());
     }
     if damaged > 0 {
-        notes.push(format!("{damaged} points with some coordinates that are not numbers were left out"));
+        notes.push(format!(
+            "{damaged} points with some coordinates that are not numbers were left out"
+        ));
     }
     let found = offsets.len() as u64 - 1;
     if header.count.is_some_and(|c| c != found && c != 0) {
         let claimed = header.count.unwrap_or_default();
-        notes.push(format!("The header claims {claimed} streamlines, the file holds {found}"));
+        notes.push(format!(
+            "The header claims {claimed} streamlines, the file holds {found}"
+        ));
     }
     Ok((Tractogram::new(points, offsets), notes))
 }
@@ -84,36 +94,59 @@ fn triplet(raw: &[u8], header: &Header) -> [f32; 3] {
     std::array::from_fn(|axis| {
         if header.wide {
             let b: [u8; 8] = std::array::from_fn(|i| raw[axis * 8 + i]);
-            (if header.big_endian { f64::from_be_bytes(b) } else { f64::from_le_bytes(b) }) as f32
+            (if header.big_endian {
+                f64::from_be_bytes(b)
+            } else {
+                f64::from_le_bytes(b)
+            }) as f32
         } else {
             let b: [u8; 4] = std::array::from_fn(|i| raw[axis * 4 + i]);
-            if header.big_endian { f32::from_be_bytes(b) } else { f32::from_le_bytes(b) }
+            if header.big_endian {
+                f32::from_be_bytes(b)
+            } else {
+                f32::from_le_bytes(b)
+            }
         }
     })
 }
 
 fn header(path: &Path) -> Result<Header, Error> {
     let mut reader = BufReader::new(atomic::reader(path)?.take(MOST_HEADER));
-    let mut header = Header { wide: false, big_endian: false, count: None, offset: 0 };
+    let mut header = Header {
+        wide: false,
+        big_endian: false,
+        count: None,
+        offset: 0,
+    };
     let (mut line, mut first) = (Vec::new(), true);
     loop {
         line.clear();
-        let n = reader.read_until(b'\n', &mut line).map_err(|e| Error::system("read", path, &e))?;
+        let n = reader
+            .read_until(b'\n', &mut line)
+            .map_err(|e| Error::system("read", path, &e))?;
         if n == 0 {
-            return Err(Error::content(path, "The TCK header has no END line: the file is damaged or cut short"));
+            return Err(Error::content(
+                path,
+                "The TCK header has no END line: the file is damaged or cut short",
+            ));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         if std::mem::take(&mut first) {
             if text != "mrtrix tracks" {
-                return Err(Error::content(path, "Not a TCK file, expected it to start with \"mrtrix tracks\""));
+                return Err(Error::content(
+                    path,
+                    "Not a TCK file, expected it to start with \"mrtrix tracks\"",
+                ));
             }
             continue;
         }
         if text == "END" {
             break;
         }
-        let Some((key, value)) = text.split_once(':') else { continue };
+        let Some((key, value)) = text.split_once(':') else {
+            continue;
+        };
         let value = value.trim();
         match key.trim() {
             "count" => header.count = value.parse().ok(),
@@ -124,7 +157,9 @@ fn header(path: &Path) -> Result<Header, Error> {
                     "float64le" => (true, false),
                     "float64be" => (true, true),
                     _ => {
-                        let sentence = format!("Points of type {value}, expected Float32 or Float64, LE or BE");
+                        let sentence = format!(
+                            "Points of type {value}, expected Float32 or Float64, LE or BE"
+                        );
                         return Err(Error::content(path, sentence));
                     }
                 };
@@ -132,7 +167,9 @@ fn header(path: &Path) -> Result<Header, Error> {
             "file" => {
                 let offset = value.strip_prefix('.').and_then(|o| o.trim().parse().ok());
                 header.offset = offset.ok_or_else(|| {
-                    let sentence = format!("The header's \"file: {value}\" is not \". offset\": the file is damaged");
+                    let sentence = format!(
+                        "The header's \"file: {value}\" is not \". offset\": the file is damaged"
+                    );
                     Error::content(path, sentence)
                 })?;
             }
@@ -140,17 +177,33 @@ fn header(path: &Path) -> Result<Header, Error> {
         }
     }
     if header.offset == 0 {
-        return Err(Error::content(path, "The TCK header does not say where the points start: the file is damaged"));
+        return Err(Error::content(
+            path,
+            "The TCK header does not say where the points start: the file is damaged",
+        ));
     }
     Ok(header)
 }
 
 /// Writes Float32LE, reads it back and compares. `command` becomes `command_history`.
-pub fn save(path: &Path, tractogram: &Tractogram, command: &str, control: &Control) -> Result<(), Error> {
-    if path.extension().is_none_or(|e| !e.eq_ignore_ascii_case("tck")) {
-        return Err(Error::content(path, "Streamlines are written as TCK, expected a name ending in .tck"));
+pub fn save(
+    path: &Path,
+    tractogram: &Tractogram,
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    if path
+        .extension()
+        .is_none_or(|e| !e.eq_ignore_ascii_case("tck"))
+    {
+        return Err(Error::content(
+            path,
+            "Streamlines are written as TCK, expected a name ending in .tck",
+        ));
     }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     let one_line = command.replace(['\n', '\r'], " ");
     let text = format!(
         "mrtrix tracks\ntimestamp: {}.{:09}\ndatatype: Float32LE\ncount: {}\ntotal_count: {}\n\
@@ -197,5 +250,8 @@ pub fn save(path: &Path, tractogram: &Tractogram, command: &str, control: &Contr
     if back.points == tractogram.points && back.offsets == tractogram.offsets {
         return Ok(());
     }
-    Err(Error::content(path, "The file read back differs from what was written: the disk may be failing"))
+    Err(Error::content(
+        path,
+        "The file read back differs from what was written: the disk may be failing",
+    ))
 }

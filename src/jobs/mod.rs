@@ -173,7 +173,12 @@ impl Jobs {
                 Err(RecvTimeoutError::Timeout) => tick(&job.control.progress()),
                 Err(RecvTimeoutError::Disconnected) => {
                     let outcome = Outcome::Failed(format!("{}: the worker is gone", job.label));
-                    return Event { slot: job.slot, ticket: job.ticket, wall_ms: 0.0, outcome };
+                    return Event {
+                        slot: job.slot,
+                        ticket: job.ticket,
+                        wall_ms: 0.0,
+                        outcome,
+                    };
                 }
             }
         }

@@ -255,11 +255,19 @@ fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output,
         io::Content::Volume(volume) => volume,
         io::Content::Tractogram(tractogram) => {
             let loaded = Loaded::Tractogram(tractogram);
-            return Ok(Output::Opened { path: path.to_owned(), loaded, notes });
+            return Ok(Output::Opened {
+                path: path.to_owned(),
+                loaded,
+                notes,
+            });
         }
     };
     let beside = io::gradients::find_beside(path);
-    let files = if gradients.is_empty() { beside } else { gradients.to_vec() };
+    let files = if gradients.is_empty() {
+        beside
+    } else {
+        gradients.to_vec()
+    };
     let loaded = if volume.frames > 1 && volume.kind == VolumeKind::Scalar {
         let mut found = None;
         if !files.is_empty() {
@@ -268,12 +276,20 @@ fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output,
             notes.extend(more);
             found = Some(Arc::new(table));
         }
-        Loaded::Scan { dwi: volume, gradients: found, gradient_files: files }
+        Loaded::Scan {
+            dwi: volume,
+            gradients: found,
+            gradient_files: files,
+        }
     } else if volume.frames == 1 && volume.values.iter().all(|&v| v == 0.0 || v == 1.0) {
         let inside: Vec<u8> = volume.values.iter().map(|&v| u8::from(v != 0.0)).collect();
         Loaded::Mask(Mask::new(volume.grid, inside))
     } else {
         Loaded::Image(volume)
     };
-    Ok(Output::Opened { path: path.to_owned(), loaded, notes })
+    Ok(Output::Opened {
+        path: path.to_owned(),
+        loaded,
+        notes,
+    })
 }

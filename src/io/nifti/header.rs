@@ -56,13 +56,25 @@ impl Number {
             1280 => Self::U64,
             2304 => Self::Rgba,
             32 | 1792 | 2048 => {
-                return Err("Voxels are complex numbers, expected real ones: save the magnitude".to_owned());
+                return Err(
+                    "Voxels are complex numbers, expected real ones: save the magnitude".to_owned(),
+                );
             }
             1 | 1536 => {
-                let kind = if code == 1 { "single bits" } else { "128-bit floats" };
-                return Err(format!("Voxels are {kind}, which no tool here reads: save them as float32"));
+                let kind = if code == 1 {
+                    "single bits"
+                } else {
+                    "128-bit floats"
+                };
+                return Err(format!(
+                    "Voxels are {kind}, which no tool here reads: save them as float32"
+                ));
             }
-            _ => return Err(format!("The header names voxel type {code}, which NIfTI does not define")),
+            _ => {
+                return Err(format!(
+                    "The header names voxel type {code}, which NIfTI does not define"
+                ));
+            }
         })
     }
 
@@ -101,7 +113,10 @@ struct Raw {
 
 /// Parses the first bytes of a file (540 are enough for either version).
 pub fn parse(bytes: &[u8]) -> Result<Header, String> {
-    let size = bytes.get(..4).and_then(|b| b.try_into().ok()).map(i32::from_ne_bytes);
+    let size = bytes
+        .get(..4)
+        .and_then(|b| b.try_into().ok())
+        .map(i32::from_ne_bytes);
     let size = size.ok_or("The file is too short for a NIfTI header")?;
     let swapped = matches!(size.swap_bytes(), 348 | 540);
     let big_endian = swapped != cfg!(target_endian = "big");
@@ -114,7 +129,10 @@ pub fn parse(bytes: &[u8]) -> Result<Header, String> {
 
 fn version_1(bytes: &[u8], big_endian: bool) -> Result<Raw, String> {
     if bytes.get(344..348) == Some(&[0; 4]) {
-        return Err("Analyze 7.5 without orientation, expected NIfTI: convert it, naming left and right".to_owned());
+        return Err(
+            "Analyze 7.5 without orientation, expected NIfTI: convert it, naming left and right"
+                .to_owned(),
+        );
     }
     let h = ::nifti::NiftiHeader::from_reader(bytes)
         .map_err(|_| "The NIfTI-1 header is damaged or cut short".to_owned())?;
@@ -203,7 +221,9 @@ fn check(raw: Raw) -> Result<Header, String> {
     let mut notes = Vec::new();
     let rank = raw.dim[0];
     if !(1..=7).contains(&rank) {
-        return Err(format!("The header claims {rank} dimensions, expected 1 to 7"));
+        return Err(format!(
+            "The header claims {rank} dimensions, expected 1 to 7"
+        ));
     }
     let mut sides = [1usize; 7];
     for (axis, side) in sides.iter_mut().enumerate().take(rank as usize) {
@@ -212,18 +232,27 @@ fn check(raw: Raw) -> Result<Header, String> {
         *side = match claimed {
             0 if axis >= 3 => 1,
             1..=0x7fff_ffff => claimed as usize,
-            _ => return Err(format!("The header claims a side of {claimed} voxels, expected 1 or more")),
+            _ => {
+                return Err(format!(
+                    "The header claims a side of {claimed} voxels, expected 1 or more"
+                ));
+            }
         };
     }
     let product = |sides: &[usize]| sides.iter().try_fold(1usize, |a, &b| a.checked_mul(b));
     let frames = product(&sides[3..]);
     let total = product(&sides).and_then(|n| n.checked_mul(8));
     let (Some(frames), Some(_)) = (frames, total) else {
-        return Err(format!("The header claims {sides:?} voxels, more than any memory holds"));
+        return Err(format!(
+            "The header claims {sides:?} voxels, more than any memory holds"
+        ));
     };
     let kind = Number::from_code(raw.datatype)?;
     if !(raw.offset.is_finite() && raw.offset >= 0.0 && raw.offset < 1e15) {
-        return Err(format!("The header puts the voxels at byte {}, expected 0 or more", raw.offset));
+        return Err(format!(
+            "The header puts the voxels at byte {}, expected 0 or more",
+            raw.offset
+        ));
     }
     // Slope 0 means "not scaled" by the standard; the tools' rule for the rest is to ignore it.
     let scaled = raw.slope.is_finite() && raw.inter.is_finite() && raw.slope != 0.0;
@@ -233,7 +262,10 @@ fn check(raw: Raw) -> Result<Header, String> {
     let shape = [sides[0], sides[1], sides[2]];
     let (affine, source) = affine(&raw, shape, &mut notes)?;
     let grid = Grid::new(shape, affine, source).ok_or_else(|| {
-        format!("The {} affine is not finite or flattens space, expected a regular one", source.name())
+        format!(
+            "The {} affine is not finite or flattens space, expected a regular one",
+            source.name()
+        )
     })?;
     Ok(Header {
         big_endian: raw.big_endian,
@@ -256,14 +288,20 @@ fn unit_mm(units: i32, notes: &mut Vec<String>) -> f64 {
         3 => 0.001,
         0 | 2 => 1.0,
         other => {
-            notes.push(format!("The header's unit of length {other} is not defined: millimetres assumed"));
+            notes.push(format!(
+                "The header's unit of length {other} is not defined: millimetres assumed"
+            ));
             1.0
         }
     }
 }
 
 /// sform if its code is above 0, else qform, else voxel sizes only.
-fn affine(raw: &Raw, shape: [usize; 3], notes: &mut Vec<String>) -> Result<(DAffine3, AffineSource), String> {
+fn affine(
+    raw: &Raw,
+    shape: [usize; 3],
+    notes: &mut Vec<String>,
+) -> Result<(DAffine3, AffineSource), String> {
     let mm = unit_mm(raw.units, notes);
     let spacing = DVec3::new(raw.pixdim[1], raw.pixdim[2], raw.pixdim[3]).abs() * mm;
     let [x, y, z] = raw.srow.map(|row| row.map(|v| v * mm));
@@ -292,7 +330,8 @@ fn affine(raw: &Raw, shape: [usize; 3], notes: &mut Vec<String>) -> Result<(DAff
             }
             notes.push("Neither sform nor qform: left and right unknown".to_owned());
             let middle = (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
-            let affine = DAffine3::from_mat3_translation(DMat3::from_diagonal(spacing), -spacing * middle);
+            let affine =
+                DAffine3::from_mat3_translation(DMat3::from_diagonal(spacing), -spacing * middle);
             Ok((affine, AffineSource::Pixdim))
         }
     }
@@ -311,7 +350,18 @@ fn qform(raw: &Raw, spacing: DVec3, mm: f64) -> DAffine3 {
 /// Largest distance between where two affines put a corner of the image, mm.
 fn disagreement_mm(a: &DAffine3, b: &DAffine3, shape: [usize; 3]) -> f64 {
     let corner = |c: usize| {
-        DVec3::from_array(std::array::from_fn(|axis| if c >> axis & 1 == 1 { shape[axis] as f64 } else { 0.0 }))
+        DVec3::from_array(std::array::from_fn(|axis| {
+            if c >> axis & 1 == 1 {
+                shape[axis] as f64
+            } else {
+                0.0
+            }
+        }))
     };
-    (0..8).map(|c| a.transform_point3(corner(c)).distance(b.transform_point3(corner(c)))).fold(0.0, f64::max)
+    (0..8)
+        .map(|c| {
+            a.transform_point3(corner(c))
+                .distance(b.transform_point3(corner(c)))
+        })
+        .fold(0.0, f64::max)
 }

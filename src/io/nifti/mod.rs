@@ -34,24 +34,38 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, Vec<String>), Err
     let values = voxels(&image_path, &header, control)?;
     let (frames, kind) = match header.kind.is_colour() {
         true if header.frames > 1 => {
-            return Err(Error::content(path, "Several volumes of RGB colour, expected one"));
+            return Err(Error::content(
+                path,
+                "Several volumes of RGB colour, expected one",
+            ));
         }
         true => (3, VolumeKind::Rgb),
         false => (header.frames, VolumeKind::Scalar),
     };
-    Ok((Volume::new(Arc::new(header.grid), frames, kind, values), header.notes))
+    Ok((
+        Volume::new(Arc::new(header.grid), frames, kind, values),
+        header.notes,
+    ))
 }
 
 /// The header file and, for a pair, the image file, whichever of the two was named.
 fn files(path: &Path) -> (PathBuf, PathBuf) {
-    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let (stem, gz) = name.strip_suffix(".gz").map_or((name.as_str(), false), |s| (s, true));
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let (stem, gz) = name
+        .strip_suffix(".gz")
+        .map_or((name.as_str(), false), |s| (s, true));
     let twin = |extension: &str| {
         let stem = stem.rsplit_once('.').map_or(stem, |(s, _)| s);
         // Either half may be compressed alone.
         let plain = path.with_file_name(format!("{stem}.{extension}"));
         let packed = path.with_file_name(format!("{stem}.{extension}.gz"));
-        if (gz && packed.exists()) || !plain.exists() { packed } else { plain }
+        if (gz && packed.exists()) || !plain.exists() {
+            packed
+        } else {
+            plain
+        }
     };
     if stem.to_lowercase().ends_with(".img") {
         (twin("hdr"), path.to_owned())
@@ -73,10 +87,16 @@ fn voxels(path: &Path, header: &Header, control: &Control) -> Result<Vec<f32>, E
     let count = header.shape.iter().product::<usize>() * header.frames;
     let size = header.kind.bytes();
     let needed = (count * size) as u64;
-    let length = std::fs::metadata(path).map_err(|e| Error::system("read", path, &e))?.len();
+    let length = std::fs::metadata(path)
+        .map_err(|e| Error::system("read", path, &e))?
+        .len();
     let packed = atomic::is_gzip(path)?;
     // Deflate shrinks at most 1032 to 1 (RFC 1951 limits a match to 258 bytes of two bits).
-    let most = if packed { length.saturating_mul(1040) } else { length };
+    let most = if packed {
+        length.saturating_mul(1040)
+    } else {
+        length
+    };
     if most < needed.saturating_add(header.offset) {
         return Err(short());
     }
@@ -85,7 +105,11 @@ fn voxels(path: &Path, header: &Header, control: &Control) -> Result<Vec<f32>, E
         std::io::ErrorKind::UnexpectedEof => short(),
         _ => Error::system("read", path, &e),
     };
-    let skipped = std::io::copy(&mut reader.by_ref().take(header.offset), &mut std::io::sink()).map_err(read)?;
+    let skipped = std::io::copy(
+        &mut reader.by_ref().take(header.offset),
+        &mut std::io::sink(),
+    )
+    .map_err(read)?;
     if skipped < header.offset {
         return Err(short());
     }
@@ -112,7 +136,16 @@ fn voxels(path: &Path, header: &Header, control: &Control) -> Result<Vec<f32>, E
     }
     if channels == 3 {
         // Interleaved in the file, one plane per channel here.
-        values = (0..3).flat_map(|c| values.iter().skip(c).step_by(3).copied().collect::<Vec<_>>()).collect();
+        values = (0..3)
+            .flat_map(|c| {
+                values
+                    .iter()
+                    .skip(c)
+                    .step_by(3)
+                    .copied()
+                    .collect::<Vec<_>>()
+            })
+            .collect();
     }
     Ok(values)
 }
@@ -120,7 +153,12 @@ fn voxels(path: &Path, header: &Header, control: &Control) -> Result<Vec<f32>, E
 fn reserve(values: &mut Vec<f32>, more: usize, path: &Path) -> Result<(), Error> {
     values.try_reserve(more).map_err(|_| {
         let gib = (values.len() + more) as f64 * 4.0 / f64::from(1 << 30);
-        Error::content(path, format!("Not enough memory for {gib:.1} GiB of voxels: close something, or crop the image"))
+        Error::content(
+            path,
+            format!(
+                "Not enough memory for {gib:.1} GiB of voxels: close something, or crop the image"
+            ),
+        )
     })
 }
 
@@ -133,13 +171,21 @@ fn decode(bytes: &[u8], header: &Header, values: &mut Vec<f32>) {
             const N: usize = size_of::<$t>();
             let read = |b: &[u8]| {
                 let raw: [u8; N] = std::array::from_fn(|i| b[i]);
-                if header.big_endian { <$t>::from_be_bytes(raw) } else { <$t>::from_le_bytes(raw) }
+                if header.big_endian {
+                    <$t>::from_be_bytes(raw)
+                } else {
+                    <$t>::from_le_bytes(raw)
+                }
             };
             if plain {
                 values.extend(bytes.chunks_exact(N).map(|b| read(b) as f32));
             } else {
                 // In double: a slope times a large integer would lose its last digits.
-                values.extend(bytes.chunks_exact(N).map(|b| (read(b) as f64 * slope + inter) as f32));
+                values.extend(
+                    bytes
+                        .chunks_exact(N)
+                        .map(|b| (read(b) as f64 * slope + inter) as f32),
+                );
             }
         }};
     }

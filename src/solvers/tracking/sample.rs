@@ -23,12 +23,19 @@ pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
         // A grid one voxel thick has no upper neighbour; its weight is 0 there.
         let next = shape.map(|n| usize::from(n > 1));
         let value = |di: usize, dj: usize, dk: usize| {
-            values[volume.grid.index([i + di * next[0], j + dj * next[1], k + dk * next[2]])]
+            values[volume
+                .grid
+                .index([i + di * next[0], j + dj * next[1], k + dk * next[2]])]
         };
         let mix = |a: f32, b: f32, t: f32| a + (b - a) * t;
         let row = |dj, dk| mix(value(0, dj, dk), value(1, dj, dk), t.x);
         let plane = |dk| mix(row(0, dk), row(1, dk), t.y);
         mix(plane(0), plane(1), t.z)
     };
-    tractogram.points.par_iter().with_min_len(4096).map(at).collect()
+    tractogram
+        .points
+        .par_iter()
+        .with_min_len(4096)
+        .map(at)
+        .collect()
 }
