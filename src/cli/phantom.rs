@@ -154,8 +154,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "tumour_centre_mm": tumour.centre.to_array(),
     });
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-    io::atomic::write(&at("truth.json"), |out| out.write_all(text.as_bytes()))
-        .map_err(|e| Failure::new(e.to_string()))?;
+    io::atomic::write_text(&at("truth.json"), &text).map_err(|e| Failure::new(e.to_string()))?;
     let said = format!(
         "Head {} in {}: scan ({}), labels, T1, T1 with tumour, {fibres} true fibres",
         options.seed,

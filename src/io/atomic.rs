@@ -1,77 +1,177 @@
-//! Writing so that nothing is ever lost: a temporary name in the same folder, then a rename.
+//! How every file is written: to a temporary name in the same folder, flushed to the disk, read
+//! back and compared, and only then renamed. So the name holds either the old file or the whole
+//! new one, whatever fails and whenever.
 
 use super::Error;
-use std::fs::{self, File};
-use std::io::{BufWriter, Read as _, Write};
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The first bytes of a file, fewer if it is short; gzip is undone.
-pub fn first_bytes(path: &Path, count: u64) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    reader(path)?
-        .take(count)
-        .read_to_end(&mut bytes)
-        .map_err(|e| Error::system("read", path, &e))?;
-    Ok(bytes)
-}
-
-/// Opens a file for reading; gzip, by its first two bytes, is undone.
-pub fn reader(path: &Path) -> Result<Box<dyn std::io::Read>, Error> {
-    let system = |e: std::io::Error| Error::system("read", path, &e);
-    if path.is_dir() {
-        return Err(system(std::io::ErrorKind::IsADirectory.into()));
-    }
-    let mut file = File::open(path).map_err(system)?;
-    let mut magic = [0u8; 2];
-    let n = file.read(&mut magic).map_err(system)?;
-    std::io::Seek::rewind(&mut file).map_err(system)?;
-    let buffered = std::io::BufReader::with_capacity(1 << 18, file);
-    if n == 2 && magic == [0x1f, 0x8b] {
-        Ok(Box::new(flate2::bufread::MultiGzDecoder::new(buffered)))
-    } else {
-        Ok(Box::new(buffered))
-    }
-}
-
-/// Writes a file under a temporary name, syncs it and renames it. If anything fails the temporary
-/// file is removed and a file of that name stays as it was.
-pub fn write(
+/// Writes a file.
+///
+/// `write` fills it; an `std::io::Error` becomes a sentence about `path`. `verify` receives the
+/// temporary file, complete and flushed, and says in words what differs. On any error the temporary
+/// file is removed and a file that was there before is untouched.
+pub fn write_verified(
     path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stop>,
+    verify: impl FnOnce(&Path) -> Result<(), String>,
 ) -> Result<(), Error> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| Error::content(path, "Not a name for a file"))?;
-    let part = format!(".{}.part-{}", name.to_string_lossy(), std::process::id());
-    let part = path.with_file_name(part);
-    let written = (|| {
-        let mut out = BufWriter::with_capacity(1 << 18, File::create(&part)?);
-        fill(&mut out)?;
-        let file = out
-            .into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    })();
-    written.map_err(|e| {
-        // Best effort: the error that matters is the one above.
-        let _ = fs::remove_file(&part);
-        Error::system("write", path, &e)
-    })
+    let failed = |e: &std::io::Error| Error::writing(path, e);
+    let target = target(path)?;
+    let (temporary, file) = create_beside(&target).map_err(|e| failed(&e))?;
+    let mut writer = BufWriter::with_capacity(1 << 18, file);
+    let sync = |writer: BufWriter<File>| {
+        let file = writer.into_inner().map_err(|e| e.into_error())?;
+        file.sync_all()
+    };
+    let written = match write(&mut writer) {
+        Ok(()) => sync(writer).map_err(|e| failed(&e)),
+        Err(stop) => {
+            // Without this the drop would try to write the rest to a full disk.
+            drop(writer.into_parts());
+            Err(match stop {
+                Stop::Io(e) => failed(&e),
+                Stop::Error(e) => e,
+            })
+        }
+    };
+    let verified = written.and_then(|()| {
+        verify(&temporary.0).map_err(|why| Error::ReadBack {
+            path: path.to_owned(),
+            why,
+        })
+    });
+    verified?;
+    if let Ok(old) = std::fs::metadata(&target) {
+        std::fs::set_permissions(&temporary.0, old.permissions()).map_err(|e| failed(&e))?;
+    }
+    std::fs::rename(&temporary.0, &target).map_err(|e| failed(&e))?;
+    temporary.keep();
+    sync_folder(&target);
+    Ok(())
 }
 
-/// Whether a file starts as gzip does.
-pub fn is_gzip(path: &Path) -> Result<bool, Error> {
-    let mut magic = [0u8; 2];
-    let system = |e: std::io::Error| Error::system("read", path, &e);
-    let n = File::open(path)
-        .map_err(system)?
-        .read(&mut magic)
-        .map_err(system)?;
-    Ok(n == 2 && magic == [0x1f, 0x8b])
+/// Why a `write` closure stopped.
+#[derive(Debug)]
+pub enum Stop {
+    Io(std::io::Error),
+    /// Already in words, or cancelled.
+    Error(Error),
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<crate::compute::Cancelled> for Stop {
+    fn from(_: crate::compute::Cancelled) -> Self {
+        Self::Error(Error::Cancelled)
+    }
+}
+
+/// Removes the file unless told to keep it.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Nothing to be done if even this fails; the error that led here is the one to show.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The file to replace: a link is followed, so that what it points to changes and not the link.
+fn target(path: &Path) -> Result<PathBuf, Error> {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return Ok(path.to_owned());
+    };
+    if metadata.is_dir() {
+        return Err(Error::Folder {
+            path: path.to_owned(),
+        });
+    }
+    if !metadata.is_file() {
+        return Err(Error::malformed(path, "a device", "the name of a file"));
+    }
+    if metadata.permissions().readonly() {
+        return Err(Error::Protected {
+            path: path.to_owned(),
+        });
+    }
+    std::fs::canonicalize(path).map_err(|e| Error::writing(path, &e))
+}
+
+fn create_beside(target: &Path) -> std::io::Result<(Temporary, File)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    if target.file_name().is_none() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    // Short and of its own, so that a long target name does not make it too long.
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".arcuate-{}-{number}.tmp", std::process::id());
+        let temporary = target.with_file_name(name);
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+        {
+            Ok(file) => return Ok((Temporary(temporary), file)),
+            // Left by a process of the same number that was killed.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Makes the rename survive a power cut where the system can; the file itself is already safe.
+fn sync_folder(target: &Path) {
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Writes a short text file; what reads back must be the same text.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    write_verified(
+        path,
+        |file| Ok(file.write_all(text.as_bytes())?),
+        |written| match std::fs::read_to_string(written) {
+            Ok(found) if found == text => Ok(()),
+            Ok(_) => Err("the text differs".to_owned()),
+            Err(e) => Err(e.to_string()),
+        },
+    )
 }
 
 /// Makes a folder, with those above it.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
-    fs::create_dir_all(path).map_err(|e| Error::system("make the folder", path, &e))
+    std::fs::create_dir_all(path).map_err(|e| match e.kind() {
+        // What stands in the way is a file.
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Error::malformed(
+            path,
+            "a file in place of a folder",
+            "a folder or a name that is free",
+        ),
+        _ => Error::writing(path, &e),
+    })
 }

@@ -1,230 +1,354 @@
-//! Gradient tables: FSL bval/bvec and MRtrix `.b`.
+//! Gradient tables: FSL's `bval` and `bvec`, MRtrix's `.b`.
+//!
+//! An FSL vector is relative to the image's axes, with x negated when the affine's determinant is
+//! positive; turning it by the affine's rotation gives world axes. An MRtrix row is `x y z b` in
+//! world axes already. Vectors are brought to unit length; the b-value is never scaled by the
+//! square of the length (MRtrix's option), since the files of FSL and of scanners do not mean that.
 
-use super::Error;
-use crate::data::gradients::B0_LIMIT_S_PER_MM2;
-use crate::data::{Gradients, Grid};
+use super::rotation::rotation;
+use super::source::read_text;
+use super::{Error, atomic, with_extension};
+use crate::data::Grid;
+use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting};
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
-/// The gradient files beside a scan: bval and bvec, or one `.b`; empty if there are none.
-pub fn find_beside(scan: &Path) -> Vec<PathBuf> {
-    let name = scan
-        .file_name()
-        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = stem.rsplit_once('.').map_or(stem, |(s, _)| s);
-    let existing = |extension: &str| {
-        let path = scan.with_file_name(format!("{stem}.{extension}"));
-        path.is_file().then_some(path)
-    };
-    let bval = existing("bval").or_else(|| existing("bvals"));
-    let bvec = existing("bvec").or_else(|| existing("bvecs"));
-    match (bval, bvec, existing("b")) {
-        (Some(bval), Some(bvec), _) => vec![bval, bvec],
-        (_, _, Some(b)) => vec![b],
-        _ => Vec::new(),
+/// A table is numbers for at most some thousand volumes.
+const TEXT_LIMIT_BYTES: u64 = 16 << 20;
+/// Shorter vectors are zero: some programs write 1e-8 for it.
+const ZERO_LENGTH: f64 = 1e-3;
+/// Lengths further from 1 are worth a word.
+const LENGTH_TOLERANCE: f64 = 0.1;
+
+/// Which files hold a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TableFiles {
+    Fsl { bval: PathBuf, bvec: PathBuf },
+    Mrtrix(PathBuf),
+}
+
+impl TableFiles {
+    pub fn paths(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Fsl { bval, bvec } => vec![bval.clone(), bvec.clone()],
+            Self::Mrtrix(path) => vec![path.clone()],
+        }
+    }
+
+    /// What a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
+    /// both of a pair in either order.
+    pub fn from_paths(paths: &[PathBuf]) -> Result<Self, Error> {
+        match paths {
+            [one] => match kind_of(one) {
+                Some(Part::BValues) => Ok(Self::Fsl {
+                    bval: one.clone(),
+                    bvec: pair_of(one, "bval", "bvec")?,
+                }),
+                Some(Part::Vectors) => Ok(Self::Fsl {
+                    bval: pair_of(one, "bvec", "bval")?,
+                    bvec: one.clone(),
+                }),
+                None => Ok(Self::Mrtrix(one.clone())),
+            },
+            [a, b] => {
+                let swapped =
+                    kind_of(a) == Some(Part::Vectors) || kind_of(b) == Some(Part::BValues);
+                let (bval, bvec) = if swapped { (b, a) } else { (a, b) };
+                Ok(Self::Fsl {
+                    bval: bval.clone(),
+                    bvec: bvec.clone(),
+                })
+            }
+            _ => Err(Error::malformed(
+                paths.first().map_or(Path::new(""), PathBuf::as_path),
+                format!("{} gradient files", paths.len()),
+                "a bval and a bvec file, or one MRtrix file",
+            )),
+        }
     }
 }
 
-/// Reads `[.b]` or `[bval, bvec]` for a scan of `volumes` volumes on `grid`; notes say what was odd.
-pub fn read(
-    files: &[PathBuf],
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    BValues,
+    Vectors,
+}
+
+fn kind_of(path: &Path) -> Option<Part> {
+    let name = path.file_name()?.to_string_lossy().to_lowercase();
+    if name.contains("bvec") {
+        Some(Part::Vectors)
+    } else {
+        name.contains("bval").then_some(Part::BValues)
+    }
+}
+
+/// `dwi.bval` → `dwi.bvec`, which must exist.
+fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let other = path.with_file_name(name.replacen(from, to, 1));
+    if other != path && other.is_file() {
+        Ok(other)
+    } else {
+        Err(Error::malformed(
+            path,
+            format!("a {from} file alone"),
+            format!("the {to} file beside it; name both"),
+        ))
+    }
+}
+
+/// The table beside a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`,
+/// `dwi.b`, or the folder's `bvals` and `bvecs`, in this order.
+pub fn find_beside(scan: &Path) -> Option<TableFiles> {
+    let there = |path: PathBuf| Some(path).filter(|p| p.is_file());
+    let own = |extension: &str| there(with_extension(scan, extension));
+    let pair = |bval: Option<PathBuf>, bvec: Option<PathBuf>| {
+        Some(TableFiles::Fsl {
+            bval: bval?,
+            bvec: bvec?,
+        })
+    };
+    let of_folder = |name: &str| there(scan.with_file_name(name));
+    pair(own("bval"), own("bvec"))
+        .or_else(|| pair(own("bvals"), own("bvecs")))
+        .or_else(|| own("b").map(TableFiles::Mrtrix))
+        .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
+}
+
+/// A table that was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    pub gradients: Gradients,
+    pub files: Vec<PathBuf>,
+    /// One sentence each, without the path.
+    pub warnings: Vec<String>,
+}
+
+/// The table of a scan: from the files the user named, else from those beside it, if any.
+pub fn for_scan(
+    scan: &Path,
+    named: &[PathBuf],
     grid: &Grid,
     volumes: usize,
-) -> Result<(Gradients, Vec<String>), Error> {
-    let (b, mut directions, last) = match files {
-        [table] => {
-            let (b, directions) = mrtrix(table)?;
-            (b, directions, table)
-        }
-        [bval, bvec] => {
-            let b = numbers(bval)?.concat();
-            let directions = fsl(bvec, grid, b.len())?;
-            if b.len() != volumes {
-                return Err(Error::content(
-                    bval,
-                    count_sentence("bval", b.len(), volumes),
-                ));
-            }
-            (b, directions, bvec)
-        }
-        _ => {
-            let path = files.first().cloned().unwrap_or_default();
-            let sentence = format!(
-                "{} gradient files, expected bval and bvec, or one .b",
-                files.len()
-            );
-            return Err(Error::content(&path, sentence));
-        }
-    };
-    if directions.len() != volumes || b.len() != volumes {
-        return Err(Error::content(
-            last,
-            count_sentence("The gradient table", directions.len(), volumes),
-        ));
-    }
-    if let Some(bad) = b.iter().find(|b| !b.is_finite() || **b < 0.0) {
-        return Err(Error::content(
-            last,
-            format!("A b-value is {bad}, expected 0 or more s/mm²"),
-        ));
-    }
-    let mut odd = Vec::new();
-    for (volume, d) in directions.iter_mut().enumerate() {
-        let length = d.length();
-        if b[volume] <= B0_LIMIT_S_PER_MM2 || !length.is_finite() || length < 1e-3 {
-            *d = DVec3::ZERO;
-            continue;
-        }
-        if (length - 1.0).abs() > 0.1 {
-            odd.push(volume.to_string());
-        }
-        *d /= length;
-    }
-    let mut notes = Vec::new();
-    if !odd.is_empty() {
-        notes.push(format!(
-            "Gradient directions are not of length 1 and were scaled to it, b unchanged: volumes {}",
-            odd.join(", ")
-        ));
-    }
-    Ok((
-        Gradients {
-            b_s_per_mm2: b,
-            directions,
-        },
-        notes,
-    ))
-}
-
-fn count_sentence(what: &str, found: usize, volumes: usize) -> String {
-    format!(
-        "{what} has {found} entries, the scan has {volumes} volumes: choose the files of this scan"
-    )
-}
-
-/// The numbers of a text file by line; `nan` is a number, `#` starts a comment.
-fn numbers(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
-    const LIMIT: u64 = 1 << 24;
-    let system = |e: std::io::Error| Error::system("read", path, &e);
-    if std::fs::metadata(path).map_err(system)?.len() > LIMIT {
-        return Err(Error::content(
-            path,
-            "Over 16 MiB of text, expected a gradient table",
-        ));
-    }
-    let bytes = std::fs::read(path).map_err(system)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Error::content(path, "Not a text file, expected a gradient table"))?;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let line = line.split('#').next().unwrap_or_default();
-        let words = line
-            .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
-            .filter(|w| !w.is_empty());
-        let parsed: Result<Vec<f64>, String> = words
-            .map(|w| {
-                w.parse()
-                    .map_err(|_| format!("\"{w}\" is no number, expected a gradient table"))
-            })
-            .collect();
-        let parsed = parsed.map_err(|sentence| Error::content(path, sentence))?;
-        if !parsed.is_empty() {
-            lines.push(parsed);
-        }
-    }
-    if lines.is_empty() {
-        return Err(Error::content(
-            path,
-            "The file is empty, expected a gradient table",
-        ));
-    }
-    Ok(lines)
-}
-
-/// 3 × N or N × 3; relative to the image axes, so turned into world axes here.
-fn fsl(path: &Path, grid: &Grid, count: usize) -> Result<Vec<DVec3>, Error> {
-    let rows = numbers(path)?;
-    let width = rows[0].len();
-    if rows.iter().any(|r| r.len() != width) {
-        return Err(Error::content(
-            path,
-            "The rows of the bvec file are not equally long: it is damaged",
-        ));
-    }
-    // A 3 × 3 table is ambiguous: rows are axes, as FSL writes it.
-    let vectors: Vec<DVec3> = if rows.len() == 3 && (width != 3 || count == 3) {
-        (0..width)
-            .map(|i| DVec3::new(rows[0][i], rows[1][i], rows[2][i]))
-            .collect()
-    } else if width == 3 {
-        rows.iter().map(|r| DVec3::new(r[0], r[1], r[2])).collect()
+) -> Result<Option<Table>, Error> {
+    let files = if named.is_empty() {
+        find_beside(scan)
     } else {
-        let sentence = format!(
-            "The bvec file has {} rows of {width}, expected 3 × N or N × 3",
-            rows.len()
-        );
-        return Err(Error::content(path, sentence));
+        Some(TableFiles::from_paths(named)?)
     };
-    let to_world = world_from_fsl(grid);
-    Ok(vectors.into_iter().map(|v| to_world * v).collect())
+    files.map(|files| read(&files, grid, volumes)).transpose()
 }
 
-/// FSL's rule: x is negated where the affine is right-handed; then the affine's rotation.
-pub fn world_from_fsl(grid: &Grid) -> DMat3 {
-    let flip = if grid.world_from_voxel.matrix3.determinant() > 0.0 {
+/// Reads a table for a scan of `volumes` volumes on `grid`.
+pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
+    let (b_values, vectors, path) = match files {
+        TableFiles::Fsl { bval, bvec } => {
+            let (b, v) = (b_values(bval)?, fsl_vectors(bvec)?);
+            if b.len() != volumes || v.len() != volumes {
+                let wrong = if v.len() == volumes { bval } else { bvec };
+                return Err(Error::Counts {
+                    path: wrong.clone(),
+                    b_values: b.len(),
+                    vectors: Some(v.len()),
+                    volumes,
+                });
+            }
+            let world = world_from_fsl(grid);
+            (b, v.into_iter().map(|v| world * v).collect(), bval)
+        }
+        TableFiles::Mrtrix(path) => {
+            let (b, v) = mrtrix_rows(path)?;
+            if b.len() != volumes {
+                return Err(Error::Counts {
+                    path: path.clone(),
+                    b_values: b.len(),
+                    vectors: None,
+                    volumes,
+                });
+            }
+            (b, v, path)
+        }
+    };
+    if let Some(i) = b_values.iter().position(|b| !b.is_finite() || *b < 0.0) {
+        return Err(Error::malformed(
+            path,
+            format!("the b-value {} of volume {}", b_values[i], i + 1),
+            "a finite number of at least 0",
+        ));
+    }
+    let (gradients, warnings) = checked(b_values, vectors);
+    Ok(Table {
+        gradients,
+        files: files.paths(),
+        warnings,
+    })
+}
+
+/// World axes from an FSL vector: orthogonal, so its transpose goes back.
+fn world_from_fsl(grid: &Grid) -> DMat3 {
+    let matrix = grid.world_from_voxel.matrix3;
+    let x = if matrix.determinant() > 0.0 {
         -1.0
     } else {
         1.0
     };
-    nearest_orthogonal(grid.world_from_voxel.matrix3)
-        * DMat3::from_diagonal(DVec3::new(flip, 1.0, 1.0))
+    rotation(matrix) * DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
 }
 
-/// The orthogonal polar factor, which is the rotation (and reflection) of a sheared affine too.
-/// Newton's iteration Q ← (Q + Q⁻ᵀ) / 2 (Higham 1986).
-fn nearest_orthogonal(m: DMat3) -> DMat3 {
-    let unit = |v: DVec3| v.normalize_or_zero();
-    let mut q = DMat3::from_cols(unit(m.x_axis), unit(m.y_axis), unit(m.z_axis));
-    for _ in 0..30 {
-        q = (q + q.inverse().transpose()) * 0.5;
+/// Unit vectors, zero where a vector is unusable or not needed, and what to tell about it.
+fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) {
+    let mut odd_lengths = Vec::new();
+    let directions = b_values.iter().zip(vectors).map(|(&b, v)| {
+        let length = v.length();
+        if b <= B0_LIMIT_S_PER_MM2 || !length.is_finite() || length < ZERO_LENGTH {
+            return DVec3::ZERO;
+        }
+        if (length - 1.0).abs() > LENGTH_TOLERANCE {
+            odd_lengths.push(length);
+        }
+        v / length
+    });
+    let directions = directions.collect();
+    let gradients = Gradients {
+        b_s_per_mm2: b_values,
+        directions,
+    };
+    let mut warnings = Vec::new();
+    if !odd_lengths.is_empty() {
+        let least = odd_lengths.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = odd_lengths.iter().copied().fold(0.0, f64::max);
+        warnings.push(format!(
+            "{} vectors have lengths from {least:.2} to {most:.2} instead of 1; they were \
+             normalised and the b-values kept",
+            odd_lengths.len()
+        ));
     }
-    q
-}
-
-/// x y z b a line, world axes.
-fn mrtrix(path: &Path) -> Result<(Vec<f64>, Vec<DVec3>), Error> {
-    let rows = numbers(path)?;
-    if let Some(row) = rows.iter().find(|r| r.len() < 4) {
-        let sentence = format!(
-            "A row of the gradient table has {} numbers, expected x y z b",
-            row.len()
-        );
-        return Err(Error::content(path, sentence));
+    let of = |wanted: Weighting| -> Vec<usize> {
+        let volumes = 0..gradients.len();
+        volumes
+            .filter(|&v| gradients.weighting(v) == wanted)
+            .collect()
+    };
+    let without = of(Weighting::NoDirection);
+    if !without.is_empty() {
+        let numbers: Vec<String> = without.iter().map(|v| (v + 1).to_string()).collect();
+        warnings.push(format!(
+            "{} diffusion-weighted volumes have no direction and are left out of fits: {}",
+            without.len(),
+            numbers.join(", ")
+        ));
     }
-    Ok(rows
-        .iter()
-        .map(|r| (r[3], DVec3::new(r[0], r[1], r[2])))
-        .unzip())
+    if of(Weighting::Diffusion).is_empty() {
+        warnings.push(format!(
+            "No volume is diffusion-weighted: no b-value with a direction is above \
+             {B0_LIMIT_S_PER_MM2} s/mm²"
+        ));
+    }
+    (gradients, warnings)
 }
 
-/// Writes bval and bvec (3 × N, FSL's axes) for a scan on `grid`.
+/// Rows of numbers; `#` starts a comment, commas count as white space.
+fn rows(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
+    let text = read_text(path, TEXT_LIMIT_BYTES)?;
+    let mut rows = Vec::new();
+    for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let content = line.split('#').next().unwrap_or_default();
+        let mut row = Vec::new();
+        for word in content.split(|c: char| c.is_whitespace() || c == ',') {
+            if word.is_empty() {
+                continue;
+            }
+            let number = word.parse().map_err(|_| {
+                let word: String = word.chars().take(20).collect();
+                Error::malformed(path, format!("“{word}” in line {}", i + 1), "numbers only")
+            })?;
+            row.push(number);
+        }
+        if !row.is_empty() {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// One row or one column.
+fn b_values(path: &Path) -> Result<Vec<f64>, Error> {
+    let rows = rows(path)?;
+    if rows.len() == 1 || rows.iter().all(|r| r.len() == 1) {
+        Ok(rows.concat())
+    } else {
+        Err(Error::malformed(
+            path,
+            shape_in_words(&rows),
+            "b-values in one row or one column",
+        ))
+    }
+}
+
+/// Three rows, or rows of three; three rows of three are FSL's own form, one column per volume.
+fn fsl_vectors(path: &Path) -> Result<Vec<DVec3>, Error> {
+    let rows = rows(path)?;
+    if let [x, y, z] = rows.as_slice()
+        && x.len() == y.len()
+        && y.len() == z.len()
+    {
+        let columns = x.iter().zip(y).zip(z);
+        return Ok(columns.map(|((&x, &y), &z)| DVec3::new(x, y, z)).collect());
+    }
+    let by_row = |r: &Vec<f64>| match r.as_slice() {
+        &[x, y, z] => Some(DVec3::new(x, y, z)),
+        _ => None,
+    };
+    rows.iter()
+        .map(by_row)
+        .collect::<Option<_>>()
+        .ok_or_else(|| {
+            Error::malformed(
+                path,
+                shape_in_words(&rows),
+                "vectors in three rows of equal length or in rows of three",
+            )
+        })
+}
+
+fn mrtrix_rows(path: &Path) -> Result<(Vec<f64>, Vec<DVec3>), Error> {
+    let rows = rows(path)?;
+    let split = |r: &Vec<f64>| match r.as_slice() {
+        &[x, y, z, b] => Some((b, DVec3::new(x, y, z))),
+        _ => None,
+    };
+    rows.iter()
+        .map(split)
+        .collect::<Option<Vec<_>>>()
+        .map(|rows| rows.into_iter().unzip())
+        .ok_or_else(|| Error::malformed(path, shape_in_words(&rows), "rows of four: x y z b"))
+}
+
+fn shape_in_words(rows: &[Vec<f64>]) -> String {
+    let (least, most) = rows.iter().fold((usize::MAX, 0), |(l, m), r| {
+        (l.min(r.len()), m.max(r.len()))
+    });
+    match rows.len() {
+        0 => "no numbers".to_owned(),
+        n if least == most => format!("{n} rows of {most} numbers"),
+        n => format!("{n} rows of {least} to {most} numbers"),
+    }
+}
+
+/// Writes FSL's pair for a scan on `grid`: the inverse of reading. Every digit is written, so that
+/// what is read again is the same to rounding.
 pub fn save(bval: &Path, bvec: &Path, gradients: &Gradients, grid: &Grid) -> Result<(), Error> {
-    let row = |values: Vec<String>| values.join(" ") + "\n";
-    let b = row(gradients
-        .b_s_per_mm2
-        .iter()
-        .map(ToString::to_string)
-        .collect());
-    super::atomic::write(bval, |out| out.write_all(b.as_bytes()))?;
     let fsl_from_world = world_from_fsl(grid).transpose();
     let vectors: Vec<DVec3> = gradients
         .directions
         .iter()
         .map(|&d| fsl_from_world * d)
         .collect();
-    let rows: String = (0..3)
-        .map(|axis| row(vectors.iter().map(|v| format!("{:.8}", v[axis])).collect()))
-        .collect();
-    super::atomic::write(bvec, |out| out.write_all(rows.as_bytes()))
+    let line = |numbers: Vec<String>| numbers.join(" ") + "\n";
+    let b_values = line(gradients.b_s_per_mm2.iter().map(f64::to_string).collect());
+    // Adding 0 turns -0 into 0.
+    let row = |a: usize| line(vectors.iter().map(|v| (v[a] + 0.0).to_string()).collect());
+    atomic::write_text(bval, &b_values)?;
+    atomic::write_text(bvec, &(row(0) + &row(1) + &row(2)))
 }

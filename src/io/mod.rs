@@ -1,212 +1,223 @@
-//! Files ↔ data: the only place that opens files. A format is one file of this folder.
+//! Files ↔ data. The only place that opens files.
+//!
+//! Reading: [`open`] looks at a path and returns what is in it; [`gradients`] reads the tables of a
+//! scan, [`mask`] a mask for a given grid. A header's claims are compared with the file before
+//! memory is taken for them, so a broken or hostile file costs an [`Error`], which is one sentence.
+//! Writing: every file goes through [`atomic`] and is read back before it gets its name.
 
 pub mod atomic;
+mod error;
 pub mod gradients;
+mod mask;
 pub mod nifti;
 pub mod png;
+mod rotation;
+mod source;
 pub mod tck;
 
-use crate::compute::{Cancelled, Control};
-use crate::data::{Grid, Mask, Tractogram, Volume};
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+pub use error::Error;
+pub use mask::{as_mask, mask, mask_on_own_grid};
+pub use nifti::SpaceInfo;
+pub use tck::FibreInfo;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+use crate::compute::Control;
+use crate::data::{Tractogram, Volume};
+use source::Source;
+use std::path::{Path, PathBuf};
+
+/// Kinds of files that are read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     Nifti,
+    Fsl,
+    Mrtrix,
     Tck,
+    Png,
 }
 
 impl Format {
-    pub const ALL: [Self; 2] = [Self::Nifti, Self::Tck];
+    /// In the order in which help texts and file dialogs list them.
+    pub fn all() -> &'static [Self] {
+        &[Self::Nifti, Self::Fsl, Self::Mrtrix, Self::Tck, Self::Png]
+    }
 
-    /// For help texts: `NIfTI (.nii, .nii.gz, .hdr/.img)`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Nifti => "NIfTI (.nii, .nii.gz, .hdr/.img)",
-            Self::Tck => "TCK (.tck)",
+            Self::Nifti => "NIfTI image",
+            Self::Fsl => "FSL gradients",
+            Self::Mrtrix => "MRtrix gradients",
+            Self::Tck => "MRtrix streamlines",
+            Self::Png => "PNG picture",
         }
     }
-}
 
-/// Why a file could not be read or written: one sentence, the path last.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Error {
-    Cancelled,
-    /// The operating system said no.
-    System {
-        doing: &'static str,
-        why: String,
-        path: PathBuf,
-    },
-    /// The file is not what it should be: found, expected, what to do.
-    Content {
-        sentence: String,
-        path: PathBuf,
-    },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Endings of its file names in lower case, without the first dot; the first is the usual one.
+    pub fn extensions(self) -> &'static [&'static str] {
         match self {
-            Self::Cancelled => f.write_str("Cancelled"),
-            Self::System { doing, why, path } => {
-                write!(f, "Could not {doing}, {why}: {}", path.display())
-            }
-            Self::Content { sentence, path } => write!(f, "{sentence}: {}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<Cancelled> for Error {
-    fn from(_: Cancelled) -> Self {
-        Self::Cancelled
-    }
-}
-
-impl Error {
-    fn content(path: &Path, sentence: impl Into<String>) -> Self {
-        Self::Content {
-            sentence: sentence.into(),
-            path: path.to_owned(),
+            Self::Nifti => &["nii.gz", "nii", "hdr", "img", "hdr.gz", "img.gz"],
+            Self::Fsl => &["bval", "bvec", "bvals", "bvecs"],
+            Self::Mrtrix => &["b"],
+            Self::Tck => &["tck"],
+            Self::Png => &["png"],
         }
     }
 
-    fn system(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
-        Self::System {
-            doing,
-            why: in_words(error),
-            path: path.to_owned(),
-        }
+    /// Whether [`open`] reads it. Gradients are read beside a scan.
+    pub fn opens(self) -> bool {
+        matches!(self, Self::Nifti | Self::Tck)
+    }
+
+    /// Whether results can be saved as it.
+    pub fn saves(self) -> bool {
+        matches!(self, Self::Nifti | Self::Fsl | Self::Tck | Self::Png)
+    }
+
+    /// `NIfTI image (.nii.gz, .nii, …)`, for help texts.
+    pub fn described(self) -> String {
+        let dotted: Vec<String> = self.extensions().iter().map(|e| format!(".{e}")).collect();
+        format!("{} ({})", self.name(), dotted.join(", "))
+    }
+
+    pub(crate) fn readable_names() -> String {
+        let readable = Self::all().iter().filter(|f| f.opens());
+        readable
+            .map(|f| f.described())
+            .collect::<Vec<_>>()
+            .join(" or ")
     }
 }
 
-/// What the operating system means, with what to do where that helps.
-fn in_words(error: &std::io::Error) -> String {
-    use std::io::ErrorKind as K;
-    match error.kind() {
-        K::NotFound => "there is no such file or folder".to_owned(),
-        K::PermissionDenied => "permission is denied: choose a folder you may write to".to_owned(),
-        K::StorageFull => "the disk is full: free some space or choose another disk".to_owned(),
-        K::ReadOnlyFilesystem => "the disk is read-only: choose another folder".to_owned(),
-        K::NotADirectory => "part of the path is a file, not a folder".to_owned(),
-        K::IsADirectory => "it is a folder, not a file".to_owned(),
-        K::UnexpectedEof => "the file ends too early: copy or download it again".to_owned(),
-        K::InvalidInput | K::InvalidData => {
-            "its compressed data are damaged: copy or download it again".to_owned()
-        }
-        _ => error.to_string(),
-    }
-}
+/// Formats that users have and that are not read: extension, what it is, what to do.
+const KNOWN: &[(&str, &str, &str)] = &[
+    ("trk", "a TrackVis file", "convert it to .tck"),
+    ("trk.gz", "a TrackVis file", "convert it to .tck"),
+    ("trx", "a TRX file", "convert it to .tck"),
+    ("vtk", "a VTK file", "convert it to .tck"),
+    ("vtp", "a VTK file", "convert it to .tck"),
+    ("tt.gz", "a DSI Studio file", "convert it to .tck"),
+    (
+        "mif",
+        "an MRtrix image",
+        "convert it with mrconvert to .nii.gz",
+    ),
+    (
+        "mif.gz",
+        "an MRtrix image",
+        "convert it with mrconvert to .nii.gz",
+    ),
+    (
+        "mgh",
+        "a FreeSurfer image",
+        "convert it with mri_convert to .nii.gz",
+    ),
+    (
+        "mgz",
+        "a FreeSurfer image",
+        "convert it with mri_convert to .nii.gz",
+    ),
+    ("nrrd", "an NRRD image", "convert it to .nii.gz"),
+    ("nhdr", "an NRRD image", "convert it to .nii.gz"),
+    ("mha", "a MetaImage", "convert it to .nii.gz"),
+    ("gipl", "a GIPL image", "convert it to .nii.gz"),
+    (
+        "dcm",
+        "a DICOM file",
+        "convert its series with dcm2niix to .nii.gz",
+    ),
+];
 
-/// What a file held, with what reading it brought up.
-#[derive(Clone, Debug)]
-pub struct Opened {
-    pub content: Content,
-    /// One sentence each, without the path.
-    pub notes: Vec<String>,
-}
-
-#[derive(Clone, Debug)]
-pub enum Content {
-    Volume(Volume),
-    Tractogram(Tractogram),
-}
-
-/// The format of a file by its name, else by its first bytes.
-pub fn detect(path: &Path) -> Result<Format, Error> {
+/// The ending of a file name in lower case: the last, and the one before it where the last is `gz`.
+pub(crate) fn extension(path: &Path) -> String {
     let name = path
         .file_name()
-        .map_or_else(String::new, |n| n.to_string_lossy().to_lowercase());
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    if [".nii", ".hdr", ".img"].iter().any(|e| name.ends_with(e)) {
-        return Ok(Format::Nifti);
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_ascii_lowercase();
+    let mut parts = name.rsplit('.');
+    let last = parts.next().unwrap_or_default();
+    match parts.next() {
+        Some(before) if last == "gz" && parts.next().is_some() => format!("{before}.gz"),
+        Some(_) => last.to_owned(),
+        None => String::new(),
     }
-    if name.ends_with(".tck") {
-        return Ok(Format::Tck);
-    }
-    let head = atomic::first_bytes(path, 352)?;
-    if nifti::is_nifti(&head) {
-        return Ok(Format::Nifti);
-    }
-    if head.starts_with(b"mrtrix tracks") {
-        return Ok(Format::Tck);
-    }
-    let expected = Format::ALL.map(Format::name).join(" or ");
-    let dicom = head.get(128..132) == Some(b"DICM") || name.ends_with(".dcm");
-    let advice = if dicom {
-        "This is DICOM: convert it with dcm2niix first"
-    } else {
-        "Not a file that Arcuate reads"
-    };
-    Err(Error::content(
-        path,
-        format!("{advice}, expected {expected}"),
-    ))
 }
 
-/// Reads any file that [`detect`] knows.
+/// `dwi.nii.gz` and `bval` → `dwi.bval`.
+pub(crate) fn with_extension(path: &Path, new: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = &name[..name.len() - extension(path).len()];
+    path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))
+}
+
+/// What a file is, by its name; where the name says nothing, by its first bytes.
+pub fn detect(path: &Path) -> Result<Format, Error> {
+    let extension = extension(path);
+    let named = Format::all()
+        .iter()
+        .find(|f| f.extensions().contains(&extension.as_str()));
+    if let Some(&format) = named {
+        return Ok(format);
+    }
+    if let Some((_, found, instead)) = KNOWN.iter().find(|(e, ..)| *e == extension) {
+        return Err(Error::unsupported(path, *found, *instead));
+    }
+    let mut start = [0; 348];
+    let mut source = Source::open(path, &Control::new())?;
+    let n = source.read(&mut start)?;
+    let start = &start[..n];
+    let size = start
+        .first_chunk()
+        .map(|&b| [i32::from_le_bytes(b), i32::from_be_bytes(b)]);
+    if size.is_some_and(|s| s.contains(&348) || s.contains(&540)) {
+        Ok(Format::Nifti)
+    } else if start.starts_with(b"mrtrix tracks") {
+        Ok(Format::Tck)
+    } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
+        Ok(Format::Png)
+    } else if start.get(128..132) == Some(b"DICM") {
+        Err(Error::unsupported(
+            path,
+            "a DICOM file",
+            "convert its series with dcm2niix to .nii.gz",
+        ))
+    } else {
+        Err(Error::Unknown {
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// What [`open`] found.
+#[derive(Clone, Debug)]
+pub enum Opened {
+    Volume(Volume, SpaceInfo),
+    Tractogram(Tractogram, FibreInfo),
+}
+
+impl Opened {
+    /// One sentence each, without the path.
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Self::Volume(_, info) => &info.warnings,
+            Self::Tractogram(_, info) => &info.warnings,
+        }
+    }
+}
+
+/// Opens an image or a fibre file. Progress is in bytes of the file on disk.
 pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
     match detect(path)? {
-        Format::Nifti => {
-            let (volume, notes) = nifti::read(path, control)?;
-            Ok(Opened {
-                content: Content::Volume(volume),
-                notes,
-            })
-        }
-        Format::Tck => {
-            let (tractogram, notes) = tck::read(path, control)?;
-            Ok(Opened {
-                content: Content::Tractogram(tractogram),
-                notes,
-            })
-        }
-    }
-}
-
-/// Reads a mask for data on `grid`: everything that is not 0 is inside.
-pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<Mask, Error> {
-    let (volume, _) = nifti::read(path, &Control::new())?;
-    if volume.frames != 1 {
-        let sentence = format!("The mask has {} volumes, expected one", volume.frames);
-        return Err(Error::content(path, sentence));
-    }
-    if !volume.grid.same_space(grid, 0.1) {
-        return Err(Error::content(path, misfit(&volume.grid, grid)));
-    }
-    let inside: Vec<u8> = volume
-        .values
-        .iter()
-        .map(|&v| u8::from(v != 0.0 && !v.is_nan()))
-        .collect();
-    let mask = Mask::new(grid.clone(), inside);
-    if mask.count() == 0 {
-        return Err(Error::content(
+        Format::Nifti => nifti::read(path, control).map(|(v, info)| Opened::Volume(v, info)),
+        Format::Tck => tck::read(path, control).map(|(t, info)| Opened::Tractogram(t, info)),
+        Format::Fsl | Format::Mrtrix => Err(Error::unsupported(
             path,
-            "The mask is empty, expected some voxels that are not 0",
-        ));
+            "a gradient table",
+            "open the scan it belongs to",
+        )),
+        Format::Png => Err(Error::unsupported(
+            path,
+            "a picture",
+            "open an image or fibres",
+        )),
     }
-    Ok(mask)
-}
-
-fn misfit(found: &Grid, expected: &Grid) -> String {
-    let [a, b] = [found.shape, expected.shape].map(|[x, y, z]| format!("{x} × {y} × {z}"));
-    if a != b {
-        return format!(
-            "The mask is on another grid, {a} voxels where the scan has {b}: resample it to the scan"
-        );
-    }
-    let furthest = found
-        .corners()
-        .iter()
-        .zip(expected.corners())
-        .map(|(p, q)| p.distance(q))
-        .fold(0.0, f64::max);
-    format!(
-        "The mask is on another grid, up to {furthest:.1} mm away from the scan's: resample it to the scan"
-    )
 }

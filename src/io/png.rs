@@ -1,74 +1,145 @@
-//! Pictures with their parameters inside.
+//! Pictures with what made them inside.
 
+use super::source::{CHUNK_BYTES, Source};
 use super::{Error, atomic};
+use crate::compute::Control;
+use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
-/// Writes RGBA8 pixels (row by row from the top) with text chunks, reads them back and compares.
-/// Panics if there are not `4 * width * height` bytes (a broken invariant, not data).
+/// Memory the decoder may take for pixels: 32,768 × 32,768.
+const PIXEL_LIMIT_BYTES: usize = 4 << 30;
+/// PNG's limit for a keyword, in Latin-1 characters.
+const KEYWORD_LIMIT: usize = 79;
+
+/// An 8-bit RGBA picture, rows from the top.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Picture {
+    /// Width and height in pixels.
+    pub size: [u32; 2],
+    /// Four bytes a pixel.
+    pub rgba: Vec<u8>,
+    /// Keyword and text, in the order of the file.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// Writes a picture with metadata (plain text as tEXt, anything else as iTXt), reads it back and
+/// compares every pixel and word. Panics if there are not `4 * width * height` bytes.
 pub fn save(
     path: &Path,
     size: [u32; 2],
     rgba: &[u8],
     metadata: &[(String, String)],
 ) -> Result<(), Error> {
+    let [width, height] = size;
     assert_eq!(
         rgba.len(),
-        4 * size[0] as usize * size[1] as usize,
-        "pixels against the picture's size"
+        4 * width as usize * height as usize,
+        "four bytes a pixel"
     );
-    if path
-        .extension()
-        .is_none_or(|e| !e.eq_ignore_ascii_case("png"))
-    {
-        return Err(Error::content(
+    if super::extension(path) != "png" {
+        return Err(Error::unsupported(
             path,
-            "Pictures are written as PNG, expected a name ending in .png",
+            "a name that is not a PNG picture's",
+            "end it in .png",
         ));
     }
-    atomic::write(path, |out| {
-        let mut encoder = ::png::Encoder::new(out, size[0], size[1]);
-        encoder.set_color(::png::ColorType::Rgba);
-        encoder.set_depth(::png::BitDepth::Eight);
-        for (key, text) in metadata {
-            encoder
-                .add_itxt_chunk(key.clone(), text.clone())
-                .map_err(std::io::Error::other)?;
-        }
-        let mut writer = encoder.write_header().map_err(std::io::Error::other)?;
-        writer.write_image_data(rgba).map_err(std::io::Error::other)
-    })?;
-    let (back_size, back, _) = read(path)?;
-    if back_size == size && back == rgba {
-        return Ok(());
-    }
-    Err(Error::content(
+    atomic::write_verified(
         path,
-        "The file read back differs from what was written: the disk may be failing",
-    ))
+        |file| {
+            encode(file, size, rgba, metadata).map_err(|e| match e {
+                EncodingError::IoError(e) => atomic::Stop::Io(e),
+                e => atomic::Stop::Error(Error::Unwritable {
+                    path: path.to_owned(),
+                    why: e.to_string(),
+                }),
+            })
+        },
+        |written| {
+            let found = read(written).map_err(|e| e.to_string())?;
+            if found.size != size || found.rgba != rgba {
+                Err("its pixels differ".to_owned())
+            } else if sorted(&found.metadata) != sorted(metadata) {
+                Err("its metadata differ".to_owned())
+            } else {
+                Ok(())
+            }
+        },
+    )
 }
 
-/// Size, RGBA8 pixels and text chunks of a picture.
-pub fn read(path: &Path) -> Result<([u32; 2], Vec<u8>, Vec<(String, String)>), Error> {
-    let file = std::fs::File::open(path).map_err(|e| Error::system("read", path, &e))?;
-    let damaged = |e: ::png::DecodingError| Error::content(path, format!("Not a sound PNG, {e}"));
-    let mut reader = ::png::Decoder::new(std::io::BufReader::new(file))
-        .read_info()
-        .map_err(damaged)?;
-    let bytes = reader.output_buffer_size().unwrap_or_default();
-    let mut pixels = vec![0; bytes];
-    let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
-    reader.finish().map_err(damaged)?;
-    if frame.color_type != ::png::ColorType::Rgba {
-        return Err(Error::content(
-            path,
-            format!("{:?} pixels, expected RGBA", frame.color_type),
-        ));
+/// Plain and international text are separate lists in a file; order between them is not kept.
+fn sorted(metadata: &[(String, String)]) -> Vec<&(String, String)> {
+    let mut pairs: Vec<_> = metadata.iter().collect();
+    pairs.sort();
+    pairs
+}
+
+fn encode(
+    file: &mut BufWriter<File>,
+    [width, height]: [u32; 2],
+    rgba: &[u8],
+    metadata: &[(String, String)],
+) -> Result<(), EncodingError> {
+    let mut encoder = Encoder::new(file, width, height);
+    encoder.set_color(ColorType::Rgba);
+    encoder.set_depth(BitDepth::Eight);
+    for (keyword, text) in metadata {
+        debug_assert!(keyword.len() <= KEYWORD_LIMIT, "PNG keyword {keyword}");
+        if text.is_ascii() {
+            encoder.add_text_chunk(keyword.clone(), text.clone())?;
+        } else {
+            encoder.add_itxt_chunk(keyword.clone(), text.clone())?;
+        }
     }
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(rgba)?;
+    writer.finish()
+}
+
+/// Reads an 8-bit RGBA picture as written by [`save`].
+pub fn read(path: &Path) -> Result<Picture, Error> {
+    let failed = |e: DecodingError| match e {
+        DecodingError::IoError(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => {
+            Error::reading(path, &e)
+        }
+        e => Error::malformed(path, format!("a broken PNG ({e})"), "a PNG picture"),
+    };
+    // Checks that it is a regular file and gives the sentences for those that are not.
+    drop(Source::open(path, &Control::new())?);
+    let file = File::open(path).map_err(|e| Error::reading(path, &e))?;
+    let mut decoder = Decoder::new(BufReader::with_capacity(CHUNK_BYTES, file));
+    decoder.set_limits(png::Limits {
+        bytes: PIXEL_LIMIT_BYTES,
+    });
+    let mut reader = decoder.read_info().map_err(failed)?;
     let info = reader.info();
-    let text = info
-        .utf8_text
+    if (info.color_type, info.bit_depth) != (ColorType::Rgba, BitDepth::Eight) {
+        let found = format!("{:?} pixels of {:?} bits", info.color_type, info.bit_depth);
+        return Err(Error::malformed(path, found, "RGBA pixels of 8 bits"));
+    }
+    let size = [info.width, info.height];
+    let bytes = reader
+        .output_buffer_size()
+        .filter(|&n| n <= PIXEL_LIMIT_BYTES)
+        .ok_or_else(|| Error::malformed(path, format!("{size:?} pixels"), "a smaller picture"))?;
+    let mut rgba = vec![0; bytes];
+    reader.next_frame(&mut rgba).map_err(failed)?;
+    reader.finish().map_err(failed)?;
+    let info = reader.info();
+    let mut metadata: Vec<(String, String)> = info
+        .uncompressed_latin1_text
         .iter()
-        .filter_map(|t| Some((t.keyword.clone(), t.get_text().ok()?)))
+        .map(|t| (t.keyword.clone(), t.text.clone()))
         .collect();
-    Ok(([frame.width, frame.height], pixels, text))
+    for text in &info.utf8_text {
+        let words = text.get_text().map_err(failed)?;
+        metadata.push((text.keyword.clone(), words));
+    }
+    Ok(Picture {
+        size,
+        rgba,
+        metadata,
+    })
 }

@@ -1,257 +1,368 @@
-//! MRtrix TCK streamlines: a text header, then triplets; NaN ends a streamline, infinity the file.
+//! MRtrix streamlines: a text header, then points in world RAS+ mm, a NaN triplet after each
+//! streamline and an infinite one at the end.
 
+use super::source::{CHUNK_BYTES, Source};
 use super::{Error, atomic};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Write;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A text header longer than this is no header.
-const MOST_HEADER: u64 = 1 << 20;
+const MAGIC: &str = "mrtrix tracks";
+/// A header without END within this is none.
+const HEADER_LIMIT_BYTES: usize = 1 << 20;
 
-struct Header {
-    wide: bool,
+/// What a fibre file says besides its points.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FibreInfo {
+    /// `key: value` lines of the header, in their order.
+    pub properties: Vec<(String, String)>,
+    /// One sentence each, without the path.
+    pub warnings: Vec<String>,
+}
+
+impl FibreInfo {
+    /// The last value of a header line.
+    pub fn property(&self, key: &str) -> Option<&str> {
+        let found = self.properties.iter().rev().find(|(k, _)| k == key);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Numbers {
+    double: bool,
     big_endian: bool,
-    count: Option<u64>,
-    offset: u64,
 }
 
-/// Reads all streamlines, empty ones included, so that indices still match. Progress counts bytes.
-pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, Vec<String>), Error> {
-    let length = std::fs::metadata(path)
-        .map_err(|e| Error::system("read", path, &e))?
-        .len();
-    let header = header(path)?;
-    let system = |e: std::io::Error| Error::system("read", path, &e);
-    let mut reader = BufReader::with_capacity(1 << 18, atomic::reader(path)?);
-    std::io::copy(
-        &mut reader.by_ref().take(header.offset),
-        &mut std::io::sink(),
-    )
-    .map_err(system)?;
-    control.begin("Reading streamlines", length.saturating_sub(header.offset));
+impl Numbers {
+    fn bytes(self) -> usize {
+        if self.double { 8 } else { 4 }
+    }
 
-    let (mut points, mut offsets): (Vec<[f32; 3]>, Vec<u64>) = (Vec::new(), vec![0]);
-    let size = if header.wide { 24 } else { 12 };
-    let mut bytes = vec![0u8; size * 40_000];
-    let (mut ended, mut damaged) = (false, 0usize);
-    while !ended {
-        control.check()?;
-        let n = fill(&mut reader, &mut bytes).map_err(system)?;
-        control.advance(n as u64);
-        for raw in bytes[..n].chunks_exact(size) {
-            let p = triplet(raw, &header);
-            if p.iter().all(|v| v.is_finite()) {
-                points.push(p);
-            } else if p.iter().any(|v| v.is_infinite()) {
-                ended = true;
-                break;
-            } else if p.iter().all(|v| v.is_nan()) {
-                offsets.push(points.len() as u64);
-            } else {
-                damaged += 1;
-            }
+    /// One coordinate; `bytes` is as long as one.
+    fn read(self, bytes: &[u8]) -> f32 {
+        let mut field = [0; 8];
+        let n = bytes.len();
+        field[..n].copy_from_slice(bytes);
+        if self.big_endian {
+            field[..n].reverse();
         }
-        if n < bytes.len() {
-            break;
-        }
-    }
-    let mut notes = Vec::new();
-    if offsets.last() != Some(&(points.len() as u64)) {
-        offsets.push(points.len() as u64);
-        notes.push("The last streamline was not closed: the file may be cut short".to_owned());
-    } else if !ended {
-        notes.push("The end mark is missing: the file may be cut short".to_owned());
-    }
-    if damaged > 0 {
-        notes.push(format!(
-            "{damaged} points with some coordinates that are not numbers were left out"
-        ));
-    }
-    let found = offsets.len() as u64 - 1;
-    if header.count.is_some_and(|c| c != found && c != 0) {
-        let claimed = header.count.unwrap_or_default();
-        notes.push(format!(
-            "The header claims {claimed} streamlines, the file holds {found}"
-        ));
-    }
-    Ok((Tractogram::new(points, offsets), notes))
-}
-
-/// Reads until the buffer is full or the file ends.
-fn fill(reader: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
-    let mut n = 0;
-    while n < bytes.len() {
-        match reader.read(&mut bytes[n..])? {
-            0 => break,
-            more => n += more,
-        }
-    }
-    Ok(n)
-}
-
-fn triplet(raw: &[u8], header: &Header) -> [f32; 3] {
-    std::array::from_fn(|axis| {
-        if header.wide {
-            let b: [u8; 8] = std::array::from_fn(|i| raw[axis * 8 + i]);
-            (if header.big_endian {
-                f64::from_be_bytes(b)
-            } else {
-                f64::from_le_bytes(b)
-            }) as f32
+        let [a, b, c, d, ..] = field;
+        if self.double {
+            f64::from_le_bytes(field) as f32
         } else {
-            let b: [u8; 4] = std::array::from_fn(|i| raw[axis * 4 + i]);
-            if header.big_endian {
-                f32::from_be_bytes(b)
-            } else {
-                f32::from_le_bytes(b)
-            }
+            f32::from_le_bytes([a, b, c, d])
         }
-    })
+    }
 }
 
-fn header(path: &Path) -> Result<Header, Error> {
-    let mut reader = BufReader::new(atomic::reader(path)?.take(MOST_HEADER));
-    let mut header = Header {
-        wide: false,
-        big_endian: false,
-        count: None,
-        offset: 0,
+/// Reads all streamlines in their order, those without points included: weights by index still
+/// match.
+pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let mut source = Source::open(path, control)?;
+    let (header, consumed) = header_text(&mut source)?;
+    let mut info = FibreInfo {
+        properties: properties(path, &header)?,
+        warnings: Vec::new(),
     };
-    let (mut line, mut first) = (Vec::new(), true);
+    let numbers = numbers(path, &info)?;
+    let offset = offset(path, &info, header.len() as u64)?;
+    let mut points = Points::default();
+    // What was read with the header may already hold points.
+    let pending = match (consumed.len() as u64).checked_sub(offset) {
+        Some(n) => consumed[consumed.len() - n as usize..].to_vec(),
+        None => {
+            source.skip(offset - consumed.len() as u64)?;
+            Vec::new()
+        }
+    };
+    points.read(path, &mut source, numbers, pending)?;
+    points.finish(&mut info);
+    let (kept, cuts) = (points.points, points.offsets);
+    let tractogram = Tractogram::new(kept, cuts);
+    info.check(&tractogram);
+    Ok((tractogram, info))
+}
+
+/// The header up to and with its END line, and everything that was read.
+fn header_text(source: &mut Source) -> Result<(String, Vec<u8>), Error> {
+    const PIECE: usize = 4096;
+    let path = source.path().to_owned();
+    let mut bytes = Vec::new();
     loop {
-        line.clear();
-        let n = reader
-            .read_until(b'\n', &mut line)
-            .map_err(|e| Error::system("read", path, &e))?;
-        if n == 0 {
-            return Err(Error::content(
-                path,
-                "The TCK header has no END line: the file is damaged or cut short",
+        let before = bytes.len();
+        bytes.resize(before + PIECE, 0);
+        let n = source.read(&mut bytes[before..])?;
+        bytes.truncate(before + n);
+        if !bytes.starts_with(MAGIC.as_bytes()) {
+            let found = "a file that does not start with “mrtrix tracks”";
+            return Err(Error::malformed(&path, found, "a TCK file"));
+        }
+        let end = bytes.windows(4).position(|w| w == b"\nEND").and_then(|at| {
+            let rest = &bytes[at + 4..];
+            let line = rest.iter().position(|&b| b == b'\n')?;
+            // `ENDING: 1` is a line like any other.
+            rest[..line]
+                .iter()
+                .all(u8::is_ascii_whitespace)
+                .then_some(at + 4 + line + 1)
+        });
+        if let Some(end) = end {
+            let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            return Ok((text, bytes));
+        }
+        if n < PIECE || bytes.len() > HEADER_LIMIT_BYTES {
+            let found = "a header without its END line";
+            return Err(Error::malformed(
+                &path,
+                found,
+                "a whole TCK file; copy it again",
             ));
         }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim();
-        if std::mem::take(&mut first) {
-            if text != "mrtrix tracks" {
-                return Err(Error::content(
-                    path,
-                    "Not a TCK file, expected it to start with \"mrtrix tracks\"",
-                ));
-            }
-            continue;
-        }
-        if text == "END" {
-            break;
-        }
-        let Some((key, value)) = text.split_once(':') else {
-            continue;
-        };
-        let value = value.trim();
-        match key.trim() {
-            "count" => header.count = value.parse().ok(),
-            "datatype" => {
-                (header.wide, header.big_endian) = match value.to_lowercase().as_str() {
-                    "float32le" => (false, false),
-                    "float32be" => (false, true),
-                    "float64le" => (true, false),
-                    "float64be" => (true, true),
-                    _ => {
-                        let sentence = format!(
-                            "Points of type {value}, expected Float32 or Float64, LE or BE"
-                        );
-                        return Err(Error::content(path, sentence));
-                    }
-                };
-            }
-            "file" => {
-                let offset = value.strip_prefix('.').and_then(|o| o.trim().parse().ok());
-                header.offset = offset.ok_or_else(|| {
-                    let sentence = format!(
-                        "The header's \"file: {value}\" is not \". offset\": the file is damaged"
-                    );
-                    Error::content(path, sentence)
-                })?;
-            }
-            _ => {}
-        }
     }
-    if header.offset == 0 {
-        return Err(Error::content(
-            path,
-            "The TCK header does not say where the points start: the file is damaged",
-        ));
-    }
-    Ok(header)
 }
 
-/// Writes Float32LE, reads it back and compares. `command` becomes `command_history`.
+fn properties(path: &Path, header: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut lines = header.lines();
+    if lines.next().map(str::trim_end) != Some(MAGIC) {
+        return Err(Error::malformed(
+            path,
+            "a first line other than “mrtrix tracks”",
+            "a TCK file",
+        ));
+    }
+    let mut properties: Vec<(String, String)> = Vec::new();
+    for line in lines.take_while(|l| l.trim_end() != "END") {
+        match line.split_once(':') {
+            Some((key, value)) => properties.push((key.trim().into(), value.trim().into())),
+            // A line of its own continues the one before.
+            None => {
+                if let Some((_, value)) = properties.last_mut() {
+                    value.push('\n');
+                    value.push_str(line.trim_end());
+                }
+            }
+        }
+    }
+    Ok(properties)
+}
+
+fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
+    let name = info.property("datatype").unwrap_or("none");
+    let (double, big_endian) = match name.to_ascii_lowercase().as_str() {
+        "float32le" => (false, false),
+        "float32be" => (false, true),
+        "float64le" => (true, false),
+        "float64be" => (true, true),
+        _ => {
+            return Err(Error::malformed(
+                path,
+                format!("datatype {name}"),
+                "Float32LE, Float32BE, Float64LE or Float64BE",
+            ));
+        }
+    };
+    Ok(Numbers { double, big_endian })
+}
+
+/// Where the points begin, from the line `file: . offset`.
+fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result<u64, Error> {
+    let line = info.property("file").unwrap_or("no file line");
+    let offset = line.strip_prefix('.').and_then(|o| o.trim().parse().ok());
+    match offset {
+        Some(offset) if offset >= header_bytes => Ok(offset),
+        Some(offset) => Err(Error::malformed(
+            path,
+            format!("points that begin at byte {offset}, inside the header"),
+            format!("at least {header_bytes}"),
+        )),
+        None => Err(Error::malformed(
+            path,
+            format!("“{line}” where the header names the points"),
+            "“. ” and the byte they begin at; points in another file are not read",
+        )),
+    }
+}
+
+/// Streamlines while they are read.
+struct Points {
+    points: Vec<[f32; 3]>,
+    offsets: Vec<u64>,
+    ended: bool,
+    /// Bytes behind the last whole point.
+    torn: bool,
+}
+
+impl Default for Points {
+    fn default() -> Self {
+        Self {
+            points: Vec::new(),
+            offsets: vec![0],
+            ended: false,
+            torn: false,
+        }
+    }
+}
+
+impl Points {
+    fn read(
+        &mut self,
+        path: &Path,
+        source: &mut Source,
+        numbers: Numbers,
+        pending: Vec<u8>,
+    ) -> Result<(), Error> {
+        let size = 3 * numbers.bytes();
+        let mut bytes = pending;
+        loop {
+            let before = bytes.len();
+            bytes.resize(before + CHUNK_BYTES, 0);
+            let n = source.read(&mut bytes[before..])?;
+            bytes.truncate(before + n);
+            let whole = bytes.len() / size * size;
+            self.take(path, &bytes[..whole], numbers)?;
+            bytes.drain(..whole);
+            if self.ended || n < CHUNK_BYTES {
+                self.torn = !self.ended && !bytes.is_empty();
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, path: &Path, bytes: &[u8], numbers: Numbers) -> Result<(), Error> {
+        let n = numbers.bytes();
+        for triplet in bytes.chunks_exact(3 * n) {
+            let point = [0, 1, 2].map(|a| numbers.read(&triplet[a * n..(a + 1) * n]));
+            if point.iter().all(|c| c.is_finite()) {
+                self.points.push(point);
+            } else if point.iter().all(|c| c.is_nan()) {
+                self.offsets.push(self.points.len() as u64);
+            } else if point.iter().all(|c| c.is_infinite()) {
+                self.ended = true;
+                return Ok(());
+            } else {
+                return Err(Error::malformed(
+                    path,
+                    format!("the point {point:?} in streamline {}", self.offsets.len()),
+                    "three finite coordinates",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the last streamline and tells of an end that is missing.
+    fn finish(&mut self, info: &mut FibreInfo) {
+        let last = self.offsets.last().copied().unwrap_or(0);
+        if self.points.len() as u64 > last {
+            self.offsets.push(self.points.len() as u64);
+        }
+        if self.torn {
+            info.warnings
+                .push("The file ends within a point; it was cut off".to_owned());
+        } else if !self.ended {
+            info.warnings
+                .push("The file has no end mark; it may have been cut off".to_owned());
+        }
+    }
+}
+
+impl FibreInfo {
+    fn check(&mut self, tractogram: &Tractogram) {
+        let stated = self.property("count").map(str::to_owned);
+        let stated: Option<usize> = stated.and_then(|c| c.parse().ok());
+        if let Some(stated) = stated.filter(|&n| n != tractogram.len()) {
+            self.warnings.push(format!(
+                "The header announces {stated} streamlines; the file holds {}",
+                tractogram.len()
+            ));
+        }
+        let short = tractogram.streamlines().filter(|s| s.len() < 2).count();
+        if short > 0 {
+            self.warnings.push(format!(
+                "{short} streamlines have fewer than two points; they were kept, so that indices \
+                 still match"
+            ));
+        }
+    }
+}
+
+/// Writes Float32LE with `command` as its history, reads it back and compares every point.
 pub fn save(
     path: &Path,
     tractogram: &Tractogram,
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    if path
-        .extension()
-        .is_none_or(|e| !e.eq_ignore_ascii_case("tck"))
-    {
-        return Err(Error::content(
+    if super::extension(path) != "tck" {
+        return Err(Error::unsupported(
             path,
-            "Streamlines are written as TCK, expected a name ending in .tck",
+            "a name that is not a TCK file's",
+            "end it in .tck",
         ));
     }
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
+    if let Some(i) = tractogram
+        .streamlines()
+        .position(|s| s.iter().flatten().any(|c| !c.is_finite()))
+    {
+        return Err(Error::malformed(
+            path,
+            format!("a coordinate in streamline {} that is not finite", i + 1),
+            "points, which alone TCK can hold",
+        ));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    control.begin(&format!("Writing {name}"), tractogram.len() as u64);
+    let header = header(tractogram.len(), command);
+    atomic::write_verified(
+        path,
+        |file| {
+            file.write_all(header.as_bytes())?;
+            let separator = [f32::NAN; 3].map(f32::to_le_bytes);
+            for (i, streamline) in tractogram.streamlines().enumerate() {
+                if i % 1024 == 0 {
+                    control.check()?;
+                    control.advance(1024.min(tractogram.len() - i) as u64);
+                }
+                for point in streamline {
+                    file.write_all(point.map(f32::to_le_bytes).as_flattened())?;
+                }
+                file.write_all(separator.as_flattened())?;
+            }
+            Ok(file.write_all([f32::INFINITY; 3].map(f32::to_le_bytes).as_flattened())?)
+        },
+        |written| {
+            let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+            let same = |a: &[f32; 3], b: &[f32; 3]| a.map(f32::to_bits) == b.map(f32::to_bits);
+            let points = found.points.iter().zip(&*tractogram.points);
+            if found.offsets == tractogram.offsets && points.into_iter().all(|(a, b)| same(a, b)) {
+                Ok(())
+            } else {
+                Err("its streamlines differ".to_owned())
+            }
+        },
+    )
+}
+
+fn header(count: usize, command: &str) -> String {
+    // What a TSF or weights file repeats to say which TCK it belongs to.
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let one_line = command.replace(['\n', '\r'], " ");
-    let text = format!(
-        "mrtrix tracks\ntimestamp: {}.{:09}\ndatatype: Float32LE\ncount: {}\ntotal_count: {}\n\
-         command_history: {one_line}\nnotice: For research only: not a medical device\n",
+    let command = command.replace(['\n', '\r'], " ");
+    let start = format!(
+        "{MAGIC}\ntimestamp: {}.{:09}\ncommand_history: {command}\ndatatype: Float32LE\n\
+         count: {count:010}\n",
         now.as_secs(),
         now.subsec_nanos(),
-        tractogram.len(),
-        tractogram.len()
     );
-    // The offset counts its own digits.
-    let mut offset = text.len();
-    let head = loop {
-        let head = format!("{text}file: . {offset}\nEND\n");
-        if head.len() == offset {
-            break head;
-        }
-        offset = head.len();
-    };
-    control.begin("Writing streamlines", tractogram.len() as u64);
-    let mut cancelled = false;
-    let written = atomic::write(path, |out| {
-        out.write_all(head.as_bytes())?;
-        let triplet = |p: [f32; 3]| p.map(f32::to_le_bytes);
-        for (i, streamline) in tractogram.streamlines().enumerate() {
-            if i % 256 == 0 {
-                if control.is_cancelled() {
-                    cancelled = true;
-                    return Err(std::io::ErrorKind::Interrupted.into());
-                }
-                control.advance(256);
-            }
-            for &p in streamline {
-                out.write_all(triplet(p).as_flattened())?;
-            }
-            out.write_all(triplet([f32::NAN; 3]).as_flattened())?;
-        }
-        out.write_all(triplet([f32::INFINITY; 3]).as_flattened())
-    });
-    if cancelled {
-        return Err(Error::Cancelled);
+    // The offset's own digits count; one more digit can be needed once, never twice.
+    let line = |offset: usize| format!("file: . {offset}\nEND\n");
+    let mut offset = start.len();
+    while start.len() + line(offset).len() != offset {
+        offset = start.len() + line(offset).len();
     }
-    written?;
-    let (back, _) = read(path, &Control::new())?;
-    if back.points == tractogram.points && back.offsets == tractogram.offsets {
-        return Ok(());
-    }
-    Err(Error::content(
-        path,
-        "The file read back differs from what was written: the disk may be failing",
-    ))
+    start + &line(offset)
 }

@@ -250,42 +250,32 @@ fn saved(path: PathBuf, what: String) -> Result<Output, String> {
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
 fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output, String> {
     let sentence = |e: io::Error| e.to_string();
-    let io::Opened { content, mut notes } = io::open(path, control).map_err(sentence)?;
-    let volume = match content {
-        io::Content::Volume(volume) => volume,
-        io::Content::Tractogram(tractogram) => {
-            let loaded = Loaded::Tractogram(tractogram);
-            return Ok(Output::Opened {
-                path: path.to_owned(),
-                loaded,
-                notes,
-            });
+    let opened = io::open(path, control).map_err(sentence)?;
+    let mut notes = opened.warnings().to_vec();
+    let loaded = match opened {
+        io::Opened::Tractogram(tractogram, _) => Loaded::Tractogram(tractogram),
+        io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => Loaded::Image(volume),
+        io::Opened::Volume(volume, _) if volume.frames > 1 => {
+            let (grid, volumes) = (&volume.grid, volume.frames);
+            let table =
+                io::gradients::for_scan(path, gradients, grid, volumes).map_err(sentence)?;
+            let (found, files) = match table {
+                Some(table) => {
+                    notes.extend(table.warnings);
+                    (Some(Arc::new(table.gradients)), table.files)
+                }
+                None => (None, Vec::new()),
+            };
+            Loaded::Scan {
+                dwi: volume,
+                gradients: found,
+                gradient_files: files,
+            }
         }
-    };
-    let beside = io::gradients::find_beside(path);
-    let files = if gradients.is_empty() {
-        beside
-    } else {
-        gradients.to_vec()
-    };
-    let loaded = if volume.frames > 1 && volume.kind == VolumeKind::Scalar {
-        let mut found = None;
-        if !files.is_empty() {
-            let (table, more) =
-                io::gradients::read(&files, &volume.grid, volume.frames).map_err(sentence)?;
-            notes.extend(more);
-            found = Some(Arc::new(table));
-        }
-        Loaded::Scan {
-            dwi: volume,
-            gradients: found,
-            gradient_files: files,
-        }
-    } else if volume.frames == 1 && volume.values.iter().all(|&v| v == 0.0 || v == 1.0) {
-        let inside: Vec<u8> = volume.values.iter().map(|&v| u8::from(v != 0.0)).collect();
-        Loaded::Mask(Mask::new(volume.grid, inside))
-    } else {
-        Loaded::Image(volume)
+        io::Opened::Volume(volume, _) => match io::as_mask(&volume) {
+            Some(mask) => Loaded::Mask(mask),
+            None => Loaded::Image(volume),
+        },
     };
     Ok(Output::Opened {
         path: path.to_owned(),

@@ -1,367 +1,518 @@
-//! The header of NIfTI-1 (read by the crate `nifti`) and NIfTI-2 (read here: the crate has none),
-//! in one form, with every claim checked before anything is allocated.
+//! Headers of both versions as one plain value, checked against the file before anything else
+//! believes them.
 
-use crate::data::{AffineSource, Grid};
-use glam::{DAffine3, DMat3, DQuat, DVec3};
+use crate::io::Error;
+use crate::io::source::Source;
+use nifti::{NiftiHeader, NiftiType};
+use std::path::Path;
 
-/// What both versions say, as far as it matters here.
-#[derive(Clone, Debug)]
-pub struct Header {
-    pub big_endian: bool,
-    /// x, y, z and the number of volumes (the product of all further dimensions).
-    pub shape: [usize; 3],
-    pub frames: usize,
-    pub kind: Number,
-    /// Bytes before the first voxel; 0 in a pair.
-    pub offset: u64,
-    /// Value = stored × slope + inter.
-    pub slope: f64,
-    pub inter: f64,
-    pub grid: Grid,
-    /// Header and image in two files.
-    pub pair: bool,
-    pub notes: Vec<String>,
+/// NIfTI-1 and Analyze 7.5.
+const BYTES_1: usize = 348;
+const BYTES_2: usize = 540;
+const MAGIC_2_SINGLE: &[u8; 8] = b"n+2\0\r\n\x1a\n";
+const MAGIC_2_PAIR: &[u8; 8] = b"ni2\0\r\n\x1a\n";
+/// The four bytes after the header that say whether extensions follow.
+const EXTENDER_BYTES: usize = 4;
+/// Comments longer than this are not worth the memory.
+const EXTENSIONS_LIMIT: u64 = 1 << 20;
+/// Extension code of plain text, NIFTI_ECODE_COMMENT.
+pub(super) const COMMENT: i32 = 6;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    Nifti1,
+    Nifti2,
 }
 
-/// How one voxel is stored.
+impl Version {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nifti1 => "NIfTI-1",
+            Self::Nifti2 => "NIfTI-2",
+        }
+    }
+}
+
+/// Voxel types that are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Number {
+pub enum VoxelType {
     U8,
     I8,
-    U16,
     I16,
-    U32,
+    U16,
     I32,
-    U64,
+    U32,
     I64,
+    U64,
     F32,
     F64,
-    Rgb,
-    Rgba,
+    Rgb24,
+    Rgba32,
 }
 
-impl Number {
-    fn from_code(code: i16) -> Result<Self, String> {
-        Ok(match code {
-            2 => Self::U8,
-            4 => Self::I16,
-            8 => Self::I32,
-            16 => Self::F32,
-            64 => Self::F64,
-            128 => Self::Rgb,
-            256 => Self::I8,
-            512 => Self::U16,
-            768 => Self::U32,
-            1024 => Self::I64,
-            1280 => Self::U64,
-            2304 => Self::Rgba,
-            32 | 1792 | 2048 => {
-                return Err(
-                    "Voxels are complex numbers, expected real ones: save the magnitude".to_owned(),
-                );
-            }
-            1 | 1536 => {
-                let kind = if code == 1 {
-                    "single bits"
-                } else {
-                    "128-bit floats"
-                };
-                return Err(format!(
-                    "Voxels are {kind}, which no tool here reads: save them as float32"
-                ));
-            }
-            _ => {
-                return Err(format!(
-                    "The header names voxel type {code}, which NIfTI does not define"
-                ));
-            }
-        })
-    }
-
+impl VoxelType {
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
-            Self::U16 | Self::I16 => 2,
-            Self::Rgb => 3,
-            Self::U32 | Self::I32 | Self::F32 | Self::Rgba => 4,
-            Self::U64 | Self::I64 | Self::F64 => 8,
+            Self::I16 | Self::U16 => 2,
+            Self::Rgb24 => 3,
+            Self::I32 | Self::U32 | Self::F32 | Self::Rgba32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "uint8",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::Rgb24 => "RGB24",
+            Self::Rgba32 => "RGBA32",
         }
     }
 
     pub fn is_colour(self) -> bool {
-        matches!(self, Self::Rgb | Self::Rgba)
+        matches!(self, Self::Rgb24 | Self::Rgba32)
+    }
+
+    /// Whether it can hold whole numbers that a float32 rounds.
+    pub(super) fn is_wide_integer(self) -> bool {
+        matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
+    }
+
+    fn of_code(code: i16) -> Result<Self, String> {
+        let carrier = NiftiHeader {
+            datatype: code,
+            ..NiftiHeader::default()
+        };
+        Ok(match carrier.data_type() {
+            Ok(NiftiType::Uint8) => Self::U8,
+            Ok(NiftiType::Int8) => Self::I8,
+            Ok(NiftiType::Int16) => Self::I16,
+            Ok(NiftiType::Uint16) => Self::U16,
+            Ok(NiftiType::Int32) => Self::I32,
+            Ok(NiftiType::Uint32) => Self::U32,
+            Ok(NiftiType::Int64) => Self::I64,
+            Ok(NiftiType::Uint64) => Self::U64,
+            Ok(NiftiType::Float32) => Self::F32,
+            Ok(NiftiType::Float64) => Self::F64,
+            Ok(NiftiType::Rgb24) => Self::Rgb24,
+            Ok(NiftiType::Rgba32) => Self::Rgba32,
+            Ok(NiftiType::Complex64 | NiftiType::Complex128 | NiftiType::Complex256) => {
+                return Err("an image of complex numbers".to_owned());
+            }
+            Ok(NiftiType::Float128) => return Err("an image of 128-bit floats".to_owned()),
+            Err(_) if code == 1 => return Err("an image of single bits".to_owned()),
+            Err(_) => return Err(format!("an image of unknown voxel type {code}")),
+        })
     }
 }
 
-/// The fields that both versions have.
+/// What a header says, in one form for both versions. Fields that nothing here uses are left out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Header {
+    pub version: Version,
+    pub big_endian: bool,
+    /// Header and voxels in one file, not a `.hdr` and `.img` pair.
+    pub single_file: bool,
+    /// `dim[1]..=dim[dim[0]]`, each at least 1.
+    pub dims: Vec<usize>,
+    /// x, y, z.
+    pub shape: [usize; 3],
+    /// Product of the dimensions after the third.
+    pub frames: usize,
+    pub voxel_type: VoxelType,
+    /// Of the voxels, from the start of the file that holds them.
+    pub vox_offset: u64,
+    /// Slope and intercept; `None` where values are used as stored.
+    pub scaling: Option<(f64, f64)>,
+    pub pixdim: [f64; 8],
+    pub qform_code: i32,
+    pub sform_code: i32,
+    /// b, c, d of a unit quaternion.
+    pub quatern: [f64; 3],
+    pub qoffset: [f64; 3],
+    pub srow: [[f64; 4]; 3],
+    pub xyzt_units: i32,
+    pub intent_code: i32,
+    pub intent_name: String,
+    /// `descrip`, or the comment extension where there is one.
+    pub description: String,
+    pub cal_min: f64,
+    pub cal_max: f64,
+    /// Oddities that reading got past.
+    pub warnings: Vec<String>,
+}
+
+/// Fields as stored, before any check.
 struct Raw {
-    big_endian: bool,
     dim: [i64; 8],
     datatype: i16,
-    pixdim: [f64; 8],
-    offset: f64,
+    bitpix: i16,
+    vox_offset: f64,
     slope: f64,
     inter: f64,
-    units: i32,
-    qform_code: i32,
-    sform_code: i32,
-    quatern: [f64; 3],
-    shift: [f64; 3],
-    srow: [[f64; 4]; 3],
-    pair: bool,
 }
 
-/// Parses the first bytes of a file (540 are enough for either version).
-pub fn parse(bytes: &[u8]) -> Result<Header, String> {
-    let size = bytes
-        .get(..4)
-        .and_then(|b| b.try_into().ok())
-        .map(i32::from_ne_bytes);
-    let size = size.ok_or("The file is too short for a NIfTI header")?;
-    let swapped = matches!(size.swap_bytes(), 348 | 540);
-    let big_endian = swapped != cfg!(target_endian = "big");
-    match (size, size.swap_bytes()) {
-        (348, _) | (_, 348) => check(version_1(bytes, big_endian)?),
-        (540, _) | (_, 540) => check(version_2(bytes, big_endian)?),
-        _ => Err("Not a NIfTI file: it starts with neither 348 nor 540".to_owned()),
+impl Header {
+    /// Bytes of voxel data.
+    pub fn data_bytes(&self) -> u64 {
+        let voxels: u64 = self.dims.iter().map(|&n| n as u64).product();
+        voxels * self.voxel_type.bytes() as u64
+    }
+
+    /// Reads and checks a header at the start of a stream and leaves the stream behind the header
+    /// and its extensions: at the voxels, for a single file.
+    pub(in crate::io) fn read(source: &mut Source) -> Result<Self, Error> {
+        let mut bytes = [0; BYTES_2];
+        let found = source.read(&mut bytes[..BYTES_1])?;
+        let path = source.path().to_owned();
+        if found < BYTES_1 {
+            return Err(Error::malformed(
+                &path,
+                format!("{found} bytes"),
+                format!("a NIfTI header of {BYTES_1} bytes"),
+            ));
+        }
+        let size = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        let is =
+            |n: usize| [i32::from_le_bytes(size), i32::from_be_bytes(size)].map(|s| s == n as i32);
+        let mut header = match (is(BYTES_1), is(BYTES_2)) {
+            ([little, big], _) if little || big => Self::parse_1(&path, &bytes[..BYTES_1], big)?,
+            (_, [little, big]) if little || big => {
+                if source.read(&mut bytes[BYTES_1..])? < BYTES_2 - BYTES_1 {
+                    return Err(Error::malformed(
+                        &path,
+                        "a header that is cut off",
+                        format!("a NIfTI-2 header of {BYTES_2} bytes"),
+                    ));
+                }
+                Self::parse_2(&path, &bytes, big)?
+            }
+            _ => {
+                return Err(Error::malformed(
+                    &path,
+                    "no NIfTI header",
+                    "a file that starts with one",
+                ));
+            }
+        };
+        if header.single_file {
+            header.read_extensions(source)?;
+        }
+        Ok(header)
+    }
+
+    fn parse_1(path: &Path, bytes: &[u8], big_endian: bool) -> Result<Self, Error> {
+        let magic = &bytes[BYTES_1 - 4..];
+        let single_file = match magic {
+            b"n+1\0" => true,
+            b"ni1\0" => false,
+            _ => {
+                return Err(Error::unsupported(
+                    path,
+                    "an Analyze 7.5 image, which does not say where left and right are",
+                    "convert it to NIfTI with a program that knows where it comes from",
+                ));
+            }
+        };
+        let h = NiftiHeader::from_reader(bytes)
+            .map_err(|e| Error::malformed(path, e.to_string(), "a NIfTI-1 header"))?;
+        // The crate takes the byte order from dim[0]; it must agree with the header's size.
+        if h.sizeof_hdr != BYTES_1 as i32 {
+            return Err(Error::malformed(
+                path,
+                "a number of dimensions that makes no sense",
+                "1 to 7",
+            ));
+        }
+        let raw = Raw {
+            // The standard's type is signed: a large unsigned value is a negative one.
+            dim: h.dim.map(|d| i64::from(d as i16)),
+            datatype: h.datatype,
+            bitpix: h.bitpix,
+            vox_offset: f64::from(h.vox_offset),
+            slope: f64::from(h.scl_slope),
+            inter: f64::from(h.scl_inter),
+        };
+        let least = if single_file {
+            BYTES_1 + EXTENDER_BYTES
+        } else {
+            0
+        };
+        let checked = raw.check(path, least)?;
+        Ok(Self {
+            version: Version::Nifti1,
+            big_endian,
+            single_file,
+            pixdim: h.pixdim.map(f64::from),
+            qform_code: i32::from(h.qform_code),
+            sform_code: i32::from(h.sform_code),
+            quatern: [h.quatern_b, h.quatern_c, h.quatern_d].map(f64::from),
+            qoffset: [h.quatern_x, h.quatern_y, h.quatern_z].map(f64::from),
+            srow: [h.srow_x, h.srow_y, h.srow_z].map(|row| row.map(f64::from)),
+            xyzt_units: i32::from(h.xyzt_units),
+            intent_code: i32::from(h.intent_code),
+            intent_name: text(&h.intent_name),
+            description: text(&h.descrip),
+            cal_min: f64::from(h.cal_min),
+            cal_max: f64::from(h.cal_max),
+            ..checked
+        })
+    }
+
+    fn parse_2(path: &Path, bytes: &[u8; BYTES_2], big_endian: bool) -> Result<Self, Error> {
+        let f = Fields { bytes, big_endian };
+        let single_file = match &bytes[4..12] {
+            magic if magic == MAGIC_2_SINGLE => true,
+            magic if magic == MAGIC_2_PAIR => false,
+            _ => {
+                return Err(Error::malformed(
+                    path,
+                    "a header of NIfTI-2's size without its mark",
+                    "a NIfTI-2 header; if the file was copied as text, copy it again as binary",
+                ));
+            }
+        };
+        // Offsets of the 540-byte header, nifti2.h (Cox and others 2011).
+        let raw = Raw {
+            dim: std::array::from_fn(|i| f.i64(16 + 8 * i)),
+            datatype: f.i16(12),
+            bitpix: f.i16(14),
+            vox_offset: f.i64(168) as f64,
+            slope: f.f64(176),
+            inter: f.f64(184),
+        };
+        let least = if single_file {
+            BYTES_2 + EXTENDER_BYTES
+        } else {
+            0
+        };
+        let checked = raw.check(path, least)?;
+        Ok(Self {
+            version: Version::Nifti2,
+            big_endian,
+            single_file,
+            pixdim: std::array::from_fn(|i| f.f64(104 + 8 * i)),
+            cal_max: f.f64(192),
+            cal_min: f.f64(200),
+            description: text(&bytes[240..320]),
+            qform_code: f.i32(344),
+            sform_code: f.i32(348),
+            quatern: std::array::from_fn(|i| f.f64(352 + 8 * i)),
+            qoffset: std::array::from_fn(|i| f.f64(376 + 8 * i)),
+            srow: std::array::from_fn(|row| std::array::from_fn(|c| f.f64(400 + 32 * row + 8 * c))),
+            xyzt_units: f.i32(500),
+            intent_code: f.i32(504),
+            intent_name: text(&bytes[508..524]),
+            ..checked
+        })
+    }
+
+    /// Passes over the extensions of a single file and keeps the first comment.
+    fn read_extensions(&mut self, source: &mut Source) -> Result<(), Error> {
+        let header = match self.version {
+            Version::Nifti1 => BYTES_1,
+            Version::Nifti2 => BYTES_2,
+        };
+        let between = self.vox_offset - header as u64;
+        source.prove(self.vox_offset)?;
+        if between > EXTENSIONS_LIMIT {
+            source.skip(between)?;
+            return Ok(());
+        }
+        let mut bytes = vec![0; between as usize];
+        source.read(&mut bytes)?;
+        if bytes[0] == 0 {
+            return Ok(());
+        }
+        let mut rest = &bytes[EXTENDER_BYTES..];
+        while rest.len() >= 8 {
+            let fields = Fields {
+                bytes: rest,
+                big_endian: self.big_endian,
+            };
+            let (size, code) = (fields.i32(0), fields.i32(4));
+            let Some(body) = usize::try_from(size).ok().and_then(|n| rest.get(8..n)) else {
+                break;
+            };
+            if code == COMMENT {
+                self.description = text(body);
+                break;
+            }
+            rest = &rest[8 + body.len()..];
+        }
+        Ok(())
     }
 }
 
-fn version_1(bytes: &[u8], big_endian: bool) -> Result<Raw, String> {
-    if bytes.get(344..348) == Some(&[0; 4]) {
-        return Err(
-            "Analyze 7.5 without orientation, expected NIfTI: convert it, naming left and right"
-                .to_owned(),
-        );
+impl Raw {
+    /// The fields that decide how much is read; the caller fills in the others. `least_offset` is
+    /// where the voxels of this file can begin at the earliest.
+    fn check(&self, path: &Path, least_offset: usize) -> Result<Header, Error> {
+        let bad = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
+        let mut warnings = Vec::new();
+        let count = match self.dim[0] {
+            n @ 1..=7 => n as usize,
+            n => return bad(format!("{n} dimensions"), "1 to 7"),
+        };
+        let mut dims = Vec::with_capacity(count);
+        for (i, &n) in self.dim[1..=count].iter().enumerate() {
+            match usize::try_from(n) {
+                Ok(n) if n >= 1 => dims.push(n),
+                _ => {
+                    return bad(format!("size {n} of dimension {}", i + 1), "at least 1");
+                }
+            }
+        }
+        let voxel_type = VoxelType::of_code(self.datatype).map_err(|found| {
+            Error::unsupported(path, found, "convert it to float32 with another program")
+        })?;
+        if usize::try_from(self.bitpix) != Ok(8 * voxel_type.bytes()) {
+            warnings.push(format!(
+                "The header says {} bits a voxel; {} has {} and was read so",
+                self.bitpix,
+                voxel_type.name(),
+                8 * voxel_type.bytes()
+            ));
+        }
+        // As many bytes as the machine can address, with room for every value as a float32.
+        let values = dims.iter().try_fold(1usize, |p, &n| p.checked_mul(n));
+        let fits = |n: usize| {
+            n.checked_mul(voxel_type.bytes().max(12))
+                .is_some_and(|b| b <= isize::MAX as usize / 2)
+        };
+        if !values.is_some_and(fits) {
+            return bad(
+                format!("sizes {dims:?}, more voxels than any memory holds"),
+                "the sizes of an image",
+            );
+        }
+        let side = |a: usize| dims.get(a).copied().unwrap_or(1);
+        let frames: usize = dims.iter().skip(3).product();
+        if voxel_type.is_colour() && frames > 1 {
+            return Err(Error::unsupported(
+                path,
+                format!("a colour image of {frames} volumes"),
+                "save one volume of it",
+            ));
+        }
+        let vox_offset = match self.vox_offset {
+            0.0 if least_offset > 0 => {
+                warnings.push(format!(
+                    "The header does not say where the voxels begin; they were read from byte \
+                     {least_offset}, right behind it"
+                ));
+                least_offset as u64
+            }
+            o if o >= least_offset as f64 && o < 2f64.powi(62) && o.fract() == 0.0 => o as u64,
+            o => {
+                return bad(
+                    format!("voxels that begin at byte {o}"),
+                    &format!("a whole number of at least {least_offset}"),
+                );
+            }
+        };
+        Ok(Header {
+            version: Version::Nifti1,
+            big_endian: false,
+            single_file: false,
+            shape: [side(0), side(1), side(2)],
+            frames,
+            dims,
+            voxel_type,
+            vox_offset,
+            scaling: self.scaling(path, voxel_type, &mut warnings)?,
+            pixdim: [0.0; 8],
+            qform_code: 0,
+            sform_code: 0,
+            quatern: [0.0; 3],
+            qoffset: [0.0; 3],
+            srow: [[0.0; 4]; 3],
+            xyzt_units: 0,
+            intent_code: 0,
+            intent_name: String::new(),
+            description: String::new(),
+            cal_min: 0.0,
+            cal_max: 0.0,
+            warnings,
+        })
     }
-    let h = ::nifti::NiftiHeader::from_reader(bytes)
-        .map_err(|_| "The NIfTI-1 header is damaged or cut short".to_owned())?;
-    Ok(Raw {
-        big_endian,
-        // The crate reads the signed field as unsigned.
-        dim: h.dim.map(|d| i64::from(d.cast_signed())),
-        datatype: h.datatype,
-        pixdim: h.pixdim.map(f64::from),
-        offset: f64::from(h.vox_offset),
-        slope: f64::from(h.scl_slope),
-        inter: f64::from(h.scl_inter),
-        units: i32::from(h.xyzt_units),
-        qform_code: i32::from(h.qform_code),
-        sform_code: i32::from(h.sform_code),
-        quatern: [h.quatern_b, h.quatern_c, h.quatern_d].map(f64::from),
-        shift: [h.quatern_x, h.quatern_y, h.quatern_z].map(f64::from),
-        srow: [h.srow_x, h.srow_y, h.srow_z].map(|row| row.map(f64::from)),
-        pair: &h.magic == b"ni1\0",
-    })
+
+    /// A slope of 0 means "not set" in the standard, NaN in files of nibabel; colours are never
+    /// scaled.
+    fn scaling(
+        &self,
+        path: &Path,
+        voxel_type: VoxelType,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<(f64, f64)>, Error> {
+        let (slope, inter) = (self.slope, self.inter);
+        if voxel_type.is_colour() || slope == 0.0 || (slope == 1.0 && inter == 0.0) {
+            return Ok(None);
+        }
+        if slope.is_nan() {
+            if !inter.is_nan() && inter != 0.0 {
+                warnings.push(
+                    "The slope in the header is not a number; values were used as stored".into(),
+                );
+            }
+            return Ok(None);
+        }
+        if !slope.is_finite() || !inter.is_finite() {
+            return Err(Error::malformed(
+                path,
+                format!("slope {slope} and intercept {inter}"),
+                "finite numbers",
+            ));
+        }
+        Ok(Some((slope, inter)))
+    }
 }
 
-/// Field offsets of NIfTI-2 (nifti2.h, R. Cox and others 2011).
-fn version_2(bytes: &[u8], big_endian: bool) -> Result<Raw, String> {
-    if bytes.len() < 540 {
-        return Err("The NIfTI-2 header is cut short: copy or download the file again".to_owned());
-    }
-    let field = Fields { bytes, big_endian };
-    let magic = &bytes[4..8];
-    if magic != b"n+2\0" && magic != b"ni2\0" {
-        return Err("The NIfTI-2 header has the wrong signature: the file is damaged".to_owned());
-    }
-    let row = |at: usize| std::array::from_fn(|i| field.f64(at + 8 * i));
-    Ok(Raw {
-        big_endian,
-        dim: std::array::from_fn(|i| field.i64(16 + 8 * i)),
-        datatype: field.i16(12),
-        pixdim: std::array::from_fn(|i| field.f64(104 + 8 * i)),
-        offset: field.i64(168) as f64,
-        slope: field.f64(176),
-        inter: field.f64(184),
-        units: field.i32(500),
-        qform_code: field.i32(344),
-        sform_code: field.i32(348),
-        quatern: [field.f64(352), field.f64(360), field.f64(368)],
-        shift: [field.f64(376), field.f64(384), field.f64(392)],
-        srow: [row(400), row(432), row(464)],
-        pair: magic == b"ni2\0",
-    })
-}
-
-/// Numbers at fixed places of a header whose length was checked.
+/// Numbers at given offsets, in the file's byte order.
 struct Fields<'a> {
     bytes: &'a [u8],
     big_endian: bool,
 }
 
 impl Fields<'_> {
-    fn raw<const N: usize>(&self, at: usize) -> [u8; N] {
-        let mut raw: [u8; N] = std::array::from_fn(|i| self.bytes[at + i]);
+    /// `N` bytes, least significant first.
+    fn at<const N: usize>(&self, offset: usize) -> [u8; N] {
+        let mut field = [0; N];
+        field.copy_from_slice(&self.bytes[offset..offset + N]);
         if self.big_endian {
-            raw.reverse();
+            field.reverse();
         }
-        raw
+        field
     }
 
-    fn i16(&self, at: usize) -> i16 {
-        i16::from_le_bytes(self.raw(at))
+    fn i16(&self, offset: usize) -> i16 {
+        i16::from_le_bytes(self.at(offset))
     }
 
-    fn i32(&self, at: usize) -> i32 {
-        i32::from_le_bytes(self.raw(at))
+    fn i32(&self, offset: usize) -> i32 {
+        i32::from_le_bytes(self.at(offset))
     }
 
-    fn i64(&self, at: usize) -> i64 {
-        i64::from_le_bytes(self.raw(at))
+    fn i64(&self, offset: usize) -> i64 {
+        i64::from_le_bytes(self.at(offset))
     }
 
-    fn f64(&self, at: usize) -> f64 {
-        f64::from_le_bytes(self.raw(at))
+    fn f64(&self, offset: usize) -> f64 {
+        f64::from_le_bytes(self.at(offset))
     }
 }
 
-/// Turns claims into facts, or into a sentence.
-fn check(raw: Raw) -> Result<Header, String> {
-    let mut notes = Vec::new();
-    let rank = raw.dim[0];
-    if !(1..=7).contains(&rank) {
-        return Err(format!(
-            "The header claims {rank} dimensions, expected 1 to 7"
-        ));
-    }
-    let mut sides = [1usize; 7];
-    for (axis, side) in sides.iter_mut().enumerate().take(rank as usize) {
-        let claimed = raw.dim[axis + 1];
-        // Further dimensions of 0 are written by some tools for "none".
-        *side = match claimed {
-            0 if axis >= 3 => 1,
-            1..=0x7fff_ffff => claimed as usize,
-            _ => {
-                return Err(format!(
-                    "The header claims a side of {claimed} voxels, expected 1 or more"
-                ));
-            }
-        };
-    }
-    let product = |sides: &[usize]| sides.iter().try_fold(1usize, |a, &b| a.checked_mul(b));
-    let frames = product(&sides[3..]);
-    let total = product(&sides).and_then(|n| n.checked_mul(8));
-    let (Some(frames), Some(_)) = (frames, total) else {
-        return Err(format!(
-            "The header claims {sides:?} voxels, more than any memory holds"
-        ));
-    };
-    let kind = Number::from_code(raw.datatype)?;
-    if !(raw.offset.is_finite() && raw.offset >= 0.0 && raw.offset < 1e15) {
-        return Err(format!(
-            "The header puts the voxels at byte {}, expected 0 or more",
-            raw.offset
-        ));
-    }
-    // Slope 0 means "not scaled" by the standard; the tools' rule for the rest is to ignore it.
-    let scaled = raw.slope.is_finite() && raw.inter.is_finite() && raw.slope != 0.0;
-    if !(raw.slope.is_finite() && raw.inter.is_finite()) {
-        notes.push("The header's scale factor is not a number and was ignored".to_owned());
-    }
-    let shape = [sides[0], sides[1], sides[2]];
-    let (affine, source) = affine(&raw, shape, &mut notes)?;
-    let grid = Grid::new(shape, affine, source).ok_or_else(|| {
-        format!(
-            "The {} affine is not finite or flattens space, expected a regular one",
-            source.name()
-        )
-    })?;
-    Ok(Header {
-        big_endian: raw.big_endian,
-        shape,
-        frames,
-        kind,
-        offset: if raw.pair { 0 } else { raw.offset as u64 },
-        slope: if scaled { raw.slope } else { 1.0 },
-        inter: if scaled { raw.inter } else { 0.0 },
-        grid,
-        pair: raw.pair,
-        notes,
-    })
-}
-
-/// Millimetres per unit of length in the header.
-fn unit_mm(units: i32, notes: &mut Vec<String>) -> f64 {
-    match units & 7 {
-        1 => 1000.0,
-        3 => 0.001,
-        0 | 2 => 1.0,
-        other => {
-            notes.push(format!(
-                "The header's unit of length {other} is not defined: millimetres assumed"
-            ));
-            1.0
-        }
-    }
-}
-
-/// sform if its code is above 0, else qform, else voxel sizes only.
-fn affine(
-    raw: &Raw,
-    shape: [usize; 3],
-    notes: &mut Vec<String>,
-) -> Result<(DAffine3, AffineSource), String> {
-    let mm = unit_mm(raw.units, notes);
-    let spacing = DVec3::new(raw.pixdim[1], raw.pixdim[2], raw.pixdim[3]).abs() * mm;
-    let [x, y, z] = raw.srow.map(|row| row.map(|v| v * mm));
-    let column = |c: usize| DVec3::new(x[c], y[c], z[c]);
-    let sform = DAffine3::from_mat3_translation(
-        DMat3::from_cols(column(0), column(1), column(2)),
-        column(3),
-    );
-    let qform = qform(raw, spacing, mm);
-    match (raw.sform_code > 0, raw.qform_code > 0) {
-        (true, also) => {
-            if also && qform.is_finite() && sform.is_finite() {
-                let apart = disagreement_mm(&sform, &qform, shape);
-                if apart > 0.1 * spacing.min_element().max(0.1) {
-                    notes.push(format!(
-                        "sform and qform disagree by up to {apart:.1} mm; the sform is used"
-                    ));
-                }
-            }
-            Ok((sform, AffineSource::Sform))
-        }
-        (false, true) => Ok((qform, AffineSource::Qform)),
-        (false, false) => {
-            if !(spacing.is_finite() && spacing.min_element() > 0.0) {
-                return Err("The header has neither an affine nor voxel sizes above 0".to_owned());
-            }
-            notes.push("Neither sform nor qform: left and right unknown".to_owned());
-            let middle = (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
-            let affine =
-                DAffine3::from_mat3_translation(DMat3::from_diagonal(spacing), -spacing * middle);
-            Ok((affine, AffineSource::Pixdim))
-        }
-    }
-}
-
-/// nifti1.h, method 2: unit quaternion, voxel sizes, and the sign of z in pixdim[0].
-fn qform(raw: &Raw, spacing: DVec3, mm: f64) -> DAffine3 {
-    let [b, c, d] = raw.quatern;
-    let a = (1.0 - (b * b + c * c + d * d)).max(0.0).sqrt();
-    let rotation = DMat3::from_quat(DQuat::from_xyzw(b, c, d, a).normalize());
-    let sign = if raw.pixdim[0] < 0.0 { -1.0 } else { 1.0 };
-    let scale = DMat3::from_diagonal(spacing * DVec3::new(1.0, 1.0, sign));
-    DAffine3::from_mat3_translation(rotation * scale, DVec3::from_array(raw.shift) * mm)
-}
-
-/// Largest distance between where two affines put a corner of the image, mm.
-fn disagreement_mm(a: &DAffine3, b: &DAffine3, shape: [usize; 3]) -> f64 {
-    let corner = |c: usize| {
-        DVec3::from_array(std::array::from_fn(|axis| {
-            if c >> axis & 1 == 1 {
-                shape[axis] as f64
-            } else {
-                0.0
-            }
-        }))
-    };
-    (0..8)
-        .map(|c| {
-            a.transform_point3(corner(c))
-                .distance(b.transform_point3(corner(c)))
-        })
-        .fold(0.0, f64::max)
+/// Text up to the first zero byte.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).trim().to_owned()
 }

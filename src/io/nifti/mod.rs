@@ -1,209 +1,166 @@
-//! NIfTI-1 and NIfTI-2 images, single files and pairs, plain and gzipped.
+//! NIfTI images: versions 1 and 2, `.nii` and `.hdr`/`.img`, plain and gzip, both byte orders.
 //!
-//! The crate `nifti` parses version 1 headers. The voxels are decoded here, straight to 32-bit
-//! floats, because the crate knows neither NIfTI-2 nor RGB, and allocates what a header claims
-//! before looking at the file. Source: nifti1.h and nifti2.h (R. Cox and others 2004, 2011).
+//! The crate `nifti` parses the NIfTI-1 header and names the voxel types. The rest is ours, since
+//! the crate stops at version 1, allocates what a header asks for before it looks at the file, and
+//! has no colours: the NIfTI-2 header, every check, the voxels (decoded straight to float32, in
+//! one pass) and writing. The tests read what is written here with the crate's own reader.
+//!
+//! Nothing is allocated for voxels before the file is known to hold them ([`Source::prove`]).
 
+mod decode;
 mod header;
+mod space;
 mod write;
 
+pub use header::{Header, Version, VoxelType};
+pub use space::SpaceInfo;
 pub use write::{save_mask, save_volume};
 
-use self::header::{Header, Number};
-use super::{Error, atomic};
+use super::source::{CHUNK_BYTES, Source};
+use super::{Error, extension, with_extension};
 use crate::compute::Control;
 use crate::data::{Volume, VolumeKind};
-use std::io::Read;
+use decode::Decoder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes decoded between two looks at the control.
-const CHUNK: usize = 1 << 20;
+/// Whole numbers above this lose their last digits as a float32.
+const LARGEST_EXACT: f32 = 16_777_216.0;
+/// Bytes behind the voxels of a compressed file that are still read, for its checksum.
+const TAIL_LIMIT: u64 = 1 << 24;
 
-/// Whether a file that starts with these bytes is NIfTI.
-pub fn is_nifti(head: &[u8]) -> bool {
-    header::parse(head).is_ok()
+/// Reads an image; of a pair, either file may be named.
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    let (mut source, header) = open_header(path, control)?;
+    let (grid, mut info) = space::grid(source.path(), &header)?;
+    let end = header.vox_offset + header.data_bytes();
+    if header.single_file {
+        source.prove(end)?;
+    } else {
+        source = Source::open(&twin(source.path(), "img")?, control)?;
+        source.prove(end)?;
+        source.skip(header.vox_offset)?;
+    }
+    let kind = if header.voxel_type.is_colour() {
+        VolumeKind::Rgb
+    } else {
+        VolumeKind::Scalar
+    };
+    let values = voxels(&mut source, &header, kind)?;
+    let behind = match source.known_bytes() {
+        Some(bytes) => bytes - end,
+        // To the end, where the checksum is compared.
+        None => source.skip(TAIL_LIMIT)?,
+    };
+    if behind > 0 {
+        info.warnings.push(format!(
+            "The file goes on for {behind} bytes behind its voxels; they were not used"
+        ));
+    }
+    let inexact = |values: &[f32]| values.iter().any(|v| v.abs() > LARGEST_EXACT);
+    if header.voxel_type.is_wide_integer() && header.scaling.is_none() && inexact(&values) {
+        info.warnings.push(format!(
+            "The file holds whole numbers above {LARGEST_EXACT}; their last digits are rounded"
+        ));
+    }
+    let frames = match kind {
+        VolumeKind::Scalar => header.frames,
+        VolumeKind::Rgb => 3,
+    };
+    Ok((Volume::new(Arc::new(grid), frames, kind, values), info))
 }
 
-/// Reads an image with its notes (which affine, what was odd). Progress counts bytes.
-pub fn read(path: &Path, control: &Control) -> Result<(Volume, Vec<String>), Error> {
-    let (header_path, image_path) = files(path);
-    let head = atomic::first_bytes(&header_path, 540)?;
-    let header = header::parse(&head).map_err(|sentence| Error::content(path, sentence))?;
-    let image_path = if header.pair { image_path } else { header_path };
-    let values = voxels(&image_path, &header, control)?;
-    let (frames, kind) = match header.kind.is_colour() {
-        true if header.frames > 1 => {
-            return Err(Error::content(
+/// Reads only the header: what the file says of itself, checked but for the length of the voxels.
+pub fn read_header(path: &Path) -> Result<(Header, SpaceInfo), Error> {
+    let (source, header) = open_header(path, &Control::new())?;
+    let (_, info) = space::grid(source.path(), &header)?;
+    Ok((header, info))
+}
+
+fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error> {
+    let header_path = match extension(path).as_str() {
+        "img" | "img.gz" => twin(path, "hdr")?,
+        _ => path.to_owned(),
+    };
+    let mut source = Source::open(&header_path, control)?;
+    let header = Header::read(&mut source)?;
+    Ok((source, header))
+}
+
+/// `a.hdr` → `a.img` or `a.img.gz`, whichever exists.
+fn twin(path: &Path, other: &str) -> Result<PathBuf, Error> {
+    let plain = with_extension(path, other);
+    let packed = with_extension(path, &format!("{other}.gz"));
+    [plain.clone(), packed]
+        .into_iter()
+        .find(|p| p.exists())
+        .ok_or_else(|| {
+            Error::malformed(
                 path,
-                "Several volumes of RGB colour, expected one",
-            ));
-        }
-        true => (3, VolumeKind::Rgb),
-        false => (header.frames, VolumeKind::Scalar),
-    };
-    Ok((
-        Volume::new(Arc::new(header.grid), frames, kind, values),
-        header.notes,
-    ))
+                "one file of a pair",
+                format!(
+                    "{} beside it",
+                    plain.file_name().unwrap_or_default().to_string_lossy()
+                ),
+            )
+        })
 }
 
-/// The header file and, for a pair, the image file, whichever of the two was named.
-fn files(path: &Path) -> (PathBuf, PathBuf) {
-    let name = path
-        .file_name()
-        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let (stem, gz) = name
-        .strip_suffix(".gz")
-        .map_or((name.as_str(), false), |s| (s, true));
-    let twin = |extension: &str| {
-        let stem = stem.rsplit_once('.').map_or(stem, |(s, _)| s);
-        // Either half may be compressed alone.
-        let plain = path.with_file_name(format!("{stem}.{extension}"));
-        let packed = path.with_file_name(format!("{stem}.{extension}.gz"));
-        if (gz && packed.exists()) || !plain.exists() {
-            packed
-        } else {
-            plain
+/// The stream stands at the first voxel and is known to hold them all.
+fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<[f32]>, Error> {
+    let stored: usize = header.dims.iter().product();
+    let planes = match kind {
+        VolumeKind::Scalar => 1,
+        VolumeKind::Rgb => 3,
+    };
+    let mut values = zeros(source.path(), stored * planes)?;
+    let Some(places) = Arc::get_mut(&mut values) else {
+        unreachable!("nobody else has seen the values");
+    };
+    let decoder = Decoder::of(header);
+    let size = header.voxel_type.bytes();
+    let mut bytes = vec![0; (CHUNK_BYTES / size).min(stored) * size];
+    let mut done = 0;
+    while done < stored {
+        let count = (bytes.len() / size).min(stored - done);
+        let chunk = &mut bytes[..count * size];
+        let found = source.read(chunk)?;
+        if found < chunk.len() {
+            return Err(Error::Short {
+                path: source.path().to_owned(),
+                found_bytes: header.vox_offset + (done * size + found) as u64,
+                expected_bytes: header.vox_offset + header.data_bytes(),
+            });
         }
-    };
-    if stem.to_lowercase().ends_with(".img") {
-        (twin("hdr"), path.to_owned())
-    } else {
-        (path.to_owned(), twin("img"))
-    }
-}
-
-fn voxels(path: &Path, header: &Header, control: &Control) -> Result<Vec<f32>, Error> {
-    let short = || {
-        let [x, y, z] = header.shape;
-        let sentence = format!(
-            "The file ends before the {x} × {y} × {z} × {} voxels that its header claims: copy or download it again",
-            header.frames
-        );
-        Error::content(path, sentence)
-    };
-    // Checked for overflow with the header.
-    let count = header.shape.iter().product::<usize>() * header.frames;
-    let size = header.kind.bytes();
-    let needed = (count * size) as u64;
-    let length = std::fs::metadata(path)
-        .map_err(|e| Error::system("read", path, &e))?
-        .len();
-    let packed = atomic::is_gzip(path)?;
-    // Deflate shrinks at most 1032 to 1 (RFC 1951 limits a match to 258 bytes of two bits).
-    let most = if packed {
-        length.saturating_mul(1040)
-    } else {
-        length
-    };
-    if most < needed.saturating_add(header.offset) {
-        return Err(short());
-    }
-    let mut reader = atomic::reader(path)?;
-    let read = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::UnexpectedEof => short(),
-        _ => Error::system("read", path, &e),
-    };
-    let skipped = std::io::copy(
-        &mut reader.by_ref().take(header.offset),
-        &mut std::io::sink(),
-    )
-    .map_err(read)?;
-    if skipped < header.offset {
-        return Err(short());
-    }
-    control.begin("Reading", needed);
-    let channels = if header.kind.is_colour() { 3 } else { 1 };
-    let mut values: Vec<f32> = Vec::new();
-    if !packed {
-        reserve(&mut values, count * channels, path)?;
-    }
-    let per_chunk = CHUNK / size * size;
-    let mut bytes = vec![0u8; per_chunk];
-    let mut left = count * size;
-    while left > 0 {
-        control.check()?;
-        let now = left.min(per_chunk);
-        reader.read_exact(&mut bytes[..now]).map_err(read)?;
-        if packed {
-            // Grows with what is really there, not with the header's claim.
-            reserve(&mut values, now / size * channels, path)?;
+        let range = done..done + count;
+        match kind {
+            VolumeKind::Scalar => decoder.scalars(chunk, &mut places[range]),
+            VolumeKind::Rgb => {
+                let (red, others) = places.split_at_mut(stored);
+                let (green, blue) = others.split_at_mut(stored);
+                decoder.colours(
+                    chunk,
+                    [
+                        &mut red[range.clone()],
+                        &mut green[range.clone()],
+                        &mut blue[range],
+                    ],
+                );
+            }
         }
-        decode(&bytes[..now], header, &mut values);
-        left -= now;
-        control.advance(now as u64);
-    }
-    if channels == 3 {
-        // Interleaved in the file, one plane per channel here.
-        values = (0..3)
-            .flat_map(|c| {
-                values
-                    .iter()
-                    .skip(c)
-                    .step_by(3)
-                    .copied()
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        done += count;
     }
     Ok(values)
 }
 
-fn reserve(values: &mut Vec<f32>, more: usize, path: &Path) -> Result<(), Error> {
-    values.try_reserve(more).map_err(|_| {
-        let gib = (values.len() + more) as f64 * 4.0 / f64::from(1 << 30);
-        Error::content(
-            path,
-            format!(
-                "Not enough memory for {gib:.1} GiB of voxels: close something, or crop the image"
-            ),
-        )
-    })
-}
-
-/// Appends whole voxels as scaled 32-bit floats.
-fn decode(bytes: &[u8], header: &Header, values: &mut Vec<f32>) {
-    let plain = header.slope == 1.0 && header.inter == 0.0;
-    let (slope, inter) = (header.slope, header.inter);
-    macro_rules! numbers {
-        ($t:ty) => {{
-            const N: usize = size_of::<$t>();
-            let read = |b: &[u8]| {
-                let raw: [u8; N] = std::array::from_fn(|i| b[i]);
-                if header.big_endian {
-                    <$t>::from_be_bytes(raw)
-                } else {
-                    <$t>::from_le_bytes(raw)
-                }
-            };
-            if plain {
-                values.extend(bytes.chunks_exact(N).map(|b| read(b) as f32));
-            } else {
-                // In double: a slope times a large integer would lose its last digits.
-                values.extend(
-                    bytes
-                        .chunks_exact(N)
-                        .map(|b| (read(b) as f64 * slope + inter) as f32),
-                );
-            }
-        }};
+/// Room for the values in the form that `Volume` keeps, so that they are never copied; refused in
+/// words where the system has no such memory.
+fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
+    if Vec::<f32>::new().try_reserve_exact(count).is_err() {
+        return Err(Error::Memory {
+            path: path.to_owned(),
+            bytes: 4 * count as u64,
+        });
     }
-    match header.kind {
-        Number::U8 => numbers!(u8),
-        Number::I8 => numbers!(i8),
-        Number::U16 => numbers!(u16),
-        Number::I16 => numbers!(i16),
-        Number::U32 => numbers!(u32),
-        Number::I32 => numbers!(i32),
-        Number::U64 => numbers!(u64),
-        Number::I64 => numbers!(i64),
-        Number::F32 => numbers!(f32),
-        Number::F64 => numbers!(f64),
-        Number::Rgb => values.extend(bytes.iter().map(|&b| f32::from(b) / 255.0)),
-        Number::Rgba => {
-            let colour = bytes.chunks_exact(4).flat_map(|b| [b[0], b[1], b[2]]);
-            values.extend(colour.map(|b| f32::from(b) / 255.0));
-        }
-    }
+    Ok(std::iter::repeat_n(0.0, count).collect())
 }

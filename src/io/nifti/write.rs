@@ -1,185 +1,304 @@
-//! Writing NIfTI-1, reading it back and comparing.
+//! Writing NIfTI-1: float32 volumes, uint8 masks, RGB24 colours.
 
-use super::read;
+use super::header::COMMENT;
 use crate::compute::Control;
-use crate::data::{Grid, Mask, Volume, VolumeKind};
-use crate::io::{Error, atomic};
+use crate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};
+use crate::io::rotation::rotation;
+use crate::io::{Error, atomic, extension};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DMat3, DQuat, DVec3};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a volume as float32 (colour as three volumes), `.nii` or `.nii.gz` by the name;
-/// `command` goes into the description (its first 79 bytes).
+const HEADER_BYTES: usize = 348;
+const DESCRIPTION_BYTES: usize = 80;
+/// Bytes compressed or written between two looks at `Control`.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Largest size that NIfTI-1's 16-bit dimensions hold.
+const LARGEST_SIDE: usize = 32_767;
+/// A qform is written if no entry of the rotation is off by more: it then says the same as the
+/// sform to within a float32's rounding.
+const ORTHOGONAL: f64 = 1e-5;
+/// "Scanner anatomical": the code for coordinates of the scanned person.
+const SCANNER: i16 = 1;
+
+/// What is stored, still in memory's form.
+enum Voxels<'a> {
+    Float(&'a [f32]),
+    Byte(&'a [u8]),
+    /// Three planes.
+    Colour(&'a [f32]),
+}
+
+/// Writes a volume: scalars as float32, colours as RGB24. `path` ends in `.nii` or `.nii.gz`;
+/// `description` (the command that made it) goes into the header, in full into a comment.
 pub fn save_volume(
     path: &Path,
     volume: &Volume,
-    command: &str,
+    description: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    save(
-        path,
-        &volume.grid,
-        volume.frames,
-        16,
-        bytemuck::cast_slice(&volume.values),
-        command,
-        control,
-    )?;
-    let (back, _) = read(path, &Control::new())?;
-    let same = back
-        .values
-        .iter()
-        .zip(volume.values.iter())
-        .all(|(a, b)| a.to_bits() == b.to_bits());
-    verify(
-        path,
-        &volume.grid,
-        &back.grid,
-        same && back.values.len() == volume.values.len(),
-    )
+    let (frames, voxels) = match volume.kind {
+        VolumeKind::Scalar => (volume.frames, Voxels::Float(&volume.values)),
+        VolumeKind::Rgb => (1, Voxels::Colour(&volume.values)),
+    };
+    save(path, &volume.grid, frames, &voxels, description, control)
 }
 
-/// Writes a mask as uint8.
-pub fn save_mask(path: &Path, mask: &Mask, command: &str, control: &Control) -> Result<(), Error> {
-    save(path, &mask.grid, 1, 2, &mask.inside, command, control)?;
-    let (back, _) = read(path, &Control::new())?;
-    let same = back.kind == VolumeKind::Scalar
-        && back.values.len() == mask.inside.len()
-        && back
-            .values
-            .iter()
-            .zip(mask.inside.iter())
-            .all(|(a, b)| *a == f32::from(*b));
-    verify(path, &mask.grid, &back.grid, same)
-}
-
-fn verify(path: &Path, written: &Grid, found: &Grid, same_values: bool) -> Result<(), Error> {
-    // The affine is stored in 32-bit floats.
-    if same_values && found.same_space(written, 1e-2) {
-        return Ok(());
-    }
-    Err(Error::content(
-        path,
-        "The file read back differs from what was written: the disk may be failing",
-    ))
+/// Writes a mask as uint8, 1 inside and 0 outside.
+pub fn save_mask(
+    path: &Path,
+    mask: &Mask,
+    description: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    let voxels = Voxels::Byte(&mask.inside);
+    save(path, &mask.grid, 1, &voxels, description, control)
 }
 
 fn save(
     path: &Path,
     grid: &Grid,
     frames: usize,
-    datatype: i16,
-    data: &[u8],
-    command: &str,
+    voxels: &Voxels<'_>,
+    description: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    let name = path.to_string_lossy().to_lowercase();
-    let packed = name.ends_with(".nii.gz");
-    if !packed && !name.ends_with(".nii") {
-        return Err(Error::content(
+    let compressed = match extension(path).as_str() {
+        "nii" => false,
+        "nii.gz" => true,
+        _ => {
+            return Err(Error::unsupported(
+                path,
+                "a name that is not an image's",
+                "end it in .nii.gz or .nii",
+            ));
+        }
+    };
+    if let Some(side) = grid
+        .shape
+        .iter()
+        .chain([&frames])
+        .find(|n| **n > LARGEST_SIDE)
+    {
+        return Err(Error::unsupported(
             path,
-            "Images are written as NIfTI, expected a name ending in .nii or .nii.gz",
+            format!(
+                "an image of {side} voxels or volumes along one axis, NIfTI-1 holds {LARGEST_SIDE}"
+            ),
+            "save a part of it",
         ));
     }
-    let header = header(grid, frames, datatype, command).map_err(|s| Error::content(path, s))?;
-    control.begin("Writing", data.len() as u64);
-    let mut cancelled = false;
-    let written = atomic::write(path, |out| {
-        let mut fill = |out: &mut dyn Write| -> std::io::Result<()> {
-            out.write_all(&header)?;
-            for chunk in data.chunks(1 << 20) {
-                if control.is_cancelled() {
-                    cancelled = true;
-                    return Err(std::io::ErrorKind::Interrupted.into());
-                }
-                out.write_all(chunk)?;
-                control.advance(chunk.len() as u64);
+    let header = header(grid, frames, voxels, description);
+    let stored = grid.voxel_count() * frames;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    control.begin(&format!("Writing {name}"), stored as u64);
+    atomic::write_verified(
+        path,
+        |file| {
+            if compressed {
+                // Fast: float32 maps hardly shrink further, and saving is waited for.
+                let mut encoder = GzEncoder::new(file, Compression::fast());
+                encoder.write_all(&header)?;
+                write_voxels(&mut encoder, voxels, stored, control)?;
+                encoder.finish()?;
+            } else {
+                file.write_all(&header)?;
+                write_voxels(file, voxels, stored, control)?;
             }
             Ok(())
-        };
-        if packed {
-            let mut gzip = GzEncoder::new(out, Compression::fast());
-            fill(&mut gzip)?;
-            gzip.finish().map(drop)
-        } else {
-            fill(out)
+        },
+        |written| verify(written, grid, frames, voxels),
+    )
+}
+
+fn write_voxels(
+    file: &mut impl Write,
+    voxels: &Voxels<'_>,
+    stored: usize,
+    control: &Control,
+) -> Result<(), atomic::Stop> {
+    let mut bytes = Vec::with_capacity(CHUNK_BYTES);
+    let mut done = 0;
+    while done < stored {
+        control.check()?;
+        let range = done..(done + CHUNK_BYTES / 4).min(stored);
+        bytes.clear();
+        match voxels {
+            Voxels::Float(values) => {
+                bytes.extend(values[range.clone()].iter().flat_map(|v| v.to_le_bytes()));
+            }
+            Voxels::Byte(values) => bytes.extend_from_slice(&values[range.clone()]),
+            Voxels::Colour(planes) => {
+                for i in range.clone() {
+                    bytes.extend([0, 1, 2].map(|c| byte(planes[c * stored + i])));
+                }
+            }
         }
-    });
-    if cancelled {
-        Err(Error::Cancelled)
-    } else {
-        written
+        file.write_all(&bytes)?;
+        control.advance(range.len() as u64);
+        done = range.end;
+    }
+    Ok(())
+}
+
+fn byte(share: f32) -> u8 {
+    (share * 255.0).round().clamp(0.0, 255.0) as u8
+}
+
+/// Header, extender and the comment, as many bytes as `vox_offset` says.
+fn header(grid: &Grid, frames: usize, voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
+    let (datatype, bits): (i16, i16) = match voxels {
+        Voxels::Float(_) => (16, 32),
+        Voxels::Byte(_) => (2, 8),
+        Voxels::Colour(_) => (128, 24),
+    };
+    let comment = comment(description);
+    let mut h = Bytes(vec![0; HEADER_BYTES + 4]);
+    // Offsets of nifti1.h.
+    h.put(0, (HEADER_BYTES as i32).to_le_bytes());
+    h.put(38, [b'r']);
+    let count = if frames > 1 { 4 } else { 3 };
+    let [nx, ny, nz] = grid.shape;
+    for (i, n) in [count, nx, ny, nz, frames, 1, 1, 1].into_iter().enumerate() {
+        h.put(40 + 2 * i, (n as i16).to_le_bytes());
+    }
+    h.put(70, datatype.to_le_bytes());
+    h.put(72, bits.to_le_bytes());
+    h.f32(108, (HEADER_BYTES + 4 + comment.len()) as f64);
+    h.f32(112, 1.0);
+    // Millimetres, seconds.
+    h.put(123, [2 | 8]);
+    let short = truncated(description, DESCRIPTION_BYTES - 1);
+    h.0[148..148 + short.len()].copy_from_slice(short.as_bytes());
+    h.space(grid);
+    h.put(344, *b"n+1\0");
+    let mut bytes = h.0;
+    if !comment.is_empty() {
+        bytes[HEADER_BYTES] = 1;
+        bytes.extend(comment);
+    }
+    bytes
+}
+
+/// Little-endian fields at fixed offsets.
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn put<const N: usize>(&mut self, offset: usize, field: [u8; N]) {
+        self.0[offset..offset + N].copy_from_slice(&field);
+    }
+
+    fn f32(&mut self, offset: usize, value: f64) {
+        self.put(offset, (value as f32).to_le_bytes());
+    }
+
+    /// Voxel sizes, and sform and qform unless left and right are unknown: a file must not claim
+    /// more than was known. The qform is left out where the axes are sheared.
+    fn space(&mut self, grid: &Grid) {
+        let m = grid.world_from_voxel.matrix3;
+        let origin = grid.world_from_voxel.translation;
+        let edges = grid.spacing();
+        let turn = rotation(m);
+        let handed = turn.determinant().signum();
+        self.f32(76, handed);
+        for a in 0..3 {
+            self.f32(80 + 4 * a, edges[a]);
+        }
+        for a in 4..8 {
+            self.f32(76 + 4 * a, 1.0);
+        }
+        if grid.source == AffineSource::Pixdim {
+            return;
+        }
+        self.put(254, SCANNER.to_le_bytes());
+        for row in 0..3 {
+            for c in 0..3 {
+                self.f32(280 + 16 * row + 4 * c, m.col(c)[row]);
+            }
+            self.f32(280 + 16 * row + 12, origin[row]);
+        }
+        let unit = DMat3::from_cols(m.x_axis / edges.x, m.y_axis / edges.y, m.z_axis / edges.z);
+        if !unit.abs_diff_eq(turn, ORTHOGONAL) {
+            return;
+        }
+        // The quaternion is of a proper rotation; pixdim[0] flips the third axis back.
+        let proper = turn * DMat3::from_diagonal(DVec3::new(1.0, 1.0, handed));
+        let q = DQuat::from_mat3(&proper).normalize();
+        // Only b, c, d are stored, so a must not be negative.
+        let q = if q.w < 0.0 { -q } else { q };
+        self.put(252, SCANNER.to_le_bytes());
+        for (i, part) in [q.x, q.y, q.z, origin.x, origin.y, origin.z]
+            .into_iter()
+            .enumerate()
+        {
+            self.f32(256 + 4 * i, part);
+        }
     }
 }
 
-/// A 352-byte header (348 and an empty extension), in this machine's byte order.
-fn header(grid: &Grid, frames: usize, datatype: i16, command: &str) -> Result<Vec<u8>, String> {
-    let mut h = vec![0u8; 352];
-    let mut put = |at: usize, bytes: &[u8]| h[at..at + bytes.len()].copy_from_slice(bytes);
-    put(0, &348i32.to_ne_bytes());
-    let mut dim = [1i16; 8];
-    dim[0] = if frames > 1 { 4 } else { 3 };
-    for (slot, side) in dim[1..5]
-        .iter_mut()
-        .zip(grid.shape.into_iter().chain([frames]))
-    {
-        *slot = i16::try_from(side).map_err(|_| {
-            format!(
-                "A side of {side} voxels does not fit NIfTI-1, which ends at 32767: crop the image"
-            )
-        })?;
+/// The description as an extension, where the header's field is too short for it.
+fn comment(description: &str) -> Vec<u8> {
+    if description.len() < DESCRIPTION_BYTES {
+        return Vec::new();
     }
-    dim.iter()
-        .enumerate()
-        .for_each(|(i, d)| put(40 + 2 * i, &d.to_ne_bytes()));
-    put(70, &datatype.to_ne_bytes());
-    put(72, &(if datatype == 2 { 8i16 } else { 32 }).to_ne_bytes());
-    let m = grid.world_from_voxel.matrix3;
-    let spacing = grid.spacing();
-    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
-    let pixdim = [sign, spacing.x, spacing.y, spacing.z, 1.0, 1.0, 1.0, 1.0];
-    pixdim
+    let text = truncated(description, 1 << 16).as_bytes();
+    // With its 8 bytes of size and code, a multiple of 16.
+    let size = (8 + text.len()).next_multiple_of(16);
+    let mut bytes = Vec::with_capacity(size);
+    bytes.extend((size as i32).to_le_bytes());
+    bytes.extend(COMMENT.to_le_bytes());
+    bytes.extend(text);
+    bytes.resize(size, 0);
+    bytes
+}
+
+/// At most `bytes` bytes, cut between characters.
+fn truncated(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Reads the written file as any image and compares every value and the affine.
+fn verify(written: &Path, grid: &Grid, frames: usize, voxels: &Voxels<'_>) -> Result<(), String> {
+    let (volume, _) = super::read(written, &Control::new()).map_err(|e| e.to_string())?;
+    let expected_frames = if matches!(voxels, Voxels::Colour(_)) {
+        3
+    } else {
+        frames
+    };
+    if volume.grid.shape != grid.shape || volume.frames != expected_frames {
+        return Err("its sizes differ".to_owned());
+    }
+    // Float32 affine: half a unit in the last place of the largest coordinate, with a margin.
+    let reach = grid
+        .corners()
         .iter()
-        .enumerate()
-        .for_each(|(i, &p)| put(76 + 4 * i, &(p as f32).to_ne_bytes()));
-    put(108, &352f32.to_ne_bytes());
-    put(112, &1f32.to_ne_bytes());
-    // Millimetres and seconds.
-    put(123, &[10]);
-    let text: Vec<u8> = command.bytes().filter(u8::is_ascii).take(79).collect();
-    put(148, &text);
-    put(254, &2i16.to_ne_bytes());
-    let orthogonal = DMat3::from_cols(
-        m.x_axis / spacing.x,
-        m.y_axis / spacing.y,
-        m.z_axis * sign / spacing.z,
-    );
-    let residue = orthogonal * orthogonal.transpose() - DMat3::IDENTITY;
-    let t = grid.world_from_voxel.translation;
-    // A sheared grid has no quaternion: sform only.
-    if (0..3).all(|c| residue.col(c).abs().max_element() < 1e-4) {
-        let q = DQuat::from_mat3(&orthogonal).normalize();
-        let q = if q.w < 0.0 { -q } else { q };
-        put(252, &2i16.to_ne_bytes());
-        let six = [q.x, q.y, q.z, t.x, t.y, t.z];
-        six.iter()
-            .enumerate()
-            .for_each(|(i, &v)| put(256 + 4 * i, &(v as f32).to_ne_bytes()));
+        .fold(1.0, |r: f64, c| r.max(c.abs().max_element()));
+    if !volume.grid.same_space(grid, 1e-6 * reach) {
+        return Err("its affine differs".to_owned());
     }
-    for row in 0..3 {
-        let values = [
-            m.x_axis[row],
-            m.y_axis[row],
-            m.z_axis[row],
-            DVec3::from(t)[row],
-        ];
-        values
+    let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    let equal = match voxels {
+        Voxels::Float(values) => volume.values.iter().zip(*values).all(|(&a, &b)| same(a, b)),
+        Voxels::Byte(values) => volume
+            .values
             .iter()
-            .enumerate()
-            .for_each(|(i, &v)| put(280 + 16 * row + 4 * i, &(v as f32).to_ne_bytes()));
+            .zip(*values)
+            .all(|(&a, &b)| a == f32::from(b)),
+        Voxels::Colour(values) => volume
+            .values
+            .iter()
+            .zip(*values)
+            .all(|(&a, &b)| byte(a) == byte(b)),
+    };
+    if equal {
+        Ok(())
+    } else {
+        Err("its values differ".to_owned())
     }
-    put(344, b"n+1\0");
-    Ok(h)
 }

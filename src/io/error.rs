@@ -1,0 +1,320 @@
+//! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
+
+use crate::compute::Cancelled;
+use std::fmt::{Display, Formatter, Result};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Error {
+    Cancelled,
+    /// Nothing has this name.
+    Missing {
+        path: PathBuf,
+    },
+    /// A folder where a file is expected.
+    Folder {
+        path: PathBuf,
+    },
+    /// The system does not let us read.
+    Denied {
+        path: PathBuf,
+    },
+    /// Any other refusal of the system while reading.
+    Unreadable {
+        path: PathBuf,
+        why: String,
+    },
+    /// Neither name nor content is one we know.
+    Unknown {
+        path: PathBuf,
+    },
+    /// Known, but not opened here; `instead` says what to do.
+    Unsupported {
+        path: PathBuf,
+        found: String,
+        instead: String,
+    },
+    /// Content against its format's rules.
+    Malformed {
+        path: PathBuf,
+        found: String,
+        expected: String,
+    },
+    /// The file ends before what its header announces.
+    Short {
+        path: PathBuf,
+        found_bytes: u64,
+        expected_bytes: u64,
+    },
+    /// The compressed stream cannot be decoded.
+    Damaged {
+        path: PathBuf,
+        why: String,
+    },
+    /// More than this machine can give.
+    Memory {
+        path: PathBuf,
+        bytes: u64,
+    },
+    /// The gradient table against itself or the scan. `vectors` is `None` for a one-file table.
+    Counts {
+        path: PathBuf,
+        b_values: usize,
+        vectors: Option<usize>,
+        volumes: usize,
+    },
+    /// A mask of several volumes.
+    MaskFrames {
+        path: PathBuf,
+        frames: usize,
+    },
+    /// A mask on another grid: other shape, or the same shape elsewhere.
+    MaskGrid {
+        path: PathBuf,
+        found: [usize; 3],
+        expected: [usize; 3],
+        /// Largest distance between corners of the two grids.
+        off_mm: f64,
+    },
+    /// A mask that holds nothing.
+    MaskEmpty {
+        path: PathBuf,
+    },
+    /// The folder to write to does not exist, or is a file.
+    NoFolder {
+        path: PathBuf,
+    },
+    /// The folder to write to may not be written to.
+    ReadOnly {
+        path: PathBuf,
+    },
+    /// The file to replace is write-protected.
+    Protected {
+        path: PathBuf,
+    },
+    /// The disk is full.
+    Full {
+        path: PathBuf,
+    },
+    /// Any other refusal of the system while writing.
+    Unwritable {
+        path: PathBuf,
+        why: String,
+    },
+    /// What was written does not read back as what it should be.
+    ReadBack {
+        path: PathBuf,
+        why: String,
+    },
+}
+
+impl Error {
+    pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing { path },
+            ErrorKind::PermissionDenied => Self::Denied { path },
+            ErrorKind::IsADirectory => Self::Folder { path },
+            _ => Self::Unreadable {
+                path,
+                why: plain(error),
+            },
+        }
+    }
+
+    pub(super) fn writing(path: &Path, error: &std::io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoFolder { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
+            ErrorKind::IsADirectory => Self::Folder { path },
+            _ => Self::Unwritable {
+                path,
+                why: plain(error),
+            },
+        }
+    }
+
+    pub(super) fn malformed(
+        path: &Path,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    pub(super) fn unsupported(
+        path: &Path,
+        found: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self::Unsupported {
+            path: path.to_owned(),
+            found: found.into(),
+            instead: instead.into(),
+        }
+    }
+
+    /// The file it is about; `None` for a cancelled job.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Cancelled => None,
+            Self::Missing { path }
+            | Self::Folder { path }
+            | Self::Denied { path }
+            | Self::Unreadable { path, .. }
+            | Self::Unknown { path }
+            | Self::Unsupported { path, .. }
+            | Self::Malformed { path, .. }
+            | Self::Short { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Memory { path, .. }
+            | Self::Counts { path, .. }
+            | Self::MaskFrames { path, .. }
+            | Self::MaskGrid { path, .. }
+            | Self::MaskEmpty { path }
+            | Self::NoFolder { path }
+            | Self::ReadOnly { path }
+            | Self::Protected { path }
+            | Self::Full { path }
+            | Self::Unwritable { path, .. }
+            | Self::ReadBack { path, .. } => Some(path),
+        }
+    }
+
+    fn sentence(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Cancelled => f.write_str("Cancelled"),
+            Self::Missing { .. } => f.write_str("No such file, check its name"),
+            Self::Folder { .. } => f.write_str("This is a folder, expected a file"),
+            Self::Denied { .. } => f.write_str("No permission to read this file, ask its owner"),
+            Self::Unreadable { why, .. } => write!(f, "The file could not be read ({why})"),
+            Self::Unknown { .. } => write!(
+                f,
+                "Unknown kind of file, expected one of {}",
+                super::Format::readable_names()
+            ),
+            Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
+            Self::Malformed {
+                found, expected, ..
+            } => write!(f, "Found {found}, expected {expected}"),
+            Self::Short {
+                found_bytes,
+                expected_bytes,
+                ..
+            } => write!(
+                f,
+                "The data end after {found_bytes} of the {expected_bytes} bytes that the header \
+                 announces; the file was cut off, copy it again"
+            ),
+            Self::Damaged { why, .. } => write!(
+                f,
+                "The compressed data are damaged ({why}); copy the file again"
+            ),
+            Self::Memory { bytes, .. } => write!(
+                f,
+                "Opening this needs {:.1} GB of memory, more than there is; crop it or close other programs",
+                *bytes as f64 / 1e9
+            ),
+            Self::Counts {
+                b_values,
+                vectors: Some(vectors),
+                volumes,
+                ..
+            } => write!(
+                f,
+                "Found {b_values} b-values and {vectors} vectors, expected {volumes} of each, one \
+                 for every volume of the scan; choose the files that belong to it"
+            ),
+            Self::Counts {
+                b_values, volumes, ..
+            } => write!(
+                f,
+                "Found {b_values} gradients, expected {volumes}, one for every volume of the scan; \
+                 choose the file that belongs to it"
+            ),
+            Self::MaskFrames { frames, .. } => write!(
+                f,
+                "Found {frames} volumes, expected a mask of one; extract the one you mean"
+            ),
+            Self::MaskGrid {
+                found,
+                expected,
+                off_mm,
+                ..
+            } => {
+                let words = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+                if found != expected {
+                    write!(
+                        f,
+                        "Found a mask of {} voxels, expected the image's {}; resample it to the \
+                         image's grid",
+                        words(found),
+                        words(expected)
+                    )
+                } else {
+                    write!(
+                        f,
+                        "Found a mask that lies up to {off_mm:.2} mm away from the image's grid, \
+                         expected the same grid; resample it to the image's grid"
+                    )
+                }
+            }
+            Self::MaskEmpty { .. } => {
+                f.write_str("Found a mask without any voxel above 0.5, expected at least one")
+            }
+            Self::NoFolder { .. } => {
+                f.write_str("The folder to write to does not exist, create it or choose another")
+            }
+            Self::ReadOnly { .. } => {
+                f.write_str("The folder may not be written to, choose another")
+            }
+            Self::Protected { .. } => f.write_str(
+                "A write-protected file has this name and was left as it is; choose another name",
+            ),
+            Self::Full { .. } => f.write_str(
+                "The disk is full and nothing was changed; make room or choose another folder",
+            ),
+            Self::Unwritable { why, .. } => write!(
+                f,
+                "The file could not be written ({why}) and nothing was changed"
+            ),
+            Self::ReadBack { why, .. } => write!(
+                f,
+                "The written file did not read back as it should ({why}) and was removed; check \
+                 the disk"
+            ),
+        }
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.sentence(f)?;
+        match self.path() {
+            Some(path) => write!(f, ": {}", path.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Cancelled> for Error {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    text.trim_end_matches('.').to_lowercase()
+}

@@ -1,0 +1,70 @@
+//! Masks out of images.
+
+use super::{Error, nifti};
+use crate::compute::Control;
+use crate::data::{Grid, Mask, Volume, VolumeKind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Voxels above this are inside: whole numbers from 1, and the larger half of an interpolated mask.
+const THRESHOLD: f32 = 0.5;
+/// Grids may differ by this share of the smallest voxel edge: headers of other programs round.
+const TOLERANCE_VOXELS: f64 = 0.1;
+
+/// Reads a mask for the voxels of `grid` and refuses one of several volumes, on another grid, or
+/// without a voxel.
+pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<Mask, Error> {
+    let own = mask_on_own_grid(path)?;
+    let tolerance_mm = TOLERANCE_VOXELS * grid.spacing().min_element();
+    if !own.grid.same_space(grid, tolerance_mm) {
+        let corners = own.grid.corners().into_iter().zip(grid.corners());
+        return Err(Error::MaskGrid {
+            path: path.to_owned(),
+            found: own.grid.shape,
+            expected: grid.shape,
+            off_mm: corners.fold(0.0, |d: f64, (a, b)| d.max(a.distance(b))),
+        });
+    }
+    Ok(Mask::new(grid.clone(), own.inside))
+}
+
+/// Reads a mask that may lie on any grid (a region).
+pub fn mask_on_own_grid(path: &Path) -> Result<Mask, Error> {
+    let (volume, _) = nifti::read(path, &Control::new())?;
+    if volume.kind == VolumeKind::Rgb {
+        return Err(Error::malformed(path, "a colour image", "a mask"));
+    }
+    if volume.frames != 1 {
+        return Err(Error::MaskFrames {
+            path: path.to_owned(),
+            frames: volume.frames,
+        });
+    }
+    let inside: Vec<u8> = volume
+        .values
+        .iter()
+        .map(|&v| u8::from(v > THRESHOLD))
+        .collect();
+    if !inside.contains(&1) {
+        return Err(Error::MaskEmpty {
+            path: path.to_owned(),
+        });
+    }
+    Ok(Mask::new(volume.grid, inside))
+}
+
+/// An image that is a mask by its values: one volume of zeros and ones, with both.
+pub fn as_mask(volume: &Volume) -> Option<Mask> {
+    let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
+    let (mut zeros, mut ones) = (false, false);
+    let binary = one
+        && volume.values.iter().all(|&v| {
+            zeros |= v == 0.0;
+            ones |= v == 1.0;
+            v == 0.0 || v == 1.0
+        });
+    (binary && zeros && ones).then(|| {
+        let inside: Vec<u8> = volume.values.iter().map(|&v| v as u8).collect();
+        Mask::new(volume.grid.clone(), inside)
+    })
+}

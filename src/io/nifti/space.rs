@@ -1,0 +1,191 @@
+//! Where an image lies: sform if its code is above 0, else qform if above 0, else the voxel sizes.
+
+use super::header::Header;
+use crate::data::{AffineSource, Grid};
+use crate::io::Error;
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use std::path::Path;
+
+/// sform and qform may differ by this share of the smallest voxel edge before it is worth a word:
+/// a hundred times the rounding of a float32 header.
+const DISAGREE_VOXELS: f64 = 0.02;
+/// A stated unit is believed if it gives voxels between these edges (mm).
+const PLAUSIBLE_EDGE_MM: [f64; 2] = [1e-4, 100.0];
+
+/// What the header says about space and content, for the data panel and `arcuate info`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SpaceInfo {
+    /// `NIfTI-1` or `NIfTI-2`.
+    pub version: &'static str,
+    /// As in the file, one to seven.
+    pub dims: Vec<usize>,
+    /// `int16`; voxels are float32 in memory whatever this says.
+    pub stored_as: &'static str,
+    pub big_endian: bool,
+    /// Slope and intercept that were applied.
+    pub scaling: Option<(f64, f64)>,
+    pub sform_code: i32,
+    pub qform_code: i32,
+    /// What world space is, from the code of the form that was used: `scanner`, `MNI 152`, …
+    pub space: &'static str,
+    /// Unit of length in the file; always mm in memory.
+    pub units: &'static str,
+    /// Largest distance between a corner placed by the sform and by the qform, where both are set
+    /// and differ.
+    pub sform_qform_disagree_mm: Option<f64>,
+    pub intent_code: i32,
+    pub intent_name: String,
+    pub description: String,
+    /// `cal_min` and `cal_max`, where the header sets them.
+    pub display_range: Option<[f64; 2]>,
+    /// One sentence each, without the path.
+    pub warnings: Vec<String>,
+}
+
+/// The grid a header describes, and what to tell about it.
+pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Error> {
+    let mut warnings = header.warnings.clone();
+    let (affine, source, code) = if header.sform_code > 0 {
+        (sform(header), AffineSource::Sform, header.sform_code)
+    } else if header.qform_code > 0 {
+        let affine = qform(header).map_err(|found| {
+            Error::malformed(path, found, "a rotation; repair the header's qform")
+        })?;
+        (affine, AffineSource::Qform, header.qform_code)
+    } else {
+        warnings.push(
+            "The header has voxel sizes only; the image centre was put at 0 and left and right \
+             are unknown"
+                .to_owned(),
+        );
+        (centred(header), AffineSource::Pixdim, 0)
+    };
+    if !affine.is_finite() {
+        return Err(Error::malformed(
+            path,
+            format!(
+                "numbers in the header's {} that are not finite",
+                source.name()
+            ),
+            "an affine of finite numbers; repair the header",
+        ));
+    }
+    let (mm, units) = unit(header, &affine, &mut warnings);
+    let scaled = DAffine3::from_scale(DVec3::splat(mm)) * affine;
+    let grid = Grid::new(header.shape, scaled, source).ok_or_else(|| {
+        Error::malformed(
+            path,
+            format!("a header whose {} flattens the image", source.name()),
+            "three independent axes; repair the header",
+        )
+    })?;
+    let disagree = disagreement(header, &grid, mm);
+    if let Some(d) = disagree {
+        warnings.push(format!(
+            "sform and qform of the header differ by up to {d:.3} mm; the sform was used"
+        ));
+    }
+    let info = SpaceInfo {
+        version: header.version.name(),
+        dims: header.dims.clone(),
+        stored_as: header.voxel_type.name(),
+        big_endian: header.big_endian,
+        scaling: header.scaling,
+        sform_code: header.sform_code,
+        qform_code: header.qform_code,
+        space: space_name(code),
+        units,
+        sform_qform_disagree_mm: disagree,
+        intent_code: header.intent_code,
+        intent_name: header.intent_name.clone(),
+        description: header.description.clone(),
+        display_range: (header.cal_max > header.cal_min)
+            .then_some([header.cal_min, header.cal_max]),
+        warnings,
+    };
+    Ok((grid, info))
+}
+
+fn sform(header: &Header) -> DAffine3 {
+    let [x, y, z] = header.srow;
+    let column = |c: usize| DVec3::new(x[c], y[c], z[c]);
+    DAffine3::from_cols(column(0), column(1), column(2), column(3))
+}
+
+/// The rotation, voxel sizes and offset of the quaternion form; nifti1.h, method 2.
+fn qform(header: &Header) -> Result<DAffine3, String> {
+    let [b, c, d] = header.quatern;
+    let squares = b * b + c * c + d * d;
+    if squares.is_nan() || squares > 1.001 {
+        return Err(format!(
+            "the quaternion part ({b}, {c}, {d}), longer than 1"
+        ));
+    }
+    // Rounding may carry a half turn just past 1.
+    let rotation = DQuat::from_xyzw(b, c, d, (1.0 - squares).max(0.0).sqrt()).normalize();
+    let handed = if header.pixdim[0] < 0.0 { -1.0 } else { 1.0 };
+    let edges = edges(header) * DVec3::new(1.0, 1.0, handed);
+    Ok(DAffine3::from_mat3_translation(
+        DMat3::from_quat(rotation) * DMat3::from_diagonal(edges),
+        DVec3::from_array(header.qoffset),
+    ))
+}
+
+fn centred(header: &Header) -> DAffine3 {
+    let last = DVec3::from_array(header.shape.map(|n| n as f64 - 1.0));
+    let edges = edges(header);
+    DAffine3::from_mat3_translation(DMat3::from_diagonal(edges), -0.5 * last * edges)
+}
+
+/// Voxel edges; 1 where the header has 0 (axes of one voxel often do).
+fn edges(header: &Header) -> DVec3 {
+    let edge = |a: usize| match header.pixdim[a].abs() {
+        0.0 => 1.0,
+        e => e,
+    };
+    DVec3::new(edge(1), edge(2), edge(3))
+}
+
+/// Millimetres per unit of the file. Units that give absurd voxels are taken for a slip.
+fn unit(header: &Header, affine: &DAffine3, warnings: &mut Vec<String>) -> (f64, &'static str) {
+    let (mm, name) = match header.xyzt_units & 7 {
+        1 => (1000.0, "m"),
+        2 => return (1.0, "mm"),
+        3 => (0.001, "µm"),
+        _ => return (1.0, "mm (not stated)"),
+    };
+    let edge = affine.matrix3.x_axis.length() * mm;
+    let [least, most] = PLAUSIBLE_EDGE_MM;
+    if (least..=most).contains(&edge) {
+        warnings.push(format!("The file's unit is {name}; it was converted to mm"));
+        (mm, name)
+    } else {
+        warnings.push(format!(
+            "The header's unit {name} would give voxels of {edge} mm; mm was assumed"
+        ));
+        (1.0, "mm (header says otherwise)")
+    }
+}
+
+fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<f64> {
+    if header.sform_code <= 0 || header.qform_code <= 0 {
+        return None;
+    }
+    // A qform that is no rotation is not in use here; nothing can be said about it.
+    let other = DAffine3::from_scale(DVec3::splat(mm)) * qform(header).ok()?;
+    let other = Grid::new(header.shape, other, AffineSource::Qform)?;
+    let corners = grid.corners().into_iter().zip(other.corners());
+    let most = corners.fold(0.0, |d: f64, (a, b)| d.max(a.distance(b)));
+    (most > DISAGREE_VOXELS * grid.spacing().min_element()).then_some(most)
+}
+
+fn space_name(code: i32) -> &'static str {
+    match code {
+        1 => "scanner",
+        2 => "aligned with another image",
+        3 => "Talairach",
+        4 => "MNI 152",
+        5 => "template",
+        _ => "unknown",
+    }
+}

@@ -1,0 +1,216 @@
+//! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
+//! before anything is allocated for it.
+
+use super::Error;
+use crate::compute::Control;
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
+const GREATEST_EXPANSION: u64 = 1032;
+
+/// Bytes read at a time; also the distance between two looks at `Control`.
+pub(super) const CHUNK_BYTES: usize = 1 << 20;
+
+pub(super) struct Source {
+    path: PathBuf,
+    /// On disk.
+    file_bytes: u64,
+    compressed: bool,
+    reader: Box<dyn Read>,
+    control: Control,
+}
+
+/// Reports what was read from the disk to the job.
+struct Counted {
+    file: File,
+    control: Control,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.control.advance(n as u64);
+        Ok(n)
+    }
+}
+
+impl Source {
+    /// Opens a regular file; gzip is recognised by its first bytes, not by the name.
+    pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
+        let failed = |e: std::io::Error| Error::reading(path, &e);
+        // Before opening: opening a pipe would wait for its other end.
+        let metadata = std::fs::metadata(path).map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(Error::Folder {
+                path: path.to_owned(),
+            });
+        }
+        if !metadata.is_file() {
+            return Err(Error::malformed(path, "a device", "a file"));
+        }
+        let mut file = File::open(path).map_err(failed)?;
+        let mut magic = [0; 2];
+        let compressed = fill(&mut file, &mut magic).map_err(failed)? == 2 && magic == GZIP_MAGIC;
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        control.begin(&format!("Reading {name}"), metadata.len());
+        let counted = Counted {
+            file,
+            control: control.clone(),
+        };
+        let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
+        let reader: Box<dyn Read> = if compressed {
+            Box::new(MultiGzDecoder::new(buffered))
+        } else {
+            Box::new(buffered)
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            file_bytes: metadata.len(),
+            compressed,
+            reader,
+            control: control.clone(),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Length of the stream, where the file system knows it.
+    pub fn known_bytes(&self) -> Option<u64> {
+        (!self.compressed).then_some(self.file_bytes)
+    }
+
+    /// Fills the buffer as far as the stream goes and returns the number of bytes.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let mut done = 0;
+        for piece in buffer.chunks_mut(CHUNK_BYTES) {
+            self.control.check()?;
+            let n = fill(&mut self.reader, piece).map_err(|e| self.failed(&e))?;
+            done += n;
+            if n < piece.len() {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Passes over up to `bytes` bytes and returns how many there were.
+    pub fn skip(&mut self, bytes: u64) -> Result<u64, Error> {
+        let mut buffer = vec![0; (CHUNK_BYTES as u64).min(bytes) as usize];
+        let mut done = 0;
+        while done < bytes {
+            let wanted = (buffer.len() as u64).min(bytes - done) as usize;
+            let n = self.read(&mut buffer[..wanted])? as u64;
+            done += n;
+            if n < wanted as u64 {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Makes sure that the stream holds `bytes` bytes, counted from its start, without keeping any
+    /// of them. For a compressed file that is so when its trailer states the same length as the
+    /// header (both modulo 2³²) and deflate can expand that far; where they disagree (several
+    /// members, a cut, a lie) the stream is decoded once more, only to be counted.
+    pub fn prove(&self, bytes: u64) -> Result<(), Error> {
+        let short = |found_bytes| {
+            Err(Error::Short {
+                path: self.path.clone(),
+                found_bytes,
+                expected_bytes: bytes,
+            })
+        };
+        if !self.compressed {
+            return if self.file_bytes >= bytes {
+                Ok(())
+            } else {
+                short(self.file_bytes)
+            };
+        }
+        if bytes / GREATEST_EXPANSION <= self.file_bytes
+            && self.trailer_length()? == (bytes & 0xffff_ffff) as u32
+        {
+            return Ok(());
+        }
+        // Nobody waits for a second progress bar: the count is not reported.
+        let silent = Control::new();
+        let mut again = Self::open(&self.path, &silent)?;
+        let mut counted = 0;
+        while counted < bytes {
+            self.control.check()?;
+            match again.skip((bytes - counted).min(CHUNK_BYTES as u64))? {
+                0 => return short(counted),
+                n => counted += n,
+            }
+        }
+        Ok(())
+    }
+
+    /// ISIZE, the last four bytes of a gzip file (RFC 1952).
+    fn trailer_length(&self) -> Result<u32, Error> {
+        let failed = |e: std::io::Error| Error::reading(&self.path, &e);
+        let mut file = File::open(&self.path).map_err(failed)?;
+        let mut length = [0; 4];
+        if self.file_bytes >= 4 {
+            file.seek(SeekFrom::End(-4)).map_err(failed)?;
+            file.read_exact(&mut length).map_err(failed)?;
+        }
+        Ok(u32::from_le_bytes(length))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        if self.compressed
+            && matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::InvalidData
+            )
+        {
+            Error::Damaged {
+                path: self.path.clone(),
+                why: error.to_string(),
+            }
+        } else {
+            Error::reading(&self.path, error)
+        }
+    }
+}
+
+/// Like `read_exact`, but an early end is a smaller count: whoever asked knows what was expected.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match reader.read(&mut buffer[done..]) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => break,
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+/// A small text file; anything over `limit` bytes is refused before it is read.
+pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
+    let mut source = Source::open(path, &Control::new())?;
+    if source.file_bytes > limit {
+        return Err(Error::malformed(
+            path,
+            format!("a file of {} bytes", source.file_bytes),
+            format!("a text file of at most {limit} bytes"),
+        ));
+    }
+    let mut bytes = vec![0; source.known_bytes().unwrap_or(limit) as usize];
+    let n = source.read(&mut bytes)?;
+    bytes.truncate(n);
+    String::from_utf8(bytes)
+        .map_err(|_| Error::malformed(path, "a binary file", "a text file of numbers"))
+}
