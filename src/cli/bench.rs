@@ -1,7 +1,7 @@
 //! `arcuate bench`: measured speed as JSON lines, one per workload.
 
 use super::runner::{Failure, Runner, print_line};
-use super::{bench_fit, bench_tracking};
+use super::{bench_fit, bench_render, bench_tracking};
 use crate::compute::Backend;
 use serde_json::Value;
 

@@ -5,6 +5,7 @@
 
 mod bench;
 mod bench_fit;
+mod bench_render;
 mod bench_tracking;
 mod demo;
 mod fit;

@@ -1,0 +1,124 @@
+//! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
+
+use crate::support::test;
+use arcuate::compute::{Backend, BackendChoice};
+use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume};
+use arcuate::jobs::{Event, Jobs, Outcome, Output, Request, Slot};
+use arcuate::solvers::tracking::{Params, Seeding};
+use arcuate::state::defaults;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("jobs::newest_request_wins", newest_request_wins),
+        test("jobs::cancel_is_felt_at_once", cancel_is_felt_at_once),
+        test("jobs::saves_queue_and_finish_on_closing", saves_finish_on_closing),
+        test("jobs::failures_are_sentences", failures_are_sentences),
+        test("jobs::every_event_wakes_the_window", every_event_wakes),
+    ]
+}
+
+fn jobs() -> Jobs {
+    let backend = Backend::choose(&BackendChoice { threads: Some(2) }).expect("two threads");
+    Jobs::new(backend, Arc::new(|| {}))
+}
+
+/// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
+fn tracking(seeds: usize) -> Request {
+    let grid = Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
+    let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
+    let field = TensorField::new(grid.clone(), vec![tensor; grid.voxel_count()]);
+    let fa = Volume::scalar(grid.clone(), vec![0.8; grid.voxel_count()]);
+    let params = Params { seeding: Seeding::Random { count: seeds }, ..defaults::track() };
+    Request::Track { field, fa, regions: Vec::new(), params, coarse: false, whole_brain: false }
+}
+
+/// Polls as a window does until `done`, at most a minute.
+fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
+    let started = Instant::now();
+    let mut events = Vec::new();
+    while !done(&events) {
+        assert!(started.elapsed() < Duration::from_secs(60), "no answer within a minute");
+        events.extend(jobs.poll());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    events
+}
+
+fn newest_request_wins() {
+    let mut jobs = jobs();
+    let first = jobs.submit(tracking(3_000_000));
+    std::thread::sleep(Duration::from_millis(30));
+    let waiting = jobs.submit(tracking(3_000_000));
+    let newest = jobs.submit(tracking(50));
+    let events = poll(&mut jobs, |events| !events.is_empty());
+    assert!(first.control.is_cancelled());
+    let tickets: Vec<u64> = events.iter().map(|e| e.ticket).collect();
+    assert_eq!(tickets, [newest.ticket], "{} and {} were replaced", first.ticket, waiting.ticket);
+    let Outcome::Done(Output::Tracked { output, .. }) = &events[0].outcome else {
+        panic!("{:?}", events[0].outcome)
+    };
+    assert_eq!(output.fates.iter().sum::<u64>(), 50);
+}
+
+fn cancel_is_felt_at_once() {
+    let mut jobs = jobs();
+    jobs.submit(tracking(3_000_000));
+    std::thread::sleep(Duration::from_millis(50));
+    let asked = Instant::now();
+    jobs.cancel(Slot::Live);
+    let events = poll(&mut jobs, |events| !events.is_empty());
+    assert!(matches!(events[0].outcome, Outcome::Cancelled), "{:?}", events[0].outcome);
+    // 20 ms of work between two looks; the rest is room for a busy machine.
+    assert!(asked.elapsed() < Duration::from_millis(500), "{:?}", asked.elapsed());
+}
+
+fn saves_finish_on_closing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let points: Vec<[f32; 3]> = (0..200_000).map(|i| [i as f32, 0.5, -1.0]).collect();
+    let tractogram = Tractogram::new(points, vec![0, 200_000]);
+    let paths = [0, 1, 2].map(|i| folder.path().join(format!("{i}.tck")));
+    let mut jobs = jobs();
+    for path in &paths {
+        let path = path.clone();
+        let command = "test".to_owned();
+        jobs.submit(Request::SaveTractogram { tractogram: tractogram.clone(), path, command });
+    }
+    drop(jobs);
+    let started = Instant::now();
+    while !paths.iter().all(|p| p.exists()) {
+        assert!(started.elapsed() < Duration::from_secs(60), "a file asked for is missing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn failures_are_sentences() {
+    let mut jobs = jobs();
+    let path = std::path::PathBuf::from("/no/such/scan.nii.gz");
+    jobs.submit(Request::Open { path, gradients: Vec::new() });
+    let events = poll(&mut jobs, |events| !events.is_empty());
+    let Outcome::Failed(sentence) = &events[0].outcome else { panic!("{:?}", events[0].outcome) };
+    assert!(sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1, "{sentence}");
+}
+
+fn every_event_wakes() {
+    let woken = Arc::new(AtomicU64::new(0));
+    let counter = woken.clone();
+    let backend = Backend::choose(&BackendChoice { threads: Some(1) }).expect("one thread");
+    let wake = Arc::new(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    let mut jobs = Jobs::new(backend, wake);
+    jobs.submit(tracking(10));
+    poll(&mut jobs, |events| events.len() == 1);
+    // The event is sent before the window is woken for it.
+    let started = Instant::now();
+    while woken.load(Ordering::SeqCst) == 0 && started.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(woken.load(Ordering::SeqCst), 1);
+}
