@@ -5,21 +5,25 @@
 
 mod architecture;
 mod data;
+mod lanes;
 mod render;
 #[cfg(unix)]
 mod setup;
 mod shaders;
 mod support;
+mod tensor_fit;
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let tests = [
         architecture::tests(),
         data::tests(),
+        lanes::tests(),
         render::tests(),
         #[cfg(unix)]
         setup::tests(),
         shaders::tests(),
+        tensor_fit::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }

@@ -6,8 +6,10 @@
 mod backend;
 mod control;
 mod id;
+pub mod lanes;
 pub mod simd;
 
 pub use backend::{Backend, BackendChoice, BackendError};
 pub use control::{Cancelled, Control, Progress};
 pub use id::DataId;
+pub use lanes::Lanes;

@@ -35,3 +35,37 @@ fn detect() -> Level {
     }
     Level::Base
 }
+
+/// Work whose inner loop is compiled once per instruction set and chosen at run time.
+pub trait Kernel {
+    type Output;
+
+    /// The work. Mark it, and whatever its inner loop calls, `#[inline(always)]`: code that is not
+    /// inlined keeps the base instructions. `FMA` tells whether a fused multiply-add is one
+    /// instruction (where it is not, `f32::mul_add` is a slow library call).
+    fn run<const FMA: bool>(self) -> Self::Output;
+}
+
+/// Runs a kernel with the best instructions of this processor.
+pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx2 {
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run::<true>()
+        }
+        // SAFETY: `level` is `Avx2` only where the processor reports both avx2 and fma.
+        #[allow(unsafe_code)]
+        return unsafe { avx2(kernel) };
+    }
+    base(kernel)
+}
+
+/// Runs a kernel with what every processor of this architecture has (NEON has the fused form).
+pub fn base<K: Kernel>(kernel: K) -> K::Output {
+    if cfg!(target_arch = "aarch64") {
+        kernel.run::<true>()
+    } else {
+        kernel.run::<false>()
+    }
+}

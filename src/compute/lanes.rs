@@ -1,0 +1,189 @@
+//! Short vectors of `f32` that the compiler keeps in vector registers.
+//!
+//! Plain arrays with element-wise operations: under [`super::simd::dispatch`] each becomes one
+//! instruction per register. Eight lanes are one AVX2 register; sixteen hide the latency of
+//! a chain of multiply-adds and share each broadcast coefficient between two of them.
+
+// Indexed loops over arrays of a constant length are what the compiler unrolls into registers.
+#![allow(clippy::needless_range_loop)]
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// `N` values, one per lane (a voxel, a fibre); 4 to 16 lanes are sensible.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C, align(32))]
+pub struct Lanes<const N: usize>(pub [f32; N]);
+
+impl<const N: usize> Lanes<N> {
+    pub const ZERO: Self = Self([0.0; N]);
+
+    #[inline(always)]
+    pub fn splat(value: f32) -> Self {
+        Self([value; N])
+    }
+
+    #[inline(always)]
+    pub fn map(self, f: impl Fn(f32) -> f32) -> Self {
+        let mut out = [0.0; N];
+        for i in 0..N {
+            out[i] = f(self.0[i]);
+        }
+        Self(out)
+    }
+
+    #[inline(always)]
+    pub fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        let mut out = [0.0; N];
+        for i in 0..N {
+            out[i] = f(self.0[i], other.0[i]);
+        }
+        Self(out)
+    }
+
+    /// `self * factor + term`, fused where that is an instruction.
+    #[inline(always)]
+    pub fn mul_add<const FMA: bool>(self, factor: Self, term: Self) -> Self {
+        let mut out = [0.0; N];
+        for i in 0..N {
+            out[i] = mul_add::<FMA>(self.0[i], factor.0[i], term.0[i]);
+        }
+        Self(out)
+    }
+
+    /// `term - self * factor`, fused where that is an instruction.
+    #[inline(always)]
+    pub fn neg_mul_add<const FMA: bool>(self, factor: Self, term: Self) -> Self {
+        (-self).mul_add::<FMA>(factor, term)
+    }
+
+    /// Larger of the two; `other` where `self` is NaN.
+    #[inline(always)]
+    pub fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    pub fn abs(self) -> Self {
+        self.map(f32::abs)
+    }
+
+    #[inline(always)]
+    pub fn sqrt(self) -> Self {
+        self.map(f32::sqrt)
+    }
+
+    /// `yes` in lanes where `self` is not 0, else `no`.
+    #[inline(always)]
+    pub fn select(self, yes: Self, no: Self) -> Self {
+        let mut out = [0.0; N];
+        for i in 0..N {
+            out[i] = if self.0[i] != 0.0 { yes.0[i] } else { no.0[i] };
+        }
+        Self(out)
+    }
+
+    /// Natural logarithm of normal positive numbers (other input gives a number without meaning);
+    /// relative error below 3e-7. Polynomial of degree 9 on [√½, √2], minimax by Lawson's
+    /// iteration; ln 2 in two parts so that the large term adds no error.
+    #[inline(always)]
+    pub fn ln<const FMA: bool>(self) -> Self {
+        self.map(ln::<FMA>)
+    }
+
+    /// Exponential, argument clamped to -87..=88 (so never 0, subnormal or infinite); relative
+    /// error below 3e-7. Polynomial of degree 5 on ±½ ln 2, minimax by Lawson's iteration.
+    #[inline(always)]
+    pub fn exp<const FMA: bool>(self) -> Self {
+        self.map(exp::<FMA>)
+    }
+}
+
+#[inline(always)]
+fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FMA { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// ln 2 with 9 significant bits, exact times any exponent, and the rest.
+const LN2_HIGH: f32 = 0.693_359_4;
+const LN2_LOW: f32 = -2.121_944_4e-4;
+
+#[inline(always)]
+fn ln<const FMA: bool>(value: f32) -> f32 {
+    const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
+    let bits = value.to_bits();
+    // Arithmetic shift: exponent of the power of two that brings the value into [√½, √2).
+    let exponent = (bits.wrapping_sub(SQRT_HALF_BITS) as i32) >> 23;
+    let mantissa = f32::from_bits(bits.wrapping_sub((exponent << 23) as u32));
+    let f = mantissa - 1.0;
+    let mut p = 0.087_003_86;
+    for c in [
+        -0.142_674_95,
+        0.149_147_87,
+        -0.165_775_84,
+        0.199_630_62,
+        -0.250_013_38,
+        0.333_339_1,
+    ] {
+        p = mul_add::<FMA>(p, f, c);
+    }
+    let square = f * f;
+    let e = exponent as f32;
+    let low = mul_add::<FMA>(e, LN2_LOW, square * mul_add::<FMA>(p, f, -0.5));
+    mul_add::<FMA>(e, LN2_HIGH, f + low)
+}
+
+#[inline(always)]
+fn exp<const FMA: bool>(value: f32) -> f32 {
+    // Adding 1.5 · 2²³ rounds to an integer and leaves it in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    let above = if value > -87.0 { value } else { -87.0 };
+    let x = if above < 88.0 { above } else { 88.0 };
+    let rounded = mul_add::<FMA>(x, std::f32::consts::LOG2_E, ROUND);
+    let k = rounded - ROUND;
+    let f = mul_add::<FMA>(k, -LN2_LOW, mul_add::<FMA>(k, -LN2_HIGH, x));
+    let mut q = 0.008_312_48;
+    for c in [0.041_890_54, 0.166_671_16, 0.499_992_28, 1.0, 1.0] {
+        q = mul_add::<FMA>(q, f, c);
+    }
+    f32::from_bits(q.to_bits().wrapping_add(rounded.to_bits() << 23))
+}
+
+impl<const N: usize> Add for Lanes<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+}
+
+impl<const N: usize> Sub for Lanes<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+}
+
+impl<const N: usize> Mul for Lanes<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+}
+
+impl<const N: usize> Div for Lanes<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+}
+
+impl<const N: usize> Neg for Lanes<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.map(|a| -a)
+    }
+}

@@ -1,0 +1,457 @@
+//! The fit on vector lanes: sixteen voxels side by side, single precision.
+//!
+//! A piece of the mask is read once, frame by frame, its logarithms laid out so that one group of
+//! sixteen voxels is contiguous; then each group is fitted in registers and first-level cache.
+//! Reweighted solves compute a *correction* to the last estimate from its residuals. In exact
+//! arithmetic that is the same estimate, but rounding in the normal equations then touches only the
+//! correction.
+
+use super::design::{DETERMINED, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, UNKNOWNS};
+use super::eigen::eigen_symmetric;
+use super::{unshared, zeroed};
+use crate::compute::{Cancelled, Control, Lanes, simd};
+use crate::data::{Mask, Tensor, Volume};
+use glam::DVec3;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Two AVX2 registers: each coefficient that is broadcast serves both.
+const LANES: usize = 16;
+type Voxels = Lanes<LANES>;
+
+/// Samples below 1e-6 of a voxel's largest are left out: `-ln` of that share.
+const FAINTEST: f32 = 13.815_51;
+
+/// A weighted normal matrix with a pivot below this share of its diagonal is singular in single
+/// precision: rounding leaves up to 1e-6 of it.
+const SINGULAR: f32 = 1e-5;
+
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    /// Solves with weights from the estimate before: 0 for ordinary least squares.
+    pub weighted_solves: u32,
+    pub min_eigenvalue_mm2_per_s: f64,
+}
+
+pub(super) struct Fitted {
+    pub tensors: Arc<[Tensor]>,
+    pub s0: Arc<[f32]>,
+    pub repaired: Arc<[u8]>,
+    pub unfitted: usize,
+}
+
+/// Runs on the current rayon pool. Voxels do not influence each other, so that the bytes are the
+/// same for any number of threads.
+pub(super) fn fit(
+    dwi: &Volume,
+    mask: &Mask,
+    design: &Design,
+    settings: Settings,
+    control: &Control,
+) -> Result<Fitted, Cancelled> {
+    let inside = mask.inside.iter().enumerate();
+    let voxels: Vec<usize> = inside.filter(|(_, m)| **m != 0).map(|(i, _)| i).collect();
+    control.begin("Fitting tensors", voxels.len() as u64);
+    // A piece's logarithms (4 bytes a sample) take 128 KiB of the second-level cache.
+    let size = (32_768 / design.rows.len()).clamp(LANES, 512) / LANES * LANES;
+    let n = dwi.grid.voxel_count();
+    let (mut tensors, mut s0, mut repaired) = (zeroed(n), zeroed(n), zeroed(n));
+    let pieces = split(
+        voxels.chunks(size),
+        unshared(&mut tensors),
+        unshared(&mut s0),
+        unshared(&mut repaired),
+    );
+    let fit_piece = |scratch: &mut Scratch, piece: Piece| {
+        control.check()?;
+        let count = piece.voxels.len() as u64;
+        let unfitted = simd::dispatch(FitPiece {
+            dwi,
+            design,
+            settings,
+            scratch,
+            piece,
+        });
+        control.advance(count);
+        Ok(unfitted)
+    };
+    let unfitted = pieces
+        .into_par_iter()
+        .map_init(|| Scratch::new(design.rows.len(), size), fit_piece)
+        .try_reduce(|| 0, |a, b| Ok(a + b))?;
+    Ok(Fitted {
+        tensors,
+        s0,
+        repaired,
+        unfitted,
+    })
+}
+
+/// Some voxels of the mask, ascending, and the part of each output from the end of the piece
+/// before to the last of them.
+struct Piece<'a> {
+    voxels: &'a [usize],
+    /// Voxel of the first output value.
+    first: usize,
+    tensors: &'a mut [Tensor],
+    s0: &'a mut [f32],
+    repaired: &'a mut [u8],
+}
+
+fn split<'a>(
+    chunks: std::slice::Chunks<'a, usize>,
+    mut tensors: &'a mut [Tensor],
+    mut s0: &'a mut [f32],
+    mut repaired: &'a mut [u8],
+) -> Vec<Piece<'a>> {
+    fn take<'a, T>(from: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+        let (part, rest) = std::mem::take(from).split_at_mut(count);
+        *from = rest;
+        part
+    }
+    let mut first = 0;
+    let piece = |voxels: &'a [usize]| {
+        let end = voxels[voxels.len() - 1] + 1;
+        let count = end - first;
+        let piece = Piece {
+            voxels,
+            first,
+            tensors: take(&mut tensors, count),
+            s0: take(&mut s0, count),
+            repaired: take(&mut repaired, count),
+        };
+        first = end;
+        piece
+    };
+    chunks.map(piece).collect()
+}
+
+/// Working memory of one thread.
+struct Scratch {
+    /// One frame's values at the piece's voxels.
+    frame: Vec<f32>,
+    /// ln S, group by group, row by row; NaN where the sample is not usable.
+    log: Vec<Voxels>,
+    weight: Vec<Voxels>,
+    /// Weight times residual.
+    pull: Vec<Voxels>,
+}
+
+impl Scratch {
+    fn new(rows: usize, piece: usize) -> Self {
+        Self {
+            frame: vec![0.0; piece],
+            log: vec![Voxels::ZERO; rows * (piece / LANES)],
+            weight: vec![Voxels::ZERO; rows],
+            pull: vec![Voxels::ZERO; rows],
+        }
+    }
+}
+
+struct FitPiece<'a> {
+    dwi: &'a Volume,
+    design: &'a Design,
+    settings: Settings,
+    scratch: &'a mut Scratch,
+    piece: Piece<'a>,
+}
+
+impl simd::Kernel for FitPiece<'_> {
+    /// How many voxels had too few usable samples.
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> usize {
+        let Self {
+            dwi,
+            design,
+            settings,
+            scratch,
+            mut piece,
+        } = self;
+        load::<FMA>(dwi, design, piece.voxels, scratch);
+        let rows = design.rows.len();
+        let groups = piece.voxels.chunks(LANES);
+        let mut unfitted = 0;
+        for (voxels, log) in groups.zip(scratch.log.chunks_exact_mut(rows)) {
+            let (weight, pull) = (&mut scratch.weight[..], &mut scratch.pull[..]);
+            let solves = settings.weighted_solves;
+            let estimate = fit_group::<FMA>(&design.rows, solves, log, weight, pull);
+            let min = settings.min_eigenvalue_mm2_per_s;
+            let group = Group::new::<FMA>(&estimate, design.b_max_s_per_mm2, min);
+            unfitted += store(&group, voxels, &mut piece, min);
+        }
+        unfitted
+    }
+}
+
+/// Fills `scratch.log`; the lanes behind the last voxel repeat it.
+#[inline(always)]
+fn load<const FMA: bool>(dwi: &Volume, design: &Design, voxels: &[usize], scratch: &mut Scratch) {
+    let rows = design.rows.len();
+    let filled = voxels.len().div_ceil(LANES) * LANES;
+    for (row, &volume) in design.volumes.iter().enumerate() {
+        let frame = dwi.frame(volume);
+        let mut at = 0;
+        for run in voxels.chunk_by(|a, b| a + 1 == *b) {
+            let values = &frame[run[0]..run[0] + run.len()];
+            scratch.frame[at..at + run.len()].copy_from_slice(values);
+            at += run.len();
+        }
+        let last = scratch.frame[at - 1];
+        scratch.frame[at..filled].fill(last);
+        let (groups, _) = scratch.frame[..filled].as_chunks::<LANES>();
+        for (values, log) in groups.iter().zip(scratch.log.chunks_exact_mut(rows)) {
+            let signal = Lanes(*values);
+            let usable = |s, log| if is_signal(s) { log } else { f32::NAN };
+            log[row] = signal.zip(signal.ln::<FMA>(), usable);
+        }
+    }
+}
+
+/// Positive, finite and not subnormal.
+#[inline(always)]
+fn is_signal(sample: f32) -> bool {
+    (f32::MIN_POSITIVE..=f32::MAX).contains(&sample)
+}
+
+/// The unknowns of sixteen voxels.
+struct Estimate {
+    unknowns: [Voxels; UNKNOWNS],
+    /// ln of the largest signal, which the unknown ln S0 is relative to.
+    reference: Voxels,
+    /// 1 where the usable samples determine all unknowns, else 0.
+    fitted: Voxels,
+}
+
+#[inline(always)]
+fn fit_group<const FMA: bool>(
+    rows: &[Row],
+    weighted_solves: u32,
+    log: &mut [Voxels],
+    weight: &mut [Voxels],
+    pull: &mut [Voxels],
+) -> Estimate {
+    let lowest = Voxels::splat(f32::NEG_INFINITY);
+    let reference = log.iter().fold(lowest, |largest, y| y.max(largest));
+    let mut used = Voxels::ZERO;
+    for y in log.iter_mut() {
+        let relative = *y - reference;
+        // NaN fails the comparison and stays what it is.
+        *y = relative.map(|r| if r >= -FAINTEST { r } else { f32::NAN });
+        used = used + y.map(|y| if y.is_nan() { 0.0 } else { 1.0 });
+    }
+    let mut unknowns = [Voxels::ZERO; UNKNOWNS];
+    unknowns[..4].copy_from_slice(&sums::<_, 0, 4, FMA>(rows, |r| &r.inverse, log));
+    unknowns[4..].copy_from_slice(&sums::<_, 4, 3, FMA>(rows, |r| &r.inverse, log));
+
+    let all = rows.len() as f32;
+    let complete = used.map(|u| if u == all { 1.0 } else { 0.0 });
+    let mut fitted = Voxels::splat(1.0);
+    if complete.0.contains(&0.0) {
+        for ((y, w), p) in log.iter().zip(weight.iter_mut()).zip(pull.iter_mut()) {
+            *w = y.map(|y| if y.is_nan() { 0.0 } else { 1.0 });
+            *p = y.map(|y| if y.is_nan() { 0.0 } else { y });
+        }
+        let (partial, sound) = solve::<FMA>(rows, weight, pull, DETERMINED as f32);
+        for (x, partial) in unknowns.iter_mut().zip(partial) {
+            *x = complete.select(*x, partial);
+        }
+        let enough = used.map(|u| f32::from(u8::from(u >= UNKNOWNS as f32)));
+        fitted = complete.select(fitted, sound * enough);
+    }
+    for _ in 0..weighted_solves {
+        weigh::<FMA>(rows, &unknowns, log, weight, pull);
+        // Where outliers leave too little weight for a solve the last estimate stands.
+        let (correction, _) = solve::<FMA>(rows, weight, pull, SINGULAR);
+        for (x, c) in unknowns.iter_mut().zip(correction) {
+            *x = *x + c;
+        }
+    }
+    Estimate {
+        unknowns,
+        reference,
+        fitted,
+    }
+}
+
+/// Weights from the predicted signal's square, and weights times residuals; 0 where a sample is
+/// not usable.
+#[inline(always)]
+fn weigh<const FMA: bool>(
+    rows: &[Row],
+    unknowns: &[Voxels; UNKNOWNS],
+    log: &[Voxels],
+    weight: &mut [Voxels],
+    pull: &mut [Voxels],
+) {
+    let samples = rows.iter().zip(log);
+    for ((row, y), (w, p)) in samples.zip(weight.iter_mut().zip(pull)) {
+        let mut predicted = unknowns[UNKNOWNS - 1];
+        for j in 0..UNKNOWNS - 1 {
+            predicted = Lanes::splat(row.model[j]).mul_add::<FMA>(unknowns[j], predicted);
+        }
+        let square = (predicted + predicted).exp::<FMA>();
+        let residual = *y - predicted;
+        *w = square.zip(*y, |w, y| if y.is_nan() { 0.0 } else { w });
+        *p = (square * residual).map(|p| if p.is_nan() { 0.0 } else { p });
+    }
+}
+
+/// `Σ coefficients[START..START + COUNT] · values` over the rows: at most 6 sums at a time, so that
+/// their 12 registers, the two of the value and the broadcast fit the 16 there are.
+#[inline(always)]
+fn sums<const K: usize, const START: usize, const COUNT: usize, const FMA: bool>(
+    rows: &[Row],
+    coefficients: impl Fn(&Row) -> &[f32; K],
+    values: &[Voxels],
+) -> [Voxels; COUNT] {
+    let mut sums = [Voxels::ZERO; COUNT];
+    for (row, value) in rows.iter().zip(values) {
+        let coefficients = coefficients(row);
+        for i in 0..COUNT {
+            sums[i] = Lanes::splat(coefficients[START + i]).mul_add::<FMA>(*value, sums[i]);
+        }
+    }
+    sums
+}
+
+/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Gives x, and 1 where all pivots are above their
+/// `share` of the diagonal; elsewhere 0 and x = 0.
+#[inline(always)]
+fn solve<const FMA: bool>(
+    rows: &[Row],
+    weight: &[Voxels],
+    pull: &[Voxels],
+    share: f32,
+) -> ([Voxels; UNKNOWNS], Voxels) {
+    let mut normal = [Voxels::ZERO; PRODUCTS];
+    normal[..6].copy_from_slice(&sums::<_, 0, 6, FMA>(rows, |r| &r.products, weight));
+    normal[6..12].copy_from_slice(&sums::<_, 6, 6, FMA>(rows, |r| &r.products, weight));
+    normal[12..17].copy_from_slice(&sums::<_, 12, 5, FMA>(rows, |r| &r.products, weight));
+    normal[17..].copy_from_slice(&sums::<_, 17, 5, FMA>(rows, |r| &r.products, weight));
+    let mut x = [Voxels::ZERO; UNKNOWNS];
+    x[..4].copy_from_slice(&sums::<_, 0, 4, FMA>(rows, |r| &r.model, pull));
+    x[4..].copy_from_slice(&sums::<_, 4, 3, FMA>(rows, |r| &r.model, pull));
+
+    let mut lower = [[Voxels::ZERO; UNKNOWNS]; UNKNOWNS];
+    let mut pivots = [Voxels::ZERO; UNKNOWNS];
+    let mut inverses = [Voxels::ZERO; UNKNOWNS];
+    let mut sound = Voxels::splat(1.0);
+    for j in 0..UNKNOWNS {
+        let diagonal = normal[PRODUCT_OF[j][j]];
+        let mut pivot = diagonal;
+        let mut scaled = [Voxels::ZERO; UNKNOWNS];
+        for k in 0..j {
+            scaled[k] = lower[j][k] * pivots[k];
+            pivot = scaled[k].neg_mul_add::<FMA>(lower[j][k], pivot);
+            x[j] = lower[j][k].neg_mul_add::<FMA>(x[k], x[j]);
+        }
+        let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > share * d)));
+        sound = sound * regular;
+        pivots[j] = pivot;
+        inverses[j] = Voxels::splat(1.0) / pivot;
+        for i in j + 1..UNKNOWNS {
+            let mut entry = normal[PRODUCT_OF[i][j]];
+            for k in 0..j {
+                entry = lower[i][k].neg_mul_add::<FMA>(scaled[k], entry);
+            }
+            lower[i][j] = entry * inverses[j];
+        }
+    }
+    for j in (0..UNKNOWNS).rev() {
+        x[j] = x[j] * inverses[j];
+        for k in j + 1..UNKNOWNS {
+            x[j] = lower[k][j].neg_mul_add::<FMA>(x[k], x[j]);
+        }
+    }
+    (x.map(|x| sound.select(x, Voxels::ZERO)), sound)
+}
+
+/// Sixteen voxels in physical units.
+struct Group {
+    /// xx xy xz yy yz zz, mm²/s.
+    tensor: [Voxels; 6],
+    s0: Voxels,
+    fitted: Voxels,
+    /// 0 where the tensor may need a repair; 1 where it certainly does not.
+    safe: Voxels,
+}
+
+impl Group {
+    #[inline(always)]
+    fn new<const FMA: bool>(
+        estimate: &Estimate,
+        b_max_s_per_mm2: f64,
+        min_eigenvalue: f64,
+    ) -> Self {
+        let mut tensor = [Voxels::ZERO; 6];
+        for j in 0..6 {
+            let scale = -1.0 / (MULTIPLICITY[j] * b_max_s_per_mm2);
+            tensor[j] = estimate.unknowns[j] * Lanes::splat(scale as f32);
+        }
+        let ln_s0 = estimate.unknowns[UNKNOWNS - 1] + estimate.reference;
+        // Pivots of D - min_eigenvalue I. All above 1e-3 of the trace: rounding (1e-7 of it, times
+        // at most 1e3 for a small pivot) cannot hide a negative one.
+        let [xx, xy, xz, yy, yz, zz] = tensor;
+        let shift = Lanes::splat(min_eigenvalue as f32);
+        let first = xx - shift;
+        let (ratio_y, ratio_z) = (xy / first, xz / first);
+        let second = ratio_y.neg_mul_add::<FMA>(xy, yy - shift);
+        let corner = ratio_y.neg_mul_add::<FMA>(xz, yz);
+        let third = (corner / second)
+            .neg_mul_add::<FMA>(corner, ratio_z.neg_mul_add::<FMA>(xz, zz - shift));
+        let margin = (xx + yy + zz) * Lanes::splat(1e-3);
+        let above = |pivot: Voxels| pivot.zip(margin, |p, m| f32::from(u8::from(p > m)));
+        Self {
+            tensor,
+            s0: ln_s0.exp::<FMA>(),
+            fitted: estimate.fitted,
+            safe: above(first) * above(second) * above(third),
+        }
+    }
+}
+
+/// Writes a group to its voxels; gives how many were not fitted.
+#[inline(always)]
+fn store(group: &Group, voxels: &[usize], piece: &mut Piece, min_eigenvalue: f64) -> usize {
+    let mut unfitted = 0;
+    for (lane, voxel) in voxels.iter().enumerate() {
+        if group.fitted.0[lane] == 0.0 {
+            unfitted += 1;
+            continue;
+        }
+        let at = voxel - piece.first;
+        let mut d = group.tensor.map(|component| component.0[lane]);
+        if group.safe.0[lane] == 0.0
+            && let Some(repaired) = repair(d, min_eigenvalue)
+        {
+            d = repaired;
+            piece.repaired[at] = 1;
+        }
+        piece.tensors[at] = Tensor::new(d);
+        piece.s0[at] = group.s0.0[lane];
+    }
+    unfitted
+}
+
+/// The tensor with eigenvalues below the limit raised to it, eigenvectors kept; `None` where there
+/// is none below.
+#[inline(never)]
+fn repair(d: [f32; 6], min_eigenvalue: f64) -> Option<[f32; 6]> {
+    let (values, vectors) = eigen_symmetric(d.map(f64::from));
+    if values[2] >= min_eigenvalue {
+        return None;
+    }
+    let mut sum = [0.0; 6];
+    for (value, v) in values.into_iter().zip(vectors) {
+        let DVec3 { x, y, z } = v;
+        for (s, product) in sum
+            .iter_mut()
+            .zip([x * x, x * y, x * z, y * y, y * z, z * z])
+        {
+            *s += value.max(min_eigenvalue) * product;
+        }
+    }
+    Some(sum.map(|s| s as f32))
+}
