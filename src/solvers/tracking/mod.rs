@@ -1,11 +1,52 @@
 //! Deterministic streamlines along the principal direction of a tensor field.
+//!
+//! A streamline solves dx/ds = e(x), where e is the unit eigenvector of the largest eigenvalue of
+//! D(x) and s is length in mm (Mori et al. 1999; Conturo et al. 1999; Basser et al. 2000, eq. 3). e
+//! has no sign: it takes the one that makes less than a right angle with the step before.
+//!
+//! *Scheme.* The six components of D are interpolated (never e, whose sign is meaningless), linearly
+//! or by cubic B-splines, and e is found anew wherever it is needed. Steps are Euler's, the midpoint
+//! rule or the classical Runge-Kutta method: order 1, 2 and 4 in a smooth field. Linear
+//! interpolation has kinks at cell faces and an error of second order in the voxel size, which then
+//! limits the result; splines have an error of fourth order.
+//!
+//! *Cost.* One, two or four interpolations and directions a step; eight streamlines side by side in
+//! vector registers ([`follow`]). All arithmetic is plain IEEE `f32` without fused operations, so
+//! that every instruction set gives the same streamlines.
+//!
+//! *What counts.*
+//! - The volume is the union of the voxels' boxes; between the outer voxel centres and the faces
+//!   tensors are continued as constants. The mask is where the interpolated share of fitted voxels
+//!   is at least one half. FA is that of the interpolated tensor. A streamline ends at the last
+//!   point that passes; a turn above the limit ends it at the point where it would turn.
+//! - Regions are met on the segments, not only at the points: exactly for spheres, boxes and the
+//!   voxel boxes of masks. In a target or terminate region the last point is where it was entered.
+//!   What lies beyond a cut does not count for include and exclude. The seed is the first point of
+//!   both halves: one that lies in a target has length 0 and is too short.
+//! - The two halves become one streamline: backward half from its end, seed, forward half; reversed
+//!   where only so it ends in its target. Where both halves reach a target both are cut, and the end
+//!   is the half in the target named first; it counts once for each of the two targets.
+//! - The length limit holds for both halves together, in whole steps: the longer half gives way
+//!   first. The fate named is the first that fits in the order of [`Fate`], except that no start
+//!   comes before all.
 
+mod cpu;
+mod direction;
+mod field;
+mod follow;
+mod integrate;
+mod join;
+mod random;
+mod regions;
 mod sample;
+mod seeding;
+mod spline;
 
+pub use integrate::{DirectionField, step};
 pub use sample::sample;
 
-use crate::compute::{Backend, Control};
-use crate::data::{Region, TensorField, Tractogram};
+use crate::compute::{Backend, Cancelled, Control};
+use crate::data::{Region, Role, Shape, TensorField, Tractogram};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -52,7 +93,7 @@ pub struct Params {
     pub min_length_mm: f64,
     /// Streamlines stop at this length over both halves; `None` switches the limit off.
     pub max_length_mm: Option<f64>,
-    /// Hard cap on points per half.
+    /// Hard cap on steps per half.
     pub max_steps: usize,
     /// Follow both senses from the seed; else only the one with positive z (then y, then x).
     pub both_ways: bool,
@@ -105,7 +146,7 @@ pub struct Output {
     /// How many ends of streamlines that started stopped for each [`StopReason`], by its number,
     /// whatever their fate.
     pub stops: [u64; 9],
-    /// Streamlines kept per target region.
+    /// Streamlines kept per target region; one with both ends in targets counts for both.
     pub per_target: Vec<u64>,
     /// Integration steps taken, for rates.
     pub steps: u64,
@@ -118,19 +159,122 @@ pub enum Error {
     Input(String),
 }
 
-/// Tracks from the regions with role seed (the whole mask if none) and filters by the others.
-pub fn track(
-    _field: &TensorField,
-    _regions: &[Region],
-    _params: &Params,
-    _backend: &Backend,
-    _control: &Control,
-) -> Result<Output, Error> {
-    Err(Error::Cancelled)
-}
-
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("")
+        match self {
+            Self::Cancelled => Cancelled.fmt(f),
+            Self::Input(sentence) => f.write_str(sentence),
+        }
     }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Cancelled> for Error {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Tracks from the regions with role seed (the whole mask if none) and filters by the others.
+pub fn track(
+    field: &TensorField,
+    regions: &[Region],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    check(field, regions, params).map_err(Error::Input)?;
+    control.check()?;
+    match backend {
+        Backend::Cpu { .. } => backend.install(|| cpu::track(field, regions, params, control)),
+    }
+}
+
+/// Unit eigenvector of the largest eigenvalue of the tensor xx xy xz yy yz zz, in the sense of
+/// `along`; in any sense where `along` is 0. As tracking computes it.
+pub fn principal_direction(d: [f32; 6], along: [f32; 3]) -> [f32; 3] {
+    direction::principal(d, &direction::deviator(d), along)
+}
+
+/// One sentence about the first thing that makes no sense.
+fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), String> {
+    // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
+    const MAX_VOXELS: usize = i32::MAX as usize;
+    const MAX_STEPS: usize = 100_000_000;
+    let positive = |value: f64, what: &str, example: &str| {
+        if value > 0.0 && value.is_finite() {
+            return Ok(());
+        }
+        Err(format!(
+            "The {what} is {value} mm, expected a positive number; choose for example {example} mm"
+        ))
+    };
+    positive(params.step_mm, "step", "0.5")?;
+    if let Seeding::Grid { spacing_mm } = params.seeding {
+        positive(spacing_mm, "spacing of the seeds", "1")?;
+    }
+    if let Seeding::Random { count: 0 } | Seeding::PerVoxel { count: 0 } = params.seeding {
+        return Err("The number of seeds is 0, expected at least 1; ask for some".into());
+    }
+    if let Seeding::Random { count } = params.seeding {
+        seeding::check_count(count, params)?;
+    }
+    if let Some(angle) = params
+        .max_angle_rad
+        .filter(|a| !(*a > 0.0 && *a <= std::f64::consts::PI))
+    {
+        return Err(format!(
+            "The largest angle is {}°, expected more than 0° and at most 180°; choose for example 45°",
+            angle.to_degrees()
+        ));
+    }
+    if let Some(fa) = params.min_fa.filter(|fa| !(0.0..=1.0).contains(fa)) {
+        return Err(format!(
+            "The FA limit is {fa}, expected a number from 0 to 1; choose for example 0.15"
+        ));
+    }
+    if let Some(length) = params.max_length_mm {
+        positive(length, "largest length", "300")?;
+    }
+    let (shortest, longest) = (
+        params.min_length_mm,
+        params.max_length_mm.unwrap_or(f64::MAX),
+    );
+    if !(0.0..=longest).contains(&shortest) {
+        return Err(format!(
+            "The smallest length is {shortest} mm, expected a number from 0 to the largest length, \
+             {longest} mm; lower it"
+        ));
+    }
+    if !(1..=MAX_STEPS).contains(&params.max_steps) {
+        return Err(format!(
+            "The step limit is {}, expected a number from 1 to {MAX_STEPS}; choose for example 10000",
+            params.max_steps
+        ));
+    }
+    if field.tensors.len() > MAX_VOXELS {
+        return Err(format!(
+            "The tensors have {} voxels, expected at most {MAX_VOXELS}; crop or resample the scan",
+            field.tensors.len()
+        ));
+    }
+    for region in regions {
+        let sound = match &*region.shape {
+            Shape::Sphere { centre, radius_mm } => {
+                centre.is_finite() && *radius_mm > 0.0 && radius_mm.is_finite()
+            }
+            Shape::Box { centre, half_mm } => {
+                centre.is_finite() && half_mm.is_finite() && half_mm.min_element() > 0.0
+            }
+            Shape::Mask(mask) => region.role != Role::Seed || mask.inside.iter().any(|v| *v != 0),
+        };
+        if !sound {
+            return Err(format!(
+                "The region \"{}\" is empty, expected a volume; enlarge or remove it",
+                region.name
+            ));
+        }
+    }
+    Ok(())
 }

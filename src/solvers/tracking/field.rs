@@ -1,0 +1,293 @@
+//! Tensors between voxel centres, for several points side by side.
+//!
+//! A record is one voxel's 32 bytes: six tensor components, whether it was fitted, and nothing. All
+//! eight are interpolated alike. `inside` then is the share of fitted voxels: a point is in the mask
+//! where it is at least one half. Tensors outside are 0, so that the interpolated tensor near the
+//! mask's surface is a scaled mean of fitted voxels: same direction, same anisotropy.
+
+use super::spline::Coefficients;
+use crate::data::{Grid, TensorField};
+use std::borrow::Cow;
+use std::ops::{Add, Mul};
+
+/// Streamlines followed side by side: one AVX2 register of `f32`.
+pub const LANES: usize = 8;
+
+/// One value in every lane.
+pub type Lane<T> = [T; LANES];
+
+/// A point or displacement in every lane, world mm.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(32))]
+pub struct Points {
+    pub x: Lane<f32>,
+    pub y: Lane<f32>,
+    pub z: Lane<f32>,
+}
+
+impl Points {
+    #[inline(always)]
+    pub fn get(&self, lane: usize) -> [f32; 3] {
+        [self.x[lane], self.y[lane], self.z[lane]]
+    }
+
+    #[inline(always)]
+    pub fn set(&mut self, lane: usize, [x, y, z]: [f32; 3]) {
+        self.x[lane] = x;
+        self.y[lane] = y;
+        self.z[lane] = z;
+    }
+}
+
+impl Add for Points {
+    type Output = Self;
+    #[inline(always)]
+    fn add(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.x[lane] += other.x[lane];
+            self.y[lane] += other.y[lane];
+            self.z[lane] += other.z[lane];
+        }
+        self
+    }
+}
+
+impl Mul<f32> for Points {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(mut self, factor: f32) -> Self {
+        for lane in 0..LANES {
+            self.x[lane] *= factor;
+            self.y[lane] *= factor;
+            self.z[lane] *= factor;
+        }
+        self
+    }
+}
+
+/// One voxel, or what is interpolated between voxels.
+pub type Record = [f32; 8];
+
+/// Where [`Record`] keeps whether the voxel was fitted.
+pub const INSIDE: usize = 6;
+
+/// Interpolated records.
+pub struct Samples {
+    pub records: Lane<Record>,
+    /// 1 where the point lies in the box of a voxel; else the nearest point that does was taken.
+    pub in_volume: Lane<u32>,
+}
+
+pub trait Sampler: Sync {
+    fn sample(&self, at: &Points) -> Samples;
+}
+
+/// From world points to cells of eight voxel centres.
+struct Lattice {
+    /// Rows of the affine from world to voxel.
+    voxel_from_world: [[f32; 4]; 3],
+    /// Largest voxel coordinate of a centre.
+    last: [f32; 3],
+    /// Index of the last cell; 0 where the grid is one voxel thick.
+    last_cell: [i32; 3],
+}
+
+/// Lower corner and position inside it, 0..=1, of the cell around each point.
+#[derive(Default)]
+struct Cells {
+    corner: [Lane<i32>; 3],
+    fraction: [Lane<f32>; 3],
+    in_volume: Lane<u32>,
+}
+
+impl Lattice {
+    fn new(grid: &Grid) -> Self {
+        let affine = grid.voxel_from_world;
+        let row = |a: usize| {
+            let m = affine.matrix3.row(a);
+            [m.x, m.y, m.z, affine.translation[a]].map(|v| v as f32)
+        };
+        Self {
+            voxel_from_world: [row(0), row(1), row(2)],
+            last: grid.shape.map(|n| (n - 1) as f32),
+            last_cell: grid.shape.map(|n| n.saturating_sub(2) as i32),
+        }
+    }
+
+    #[inline(always)]
+    fn cells(&self, at: &Points) -> Cells {
+        let mut cells = Cells::default();
+        cells.in_volume = [1; LANES];
+        for axis in 0..3 {
+            let [mx, my, mz, shift] = self.voxel_from_world[axis];
+            let (last, last_cell) = (self.last[axis], self.last_cell[axis]);
+            for lane in 0..LANES {
+                let v = (mx * at.x[lane] + my * at.y[lane]) + (mz * at.z[lane] + shift);
+                cells.in_volume[lane] &= u32::from((v >= -0.5) & (v <= last + 0.5));
+                // Comparisons this way round turn NaN into 0.
+                let v = if v > 0.0 { v } else { 0.0 };
+                let v = if v < last { v } else { last };
+                let cell = v as i32;
+                let cell = if cell < last_cell { cell } else { last_cell };
+                cells.corner[axis][lane] = cell;
+                cells.fraction[axis][lane] = v - cell as f32;
+            }
+        }
+        cells
+    }
+}
+
+/// `sum += weight · record`.
+#[inline(always)]
+fn accumulate(sum: &mut Record, weight: f32, record: &Record) {
+    for (sum, value) in sum.iter_mut().zip(record) {
+        *sum += weight * value;
+    }
+}
+
+/// Linear along each axis; continuous, with kinks at the faces between cells.
+pub struct Trilinear<'a> {
+    lattice: Lattice,
+    records: Cow<'a, [Record]>,
+    /// Records from a voxel to the next along y and z.
+    strides: [usize; 2],
+}
+
+impl<'a> Trilinear<'a> {
+    pub fn new(field: &'a TensorField) -> Self {
+        let records: &[Record] = bytemuck::cast_slice(&field.tensors);
+        let [nx, ny, nz] = field.grid.shape;
+        // A grid one voxel thick gets a second layer, so that every cell has eight corners.
+        let thick = [nx, ny, nz].map(|n| n.max(2));
+        let records = if thick == field.grid.shape {
+            Cow::Borrowed(records)
+        } else {
+            let at = |i: usize| {
+                let (x, y, z) = (
+                    i % thick[0],
+                    i / thick[0] % thick[1],
+                    i / (thick[0] * thick[1]),
+                );
+                records[field
+                    .grid
+                    .index([x.min(nx - 1), y.min(ny - 1), z.min(nz - 1)])]
+            };
+            (0..thick.iter().product()).map(at).collect()
+        };
+        Self {
+            lattice: Lattice::new(&field.grid),
+            records,
+            strides: [thick[0], thick[0] * thick[1]],
+        }
+    }
+}
+
+impl Sampler for Trilinear<'_> {
+    #[inline(always)]
+    fn sample(&self, at: &Points) -> Samples {
+        let cells = self.lattice.cells(at);
+        let [sy, sz] = self.strides;
+        let mut base: Lane<i32> = [0; LANES];
+        let mut weights: [Lane<f32>; 8] = [[0.0; LANES]; 8];
+        for lane in 0..LANES {
+            base[lane] = cells.corner[0][lane]
+                .wrapping_add(cells.corner[1][lane].wrapping_mul(sy as i32))
+                .wrapping_add(cells.corner[2][lane].wrapping_mul(sz as i32));
+            let [x, y, z] = [0, 1, 2].map(|a| cells.fraction[a][lane]);
+            let (low, high) = ((1.0 - y) * (1.0 - z), y * (1.0 - z));
+            let (low_z, high_z) = ((1.0 - y) * z, y * z);
+            for (pair, w) in [low, high, low_z, high_z].into_iter().enumerate() {
+                weights[2 * pair + 1][lane] = w * x;
+                weights[2 * pair][lane] = w - w * x;
+            }
+        }
+        let mut samples = Samples {
+            records: [[0.0; 8]; LANES],
+            in_volume: cells.in_volume,
+        };
+        for lane in 0..LANES {
+            let base = base[lane] as usize;
+            let mut sum = [[0.0; 8]; 2];
+            for (pair, start) in [base, base + sy, base + sz, base + sy + sz]
+                .into_iter()
+                .enumerate()
+            {
+                let row = &self.records[start..start + 2];
+                accumulate(&mut sum[pair / 2], weights[2 * pair][lane], &row[0]);
+                accumulate(&mut sum[pair / 2], weights[2 * pair + 1][lane], &row[1]);
+            }
+            let out = &mut samples.records[lane];
+            for k in 0..8 {
+                out[k] = sum[0][k] + sum[1][k];
+            }
+        }
+        samples
+    }
+}
+
+/// Cubic B-splines through the voxels' values; twice continuously differentiable.
+pub struct Cubic<'a> {
+    lattice: Lattice,
+    coefficients: &'a Coefficients,
+}
+
+impl<'a> Cubic<'a> {
+    pub fn new(grid: &Grid, coefficients: &'a Coefficients) -> Self {
+        Self {
+            lattice: Lattice::new(grid),
+            coefficients,
+        }
+    }
+}
+
+/// Weights of the four nearest cubic B-splines at `t` in 0..=1 between the middle two (Unser 1999).
+#[inline(always)]
+fn cubic_weights(t: f32) -> [f32; 4] {
+    let u = 1.0 - t;
+    let sixth = 1.0 / 6.0;
+    let first = u * u * u * sixth;
+    let last = t * t * t * sixth;
+    let second = 2.0 / 3.0 - 0.5 * t * t * (2.0 - t);
+    [first, second, 1.0 - first - second - last, last]
+}
+
+impl Sampler for Cubic<'_> {
+    #[inline(always)]
+    fn sample(&self, at: &Points) -> Samples {
+        let cells = self.lattice.cells(at);
+        let [sy, sz] = self.coefficients.strides();
+        let mut weights = [[[0.0; LANES]; 4]; 3];
+        for axis in 0..3 {
+            for lane in 0..LANES {
+                let w = cubic_weights(cells.fraction[axis][lane]);
+                for k in 0..4 {
+                    weights[axis][k][lane] = w[k];
+                }
+            }
+        }
+        let mut samples = Samples {
+            records: [[0.0; 8]; LANES],
+            in_volume: cells.in_volume,
+        };
+        for lane in 0..LANES {
+            // The margin of one record makes the cell's corner the second of the four.
+            let [x, y, z] = [0, 1, 2].map(|a| cells.corner[a][lane] as usize);
+            let base = x + sy * y + sz * z;
+            let [wx, wy, wz] = [0, 1, 2].map(|a| [0, 1, 2, 3].map(|k| weights[a][k][lane]));
+            let mut sum = [0.0; 8];
+            for (k, wz) in wz.into_iter().enumerate() {
+                for (j, wy) in wy.into_iter().enumerate() {
+                    let start = base + sy * j + sz * k;
+                    let row = &self.coefficients.records[start..start + 4];
+                    let mut line = [0.0; 8];
+                    for (record, wx) in row.iter().zip(wx) {
+                        accumulate(&mut line, wx, record);
+                    }
+                    accumulate(&mut sum, wy * wz, &line);
+                }
+            }
+            samples.records[lane] = sum;
+        }
+        samples
+    }
+}

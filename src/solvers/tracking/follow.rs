@@ -1,0 +1,435 @@
+//! Follows many half streamlines, eight at a time: a lane whose streamline stopped takes the next.
+
+use super::direction::{deviator, principal};
+use super::field::{INSIDE, LANES, Lane, Points, Sampler};
+use super::integrate::{DirectionField, step};
+use super::regions::{Effect, Gates, world};
+use super::{Integrator, StopReason};
+use crate::compute::simd::Kernel;
+use crate::compute::{Cancelled, Control};
+
+/// When and how a half stops.
+#[derive(Clone, Copy)]
+pub struct Rules {
+    pub integrator: Integrator,
+    pub step_mm: f32,
+    /// Square of the lowest FA; negative if any will do.
+    pub min_fa_squared: f32,
+    /// Cosine of the largest turn in a step; below -1 if any will do.
+    pub min_cos: f32,
+    pub max_steps: u32,
+    /// What reaching `max_steps` is called.
+    pub at_max: StopReason,
+}
+
+/// A seed whose tensor allows a start.
+#[derive(Clone, Copy)]
+pub struct Start {
+    pub at: [f32; 3],
+    pub direction: [f32; 3],
+}
+
+/// One end of a streamline, from its seed outwards.
+#[derive(Clone, Copy)]
+pub struct Half {
+    /// The points after the seed, `points[first..first + steps]` of [`Halves`].
+    pub first: usize,
+    pub steps: u32,
+    pub reason: StopReason,
+    /// The target region it ended in.
+    pub target: Option<u32>,
+}
+
+pub struct Halves {
+    pub points: Vec<[f32; 3]>,
+    /// In the order of the starts; with both ways, the forward half, then the backward half.
+    pub halves: Vec<Half>,
+    /// For each half and each gate the step on which it was first met; `u32::MAX` if never.
+    met: Vec<u32>,
+    gates: usize,
+}
+
+impl Halves {
+    pub fn met(&self, half: usize) -> &[u32] {
+        &self.met[half * self.gates..(half + 1) * self.gates]
+    }
+}
+
+/// A verdict that lets the streamline go on; others are a [`StopReason`].
+const GO: u32 = u32::MAX;
+
+/// What the tensors say at a point.
+struct View {
+    direction: Points,
+    verdict: Lane<u32>,
+}
+
+#[inline(always)]
+fn look(sampler: &impl Sampler, rules: &Rules, at: &Points, along: &Points) -> View {
+    let samples = sampler.sample(at);
+    let mut view = View {
+        direction: Points::default(),
+        verdict: [GO; LANES],
+    };
+    for lane in 0..LANES {
+        let r = &samples.records[lane];
+        let d = [r[0], r[1], r[2], r[3], r[4], r[5]];
+        let parts = deviator(d);
+        let [ax, ay, az] = along.get(lane);
+        let [x, y, z] = principal(d, &parts, [ax, ay, az]);
+        let cos = (x * ax + y * ay) + z * az;
+        // Positive questions, so that NaN fails each; the last that fails names the reason.
+        let verdict = if cos >= rules.min_cos {
+            GO
+        } else {
+            StopReason::Angle as u32
+        };
+        let anisotropic = parts.fa_at_least(rules.min_fa_squared);
+        let verdict = if anisotropic {
+            verdict
+        } else {
+            StopReason::LowFa as u32
+        };
+        let verdict = if r[INSIDE] >= 0.5 {
+            verdict
+        } else {
+            StopReason::LeftMask as u32
+        };
+        let in_volume = samples.in_volume[lane] != 0;
+        let verdict = if in_volume {
+            verdict
+        } else {
+            StopReason::LeftVolume as u32
+        };
+        view.verdict[lane] = verdict;
+        view.direction.x[lane] = x;
+        view.direction.y[lane] = y;
+        view.direction.z[lane] = z;
+    }
+    view
+}
+
+/// Directions alone, for the stages of a step. A stage that falls outside the mask, where the tensor
+/// is 0, keeps the direction it was given: the point at the end of the step is judged, not stages.
+struct Directions<'a, S>(&'a S);
+
+impl<S: Sampler> DirectionField for Directions<'_, S> {
+    type Vector = Points;
+    type Scalar = f32;
+
+    #[inline(always)]
+    fn direction(&self, at: Points, along: Points) -> Points {
+        let samples = self.0.sample(&at);
+        let mut out = Points::default();
+        for lane in 0..LANES {
+            let r = &samples.records[lane];
+            let d = [r[0], r[1], r[2], r[3], r[4], r[5]];
+            let [x, y, z] = principal(d, &deviator(d), along.get(lane));
+            out.x[lane] = x;
+            out.y[lane] = y;
+            out.z[lane] = z;
+        }
+        out
+    }
+}
+
+/// Starting directions of seed points, in the sense with positive z (then y, then x); `None` where
+/// the seed is outside or has too low an FA.
+pub struct Begin<'a, S> {
+    pub sampler: &'a S,
+    pub rules: &'a Rules,
+    pub seeds: &'a [[f32; 3]],
+}
+
+impl<S: Sampler> Kernel for Begin<'_, S> {
+    type Output = Vec<Option<Start>>;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Self::Output {
+        // Without any anisotropy there is no direction to start in.
+        let rules = Rules {
+            min_fa_squared: self.rules.min_fa_squared.max(1e-8),
+            min_cos: -2.0,
+            ..*self.rules
+        };
+        let mut starts = Vec::with_capacity(self.seeds.len());
+        for seeds in self.seeds.chunks(LANES) {
+            let mut at = Points::default();
+            for (lane, seed) in seeds.iter().enumerate() {
+                at.set(lane, *seed);
+            }
+            let view = look(self.sampler, &rules, &at, &Points::default());
+            starts.extend(seeds.iter().enumerate().map(|(lane, &at)| {
+                let [x, y, z] = view.direction.get(lane);
+                let up = z > 0.0 || (z == 0.0 && (y > 0.0 || (y == 0.0 && x >= 0.0)));
+                let direction = if up { [x, y, z] } else { [-x, -y, -z] };
+                (view.verdict[lane] == GO).then_some(Start { at, direction })
+            }));
+        }
+        starts
+    }
+}
+
+pub struct Follow<'a, S> {
+    pub sampler: &'a S,
+    pub rules: &'a Rules,
+    pub gates: &'a Gates<'a>,
+    pub starts: &'a [Start],
+    pub both_ways: bool,
+    pub control: &'a Control,
+}
+
+/// A half under way.
+struct Journey {
+    half: usize,
+    points: Vec<[f32; 3]>,
+}
+
+impl<S: Sampler> Kernel for Follow<'_, S> {
+    type Output = Result<Halves, Cancelled>;
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Self::Output {
+        // Steps between looks at the control: 8 × 256 steps are less than a millisecond.
+        const PATIENCE: u32 = 256;
+        let mut halves = self.at_seeds();
+        let mut waiting = 0;
+        let mut journeys: Lane<Journey> = std::array::from_fn(|_| Journey {
+            half: usize::MAX,
+            points: Vec::new(),
+        });
+        let mut at = Points::default();
+        let mut along = Points::default();
+        let mut running = 0;
+        for (lane, journey) in journeys.iter_mut().enumerate() {
+            running +=
+                u32::from(self.board(lane, journey, &mut waiting, &halves, &mut at, &mut along));
+        }
+        let mut patience = PATIENCE;
+        while running > 0 {
+            patience -= 1;
+            if patience == 0 {
+                self.control.check()?;
+                patience = PATIENCE;
+            }
+            let next = step(
+                &Directions(self.sampler),
+                self.rules.integrator,
+                at,
+                along,
+                self.rules.step_mm,
+            );
+            let view = look(self.sampler, self.rules, &next, &along);
+            let near = self.near(&next);
+            let mut stopped = 0u32;
+            for (lane, journey) in journeys.iter_mut().enumerate() {
+                if journey.half == usize::MAX {
+                    continue;
+                }
+                let verdict = view.verdict[lane];
+                let mut stop = None;
+                if verdict == GO || verdict == StopReason::Angle as u32 {
+                    if near[lane] == 0 {
+                        journey.points.push(next.get(lane));
+                    } else {
+                        stop = self.meet(journey, at.get(lane), next.get(lane), &mut halves);
+                    }
+                    if stop.is_none() && journey.points.len() >= self.rules.max_steps as usize {
+                        stop = Some((self.rules.at_max, None));
+                    }
+                }
+                if stop.is_none() && verdict != GO {
+                    stop = Some((reason(verdict), None));
+                }
+                if let Some((reason, target)) = stop {
+                    halves.end(journey, reason, target);
+                    stopped |= 1 << lane;
+                }
+            }
+            at = next;
+            along = view.direction;
+            if stopped != 0 {
+                for (lane, journey) in journeys.iter_mut().enumerate() {
+                    if stopped >> lane & 1 == 1
+                        && !self.board(lane, journey, &mut waiting, &halves, &mut at, &mut along)
+                    {
+                        running -= 1;
+                    }
+                }
+            }
+        }
+        Ok(halves)
+    }
+}
+
+fn reason(verdict: u32) -> StopReason {
+    [StopReason::Angle, StopReason::LowFa, StopReason::LeftMask]
+        .into_iter()
+        .find(|r| *r as u32 == verdict)
+        .unwrap_or(StopReason::LeftVolume)
+}
+
+impl Halves {
+    /// Takes over a finished journey's points.
+    fn end(&mut self, journey: &mut Journey, reason: StopReason, target: Option<u32>) {
+        self.halves[journey.half] = Half {
+            first: self.points.len(),
+            steps: journey.points.len() as u32,
+            reason,
+            target,
+        };
+        self.points.append(&mut journey.points);
+    }
+}
+
+/// The reason of a half that is still to be followed.
+const PENDING: StopReason = StopReason::Seed;
+
+impl<S: Sampler> Follow<'_, S> {
+    fn senses(&self) -> usize {
+        if self.both_ways { 2 } else { 1 }
+    }
+
+    /// All halves, with what their seeds meet: one that starts in a target or a terminate region is
+    /// finished.
+    fn at_seeds(&self) -> Halves {
+        let gates = &self.gates.gates;
+        let mut halves = Halves {
+            points: Vec::with_capacity(self.starts.len() * 128),
+            halves: Vec::with_capacity(self.starts.len() * self.senses()),
+            met: vec![u32::MAX; self.starts.len() * self.senses() * gates.len()],
+            gates: gates.len(),
+        };
+        for start in self.starts {
+            let point = world(start.at);
+            let inside: Vec<bool> = gates.iter().map(|g| g.solid.contains(point)).collect();
+            let mut cut = None;
+            for gate in gates
+                .iter()
+                .zip(&inside)
+                .filter(|(_, i)| **i)
+                .map(|(g, _)| g)
+            {
+                cut = stronger(cut, gate.effect);
+            }
+            for _ in 0..self.senses() {
+                let first = halves.halves.len() * gates.len();
+                for (met, inside) in halves.met[first..].iter_mut().zip(&inside) {
+                    *met = if *inside { 0 } else { u32::MAX };
+                }
+                let (reason, target) = cut.unwrap_or((PENDING, None));
+                halves.halves.push(Half {
+                    first: 0,
+                    steps: 0,
+                    reason,
+                    target,
+                });
+            }
+        }
+        halves
+    }
+
+    /// Gives a lane its next half; `false` if none is left.
+    fn board(
+        &self,
+        lane: usize,
+        journey: &mut Journey,
+        waiting: &mut usize,
+        halves: &Halves,
+        at: &mut Points,
+        along: &mut Points,
+    ) -> bool {
+        while *waiting < halves.halves.len() && halves.halves[*waiting].reason != PENDING {
+            *waiting += 1;
+        }
+        if *waiting == halves.halves.len() {
+            journey.half = usize::MAX;
+            return false;
+        }
+        let start = &self.starts[*waiting / self.senses()];
+        let forward = *waiting % self.senses() == 0;
+        at.set(lane, start.at);
+        along.set(lane, start.direction.map(|c| if forward { c } else { -c }));
+        journey.half = *waiting;
+        *waiting += 1;
+        true
+    }
+
+    /// Lanes whose point may end a segment that meets a region; all of them under mask regions.
+    #[inline(always)]
+    fn near(&self, point: &Points) -> Lane<u32> {
+        let mut near = [u32::from(self.gates.has_masks()); LANES];
+        for gate in &self.gates.gates {
+            let ([lx, ly, lz], [hx, hy, hz]) = (gate.low, gate.high);
+            for lane in 0..LANES {
+                let (x, y, z) = (point.x[lane], point.y[lane], point.z[lane]);
+                let inside = (x >= lx) & (x <= hx) & (y >= ly) & (y <= hy) & (z >= lz) & (z <= hz);
+                near[lane] |= u32::from(inside);
+            }
+        }
+        near
+    }
+
+    /// Walks the segment to the new point: notes the regions it meets and adds the point, or the
+    /// one where it is cut.
+    #[inline(never)]
+    fn meet(
+        &self,
+        journey: &mut Journey,
+        from: [f32; 3],
+        to: [f32; 3],
+        halves: &mut Halves,
+    ) -> Option<(StopReason, Option<u32>)> {
+        if !self.gates.allows(to) {
+            return Some((StopReason::LeftMask, None));
+        }
+        let (a, b) = (world(from), world(to));
+        let gates = &self.gates.gates;
+        let met = &mut halves.met[journey.half * gates.len()..][..gates.len()];
+        let close =
+            |low: &[f32; 3], high: &[f32; 3]| (0..3).all(|i| low[i] <= to[i] && to[i] <= high[i]);
+        let cuts = |effect| matches!(effect, Effect::Target(_) | Effect::Terminate);
+        let mut entries: Vec<(f64, usize)> = Vec::new();
+        for (i, gate) in gates.iter().enumerate() {
+            let open = met[i] == u32::MAX && close(&gate.low, &gate.high);
+            entries.extend(
+                open.then(|| gate.solid.entry(a, b))
+                    .flatten()
+                    .map(|t| (t, i)),
+            );
+        }
+        let first = entries.iter().filter(|(_, i)| cuts(gates[*i].effect));
+        let cut_at = first.map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
+        let mut cut = None;
+        for (t, i) in entries {
+            // Beyond the cut there is no streamline.
+            if t <= cut_at {
+                met[i] = journey.points.len() as u32 + 1;
+                cut = stronger(cut, gates[i].effect);
+            }
+        }
+        let end = if cut_at <= 1.0 {
+            a.lerp(b, cut_at).as_vec3().into()
+        } else {
+            to
+        };
+        journey.points.push(end);
+        cut
+    }
+}
+
+/// Of two cuts at the same place a target counts before a terminate region, and the earlier target
+/// before the later.
+fn stronger(
+    cut: Option<(StopReason, Option<u32>)>,
+    effect: Effect,
+) -> Option<(StopReason, Option<u32>)> {
+    match (cut, effect) {
+        (Some((StopReason::ReachedTarget, Some(old))), Effect::Target(new)) => {
+            Some((StopReason::ReachedTarget, Some(old.min(new))))
+        }
+        (_, Effect::Target(new)) => Some((StopReason::ReachedTarget, Some(new))),
+        (None, Effect::Terminate) => Some((StopReason::Terminated, None)),
+        (cut, _) => cut,
+    }
+}

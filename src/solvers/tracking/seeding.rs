@@ -1,0 +1,362 @@
+//! Where streamlines start.
+
+use super::random::Stream;
+use super::{Error, Params, Seeding};
+use crate::compute::Control;
+use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// So many that the index of a seed is still exact in `f32`, where tractograms keep it.
+pub const MAX_SEEDS: usize = 1 << 24;
+
+/// Tries for a point that no earlier region claims: with 100 regions in one place, none is found
+/// once in 10⁴³.
+const MAX_TRIES: usize = 10_000;
+
+/// The seed points, by index.
+pub enum Seeds<'a> {
+    Random {
+        parts: Vec<Part<'a>>,
+        seed: u64,
+        count: usize,
+    },
+    Listed(Vec<[f32; 3]>),
+    PerVoxel {
+        grid: &'a Grid,
+        voxels: Vec<u32>,
+        seed: u64,
+        count: usize,
+    },
+}
+
+/// One region of the seed area.
+pub struct Part<'a> {
+    shape: PartShape<'a>,
+    /// Volume of this part and those before it, mm³.
+    up_to_mm3: f64,
+}
+
+enum PartShape<'a> {
+    Region(&'a Shape),
+    Voxels {
+        grid: &'a Grid,
+        voxels: Vec<u32>,
+        mask: Option<&'a Shape>,
+    },
+}
+
+impl<'a> Seeds<'a> {
+    /// Needs the backend's threads installed.
+    pub fn new(
+        field: &'a TensorField,
+        regions: &'a [Region],
+        params: &Params,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let shapes: Vec<&Shape> = regions
+            .iter()
+            .filter(|r| r.role == Role::Seed)
+            .map(|r| &*r.shape)
+            .collect();
+        if !shapes.is_empty() && !shapes.iter().any(|s| overlaps(s, &field.grid)) {
+            return Err(input(
+                "The seed regions lie outside the tensors' volume, expected at least one inside; \
+                 move one into the brain",
+            ));
+        }
+        let seeds = match params.seeding {
+            Seeding::Random { count } => Self::Random {
+                parts: parts(field, &shapes)?,
+                seed: params.random_seed,
+                count,
+            },
+            Seeding::Grid { spacing_mm } => lattice(field, &shapes, spacing_mm, control)?,
+            Seeding::PerVoxel { count } => Self::PerVoxel {
+                voxels: voxels_of_area(field, &shapes),
+                grid: &field.grid,
+                seed: params.random_seed,
+                count,
+            },
+        };
+        let found = match &seeds {
+            Self::PerVoxel { voxels, count, .. } => voxels.len().saturating_mul(*count),
+            other => other.len(),
+        };
+        check_count(found, params).map_err(Error::Input)?;
+        if found > 0 {
+            return Ok(seeds);
+        }
+        Err(match params.seeding {
+            _ if shapes.is_empty() => input(
+                "The tensors' mask has no voxel to seed from; fit the scan with a mask that covers \
+                 the brain",
+            ),
+            Seeding::Grid { spacing_mm } => input(format!(
+                "No point of a {spacing_mm} mm grid lies in the seed regions; choose a smaller \
+                 spacing"
+            )),
+            _ => input(
+                "No voxel's centre lies in the seed regions; enlarge one or choose random seeds",
+            ),
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Random { count, .. } => *count,
+            Self::Listed(points) => points.len(),
+            Self::PerVoxel { voxels, count, .. } => voxels.len() * count,
+        }
+    }
+
+    /// World mm.
+    pub fn point(&self, index: usize) -> [f32; 3] {
+        match self {
+            Self::Random { parts, seed, .. } => {
+                let mut stream = Stream::new(*seed, index as u64);
+                in_union(parts, &mut stream).as_vec3().into()
+            }
+            Self::Listed(points) => points[index],
+            Self::PerVoxel {
+                grid,
+                voxels,
+                seed,
+                count,
+            } => {
+                let mut stream = Stream::new(*seed, index as u64);
+                in_voxel(grid, voxels[index / count], &mut stream)
+                    .as_vec3()
+                    .into()
+            }
+        }
+    }
+}
+
+fn input(sentence: impl Into<String>) -> Error {
+    Error::Input(sentence.into())
+}
+
+/// Refuses more seeds than the program can number, with the memory they would take.
+pub fn check_count(seeds: usize, params: &Params) -> Result<(), String> {
+    if seeds <= MAX_SEEDS {
+        return Ok(());
+    }
+    // As if a streamline were 100 mm long, in points of 12 bytes.
+    let points = (100.0 / params.step_mm).clamp(1.0, 2.0 * params.max_steps as f64);
+    let gigabytes = seeds as f64 * points * 12.0 / 1e9;
+    Err(format!(
+        "{seeds} seeds would need about {gigabytes:.0} GB for their streamlines, expected at most \
+         {MAX_SEEDS}; ask for fewer"
+    ))
+}
+
+/// Whether a region's bounds, along the grid's axes, meet the grid's volume.
+fn overlaps(shape: &Shape, grid: &Grid) -> bool {
+    let (low, high) = shape.bounds();
+    let centre = grid.voxel_at((low + high) * 0.5);
+    let half = (high - low) * 0.5;
+    (0..3).all(|axis| {
+        let row = grid.voxel_from_world.matrix3.row(axis);
+        let reach = match shape {
+            Shape::Sphere { radius_mm, .. } => row.length() * radius_mm,
+            Shape::Box { .. } | Shape::Mask(_) => row.abs().dot(half),
+        };
+        centre[axis] + reach >= -0.5 && centre[axis] - reach <= grid.shape[axis] as f64 - 0.5
+    })
+}
+
+/// The voxels of the field's own mask.
+fn fitted(field: &TensorField) -> Vec<u32> {
+    let inside = |(i, _): (usize, _)| i as u32;
+    let tensors = field.tensors.iter().enumerate();
+    tensors
+        .filter(|(_, t)| t.inside > 0.5)
+        .map(inside)
+        .collect()
+}
+
+fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<Part<'a>>, Error> {
+    let mut total = 0.0;
+    let mut parts = Vec::new();
+    let mut add = |shape, mm3: f64| {
+        // Parts without volume would never be drawn.
+        if mm3 > 0.0 {
+            total += mm3;
+            parts.push(Part {
+                shape,
+                up_to_mm3: total,
+            });
+        }
+    };
+    let voxels_mm3 =
+        |grid: &Grid, n: usize| n as f64 * grid.world_from_voxel.matrix3.determinant().abs();
+    if shapes.is_empty() {
+        let voxels = fitted(field);
+        let mm3 = voxels_mm3(&field.grid, voxels.len());
+        add(
+            PartShape::Voxels {
+                grid: &field.grid,
+                voxels,
+                mask: None,
+            },
+            mm3,
+        );
+    }
+    for &shape in shapes {
+        match shape {
+            Shape::Sphere { radius_mm, .. } => {
+                let mm3 = 4.0 / 3.0 * std::f64::consts::PI * radius_mm.powi(3);
+                add(PartShape::Region(shape), mm3);
+            }
+            Shape::Box { half_mm, .. } => {
+                add(PartShape::Region(shape), 8.0 * half_mm.element_product())
+            }
+            Shape::Mask(Mask { grid, inside, .. }) => {
+                let set = inside.iter().enumerate().filter(|(_, v)| **v != 0);
+                let voxels: Vec<u32> = set.map(|(i, _)| i as u32).collect();
+                let mm3 = voxels_mm3(grid, voxels.len());
+                add(
+                    PartShape::Voxels {
+                        grid,
+                        voxels,
+                        mask: Some(shape),
+                    },
+                    mm3,
+                );
+            }
+        }
+    }
+    if !parts.is_empty() {
+        return Ok(parts);
+    }
+    Err(input(if shapes.is_empty() {
+        "The tensors' mask has no voxel to seed from; fit the scan with a mask that covers the brain"
+    } else {
+        "The seed regions have no volume to draw random seeds from; enlarge one or choose another mask"
+    }))
+}
+
+impl Part<'_> {
+    fn draw(&self, stream: &mut Stream) -> DVec3 {
+        match &self.shape {
+            PartShape::Region(Shape::Sphere { centre, radius_mm }) => {
+                let radius = radius_mm * stream.uniform().cbrt();
+                let z = 2.0 * stream.uniform() - 1.0;
+                let (sin, cos) = (std::f64::consts::TAU * stream.uniform()).sin_cos();
+                let across = (1.0 - z * z).sqrt();
+                *centre + radius * DVec3::new(across * cos, across * sin, z)
+            }
+            PartShape::Region(shape) => {
+                let (low, high) = shape.bounds();
+                let share = DVec3::new(stream.uniform(), stream.uniform(), stream.uniform());
+                low + (high - low) * share
+            }
+            PartShape::Voxels { grid, voxels, .. } => {
+                let i = (stream.uniform() * voxels.len() as f64) as usize;
+                in_voxel(grid, voxels[i.min(voxels.len() - 1)], stream)
+            }
+        }
+    }
+
+    fn contains(&self, point: DVec3) -> bool {
+        match &self.shape {
+            PartShape::Region(shape) => shape.contains(point),
+            PartShape::Voxels { mask, .. } => mask.is_some_and(|m| m.contains(point)),
+        }
+    }
+}
+
+/// Uniform in the union: a part by its volume, a point in it, kept if no earlier part holds it too.
+fn in_union(parts: &[Part], stream: &mut Stream) -> DVec3 {
+    let total = parts.last().map_or(0.0, |p| p.up_to_mm3);
+    let mut point = DVec3::ZERO;
+    for _ in 0..MAX_TRIES {
+        let at = stream.uniform() * total;
+        let part = parts
+            .partition_point(|p| p.up_to_mm3 <= at)
+            .min(parts.len() - 1);
+        point = parts[part].draw(stream);
+        if !parts[..part].iter().any(|p| p.contains(point)) {
+            break;
+        }
+    }
+    point
+}
+
+fn in_voxel(grid: &Grid, voxel: u32, stream: &mut Stream) -> DVec3 {
+    let centre = DVec3::from_array(grid.voxel(voxel as usize).map(|v| v as f64));
+    let shift = DVec3::new(stream.uniform(), stream.uniform(), stream.uniform()) - 0.5;
+    grid.world(centre + shift)
+}
+
+/// Voxels of the field whose centre is in the seed area.
+fn voxels_of_area(field: &TensorField, shapes: &[&Shape]) -> Vec<u32> {
+    if shapes.is_empty() {
+        return fitted(field);
+    }
+    let grid = &*field.grid;
+    let in_area = |&i: &u32| {
+        let centre = grid.world(DVec3::from_array(grid.voxel(i as usize).map(|v| v as f64)));
+        shapes.iter().any(|s| s.contains(centre))
+    };
+    (0..grid.voxel_count() as u32)
+        .into_par_iter()
+        .filter(in_area)
+        .collect()
+}
+
+/// A regular world-axis grid through the first region's centre (the middle of the field where there
+/// is none), so that the points move with a region that is dragged.
+fn lattice(
+    field: &TensorField,
+    shapes: &[&Shape],
+    spacing: f64,
+    control: &Control,
+) -> Result<Seeds<'static>, Error> {
+    let (mut low, mut high) = field.grid.bounds();
+    let mut anchor = field.grid.centre();
+    if let Some(first) = shapes.first() {
+        anchor = first.centre();
+        let (first_low, first_high) = first.bounds();
+        let union = shapes.iter().fold((first_low, first_high), |(l, h), s| {
+            let (low, high) = s.bounds();
+            (l.min(low), h.max(high))
+        });
+        low = low.max(union.0);
+        high = high.min(union.1);
+    }
+    let first = ((low - anchor) / spacing).ceil();
+    let counts = (((high - anchor) / spacing).floor() - first + 1.0).max(DVec3::ZERO);
+    // Candidates are cheap, but not for ever: a second or two on one core.
+    const MAX_CANDIDATES: f64 = 4e8;
+    if !(counts.element_product() <= MAX_CANDIDATES) {
+        return Err(input(format!(
+            "A {spacing} mm grid over the seed area has {:.0} million points, expected at most {:.0} \
+             million; choose a larger spacing",
+            counts.element_product() / 1e6,
+            MAX_CANDIDATES / 1e6
+        )));
+    }
+    let in_area = |point: DVec3| {
+        if shapes.is_empty() {
+            field.nearest(point).is_some()
+        } else {
+            shapes.iter().any(|s| s.contains(point))
+        }
+    };
+    let [nx, ny, nz] = counts.to_array().map(|n| n as u64);
+    let rows: Result<Vec<Vec<[f32; 3]>>, Error> = (0..ny * nz)
+        .into_par_iter()
+        .map(|row| {
+            control.check()?;
+            let at = |i: u64| {
+                let step = DVec3::new(i as f64, (row % ny) as f64, (row / ny) as f64);
+                anchor + (first + step) * spacing
+            };
+            let inside = (0..nx).map(at).filter(|&p| in_area(p));
+            Ok(inside.map(|p| p.as_vec3().into()).collect())
+        })
+        .collect();
+    Ok(Seeds::Listed(rows?.concat()))
+}
