@@ -16,7 +16,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::cancel_is_felt_at_once", cancel_is_felt_at_once),
-        test("jobs::saves_queue_and_finish_on_closing", saves_finish_on_closing),
+        test(
+            "jobs::saves_queue_and_finish_on_closing",
+            saves_finish_on_closing,
+        ),
         test("jobs::failures_are_sentences", failures_are_sentences),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
     ]
@@ -29,12 +32,23 @@ fn jobs() -> Jobs {
 
 /// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
 fn tracking(seeds: usize) -> Request {
-    let grid = Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
+    let grid =
+        Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
     let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
     let field = TensorField::new(grid.clone(), vec![tensor; grid.voxel_count()]);
     let fa = Volume::scalar(grid.clone(), vec![0.8; grid.voxel_count()]);
-    let params = Params { seeding: Seeding::Random { count: seeds }, ..defaults::track() };
-    Request::Track { field, fa, regions: Vec::new(), params, coarse: false, whole_brain: false }
+    let params = Params {
+        seeding: Seeding::Random { count: seeds },
+        ..defaults::track()
+    };
+    Request::Track {
+        field,
+        fa,
+        regions: Vec::new(),
+        params,
+        coarse: false,
+        whole_brain: false,
+    }
 }
 
 /// Polls as a window does until `done`, at most a minute.
@@ -42,7 +56,10 @@ fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     let started = Instant::now();
     let mut events = Vec::new();
     while !done(&events) {
-        assert!(started.elapsed() < Duration::from_secs(60), "no answer within a minute");
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "no answer within a minute"
+        );
         events.extend(jobs.poll());
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -58,7 +75,13 @@ fn newest_request_wins() {
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(first.control.is_cancelled());
     let tickets: Vec<u64> = events.iter().map(|e| e.ticket).collect();
-    assert_eq!(tickets, [newest.ticket], "{} and {} were replaced", first.ticket, waiting.ticket);
+    assert_eq!(
+        tickets,
+        [newest.ticket],
+        "{} and {} were replaced",
+        first.ticket,
+        waiting.ticket
+    );
     let Outcome::Done(Output::Tracked { output, .. }) = &events[0].outcome else {
         panic!("{:?}", events[0].outcome)
     };
@@ -72,9 +95,17 @@ fn cancel_is_felt_at_once() {
     let asked = Instant::now();
     jobs.cancel(Slot::Live);
     let events = poll(&mut jobs, |events| !events.is_empty());
-    assert!(matches!(events[0].outcome, Outcome::Cancelled), "{:?}", events[0].outcome);
+    assert!(
+        matches!(events[0].outcome, Outcome::Cancelled),
+        "{:?}",
+        events[0].outcome
+    );
     // 20 ms of work between two looks; the rest is room for a busy machine.
-    assert!(asked.elapsed() < Duration::from_millis(500), "{:?}", asked.elapsed());
+    assert!(
+        asked.elapsed() < Duration::from_millis(500),
+        "{:?}",
+        asked.elapsed()
+    );
 }
 
 fn saves_finish_on_closing() {
@@ -86,12 +117,19 @@ fn saves_finish_on_closing() {
     for path in &paths {
         let path = path.clone();
         let command = "test".to_owned();
-        jobs.submit(Request::SaveTractogram { tractogram: tractogram.clone(), path, command });
+        jobs.submit(Request::SaveTractogram {
+            tractogram: tractogram.clone(),
+            path,
+            command,
+        });
     }
     drop(jobs);
     let started = Instant::now();
     while !paths.iter().all(|p| p.exists()) {
-        assert!(started.elapsed() < Duration::from_secs(60), "a file asked for is missing");
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "a file asked for is missing"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -99,10 +137,18 @@ fn saves_finish_on_closing() {
 fn failures_are_sentences() {
     let mut jobs = jobs();
     let path = std::path::PathBuf::from("/no/such/scan.nii.gz");
-    jobs.submit(Request::Open { path, gradients: Vec::new() });
+    jobs.submit(Request::Open {
+        path,
+        gradients: Vec::new(),
+    });
     let events = poll(&mut jobs, |events| !events.is_empty());
-    let Outcome::Failed(sentence) = &events[0].outcome else { panic!("{:?}", events[0].outcome) };
-    assert!(sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1, "{sentence}");
+    let Outcome::Failed(sentence) = &events[0].outcome else {
+        panic!("{:?}", events[0].outcome)
+    };
+    assert!(
+        sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1,
+        "{sentence}"
+    );
 }
 
 fn every_event_wakes() {

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod architecture;
+mod cli;
 mod data;
+mod jobs;
 mod lanes;
 mod render;
 #[cfg(unix)]
@@ -12,18 +14,22 @@ mod setup;
 mod shaders;
 mod support;
 mod tensor_fit;
+mod update;
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let tests = [
         architecture::tests(),
+        cli::tests(),
         data::tests(),
+        jobs::tests(),
         lanes::tests(),
         render::tests(),
         #[cfg(unix)]
         setup::tests(),
         shaders::tests(),
         tensor_fit::tests(),
+        update::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }

@@ -7,7 +7,9 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
 use arcuate::state::document::Content;
-use arcuate::state::{Action, Convention, Effect, Layout, Pane, Phase, Severity, State, Task, Tool, update};
+use arcuate::state::{
+    Action, Convention, Effect, Layout, Pane, Phase, Severity, State, Task, Tool, update,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -15,13 +17,28 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::opening_a_scan_asks_for_its_fit", opening_asks_for_a_fit),
-        test("update::undo_and_redo_restore_everything", undo_restores_everything),
+        test(
+            "update::opening_a_scan_asks_for_its_fit",
+            opening_asks_for_a_fit,
+        ),
+        test(
+            "update::undo_and_redo_restore_everything",
+            undo_restores_everything,
+        ),
         test("update::a_drag_is_one_step", a_drag_is_one_step),
         test("update::dragging_is_coarse_and_settles", dragging_is_coarse),
-        test("update::deleting_the_seed_ends_the_live_result", no_seed_no_live_result),
-        test("update::escape_does_the_first_that_applies", escape_in_order),
-        test("update::gradients_alone_join_the_scan", gradients_join_the_scan),
+        test(
+            "update::deleting_the_seed_ends_the_live_result",
+            no_seed_no_live_result,
+        ),
+        test(
+            "update::escape_does_the_first_that_applies",
+            escape_in_order,
+        ),
+        test(
+            "update::gradients_alone_join_the_scan",
+            gradients_join_the_scan,
+        ),
         test("update::views_are_no_steps", views_are_no_steps),
         test("update::left_stays_left", left_stays_left),
     ]
@@ -29,10 +46,18 @@ pub fn tests() -> Vec<Trial> {
 
 /// A small scan with a fibre along y in every voxel.
 fn scan() -> (Volume, Gradients) {
-    let grid = Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
+    let grid =
+        Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
     let mut random = Random::fresh("scan");
-    let directions: Vec<DVec3> =
-        (0..13).map(|i| if i == 0 { DVec3::ZERO } else { random.direction() }).collect();
+    let directions: Vec<DVec3> = (0..13)
+        .map(|i| {
+            if i == 0 {
+                DVec3::ZERO
+            } else {
+                random.direction()
+            }
+        })
+        .collect();
     let b: Vec<f64> = (0..13).map(|i| if i == 0 { 0.0 } else { 1000.0 }).collect();
     let values: Vec<f32> = directions
         .iter()
@@ -42,15 +67,34 @@ fn scan() -> (Volume, Gradients) {
             vec![(1000.0 * (-b * adc).exp()) as f32; 24 * 24 * 24]
         })
         .collect();
-    let gradients = Gradients { b_s_per_mm2: b, directions };
-    (Volume::new(Arc::new(grid), 13, VolumeKind::Scalar, values), gradients)
+    let gradients = Gradients {
+        b_s_per_mm2: b,
+        directions,
+    };
+    (
+        Volume::new(Arc::new(grid), 13, VolumeKind::Scalar, values),
+        gradients,
+    )
 }
 
 fn opened() -> Event {
     let (dwi, gradients) = scan();
-    let loaded = Loaded::Scan { dwi, gradients: Some(Arc::new(gradients)), gradient_files: Vec::new() };
-    let output = Output::Opened { path: PathBuf::from("/data/scan.nii.gz"), loaded, notes: Vec::new() };
-    Event { slot: Slot::Load, ticket: 1, wall_ms: 1.0, outcome: Outcome::Done(output) }
+    let loaded = Loaded::Scan {
+        dwi,
+        gradients: Some(Arc::new(gradients)),
+        gradient_files: Vec::new(),
+    };
+    let output = Output::Opened {
+        path: PathBuf::from("/data/scan.nii.gz"),
+        loaded,
+        notes: Vec::new(),
+    };
+    Event {
+        slot: Slot::Load,
+        ticket: 1,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(output),
+    }
 }
 
 /// Carries effects out at once, as the command line does; gives the requests that were made.
@@ -64,21 +108,31 @@ impl Window {
     fn new() -> Self {
         let backend = Backend::choose(&BackendChoice { threads: Some(2) }).expect("two threads");
         let jobs = Jobs::new(backend, Arc::new(|| {}));
-        Self { state: State::new(String::new()), jobs, requests: Vec::new() }
+        Self {
+            state: State::new(String::new()),
+            jobs,
+            requests: Vec::new(),
+        }
     }
 
     /// With a fitted scan.
     fn fitted() -> Self {
         let mut window = Self::new();
         window.act(Action::Event(opened()));
-        assert!(window.state.document.tensors.is_some(), "{:?}", window.state.session.messages);
+        assert!(
+            window.state.document.tensors.is_some(),
+            "{:?}",
+            window.state.session.messages
+        );
         window
     }
 
     fn act(&mut self, action: Action) {
         let mut effects = update(&mut self.state, action);
         while !effects.is_empty() {
-            let Effect::Submit(request) = effects.remove(0) else { continue };
+            let Effect::Submit(request) = effects.remove(0) else {
+                continue;
+            };
             self.requests.push(request.clone());
             let job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});
@@ -87,8 +141,17 @@ impl Window {
     }
 
     fn place(&mut self, role: Role, centre: DVec3) -> RegionId {
-        self.act(Action::PlaceRegion { role, shape: Shape::Sphere { centre, radius_mm: 5.0 } });
-        self.state.session.selected_region.expect("a new region is selected")
+        self.act(Action::PlaceRegion {
+            role,
+            shape: Shape::Sphere {
+                centre,
+                radius_mm: 5.0,
+            },
+        });
+        self.state
+            .session
+            .selected_region
+            .expect("a new region is selected")
     }
 
     fn coarse_requests(&self) -> Vec<bool> {
@@ -103,7 +166,12 @@ impl Window {
 fn opening_asks_for_a_fit() {
     let mut state = State::new(String::new());
     let effects = update(&mut state, Action::Event(opened()));
-    assert!(effects.iter().any(|e| matches!(e, Effect::Submit(Request::Fit { .. }))), "{effects:?}");
+    assert!(
+        effects
+            .iter()
+            .any(|e| matches!(e, Effect::Submit(Request::Fit { .. }))),
+        "{effects:?}"
+    );
     assert!(effects.iter().any(|e| matches!(e, Effect::StoreRecent)));
     assert_eq!(state.document.name, "scan");
     let window = Window::fitted();
@@ -125,15 +193,28 @@ fn opening_asks_for_a_fit() {
 fn picture(state: &State) -> String {
     let d = &state.document;
     let regions: Vec<String> = d.regions.iter().map(|r| format!("{r:?}")).collect();
-    let layers: Vec<String> = d.layers.iter().map(|l| format!("{:?} {} {:?}", l.id, l.name, l.display)).collect();
-    format!("{regions:?} {layers:?} {:?} {:?} {:?}", d.fit, d.track, d.track_display)
+    let layers: Vec<String> = d
+        .layers
+        .iter()
+        .map(|l| format!("{:?} {} {:?}", l.id, l.name, l.display))
+        .collect();
+    format!(
+        "{regions:?} {layers:?} {:?} {:?} {:?}",
+        d.fit, d.track, d.track_display
+    )
 }
 
 fn undo_restores_everything() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
     let layer = window.state.document.layer_named("FA").expect("FA").id;
-    let mut display = window.state.document.layer(layer).expect("FA").display.clone();
+    let mut display = window
+        .state
+        .document
+        .layer(layer)
+        .expect("FA")
+        .display
+        .clone();
     display.opacity = 0.25;
     let mut track = window.state.document.track.clone();
     track.step_mm = 1.0;
@@ -142,19 +223,44 @@ fn undo_restores_everything() {
     let edits = vec![
         Action::PlaceRegion {
             role: Role::Target,
-            shape: Shape::Box { centre: dvec3(0.0, 14.0, 0.0), half_mm: DVec3::splat(4.0) },
+            shape: Shape::Box {
+                centre: dvec3(0.0, 14.0, 0.0),
+                half_mm: DVec3::splat(4.0),
+            },
         },
-        Action::SetRole { region: seed, role: Role::Include },
-        Action::SetRole { region: seed, role: Role::Seed },
-        Action::RenameRegion { region: seed, name: "Capsule L".to_owned() },
-        Action::SetRegionColour { region: seed, colour: Some([1, 2, 3]) },
+        Action::SetRole {
+            region: seed,
+            role: Role::Include,
+        },
+        Action::SetRole {
+            region: seed,
+            role: Role::Seed,
+        },
+        Action::RenameRegion {
+            region: seed,
+            name: "Capsule L".to_owned(),
+        },
+        Action::SetRegionColour {
+            region: seed,
+            colour: Some([1, 2, 3]),
+        },
         Action::ToggleRegion(seed),
-        Action::SetTrack { params: track, phase: Phase::Done },
+        Action::SetTrack {
+            params: track,
+            phase: Phase::Done,
+        },
         Action::SetFit { params: fit },
-        Action::SetDisplay { layer, display, phase: Phase::Done },
+        Action::SetDisplay {
+            layer,
+            display,
+            phase: Phase::Done,
+        },
         Action::ShowOnly(layer),
         Action::MoveLayer { layer, to: 0 },
-        Action::RenameLayer { layer, name: "Anisotropy".to_owned() },
+        Action::RenameLayer {
+            layer,
+            name: "Anisotropy".to_owned(),
+        },
         Action::KeepTracks,
         Action::DeleteLayer(layer),
         Action::DeleteRegion(seed),
@@ -177,7 +283,13 @@ fn undo_restores_everything() {
         assert_eq!(&picture(&window.state), expected);
     }
     assert!(window.state.history.redo_label().is_none());
-    let errors = window.state.session.messages.iter().filter(|m| m.severity == Severity::Error).count();
+    let errors = window
+        .state
+        .session
+        .messages
+        .iter()
+        .filter(|m| m.severity == Severity::Error)
+        .count();
     assert_eq!(errors, 0, "{:?}", window.state.session.messages);
 }
 
@@ -186,9 +298,16 @@ fn a_drag_is_one_step() {
     let seed = window.place(Role::Seed, DVec3::ZERO);
     let before = picture(&window.state);
     for i in 1..=10 {
-        let shape = Shape::Sphere { centre: DVec3::X * f64::from(i), radius_mm: 5.0 };
+        let shape = Shape::Sphere {
+            centre: DVec3::X * f64::from(i),
+            radius_mm: 5.0,
+        };
         let phase = if i == 10 { Phase::Done } else { Phase::Live };
-        window.act(Action::SetRegionShape { region: seed, shape, phase });
+        window.act(Action::SetRegionShape {
+            region: seed,
+            shape,
+            phase,
+        });
     }
     let dragged = picture(&window.state);
     window.act(Action::Undo);
@@ -197,8 +316,15 @@ fn a_drag_is_one_step() {
     assert_eq!(picture(&window.state), dragged);
     // A second drag is a second step.
     for (x, phase) in [(11.0, Phase::Live), (12.0, Phase::Done)] {
-        let shape = Shape::Sphere { centre: DVec3::X * x, radius_mm: 5.0 };
-        window.act(Action::SetRegionShape { region: seed, shape, phase });
+        let shape = Shape::Sphere {
+            centre: DVec3::X * x,
+            radius_mm: 5.0,
+        };
+        window.act(Action::SetRegionShape {
+            region: seed,
+            shape,
+            phase,
+        });
     }
     window.act(Action::Undo);
     assert_eq!(picture(&window.state), dragged);
@@ -208,15 +334,35 @@ fn dragging_is_coarse() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
     assert_eq!(window.coarse_requests(), [false]);
-    let full = window.state.session.live.as_ref().expect("a live result").seeds;
-    let shape = Shape::Sphere { centre: DVec3::X, radius_mm: 5.0 };
-    window.act(Action::SetRegionShape { region: seed, shape, phase: Phase::Live });
+    let full = window
+        .state
+        .session
+        .live
+        .as_ref()
+        .expect("a live result")
+        .seeds;
+    let shape = Shape::Sphere {
+        centre: DVec3::X,
+        radius_mm: 5.0,
+    };
+    window.act(Action::SetRegionShape {
+        region: seed,
+        shape,
+        phase: Phase::Live,
+    });
     let live = window.state.session.live.as_ref().expect("a live result");
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
     // Nothing coarse is kept or saved.
     window.act(Action::KeepTracks);
-    window.act(Action::SaveTracks { layer: None, path: PathBuf::from("/nowhere/t.tck") });
-    let saves = window.requests.iter().filter(|r| matches!(r, Request::SaveTractogram { .. })).count();
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: PathBuf::from("/nowhere/t.tck"),
+    });
+    let saves = window
+        .requests
+        .iter()
+        .filter(|r| matches!(r, Request::SaveTractogram { .. }))
+        .count();
     assert_eq!(saves, 0);
     window.act(Action::Settle);
     window.act(Action::Settle);
@@ -229,7 +375,10 @@ fn no_seed_no_live_result() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
     window.place(Role::Target, dvec3(0.0, 14.0, 0.0));
-    assert_eq!(window.state.session.live.as_ref().map(|l| l.targets.len()), Some(1));
+    assert_eq!(
+        window.state.session.live.as_ref().map(|l| l.targets.len()),
+        Some(1)
+    );
     window.act(Action::DeleteRegion(seed));
     assert!(window.state.session.live.is_none());
     window.act(Action::Undo);
@@ -239,7 +388,10 @@ fn no_seed_no_live_result() {
 fn escape_in_order() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::SetTool(Tool::Place { role: Role::Target, cube: false }));
+    window.act(Action::SetTool(Tool::Place {
+        role: Role::Target,
+        cube: false,
+    }));
     window.act(Action::Escape);
     assert_eq!(window.state.view.tool, Tool::Crosshair);
     assert!(window.state.session.selected_region.is_some());
@@ -251,7 +403,11 @@ fn gradients_join_the_scan() {
     let mut state = State::new(String::new());
     let files: Vec<PathBuf> = vec!["/d/x.bvec".into(), "/d/x.bval".into()];
     assert!(update(&mut state, Action::Open(files.clone())).is_empty());
-    assert_eq!(state.session.messages.len(), 1, "one sentence says that a scan is needed");
+    assert_eq!(
+        state.session.messages.len(),
+        1,
+        "one sentence says that a scan is needed"
+    );
     let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
     let effects = update(&mut state, Action::Open(with_scan));
     let [Effect::Submit(Request::Open { path, gradients })] = effects.as_slice() else {
@@ -267,7 +423,10 @@ fn views_are_no_steps() {
     let label = window.state.history.undo_label().map(str::to_owned);
     for action in [
         Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0)),
-        Action::StepSlice { pane: Pane::Axial, steps: 2 },
+        Action::StepSlice {
+            pane: Pane::Axial,
+            steps: 2,
+        },
         Action::SetConvention(Convention::Neurological),
         Action::SetLayout(Layout::SceneFirst),
         Action::SelectTask(Task::Track),
@@ -277,12 +436,22 @@ fn views_are_no_steps() {
         window.act(action);
     }
     assert_eq!(window.state.history.undo_label().map(str::to_owned), label);
-    assert_eq!(window.state.view.crosshair, dvec3(1.0, 2.0, 7.0), "two voxels of 2 mm up");
+    assert_eq!(
+        window.state.view.crosshair,
+        dvec3(1.0, 2.0, 7.0),
+        "two voxels of 2 mm up"
+    );
     // Far outside, the crosshair stays in the data.
     window.act(Action::MoveCrosshair(DVec3::splat(1e6)));
     let (low, high) = window.state.document.bounds();
-    assert!(window.state.view.crosshair.cmple(high).all() && window.state.view.crosshair.cmpge(low).all());
-    assert!(matches!(window.state.document.layers[0].content, Content::Scan { .. }));
+    assert!(
+        window.state.view.crosshair.cmple(high).all()
+            && window.state.view.crosshair.cmpge(low).all()
+    );
+    assert!(matches!(
+        window.state.document.layers[0].content,
+        Content::Scan { .. }
+    ));
 }
 
 /// Radiological: the patient's right is on the screen's left, in every view that shows it.
@@ -291,7 +460,10 @@ fn left_stays_left() {
     let size = glam::DVec2::splat(400.0);
     let bounds = (DVec3::splat(-100.0), DVec3::splat(100.0));
     let right_ear = dvec3(80.0, 0.0, 0.0);
-    for (convention, on_left) in [(Convention::Radiological, true), (Convention::Neurological, false)] {
+    for (convention, on_left) in [
+        (Convention::Radiological, true),
+        (Convention::Neurological, false),
+    ] {
         update(&mut state, Action::SetConvention(convention));
         for pane in [Pane::Axial, Pane::Coronal] {
             let plane = state.view.plane(pane, bounds, size).expect("a slice view");
@@ -303,8 +475,14 @@ fn left_stays_left() {
             let there = plane.world(plane.position(right_ear));
             assert!(there.distance(right_ear) < 1e-9);
         }
-        let plane = state.view.plane(Pane::Sagittal, bounds, size).expect("a slice view");
-        assert!(plane.position(dvec3(0.0, 90.0, 0.0)).x < 200.0, "the nose points left");
+        let plane = state
+            .view
+            .plane(Pane::Sagittal, bounds, size)
+            .expect("a slice view");
+        assert!(
+            plane.position(dvec3(0.0, 90.0, 0.0)).x < 200.0,
+            "the nose points left"
+        );
         assert!(plane.position(dvec3(0.0, 0.0, 90.0)).y < 200.0, "up is up");
     }
 }

@@ -16,8 +16,11 @@ run on one machine.";
 /// Measures and gives one object per case; `quick` ends within about 15 s on two cores.
 type Workload = fn(quick: bool, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 2] =
-    [("fit", bench_fit::run), ("tracking", bench_tracking::run)];
+const WORKLOADS: [(&str, Workload); 3] = [
+    ("fit", bench_fit::run),
+    ("tracking", bench_tracking::run),
+    ("render", bench_render::run),
+];
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -242,9 +242,3 @@ fn zeroed<T: Default>(n: usize) -> Arc<[T]> {
 fn unshared<T>(slice: &mut Arc<[T]>) -> &mut [T] {
     Arc::get_mut(slice).expect("made here and not shared yet")
 }
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("")
-    }
-}
