@@ -18,8 +18,11 @@ pub fn run(quick: bool, _: &Backend) -> Vec<Value> {
     };
     // A processor that draws takes seconds for what a graphics card does in milliseconds.
     let small = quick || offscreen.is_software();
-    let (count, size_px, frames) =
-        if small { (10_000, [800, 600], 6) } else { (100_000, [1600, 1000], 60) };
+    let (count, size_px, frames) = if small {
+        (10_000, [800, 600], 6)
+    } else {
+        (100_000, [1600, 1000], 60)
+    };
     let tractogram = arcs(count);
     let styles = [
         ("lines", LineStyle::Lines { width_px: 1.5 }),
@@ -58,7 +61,12 @@ fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-fn scene(tractogram: &Tractogram, style: LineStyle, camera: &Camera, size_px: [u32; 2]) -> ScenePane {
+fn scene(
+    tractogram: &Tractogram,
+    style: LineStyle,
+    camera: &Camera,
+    size_px: [u32; 2],
+) -> ScenePane {
     let aspect = f64::from(size_px[0]) / f64::from(size_px[1]);
     ScenePane {
         size_px,
