@@ -44,7 +44,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A small scan with a fibre along y in every voxel.
+/// A small ball of a brain with a fibre along y in every voxel.
 fn scan() -> (Volume, Gradients) {
     let grid =
         Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
@@ -59,12 +59,17 @@ fn scan() -> (Volume, Gradients) {
         })
         .collect();
     let b: Vec<f64> = (0..13).map(|i| if i == 0 { 0.0 } else { 1000.0 }).collect();
+    let inside = |i: usize| {
+        let offset = DVec3::from_array(grid.voxel(i).map(|v| v as f64)) - 11.5;
+        offset.length() < 10.0
+    };
+    let voxels: Vec<bool> = (0..grid.voxel_count()).map(inside).collect();
     let values: Vec<f32> = directions
         .iter()
         .zip(&b)
         .flat_map(|(d, b)| {
-            let adc = 0.3e-3 + 1.4e-3 * d.y * d.y;
-            vec![(1000.0 * (-b * adc).exp()) as f32; 24 * 24 * 24]
+            let signal = (1000.0 * (-b * (0.3e-3 + 1.4e-3 * d.y * d.y)).exp()) as f32;
+            voxels.iter().map(move |&brain| if brain { signal } else { 5.0 })
         })
         .collect();
     let gradients = Gradients {

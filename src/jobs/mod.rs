@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// One thread each. In `Fit` and `Live` the newest request wins: it cancels the running one and
@@ -95,16 +96,22 @@ pub struct Jobs {
     next_ticket: u64,
     /// Newest ticket of each slot where the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
+    /// Writes files; waited for on closing.
+    saver: Option<JoinHandle<()>>,
 }
 
 impl Jobs {
     /// `wake` is called from a worker whenever an event is ready (it asks for a repaint).
     pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, events) = channel();
+        let mut saver = None;
         let lanes = Slot::ALL.map(|slot| {
             let lane = Arc::new(Lane::default());
             let (l, b, s, w) = (lane.clone(), backend.clone(), sender.clone(), wake.clone());
-            std::thread::spawn(move || work(&l, &b, &s, &*w));
+            let worker = std::thread::spawn(move || work(&l, &b, &s, &*w));
+            if slot == Slot::Save {
+                saver = Some(worker);
+            }
             (slot, lane)
         });
         Self {
@@ -112,6 +119,7 @@ impl Jobs {
             events,
             next_ticket: 1,
             newest: Vec::new(),
+            saver,
         }
     }
 
@@ -213,6 +221,10 @@ impl Drop for Jobs {
             }
             lane.changed.notify_all();
         }
+        if let Some(saver) = self.saver.take() {
+            // Its panics were caught and told already.
+            let _ = saver.join();
+        }
     }
 }
 
@@ -242,24 +254,22 @@ fn work(lane: &Lane, backend: &Backend, events: &Sender<Event>, wake: &(dyn Fn()
             .unwrap_or_else(|_| {
                 Outcome::Failed(format!("{} failed: a fault in the program", job.label))
             });
-        let outcome = if job.control.is_cancelled() {
-            Outcome::Cancelled
-        } else {
-            outcome
+        let outcome = match outcome {
+            // A file that was finished before the cancel was felt stands.
+            Outcome::Done(output) if job.slot == Slot::Save => Outcome::Done(output),
+            _ if job.control.is_cancelled() => Outcome::Cancelled,
+            outcome => outcome,
         };
         lane.lock().running = None;
         let wall_ms = started.elapsed().as_secs_f64() * 1e3;
-        if events
-            .send(Event {
-                slot: job.slot,
-                ticket: job.ticket,
-                wall_ms,
-                outcome,
-            })
-            .is_err()
-        {
-            return;
-        }
+        let (slot, ticket) = (job.slot, job.ticket);
+        // Nobody may listen any more; what waits is done all the same.
+        let _ = events.send(Event {
+            slot,
+            ticket,
+            wall_ms,
+            outcome,
+        });
         wake();
     }
 }
