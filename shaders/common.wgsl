@@ -13,6 +13,14 @@ fn covering_corner(index: u32) -> vec4<f32> {
     return vec4<f32>(f32(index & 1u) * 4.0 - 1.0, f32(index >> 1u) * 4.0 - 1.0, 0.0, 1.0);
 }
 
+// Distance from the eye of a depth: y / (x - depth) for perspective, x + y * depth where z is 1.
+fn distance_from(depth: f32, numbers: vec4<f32>) -> f32 {
+    if numbers.z > 0.5 {
+        return numbers.x + numbers.y * depth;
+    }
+    return numbers.y / max(numbers.x - depth, 1e-9);
+}
+
 // Colour of a map (a row of 256 colours) at t in 0..1.
 fn map_colour(maps: texture_2d<f32>, row: u32, t: f32) -> vec3<f32> {
     let at = clamp(t, 0.0, 1.0) * 255.0;

@@ -28,7 +28,7 @@ struct Style {
     colour: vec4<f32>,
     // Low end and 1 / width of the range.
     range: vec4<f32>,
-    // What colours (below); row of the colour map.
+    // What colours (below); row of the colour map; slots that are ready.
     kind: vec4<u32>,
 }
 
@@ -40,6 +40,10 @@ const GAP: u32 = 0x40000000u;
 @group(0) @binding(1) var<storage, read> slots: array<Slot>;
 @group(0) @binding(2) var<storage, read> values: array<f32>;
 @group(0) @binding(3) var maps: texture_2d<f32>;
+// Slices: the blocks of slots that come near the plane; an instance draws one.
+@group(0) @binding(4) var<storage, read> blocks: array<u32>;
+
+const BLOCK: u32 = 32u;
 
 // Inverse of the octahedral map (Cigolle et al. 2014).
 fn tangent_of(packed: u32) -> vec3<f32> {
@@ -69,6 +73,10 @@ fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
 
 fn position_of(slot: Slot) -> vec3<f32> {
     return vec3<f32>(slot.x, slot.y, slot.z);
+}
+
+fn is_gap(slot: u32) -> bool {
+    return (slots[slot].packed & GAP) != 0u;
 }
 
 struct Ribbon {
@@ -131,7 +139,7 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     let c = sqrt(1.0 - s * s);
     let diffuse = max(s * in.lighting.x + c * in.lighting.y, 0.0);
     let shine = max(s * in.lighting.z + c * in.lighting.w, 0.0);
-    var colour = in.colour * (0.30 + 0.75 * diffuse) + 0.22 * pow(shine, 36.0);
+    var colour = in.colour * (0.32 + 0.80 * diffuse) + 0.22 * pow(shine, 36.0);
     // A dark border parts neighbours of one colour.
     colour *= 1.0 - in.border * 0.72 * smoothstep(0.62, 1.0, abs(s));
     return vec4<f32>(colour, style.tube.z);
@@ -148,10 +156,17 @@ struct Capsule {
 
 // Two triangles per segment, cut to the slab; nothing where it is outside.
 @vertex
-fn vs_capsule(@builtin(vertex_index) index: u32) -> Capsule {
+fn vs_capsule(
+    @builtin(vertex_index) index: u32,
+    @builtin(instance_index) instance: u32,
+) -> Capsule {
     var out: Capsule;
     out.position = vec4<f32>(2.0, 2.0, 2.0, 1.0);
-    let at = index / 6u;
+    let at = blocks[instance] * BLOCK + index / 6u;
+    // The last block may not be full.
+    if at + 1u >= style.kind.z {
+        return out;
+    }
     let a = slots[at];
     let b = slots[at + 1u];
     if ((a.packed | b.packed) & GAP) != 0u {
@@ -177,17 +192,23 @@ fn vs_capsule(@builtin(vertex_index) index: u32) -> Capsule {
     let across = vec2<f32>(-along.y, along.x);
     // Corners 0 1 2, 2 1 3 of the box around the capsule; one pixel more for the soft edge.
     let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[index % 6u];
+    let at_end = (corner & 1u) == 1u;
     let reach = style.view.w + 1.0;
+    // Free ends are round. Where a streamline goes on, just enough is added to close the joint:
+    // a whole cap would cover the neighbour's colour.
+    let goes_on = select(span.x == 0.0 && at > 0u && !is_gap(at - 1u),
+        span.y == 1.0 && at + 2u < style.kind.z && !is_gap(at + 2u), at_end);
+    let cap = select(reach, 0.35 * style.view.w + 0.5, goes_on);
     let local = vec2<f32>(
-        select(-reach, run + reach, (corner & 1u) == 1u),
+        select(-cap, run + cap, at_end),
         select(-reach, reach, (corner & 2u) == 2u),
     );
     let pixel = from_px + along * local.x + across * local.y + 0.5;
     out.position = vec4<f32>(pixel.x / style.view.x * 2.0 - 1.0, 1.0 - pixel.y / style.view.y * 2.0,
         0.0, 1.0);
-    let middle = (span.x + span.y) * 0.5;
+    let share = span.x + (span.y - span.x) * clamp(local.x / max(run, 1e-3), -1.0, 2.0);
     out.colour = mix(colour_of(at, tangent_of(a.packed)), colour_of(at + 1u, tangent_of(b.packed)),
-        middle);
+        share);
     out.local = local;
     out.run = run;
     return out;
@@ -204,5 +225,6 @@ fn fs_capsule(in: Capsule) -> @location(0) vec4<f32> {
     }
     let border = smoothstep(0.8, 2.2, half_width) * 0.45
         * smoothstep(0.55, 1.0, abs(in.local.y) / max(half_width, 0.5));
-    return vec4<f32>(in.colour * (1.0 - border), alpha * style.tube.z);
+    let colour = clamp(in.colour, vec3<f32>(0.0), vec3<f32>(1.0));
+    return vec4<f32>(colour * (1.0 - border), alpha * style.tube.z);
 }

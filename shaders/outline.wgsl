@@ -20,8 +20,10 @@ struct Outline {
 @group(0) @binding(0) var<uniform> outline: Outline;
 // 1 is the scene's depth.
 @group(0) @binding(2) var field: texture_3d<f32>;
-@group(0) @binding(3) var smooth_sampler: sampler;
-@group(0) @binding(4) var glass: texture_storage_2d<rgba16float, write>;
+// Where the boundary is at least this far away, mm.
+@group(0) @binding(3) var distances: texture_3d<f32>;
+@group(0) @binding(4) var smooth_sampler: sampler;
+@group(0) @binding(5) var glass: texture_storage_2d<rgba16float, write>;
 
 fn world_at(ndc: vec2<f32>, depth: f32) -> vec3<f32> {
     let world = outline.world_from_clip * vec4<f32>(ndc, depth, 1.0);
@@ -71,10 +73,16 @@ fn outline_march(@builtin(global_invocation_id) id: vec3<u32>) {
     var clear = 1.0;
     for (var i = 0; i < 512 && t < last && clear > 0.02; i++) {
         let uvw = (start + t * slope + 0.5) / size;
+        let free = textureSampleLevel(distances, smooth_sampler, uvw, 0.0).r;
+        if free > outline.march.x {
+            t += free;
+            continue;
+        }
         let here = textureSampleLevel(field, smooth_sampler, uvw, 0.0);
-        let step = max(outline.march.x, here.w);
+        // A thin shell around the level 1/2 of the blurred mask.
+        let off = (here.w - 0.5) / 0.17;
         let steepness = length(here.xyz);
-        if steepness > 1e-4 {
+        if abs(off) < 2.2 && steepness > 1e-4 {
             let facing = min(abs(dot(here.xyz, direction)) / steepness, 1.0);
             let rim = pow(1.0 - facing, outline.march.z);
             // The share of the pixel's samples that the opaque scene does not hide from here.
@@ -82,9 +90,10 @@ fn outline_march(@builtin(global_invocation_id) id: vec3<u32>) {
             for (var s = 0; s < SAMPLES; s++) {
                 open += select(0.0, 1.0 / f32(SAMPLES), t < ends[s]);
             }
-            clear *= exp(-outline.march.y * steepness * rim * outline.march.x * open);
+            let density = outline.march.y * steepness * exp(-off * off) * rim;
+            clear *= exp(-density * outline.march.x * open);
         }
-        t += step;
+        t += outline.march.x;
     }
     let alpha = (1.0 - clear) * outline.colour.a;
     // The densest part is whiter, as glass is.

@@ -3,10 +3,12 @@
 struct Together {
     // Size of the scene's part of its target, and of the whole target, px.
     scene: vec4<f32>,
-    // Size of the pane; pixels of the scene per pixel of the glass (0: no glass).
+    // Size of the pane; pixels of the scene per pixel of the glass (0: no glass); 1 if rough.
     pane: vec4<f32>,
-    // Distance along the ray from depth d: y / (x - d) for perspective, x + y * d otherwise (z = 1).
+    // See `distance_from`.
     depth: vec4<f32>,
+    // How much hollows are darkened (0: not at all); how deep the darkest is, mm.
+    hollows: vec4<f32>,
 }
 
 @group(0) @binding(0) var<uniform> together: Together;
@@ -14,17 +16,12 @@ struct Together {
 @group(0) @binding(2) var scene: texture_2d<f32>;
 @group(0) @binding(3) var glass: texture_2d<f32>;
 @group(0) @binding(4) var smooth_sampler: sampler;
-
-fn distance_of(depth: f32) -> f32 {
-    if together.depth.z > 0.5 {
-        return together.depth.x + together.depth.y * depth;
-    }
-    return together.depth.y / max(together.depth.x - depth, 1e-9);
-}
+// Distances averaged over blocks of 4 × 4 pixels and blurred.
+@group(0) @binding(5) var surroundings: texture_2d<f32>;
 
 fn scene_distance(at: vec2<f32>) -> f32 {
     let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
-    return distance_of(depth_at(pixel, 0));
+    return distance_from(depth_at(pixel, 0), together.depth);
 }
 
 // The coarse glass at a pixel of the scene: of the four around it, those that were cast to about
@@ -51,6 +48,27 @@ fn coarse_glass(at: vec2<f32>) -> vec4<f32> {
     return sum / weights;
 }
 
+// What is left of the light at a pixel of the scene: less in hollows between nearer things.
+fn light_left(at: vec2<f32>) -> f32 {
+    let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
+    if depth_at(pixel, 0) >= 1.0 {
+        return 1.0;
+    }
+    let last = vec2<i32>(ceil(together.scene.xy / 4.0)) - 1;
+    let position = at / 4.0 - 0.5;
+    let base = vec2<i32>(floor(position));
+    let f = position - floor(position);
+    var around = 0.0;
+    for (var i = 0; i < 4; i++) {
+        let corner = vec2<i32>(i & 1, i >> 1);
+        let w = mix(1.0 - f, f, vec2<f32>(corner));
+        let texel = clamp(base + corner, vec2<i32>(0), last);
+        around += w.x * w.y * textureLoad(surroundings, texel, 0).r;
+    }
+    let depth = (scene_distance(at) - around) / together.hollows.y;
+    return 1.0 - together.hollows.x * smoothstep(0.0, 1.0, depth);
+}
+
 @vertex
 fn vs_together(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
     return covering_corner(index);
@@ -61,12 +79,19 @@ fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32>
     let at = position.xy / together.pane.xy * together.scene.xy;
     let inside = clamp(at, vec2<f32>(0.5), together.scene.xy - 0.5);
     var colour = textureSampleLevel(scene, smooth_sampler, inside / together.scene.zw, 0.0).rgb;
-    if together.pane.z > 1.5 {
-        let glass_here = coarse_glass(at);
-        colour = colour * (1.0 - glass_here.a) + glass_here.rgb;
-    } else if together.pane.z > 0.5 {
-        let glass_here = textureLoad(glass, vec2<i32>(inside), 0);
-        colour = colour * (1.0 - glass_here.a) + glass_here.rgb;
+    if together.hollows.x > 0.0 {
+        colour *= light_left(at);
     }
+    var over = vec4<f32>(0.0);
+    if together.pane.w > 0.5 && together.pane.z > 0.5 {
+        let size = ceil(together.scene.xy / together.pane.z);
+        let texel = clamp(at / together.pane.z, vec2<f32>(0.5), size - 0.5);
+        over = textureSampleLevel(glass, smooth_sampler, texel / together.scene.zw, 0.0);
+    } else if together.pane.z > 1.5 {
+        over = coarse_glass(at);
+    } else if together.pane.z > 0.5 {
+        over = textureLoad(glass, vec2<i32>(inside), 0);
+    }
+    colour = colour * (1.0 - over.a) + over.rgb;
     return vec4<f32>(colour, 1.0);
 }

@@ -15,7 +15,7 @@ struct Layer {
     corners: array<vec4<f32>, 4>,
     // Low end, 1 / width of the window; opacity; brightness.
     window: vec4<f32>,
-    // Hidden where `hiding` is below x; light in y multiplies the colour.
+    // Hidden where `hiding` is below x.
     limits: vec4<f32>,
     // Flags, colour-map row, interpolation, samples of the target.
     kind: vec4<u32>,
@@ -42,36 +42,42 @@ fn on_plane(plane: Plane, at: vec2<f32>) -> vec3<f32> {
     return plane.origin.xyz + at.x * plane.across.xyz + at.y * plane.down.xyz;
 }
 
-// 0 to 1 across the level, one pixel wide.
-fn edge(value: f32, level: f32) -> f32 {
-    return clamp((value - level) / max(fwidth(value), 1e-6) + 0.5, 0.0, 1.0);
+// 0 to 1 across the level, one pixel wide; `pixel` is how much of a texel a pixel spans. A smooth
+// mask goes from 0 to 1 within about a texel.
+fn edge(value: f32, level: f32, pixel: f32) -> f32 {
+    return clamp((value - level) / max(pixel, 1e-3) + 0.5, 0.0, 1.0);
 }
 
-// Colour with straight alpha; `t` of scalar images is returned beside it.
-fn shade(at: vec2<f32>) -> vec4<f32> {
-    let value = sample_image(image, on_plane(layer.image, at), layer.kind.z);
-    let t = (value.r - layer.window.x) * layer.window.y;
+// Texels between pixels that are `step` apart on the plane.
+fn texels(plane: Plane, step: vec2<f32>) -> f32 {
+    let moved = abs(plane.across.xyz * step.x) + abs(plane.down.xyz * step.y);
+    return max(moved.x, max(moved.y, moved.z));
+}
+
+// Colour with straight alpha.
+fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     var alpha = layer.window.z;
-    var colour = map_colour(maps, layer.kind.y, t);
-    let single = edge(t, 0.5);
-    if has(COLOUR_IMAGE) {
-        colour = clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0));
-    } else if has(SINGLE_COLOUR) {
-        alpha *= single;
-    } else if has(TRANSPARENT_BELOW) && t < 0.0 {
-        alpha = 0.0;
-    }
-    if value.a < 0.5 {
-        alpha = 0.0;
-    }
     if has(HAS_HIDING) {
         let way = min(layer.kind.z, LINEAR);
         let limiting = sample_image(hiding, on_plane(layer.hiding, at), way);
         if limiting.a < 0.5 || limiting.r < layer.limits.x {
-            alpha = 0.0;
+            return vec4<f32>(0.0);
         }
     }
-    return vec4<f32>(colour, alpha);
+    let value = sample_image(image, on_plane(layer.image, at), layer.kind.z);
+    if value.a < 0.5 {
+        return vec4<f32>(0.0);
+    }
+    if has(COLOUR_IMAGE) {
+        return vec4<f32>(clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0)), alpha);
+    }
+    let t = (value.r - layer.window.x) * layer.window.y;
+    if has(SINGLE_COLOUR) {
+        alpha *= edge(t, 0.5, texels(layer.image, step));
+    } else if has(TRANSPARENT_BELOW) && t < 0.0 {
+        return vec4<f32>(0.0);
+    }
+    return vec4<f32>(map_colour(maps, layer.kind.y, t), alpha);
 }
 
 @vertex
@@ -81,7 +87,7 @@ fn vs_pane(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
 
 @fragment
 fn fs_pane(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    return shade(position.xy - 0.5);
+    return shade(position.xy - 0.5, vec2<f32>(1.0));
 }
 
 struct OnQuad {
@@ -107,19 +113,22 @@ fn coverage_mask(share: f32) -> u32 {
 
 @fragment
 fn fs_quad(in: OnQuad) -> Cut {
-    let shaded = shade(in.at);
-    let inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
-    let brightest = max(shaded.r, max(shaded.g, shaded.b));
+    let step = fwidth(in.at);
     var covered = 1.0;
-    let by_mask = edge(inside, 0.5);
-    let by_light = edge(brightest, 0.04);
     if has(HAS_CUT) {
-        covered = by_mask;
-    } else if has(CUT_BLACK) {
-        covered = by_light;
+        let inside = sample_image(cut, on_plane(layer.cut, in.at), LINEAR).r;
+        covered = edge(inside, 0.5, texels(layer.cut, step));
+        if covered <= 0.0 {
+            discard;
+        }
+    }
+    let shaded = shade(in.at, step);
+    if has(CUT_BLACK) {
+        let brightest = max(shaded.r, max(shaded.g, shaded.b));
+        covered = edge(brightest, 0.04, texels(layer.image, step) * 0.1);
     }
     if shaded.a < 0.004 || covered <= 0.0 {
         discard;
     }
-    return Cut(vec4<f32>(shaded.rgb * layer.limits.y, shaded.a), coverage_mask(covered));
+    return Cut(vec4<f32>(shaded.rgb, shaded.a), coverage_mask(covered));
 }

@@ -1,29 +1,50 @@
 //! The renderer by numbers: pictures are drawn offscreen and their pixels compared with what the
 //! geometry says.
 
-use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Volume, VolumeKind};
+mod loading;
+mod scenes;
+mod slices;
+mod streamlines;
+
+use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
 use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{ById, Image, Interpolation, SlicePane};
-use arcuate::render::offscreen::{Offscreen, Picture};
-use glam::{DAffine3, DMat3, DVec3};
+use arcuate::render::draw_list::{
+    ById, Image, Interpolation, LineColour, LineStyle, Lines, ScenePane, SlicePane,
+};
+use arcuate::render::offscreen::Offscreen;
+use glam::{DAffine3, DMat3, DMat4, DVec3};
 use libtest_mimic::Trial;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::support::Random;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
-        test(
-            "render::voxels_land_where_the_affine_says",
-            voxels_land_where_the_affine_says,
-        ),
-        test(
-            "render::windows_and_maps_are_exact",
-            windows_and_maps_are_exact,
-        ),
-    ]
+    let all = [
+        slices::tests(),
+        streamlines::tests(),
+        scenes::tests(),
+        loading::tests(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-pub fn offscreen() -> Offscreen {
+/// egui keeps the renderer among its callback resources, which asks for this.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<arcuate::render::Renderer>();
+};
+
+/// A device that tests take turns on: making one costs more than most of their pictures.
+fn offscreen() -> MutexGuard<'static, Offscreen> {
+    static SHARED: OnceLock<Mutex<Offscreen>> = OnceLock::new();
+    SHARED
+        .get_or_init(|| Mutex::new(fresh_offscreen()))
+        .lock()
+        // A test that failed leaves a renderer that the next one can use.
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+fn fresh_offscreen() -> Offscreen {
     Offscreen::new().unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -36,7 +57,12 @@ fn random_grid(random: &mut Random, shape: [usize; 3]) -> Grid {
     Grid::new(shape, affine, AffineSource::Computed).expect("a regular affine")
 }
 
-pub fn image(volume: &Volume, window: (f32, f32)) -> Image {
+/// Voxels of 1 mm, the first centred at 0.
+fn plain_grid(shape: [usize; 3]) -> Arc<Grid> {
+    Arc::new(Grid::axis_aligned(shape, DVec3::ONE, DVec3::ZERO).expect("regular"))
+}
+
+fn image(volume: &Volume, window: (f32, f32)) -> Image {
     Image {
         volume: ById(volume.clone()),
         frame: 0,
@@ -50,8 +76,8 @@ pub fn image(volume: &Volume, window: (f32, f32)) -> Image {
     }
 }
 
-/// A pane through `centre` (at the middle pixel) with these unit axes.
-pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePane {
+/// A square pane through `centre` (at its middle) with these unit axes.
+fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePane {
     let half = (f64::from(size) - 1.0) * 0.5;
     SlicePane {
         size_px: [size, size],
@@ -65,82 +91,103 @@ pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> Sli
     }
 }
 
-/// egui keeps the renderer among its callback resources, which asks for this.
-const _: fn() = || {
-    fn shared<T: Send + Sync>() {}
-    shared::<arcuate::render::Renderer>();
-};
-
+/// World position of a pixel's centre.
 fn world(pane: &SlicePane, x: u32, y: u32) -> DVec3 {
     pane.origin + pane.right * f64::from(x) + pane.down * f64::from(y)
 }
 
-/// Any oblique plane through any oblique grid: each pixel shows the voxel that holds its centre.
-fn voxels_land_where_the_affine_says() {
-    let mut random = Random::fresh("voxels_land");
-    let mut offscreen = offscreen();
-    for _ in 0..6 {
-        let grid = random_grid(&mut random, [9, 7, 5]);
-        // All different: a mirrored or transposed axis shows.
-        let values: Vec<f32> = (0..grid.voxel_count())
-            .map(|i| (i % 251 + 4) as f32)
-            .collect();
-        let volume = Volume::scalar(Arc::new(grid), values);
-        let axes = DMat3::from_quat(random.rotation());
-        let mut list = pane(61, volume.grid.centre(), axes.x_axis, axes.y_axis, 0.37);
-        list.images = vec![image(&volume, (0.0, 255.0))];
-        let picture = offscreen.slice(&list).expect("a picture");
-        let mut seen = 0;
-        for y in 0..61 {
-            for x in 0..61 {
-                let at = volume.grid.voxel_at(world(&list, x, y));
-                // The device computes in f32: leave out centres on a border between voxels.
-                if (at - at.floor() - 0.5).abs().min_element() < 1e-3 {
-                    continue;
-                }
-                let expected = volume.nearest(0, world(&list, x, y)).unwrap_or(0.0);
-                let [r, g, b, a] = picture.pixel(x, y);
-                assert_eq!([r, g, b, a], [expected as u8, r, r, 255], "{x} {y}");
-                seen += u32::from(expected > 0.0);
-            }
-        }
-        assert!(seen > 300, "the grid is in view: {seen}");
+fn tractogram(streamlines: &[Vec<DVec3>]) -> Tractogram {
+    let mut points = Vec::new();
+    let mut offsets = vec![0];
+    for streamline in streamlines {
+        points.extend(streamline.iter().map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets)
+}
+
+fn lines(tractogram: &Tractogram, colour: LineColour, style: LineStyle) -> Lines {
+    Lines {
+        tractogram: ById(tractogram.clone()),
+        colour,
+        style,
+        opacity: 1.0,
+        every: 1,
     }
 }
 
-/// A ramp through every map and a random window: within rounding of the map's own colour.
-fn windows_and_maps_are_exact() {
-    let mut random = Random::fresh("windows");
-    let mut offscreen = offscreen();
-    let grid = Arc::new(Grid::axis_aligned([64, 1, 1], DVec3::ONE, DVec3::ZERO).expect("regular"));
-    for colour_map in ColourMap::ALL {
-        if colour_map == ColourMap::Mask {
-            continue;
-        }
-        let values: Vec<f32> = (0..64).map(|_| random.uniform(-2.0, 3.0) as f32).collect();
-        let volume = Volume::new(grid.clone(), 1, VolumeKind::Scalar, values.clone());
-        let low = random.uniform(-1.0, 0.5) as f32;
-        let high = low + random.uniform(0.2, 2.0) as f32;
-        let centre = DVec3::new(31.5, 0.0, 0.0);
-        let mut list = pane(64, centre, DVec3::X, DVec3::Y, 1.0);
-        list.images = vec![Image {
-            colour_map,
-            ..image(&volume, (low, high))
-        }];
-        // Rows above and below the single row of voxels are black.
-        list.origin.y = 0.0;
-        let picture: Picture = offscreen.slice(&list).expect("a picture");
-        for (x, &value) in values.iter().enumerate() {
-            let expected = colour_map.at((value - low) / (high - low));
-            let found = picture.pixel(x as u32, 0);
-            for c in 0..3 {
-                let off = i32::from(found[c]) - i32::from(expected[c]);
-                assert!(
-                    off.abs() <= 1,
-                    "{colour_map:?} {value}: {found:?} {expected:?}"
-                );
-            }
-            assert_eq!(picture.pixel(x as u32, 1), [0, 0, 0, 255]);
-        }
+/// Black, seen from `eye` towards the origin, z up; the field of view is 40 mm wide at the origin.
+fn scene(size: u32, eye: DVec3) -> ScenePane {
+    let backward = eye.normalize();
+    let right = DVec3::Z.cross(backward).normalize();
+    let up = backward.cross(right);
+    let axes = DMat3::from_cols(right, up, backward);
+    let view = DMat4::from_mat3(axes.transpose()) * DMat4::from_translation(-eye);
+    let (f, near, far) = (
+        eye.length() / 20.0,
+        eye.length() - 60.0,
+        eye.length() + 60.0,
+    );
+    let depth = far / (near - far);
+    let projection = DMat4::from_cols_array_2d(&[
+        [f, 0.0, 0.0, 0.0],
+        [0.0, f, 0.0, 0.0],
+        [0.0, 0.0, depth, -1.0],
+        [0.0, 0.0, near * depth, 0.0],
+    ]);
+    ScenePane {
+        size_px: [size, size],
+        scale: 1.0,
+        clip_from_world: projection * view,
+        eye,
+        background: [0; 3],
+        slices: Vec::new(),
+        outline: None,
+        lines: Vec::new(),
+        solids: Vec::new(),
+        moving: false,
     }
+}
+
+/// Where a world point is drawn, px.
+fn project(scene: &ScenePane, world: DVec3) -> [u32; 2] {
+    let ndc = scene.clip_from_world.project_point3(world);
+    let [w, h] = scene.size_px.map(f64::from);
+    [
+        ((ndc.x * 0.5 + 0.5) * w) as u32,
+        ((0.5 - ndc.y * 0.5) * h) as u32,
+    ]
+}
+
+/// A ball on a grid of its own.
+fn ball(radius_mm: f64, spacing: f64) -> Mask {
+    let n = (2.0 * radius_mm / spacing).ceil() as usize + 7;
+    let origin = DVec3::splat(-(n as f64 - 1.0) * 0.5 * spacing);
+    let grid = Grid::axis_aligned([n; 3], DVec3::splat(spacing), origin).expect("regular");
+    let inside = |i| u8::from(voxel_centre(&grid, i).length() < radius_mm);
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+    Mask::new(Arc::new(grid), inside)
+}
+
+fn voxel_centre(grid: &Grid, index: usize) -> DVec3 {
+    grid.world(DVec3::from_array(grid.voxel(index).map(|v| v as f64)))
+}
+
+/// Largest difference of two colours' bytes.
+fn apart(a: [u8; 4], b: [u8; 3]) -> i32 {
+    let off = |c: usize| (i32::from(a[c]) - i32::from(b[c])).abs();
+    off(0).max(off(1)).max(off(2))
+}
+
+/// A smooth random curve.
+fn curve(random: &mut Random, points: usize, step_mm: f64) -> Vec<DVec3> {
+    let mut at = random.direction() * random.uniform(0.0, 12.0);
+    let mut direction = random.direction();
+    (0..points)
+        .map(|_| {
+            direction = (direction + random.direction() * 0.15).normalize();
+            at += direction * step_mm;
+            at
+        })
+        .collect()
 }

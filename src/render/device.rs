@@ -17,7 +17,7 @@ pub fn shortcoming(adapter: &wgpu::Adapter) -> Option<String> {
     let flags = adapter.get_downlevel_capabilities().flags;
     let needed = wgpu::DownlevelFlags::COMPUTE_SHADERS | wgpu::DownlevelFlags::VERTEX_STORAGE;
     let storage_buffers = adapter.limits().max_storage_buffers_per_shader_stage;
-    (!flags.contains(needed) || storage_buffers < 2).then(|| {
+    (!flags.contains(needed) || storage_buffers < 3).then(|| {
         let info = adapter.get_info();
         format!(
             "The graphics device {} ({}) has no compute shaders; install a Vulkan driver \

@@ -40,6 +40,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("solids", super::solids::SHADER),
     ];
     let reading_depth = [
+        ("darkening", super::darkening::SHADER),
         ("outline", super::outline::SHADER),
         ("scene", super::scene::SHADER),
     ];

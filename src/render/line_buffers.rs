@@ -20,6 +20,9 @@ const MISSING: f32 = -3.4e38;
 /// Points between two looks at the clock.
 const POINTS_PER_LOOK: usize = 4096;
 
+/// Slots whose common bounds are kept, so that slices look only at what is near them.
+pub(super) const BLOCK: usize = 32;
+
 /// A tractogram of which every so many streamlines are kept.
 pub(super) type LineKey = (DataId, usize);
 
@@ -29,6 +32,30 @@ pub(super) struct Chunk {
     capacity: usize,
     /// Slots written so far.
     pub ready: usize,
+    /// Bounds of the segments that start in each block of [`BLOCK`] slots.
+    pub blocks: Vec<(Vec3, Vec3)>,
+}
+
+impl Chunk {
+    /// Notes the bounds of slots that were just written, the first at `start`.
+    fn extend_blocks(&mut self, start: usize, batch: &[[u32; 4]]) {
+        const EMPTY: (Vec3, Vec3) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let needed = (start + batch.len()).div_ceil(BLOCK);
+        self.blocks.resize(needed.max(self.blocks.len()), EMPTY);
+        for (slot, [x, y, z, packed]) in (start..).zip(batch) {
+            if *packed == GAP {
+                continue;
+            }
+            let point = Vec3::new(f32::from_bits(*x), f32::from_bits(*y), f32::from_bits(*z));
+            let block = slot / BLOCK;
+            // The first point of a block also ends the last segment of the block before.
+            let first = block - usize::from(slot % BLOCK == 0 && block > 0);
+            for (low, high) in &mut self.blocks[first..=block] {
+                *low = low.min(point);
+                *high = high.max(point);
+            }
+        }
+    }
 }
 
 /// One value per slot, in chunks that match the slots' chunks.
@@ -228,6 +255,7 @@ impl LineBuffers {
                 let bytes = bytemuck::cast_slice(batch);
                 gpu.queue
                     .write_buffer(&chunk.slots, slot as u64 * SLOT_BYTES, bytes);
+                chunk.extend_blocks(slot, batch);
                 chunk.ready = slot + batch.len();
             },
         );
@@ -346,6 +374,7 @@ fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
         slots: gpu.storage(capacity as u64 * SLOT_BYTES),
         capacity,
         ready: 0,
+        blocks: Vec::new(),
     }
 }
 
@@ -398,7 +427,7 @@ fn octahedral(v: Vec3) -> u32 {
 pub(super) struct LineStore {
     kept: HashMap<LineKey, LineBuffers>,
     clock: u64,
-    idle_budget_bytes: u64,
+    pub idle_budget_bytes: u64,
 }
 
 impl LineStore {

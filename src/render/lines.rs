@@ -2,11 +2,11 @@
 
 use super::draw_list::{LineColour, LineStyle, Lines, SlicePane};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
-use super::line_buffers::{LineKey, LineStore};
+use super::line_buffers::{BLOCK, Chunk, LineBuffers, LineKey, LineStore};
 use super::textures::{Textures, colour_map_row};
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
-use glam::{DMat4, DVec3, DVec4};
+use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
 
 pub(super) const SHADER: &str = include_str!("../../shaders/lines.wgsl");
 
@@ -42,6 +42,7 @@ pub(super) struct LinePipelines {
 
 /// The chunks of some streamlines, ready to draw.
 pub(super) struct Strand {
+    /// With the number of slots (3-D view) or of blocks (slices).
     groups: Vec<(wgpu::BindGroup, u32)>,
     opaque: bool,
 }
@@ -64,7 +65,13 @@ impl LinePipelines {
     pub fn new(gpu: &Gpu) -> Self {
         let layout = gpu.layout(
             wgpu::ShaderStages::VERTEX_FRAGMENT,
-            &[Slot::Uniform, Slot::Storage, Slot::Storage, Slot::Image2],
+            &[
+                Slot::Uniform,
+                Slot::Storage,
+                Slot::Storage,
+                Slot::Image2,
+                Slot::Storage,
+            ],
         );
         let module = gpu.shader("lines", source(SHADER));
         let pipeline_layout = gpu.pipeline_layout(&layout);
@@ -111,7 +118,7 @@ impl LinePipelines {
         }
     }
 
-    /// Streamlines of the 3-D view; `share` of them, evenly spread.
+    /// Streamlines of the 3-D view; of `most_slots` points only, evenly spread.
     pub fn scene_strand(
         &self,
         gpu: &Gpu,
@@ -119,7 +126,7 @@ impl LinePipelines {
         lines: &Lines,
         key: LineKey,
         view: &SceneView,
-        share: f64,
+        most_slots: usize,
     ) -> Strand {
         let mut style = StyleUniform {
             from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
@@ -140,7 +147,25 @@ impl LinePipelines {
         let [width, height] = view.size_px.map(|n| n as f32);
         style.view = [width, height, view.px_per_mm as f32, half_width as f32];
         style.tube = [radius_mm as f32, least as f32, lines.opacity, 0.0];
-        self.strand(gpu, (textures, store), lines, key, &style, share)
+        let mut strand = Strand::empty(lines);
+        let Some(buffers) = store.get(key) else {
+            return strand;
+        };
+        let uniform = gpu.uniform(&style);
+        let name = values_of(lines);
+        let mut left = most_slots;
+        for (index, chunk) in buffers.chunks.iter().enumerate() {
+            let slots = buffers.ready(index, name).min(left);
+            left -= slots;
+            // The last slot is a gap: nothing follows it.
+            if slots >= 3 {
+                let values = values_in(buffers, name, index);
+                // Only slices look at blocks.
+                let group = self.group(gpu, textures, &uniform, (chunk, values, &chunk.slots));
+                strand.groups.push((group, slots as u32 - 1));
+            }
+        }
+        strand
     }
 
     /// Streamlines near the plane of a slice view.
@@ -160,54 +185,62 @@ impl LinePipelines {
         // Below a logical pixel a cut streamline would be hard to find.
         let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
         let [width, height] = pane.size_px.map(|n| n as f32);
-        let style = StyleUniform {
-            from_world: slab_from_world(pane).as_mat4().to_cols_array_2d(),
+        let slab_from_world = slab_from_world(pane);
+        let mut style = StyleUniform {
+            from_world: slab_from_world.as_mat4().to_cols_array_2d(),
             view: [width, height, 0.0, half_width as f32],
             tube: [0.0, 0.0, lines.opacity, 0.0],
             ..coloured(lines)
         };
-        self.strand(gpu, (textures, store), lines, key, &style, 1.0)
-    }
-
-    fn strand(
-        &self,
-        gpu: &Gpu,
-        (textures, store): (&Textures, &LineStore),
-        lines: &Lines,
-        key: LineKey,
-        style: &StyleUniform,
-        share: f64,
-    ) -> Strand {
-        let mut groups = Vec::new();
-        let opaque = lines.opacity >= 0.999;
+        let mut strand = Strand::empty(lines);
         let Some(buffers) = store.get(key) else {
-            return Strand { groups, opaque };
+            return strand;
         };
-        let uniform = gpu.uniform(style);
         let name = values_of(lines);
-        let values = name.and_then(|name| buffers.values.get(name));
-        let mut left = (buffers.ready_slots(name) as f64 * share).ceil() as usize;
+        let reach = half_width + 1.0;
+        let near = Near::new(&slab_from_world.as_mat4(), pane.size_px, reach as f32);
         for (index, chunk) in buffers.chunks.iter().enumerate() {
-            let slots = buffers.ready(index, name).min(left);
-            left -= slots;
-            // The last slot is a gap: nothing follows it.
-            if slots < 3 {
+            let slots = buffers.ready(index, name);
+            let whole = chunk.blocks.iter().take(slots.div_ceil(BLOCK));
+            let blocks: Vec<u32> = (0..)
+                .zip(whole)
+                .filter(|(_, bounds)| near.touches(bounds))
+                .map(|(block, _)| block)
+                .collect();
+            if blocks.is_empty() {
                 continue;
             }
-            // Where there are no values the shader does not look at them.
-            let values = values.map_or(&chunk.slots, |v| &v.chunks[index]);
-            let group = gpu.bind(
-                &self.layout,
-                &[
-                    uniform.as_entire_binding(),
-                    chunk.slots.as_entire_binding(),
-                    values.as_entire_binding(),
-                    wgpu::BindingResource::TextureView(&textures.colour_maps),
-                ],
-            );
-            groups.push((group, slots as u32 - 1));
+            let visible = gpu.storage(blocks.len() as u64 * 4);
+            gpu.queue
+                .write_buffer(&visible, 0, bytemuck::cast_slice(&blocks));
+            style.kind[2] = slots as u32;
+            let uniform = gpu.uniform(&style);
+            let values = values_in(buffers, name, index);
+            let group = self.group(gpu, textures, &uniform, (chunk, values, &visible));
+            strand.groups.push((group, blocks.len() as u32));
         }
-        Strand { groups, opaque }
+        strand
+    }
+
+    fn group(
+        &self,
+        gpu: &Gpu,
+        textures: &Textures,
+        uniform: &wgpu::Buffer,
+        (chunk, values, blocks): (&Chunk, Option<&wgpu::Buffer>, &wgpu::Buffer),
+    ) -> wgpu::BindGroup {
+        // Where there are no values the shader does not look at them.
+        let values = values.unwrap_or(&chunk.slots);
+        gpu.bind(
+            &self.layout,
+            &[
+                uniform.as_entire_binding(),
+                chunk.slots.as_entire_binding(),
+                values.as_entire_binding(),
+                wgpu::BindingResource::TextureView(&textures.colour_maps),
+                blocks.as_entire_binding(),
+            ],
+        )
     }
 
     /// The opaque strands, or those that are not.
@@ -229,10 +262,67 @@ impl LinePipelines {
 
     pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, strands: &[Strand]) {
         pass.set_pipeline(&self.capsule);
-        for (group, slots) in strands.iter().flat_map(|s| &s.groups) {
+        for (group, blocks) in strands.iter().flat_map(|s| &s.groups) {
             pass.set_bind_group(0, group, &[]);
-            pass.draw(0..(slots - 1) * 6, 0..1);
+            pass.draw(0..6 * BLOCK as u32, 0..*blocks);
         }
+    }
+}
+
+impl Strand {
+    fn empty(lines: &Lines) -> Self {
+        Self {
+            groups: Vec::new(),
+            opaque: lines.opacity >= 0.999,
+        }
+    }
+}
+
+fn values_in<'a>(
+    buffers: &'a LineBuffers,
+    name: Option<&str>,
+    chunk: usize,
+) -> Option<&'a wgpu::Buffer> {
+    let values = name.and_then(|name| buffers.values.get(name))?;
+    values.chunks.get(chunk)
+}
+
+/// The part of the world that a slice view shows: its slab, within its edges.
+struct Near {
+    /// Rows of (pixel x, pixel y, slab): a linear part and what is added.
+    rows: [(Vec3, f32); 3],
+    /// What they may be.
+    ranges: [(f32, f32); 3],
+}
+
+impl Near {
+    fn new(slab_from_world: &Mat4, size_px: [u32; 2], reach_px: f32) -> Self {
+        let row = |i| {
+            let row = slab_from_world.row(i);
+            (row.truncate(), row.w)
+        };
+        let [width, height] = size_px.map(|n| n as f32);
+        Self {
+            rows: [0, 1, 2].map(row),
+            ranges: [
+                (-reach_px, width + reach_px),
+                (-reach_px, height + reach_px),
+                // A little more than the slab, for rounding.
+                (-1.001, 1.001),
+            ],
+        }
+    }
+
+    /// Whether a box may reach into it.
+    fn touches(&self, &(low, high): &(Vec3, Vec3)) -> bool {
+        let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);
+        // The slab first: it decides most often.
+        [2, 0, 1].into_iter().all(|i| {
+            let ((normal, offset), (from, to)) = (self.rows[i], self.ranges[i]);
+            let middle = normal.dot(centre) + offset;
+            let reach = normal.abs().dot(half);
+            middle + reach >= from && middle - reach <= to
+        })
     }
 }
 

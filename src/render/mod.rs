@@ -9,6 +9,7 @@
 
 mod blit;
 pub mod colour_map;
+mod darkening;
 mod device;
 pub mod draw_list;
 mod gpu;
@@ -16,6 +17,7 @@ mod line_buffers;
 mod lines;
 pub mod offscreen;
 mod outline;
+mod pace;
 mod scene;
 mod slice;
 mod smooth;
@@ -31,9 +33,11 @@ pub use gpu::shader_sources;
 use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu};
 use line_buffers::{LineKey, LineStore};
-use scene::{Quality, Scenes, Targets, Tools};
+use pace::Pace;
+use scene::{Scenes, Targets, Tools};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
+use stopwatch::Stopwatch;
 use textures::{Key, Textures};
 
 /// Names a pane for as long as the renderer lives.
@@ -42,10 +46,6 @@ pub struct PaneId(pub u32);
 
 /// Time one pane may spend per call on loading streamlines.
 const LOADING_SLICE: Duration = Duration::from_millis(3);
-/// While moving, a frame should take no longer than this, ms.
-const FLUID_MS: f64 = 16.0;
-/// Coarser than this nothing can be recognised.
-const COARSEST: f64 = 0.4;
 /// Panes that nobody asked for during so many calls let go of what they hold.
 const FORGOTTEN_AFTER: u64 = 2_000;
 /// Calls within which a pane counts as being on screen.
@@ -60,11 +60,11 @@ pub struct Renderer {
     lines: lines::LinePipelines,
     scenes: Scenes,
     blit: blit::Blit,
-    stopwatch: stopwatch::Stopwatch,
     panes: HashMap<PaneId, Pane>,
     clock: u64,
     draws: u64,
     encode_ms: f64,
+    last_scene: Option<PaneId>,
     loading: Option<Duration>,
 }
 
@@ -80,8 +80,7 @@ struct Pane {
     texture: wgpu::Texture,
     view: wgpu::TextureView,
     group: wgpu::BindGroup,
-    targets: Option<Targets>,
-    pace: Pace,
+    scene: Option<ScenePart>,
     /// All its streamlines are loaded.
     complete: bool,
     slots_drawn: usize,
@@ -90,13 +89,11 @@ struct Pane {
     asked: u64,
 }
 
-/// How coarse the moving 3-D view is drawn to stay fluid.
-#[derive(Clone, Copy)]
-struct Pace {
-    scale: f64,
-    share: f64,
-    /// The last picture was drawn while moving.
-    moving: bool,
+/// What only the 3-D view needs.
+struct ScenePart {
+    targets: Option<Targets>,
+    stopwatch: Stopwatch,
+    pace: Pace,
 }
 
 impl Renderer {
@@ -110,11 +107,11 @@ impl Renderer {
             lines: lines::LinePipelines::new(&gpu),
             scenes: Scenes::new(&gpu),
             blit: blit::Blit::new(&gpu),
-            stopwatch: stopwatch::Stopwatch::new(&gpu),
             panes: HashMap::new(),
             clock: 0,
             draws: 0,
             encode_ms: 0.0,
+            last_scene: None,
             loading: Some(LOADING_SLICE),
             gpu,
         }
@@ -123,6 +120,11 @@ impl Renderer {
     /// Loads streamlines as a whole before drawing, instead of a slice of time per call.
     pub fn load_at_once(&mut self) {
         self.loading = None;
+    }
+
+    /// Loads streamlines a slice of time per call, as windows want it and as a renderer starts.
+    pub fn load_in_pieces(&mut self) {
+        self.loading = Some(LOADING_SLICE);
     }
 
     /// Draws a slice view if its list changed.
@@ -189,31 +191,39 @@ impl Renderer {
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
-        if self.stale(
-            id,
-            &list.lines,
-            &keys,
-            |old| matches!(old, List::Scene(l) if *l == list),
-        ) {
+        let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
+        let changed = !self.panes[&id].list.as_ref().is_some_and(same);
+        let patient = self.loading.is_none();
+        let better = self.panes[&id]
+            .scene
+            .as_ref()
+            .is_some_and(|s| s.pace.rested() || (patient && s.pace.owes_better()));
+        if better || self.stale(id, &list.lines, &keys, same) {
             let started = Instant::now();
-            let fresh_ms = self.stopwatch.fresh_ms();
-            let software = self.gpu.software;
             let Some(pane) = self.panes.get_mut(&id) else {
                 return self.view(id);
             };
-            let quality = pane.pace.quality(fresh_ms, list.moving, software);
+            let part = pane.scene.get_or_insert_with(|| ScenePart {
+                targets: None,
+                stopwatch: Stopwatch::new(&self.gpu),
+                pace: Pace::new(self.gpu.software),
+            });
+            let measured = part.stopwatch.fresh();
+            let hurried = changed && !patient;
+            let quality = part.pace.quality(measured, list.moving, hurried);
             let tools = Tools {
                 gpu: &self.gpu,
                 textures: &mut self.textures,
                 store: &self.store,
                 slices: &self.slices,
                 lines: &self.lines,
-                stopwatch: &mut self.stopwatch,
+                stopwatch: &mut part.stopwatch,
             };
-            let (targets, view) = (&mut pane.targets, &pane.view);
+            let (targets, view) = (&mut part.targets, &pane.view);
             let used = self
                 .scenes
                 .draw(tools, &list, &keys, quality, targets, view);
+            self.last_scene = Some(id);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
             self.drawn(id, List::Scene(list), used, keys);
         }
@@ -233,10 +243,15 @@ impl Renderer {
         self.blit.prepare(&self.gpu, surface);
     }
 
-    /// Some pane on screen is still loading: ask for it again in the next frame.
+    /// Some pane on screen is still loading, or waits to be drawn finer once the hand rests: ask for
+    /// it again in the next frame.
     pub fn busy(&self) -> bool {
         let on_screen = |p: &&Pane| self.clock - p.asked < ON_SCREEN;
-        self.panes.values().filter(on_screen).any(|p| !p.complete)
+        let unfinished = |p: &Pane| {
+            let owes = |s: &ScenePart| s.pace.owes_better();
+            !p.complete || p.scene.as_ref().is_some_and(owes)
+        };
+        self.panes.values().filter(on_screen).any(unfinished)
     }
 
     /// Pictures drawn so far; unchanged lists do not count.
@@ -246,7 +261,9 @@ impl Renderer {
 
     /// Device time of the last measured 3-D picture, ms (0 before the first).
     pub fn device_ms(&self) -> f64 {
-        self.stopwatch.last_ms()
+        let part = |id| self.panes.get(&id)?.scene.as_ref();
+        let last = self.last_scene.and_then(part);
+        last.map_or(0.0, |s| s.stopwatch.last_ms())
     }
 
     /// Time this thread spent on the last picture, ms.
@@ -254,9 +271,21 @@ impl Renderer {
         self.encode_ms
     }
 
+    /// Waits for the device to finish what it was given: for measuring.
+    pub fn wait(&self) {
+        // A lost device has nothing left to wait for; the next picture reports it.
+        let _ = self.gpu.device.poll(wgpu::PollType::wait_indefinitely());
+    }
+
     /// Bytes of volumes, masks and streamlines on the device.
     pub fn device_bytes(&self) -> u64 {
         self.textures.bytes() + self.store.bytes()
+    }
+
+    /// How many bytes of data that no pane shows may stay on the device.
+    pub fn set_idle_budget(&mut self, bytes: u64) {
+        self.textures.idle_budget_bytes = bytes;
+        self.store.idle_budget_bytes = bytes;
     }
 
     /// Drops a pane and its pictures; its data stays cached.
@@ -294,7 +323,8 @@ impl Renderer {
             let texture = self.gpu.texture_2d(size, COLOUR, 1, usage);
             let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
             let group = self.blit.group(&self.gpu, &view);
-            let pace = self.panes.get(&id).map_or(Pace::START, |p| p.pace);
+            // What was learnt about the pace holds for other sizes too.
+            let scene = self.panes.remove(&id).and_then(|p| p.scene);
             self.panes.insert(
                 id,
                 Pane {
@@ -302,8 +332,7 @@ impl Renderer {
                     texture,
                     view,
                     group,
-                    targets: None,
-                    pace,
+                    scene,
                     complete: false,
                     slots_drawn: 0,
                     textures: Vec::new(),
@@ -369,54 +398,5 @@ impl Renderer {
         let lines: HashSet<LineKey> = self.panes.values().flat_map(|p| p.lines.clone()).collect();
         self.textures.evict(&textures);
         self.store.evict(&lines);
-    }
-}
-
-impl Pace {
-    const START: Self = Self {
-        scale: 1.0,
-        share: 1.0,
-        moving: false,
-    };
-
-    /// How the next picture is drawn, given how long the last one took if that is known.
-    fn quality(&mut self, fresh_ms: Option<f64>, moving: bool, software: bool) -> Quality {
-        if let Some(ms) = fresh_ms.filter(|_| self.moving) {
-            if ms > FLUID_MS {
-                // Work grows with the pixels; go only part of the way, since not all of it does.
-                let wanted = (FLUID_MS / ms).sqrt().max(0.6);
-                self.scale = (self.scale * wanted).max(COARSEST);
-                if self.scale == COARSEST && ms > 3.0 * FLUID_MS {
-                    self.share = (self.share * 0.7).max(0.05);
-                }
-            } else if ms < 0.5 * FLUID_MS {
-                self.share = (self.share * 1.3).min(1.0);
-                if self.share == 1.0 {
-                    self.scale = (self.scale * 1.15).min(1.0);
-                }
-            }
-        }
-        self.moving = moving;
-        match (moving, software) {
-            (false, false) => Quality {
-                samples: 4,
-                scale: 1.0,
-                glass: 1,
-                share: 1.0,
-            },
-            (false, true) => Quality {
-                samples: 4,
-                scale: 1.0,
-                glass: 2,
-                share: 1.0,
-            },
-            (true, software) => Quality {
-                // Four samples of fewer pixels are no faster than one of more.
-                samples: if software || self.scale < 1.0 { 1 } else { 4 },
-                scale: self.scale,
-                glass: 2,
-                share: self.share,
-            },
-        }
     }
 }

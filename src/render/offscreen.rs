@@ -1,8 +1,10 @@
 //! Pictures without a window: for tests, screenshots and the command line.
 
+use super::darkening::reach_px;
 use super::draw_list::{ScenePane, SlicePane};
 use super::{PaneId, Renderer, device_descriptor, shortcoming};
 use glam::{DMat4, DVec3, DVec4};
+use std::ops::Range;
 
 /// RGBA bytes, sRGB, top row first.
 #[derive(Clone, PartialEq, Debug)]
@@ -121,7 +123,7 @@ impl Offscreen {
 impl Renderer {
     /// A slice view as bytes; waits for the device.
     pub fn slice_picture(&mut self, list: &SlicePane) -> Result<Picture, Error> {
-        self.tiled(list.size_px, |renderer, [x, y], size_px| {
+        self.tiled(list.size_px, 0, |renderer, [x, y], size_px| {
             let part = SlicePane {
                 size_px,
                 origin: list.origin + list.right * f64::from(x) + list.down * f64::from(y),
@@ -134,7 +136,8 @@ impl Renderer {
     /// The 3-D view as bytes, never coarse; waits for the device.
     pub fn scene_picture(&mut self, list: &ScenePane) -> Result<Picture, Error> {
         let whole = list.size_px.map(f64::from);
-        self.tiled(list.size_px, |renderer, corner, size_px| {
+        let margin = reach_px(list.scale);
+        self.tiled(list.size_px, margin, |renderer, corner, size_px| {
             // The tile's part of clip space, stretched to all of it.
             let share = [0, 1].map(|a| f64::from(size_px[a]) / whole[a]);
             let middle = [0, 1].map(|a| {
@@ -156,10 +159,21 @@ impl Renderer {
         })
     }
 
-    /// Draws the tiles of a picture, each into the pane [`PANE`], and joins them.
+    /// What a pane shows now, as bytes; waits for the device. Panics if it was never drawn.
+    pub fn read(&self, id: PaneId) -> Result<Picture, Error> {
+        let texture = &self.panes[&id].texture;
+        let size_px = [texture.width(), texture.height()];
+        let mut rgba = Vec::with_capacity(size_px.iter().product::<u32>() as usize * 4);
+        self.read_rows(id, |_, bytes| rgba.extend_from_slice(bytes))?;
+        Ok(Picture { size_px, rgba })
+    }
+
+    /// Draws the tiles of a picture, each into the pane [`PANE`], and joins them. Tiles overlap by
+    /// twice the margin, so that what a pixel takes from its neighbours is there.
     fn tiled(
         &mut self,
         size_px: [u32; 2],
+        margin: u32,
         mut draw: impl FnMut(&mut Self, [u32; 2], [u32; 2]),
     ) -> Result<Picture, Error> {
         let [width, height] = size_px;
@@ -170,13 +184,18 @@ impl Renderer {
         let loading = self.loading.take();
         let mut rgba = vec![0; width as usize * height as usize * 4];
         let mut result = Ok(());
-        'tiles: for y in (0..height).step_by(tile as usize) {
-            for x in (0..width).step_by(tile as usize) {
-                let size = [tile.min(width - x), tile.min(height - y)];
-                draw(self, [x, y], size);
-                result = self.read_pane(|row, bytes| {
-                    let start = ((y as usize + row) * width as usize + x as usize) * 4;
-                    rgba[start..start + bytes.len()].copy_from_slice(bytes);
+        'tiles: for y in spans(height, tile, margin) {
+            for x in spans(width, tile, margin) {
+                let size = [x.drawn.len() as u32, y.drawn.len() as u32];
+                draw(self, [x.drawn.start, y.drawn.start], size);
+                result = self.read_rows(PANE, |row, bytes| {
+                    let row = y.drawn.start + row as u32;
+                    if y.kept.contains(&row) {
+                        let from = (x.kept.start - x.drawn.start) as usize * 4;
+                        let count = x.kept.len() * 4;
+                        let to = (row as usize * width as usize + x.kept.start as usize) * 4;
+                        rgba[to..to + count].copy_from_slice(&bytes[from..from + count]);
+                    }
                 });
                 if result.is_err() {
                     break 'tiles;
@@ -188,10 +207,10 @@ impl Renderer {
         result.map(|()| Picture { size_px, rgba })
     }
 
-    /// Hands out the rows of [`PANE`].
-    fn read_pane(&self, mut take: impl FnMut(usize, &[u8])) -> Result<(), Error> {
+    /// Hands out the rows of a pane.
+    fn read_rows(&self, id: PaneId, mut take: impl FnMut(usize, &[u8])) -> Result<(), Error> {
         let lost = |e: &dyn std::fmt::Display| Error::Lost(e.to_string());
-        let texture = &self.panes[&PANE].texture;
+        let texture = &self.panes[&id].texture;
         let row_bytes = texture.width() * 4;
         // wgpu copies rows at multiples of 256 bytes only.
         let padded = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
@@ -231,4 +250,32 @@ impl Renderer {
         }
         Ok(())
     }
+}
+
+/// Pixels along one side that a tile draws, and those of them that it keeps.
+struct Span {
+    drawn: Range<u32>,
+    kept: Range<u32>,
+}
+
+/// Tiles of at most `tile` pixels that cover `length`, each drawn with a margin where it has a
+/// neighbour.
+fn spans(length: u32, tile: u32, margin: u32) -> Vec<Span> {
+    if length <= tile {
+        return vec![Span {
+            drawn: 0..length,
+            kept: 0..length,
+        }];
+    }
+    // Starts stay multiples of 8, so that coarser grids of pixels fall on each other.
+    let margin = margin.min(tile / 4) / 8 * 8;
+    let step = ((tile - 2 * margin) / 8 * 8).max(1);
+    (0..length)
+        .step_by(step as usize)
+        .map(|start| {
+            let kept = start..(start + step).min(length);
+            let drawn = start.saturating_sub(margin)..(kept.end + margin).min(length);
+            Span { drawn, kept }
+        })
+        .collect()
 }

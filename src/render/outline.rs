@@ -12,8 +12,8 @@ pub(super) const SHADER: &str = include_str!("../../shaders/outline.wgsl");
 pub(super) const GLASS: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
 /// Optical density of the boundary: the rim is nearly opaque, a face-on crossing is not seen.
-const DENSITY: f32 = 1.1;
-const RIM_EXPONENT: f32 = 2.6;
+const DENSITY: f32 = 1.25;
+const RIM_EXPONENT: f32 = 2.5;
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -48,6 +48,7 @@ impl Outlines {
                 &[
                     Slot::Uniform,
                     Slot::Depth { samples },
+                    Slot::Filtered3,
                     Slot::Filtered3,
                     Slot::Sampler,
                     Slot::Written2(GLASS),
@@ -85,13 +86,13 @@ impl Outlines {
         (glass, per_pixel): (&wgpu::TextureView, u32),
         used: &mut Vec<Key>,
     ) {
-        let (key, field) = textures.rim(gpu, &outline.mask.0);
-        used.push(key);
+        let [(field_key, field), (distance_key, distance)] = textures.rim(gpu, &outline.mask.0);
+        used.extend([field_key, distance_key]);
         let [r, g, b] = outline.colour.map(|c| f32::from(c) / 255.0);
         let [width, height] = view.size_px;
         let (glass_width, glass_height) = (width.div_ceil(per_pixel), height.div_ceil(per_pixel));
         let m = DMat4::from(field.texel_from_world);
-        // Most of a texel: the field holds nothing finer.
+        // Fine enough for the thin shell that the shader makes of the blurred boundary.
         let texel_mm = field
             .texel_from_world
             .inverse()
@@ -106,7 +107,7 @@ impl Outlines {
             colour: [r, g, b, outline.opacity],
             size: [width, height, glass_width, glass_height].map(|n| n as f32),
             march: [
-                texel_mm as f32 * 0.75,
+                texel_mm as f32 * 0.4,
                 DENSITY,
                 RIM_EXPONENT,
                 per_pixel as f32,
@@ -121,6 +122,7 @@ impl Outlines {
                 buffer.as_entire_binding(),
                 View(depth),
                 View(&field.view),
+                View(&distance.view),
                 Sampler(&self.sampler),
                 View(glass),
             ],

@@ -1,5 +1,6 @@
 //! The 3-D view: opaque things, see-through things, then the outline's glass over both.
 
+use super::darkening::{Darkening, Hollows};
 use super::draw_list::{ScenePane, SolidShape};
 use super::gpu::{COLOUR, DEPTH, Gpu, Slot, depth_source};
 use super::line_buffers::{LineKey, LineStore};
@@ -22,7 +23,11 @@ struct TogetherUniform {
     scene: [f32; 4],
     pane: [f32; 4],
     depth: [f32; 4],
+    hollows: [f32; 4],
 }
+
+/// How much of the light hollows lose, and how deep the darkest are, mm.
+const HOLLOWS: [f32; 2] = [0.62, 14.0];
 
 /// How much work one picture may be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,8 +38,10 @@ pub(super) struct Quality {
     pub scale: f64,
     /// Pixels drawn per pixel of the glass, along a side.
     pub glass: u32,
-    /// Share of the streamlines.
-    pub share: f64,
+    /// Points of streamlines, evenly spread over all.
+    pub most_slots: usize,
+    /// A better picture follows soon.
+    pub rough: bool,
 }
 
 /// The textures that one pane is drawn in before it is put together.
@@ -46,6 +53,7 @@ pub(super) struct Targets {
     base: wgpu::TextureView,
     depth: wgpu::TextureView,
     glass: wgpu::TextureView,
+    hollows: Hollows,
 }
 
 impl Targets {
@@ -68,6 +76,7 @@ impl Targets {
             base,
             depth: make(DEPTH, samples, both),
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
+            hollows: Hollows::new(gpu, size),
         }
     }
 }
@@ -75,6 +84,7 @@ impl Targets {
 pub(super) struct Scenes {
     solids: Solids,
     outlines: Outlines,
+    darkening: Darkening,
     /// For 1 and for 4 samples.
     together: [(wgpu::BindGroupLayout, wgpu::RenderPipeline); 2],
     sampler: wgpu::Sampler,
@@ -99,8 +109,9 @@ impl Scenes {
                     Slot::Uniform,
                     Slot::Depth { samples },
                     Slot::Filtered2,
-                    Slot::Image2,
+                    Slot::Filtered2,
                     Slot::Sampler,
+                    Slot::Image2,
                 ],
             );
             let module = gpu.shader("scene", depth_source(SHADER, samples));
@@ -132,6 +143,7 @@ impl Scenes {
         Self {
             solids: Solids::new(gpu),
             outlines: Outlines::new(gpu),
+            darkening: Darkening::new(gpu),
             together: [1, 4].map(make),
             sampler: linear_sampler(gpu),
         }
@@ -164,20 +176,22 @@ impl Scenes {
         }
         let targets = targets.get_or_insert_with(|| Targets::new(gpu, size, samples));
         let drawn = size.map(|n| ((f64::from(n) * quality.scale) as u32).clamp(1, n));
-        let view = SceneView::new(list, drawn, bounds(list, keys, store));
+        let scene_bounds = bounds(list, keys, store);
+        let view = SceneView::new(list, drawn, scene_bounds);
         let mut used = Vec::new();
 
         let mut layers = Vec::new();
         for quad in &list.slices {
-            let m = &list.clip_from_world;
-            layers.extend(slices.quad_layers(gpu, textures, quad, m, samples, &mut used));
+            let (m, rough) = (&list.clip_from_world, quality.rough);
+            let drawn = slices.quad_layers(gpu, textures, quad, m, (samples, rough), &mut used);
+            layers.extend(drawn);
         }
         let strands: Vec<_> = list
             .lines
             .iter()
             .zip(keys)
             .map(|(l, &key)| {
-                lines.scene_strand(gpu, (textures, store), l, key, &view, quality.share)
+                lines.scene_strand(gpu, (textures, store), l, key, &view, quality.most_slots)
             })
             .collect();
         let solids = self
@@ -210,7 +224,7 @@ impl Scenes {
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.start(),
+                timestamp_writes: stopwatch.start(quality.rough),
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
@@ -234,6 +248,17 @@ impl Scenes {
                 (&targets.depth, samples),
                 (&targets.glass, quality.glass),
                 &mut used,
+            );
+        }
+        if !quality.rough {
+            let numbers = distance_numbers(&list.clip_from_world);
+            let farthest = farthest_mm(&list.clip_from_world, scene_bounds);
+            self.darkening.blur(
+                gpu,
+                &mut encoder,
+                (&targets.depth, samples),
+                &targets.hollows,
+                (&view, numbers, farthest),
             );
         }
         self.put_together(
@@ -266,8 +291,13 @@ impl Scenes {
         let [w, h] = targets.size.map(|n| n as f32);
         let uniform = TogetherUniform {
             scene: [drawn[0] as f32, drawn[1] as f32, w, h],
-            pane: [w, h, glass as f32, 0.0],
-            depth: distance_from_depth(&list.clip_from_world),
+            pane: [w, h, glass as f32, f32::from(quality.rough)],
+            depth: distance_numbers(&list.clip_from_world),
+            hollows: if quality.rough {
+                [0.0; 4]
+            } else {
+                [HOLLOWS[0], HOLLOWS[1], 0.0, 0.0]
+            },
         };
         let buffer = gpu.uniform(&uniform);
         let (layout, pipeline) = &self.together[usize::from(quality.samples > 1)];
@@ -280,6 +310,7 @@ impl Scenes {
                 View(&targets.base),
                 View(&targets.glass),
                 Sampler(&self.sampler),
+                View(targets.hollows.blurred()),
             ],
         );
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -304,17 +335,39 @@ impl Scenes {
     }
 }
 
-/// Numbers that turn a depth into a distance from the eye, as shaders/scene.wgsl wants them.
-fn distance_from_depth(clip_from_world: &DMat4) -> [f32; 4] {
+/// Numbers that turn a depth into a distance from the eye, for `distance_from` of common.wgsl.
+fn distance_numbers(clip_from_world: &DMat4) -> [f32; 4] {
     let (z, w) = (clip_from_world.row(2), clip_from_world.row(3));
     if w.truncate().length() < 1e-9 {
-        // Parallel: any scale will do, differences are compared with the whole.
-        return [100.0, 500.0, 1.0, 0.0];
+        // Parallel: millimetres along the view, from well before the near plane so that all count.
+        let per_mm = z.truncate().length().max(1e-12);
+        return [1e3, (1.0 / per_mm) as f32, 1.0, 0.0];
     }
     // depth = a + b / distance, since z = a * w + b.
     let a = z.truncate().dot(w.truncate()) / w.truncate().length_squared();
     let b = z.w - a * w.w;
     [a as f32, -b as f32, 0.0, 0.0]
+}
+
+/// Distance of the farthest corner of world bounds, as `distance_numbers` count it, mm.
+fn farthest_mm(clip_from_world: &DMat4, (low, high): (DVec3, DVec3)) -> f32 {
+    let [x, y, parallel, _] = distance_numbers(clip_from_world).map(f64::from);
+    let distance = |corner: usize| {
+        let pick = |a: usize| {
+            if corner >> a & 1 == 1 {
+                high[a]
+            } else {
+                low[a]
+            }
+        };
+        let clip = *clip_from_world * DVec3::new(pick(0), pick(1), pick(2)).extend(1.0);
+        if parallel > 0.5 {
+            x + y * clip.z
+        } else {
+            clip.w
+        }
+    };
+    (0..8).map(distance).fold(0.0, f64::max) as f32
 }
 
 /// World bounds of what a scene shows.

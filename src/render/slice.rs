@@ -142,15 +142,14 @@ impl Slices {
         list.images.iter().map(layer).collect()
     }
 
-    /// The layers of a slice in the 3-D view, for a target of so many samples; `light` multiplies
-    /// the colours.
+    /// The layers of a slice in the 3-D view, for a target of so many samples; `rough` where speed counts.
     pub fn quad_layers(
         &self,
         gpu: &Gpu,
         textures: &mut Textures,
         list: &SliceQuad,
         clip_from_world: &DMat4,
-        samples: u32,
+        (samples, rough): (u32, bool),
         used: &mut Vec<Key>,
     ) -> Vec<Layer> {
         let plane = Plane {
@@ -172,6 +171,10 @@ impl Slices {
             let (mut uniform, mut views) = self.describe(gpu, textures, image, plane, used);
             uniform.corners = corners;
             uniform.kind[3] = samples;
+            if rough {
+                // Cubic reads eight times as many voxels.
+                uniform.kind[2] = uniform.kind[2].min(1);
+            }
             if let Some(cut) = &cut {
                 uniform.kind[0] |= HAS_CUT;
                 uniform.cut = plane.in_texels(&cut.texel_from_world);
@@ -218,7 +221,7 @@ impl Slices {
         let mut uniform = LayerUniform {
             image: plane.in_texels(&texture.texel_from_world),
             window: [low, per_width, image.opacity, image.brightness],
-            limits: [0.0, 1.0, 0.0, 0.0],
+            limits: [0.0; 4],
             ..Default::default()
         };
         if let Some((volume, limit)) = &image.hide_below {

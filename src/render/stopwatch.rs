@@ -11,6 +11,8 @@ pub(super) struct Stopwatch {
     /// A measurement is on its way.
     running: Arc<AtomicBool>,
     started: bool,
+    /// Said of the picture that is being measured.
+    rough: bool,
     /// Bits of the last result, ms as f64.
     last_ms: Arc<AtomicU64>,
     results: u64,
@@ -55,15 +57,19 @@ impl Stopwatch {
             queries,
             running: Arc::new(AtomicBool::new(false)),
             started: false,
+            rough: false,
             last_ms: Arc::new(AtomicU64::new(0)),
             results: 0,
             arrived: Arc::new(AtomicU64::new(0)),
         }
     }
 
-    /// For the first pass of a picture.
-    pub fn start(&mut self) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
+    /// For the first pass of a picture; `rough` is handed back with the result.
+    pub fn start(&mut self, rough: bool) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
         self.started = !self.running.load(Ordering::Acquire);
+        if self.started {
+            self.rough = rough;
+        }
         self.writes(Some(0), None)
     }
 
@@ -132,14 +138,14 @@ impl Stopwatch {
         });
     }
 
-    /// The last result, once each.
-    pub fn fresh_ms(&mut self) -> Option<f64> {
+    /// The last result and whether that picture was rough; each result once.
+    pub fn fresh(&mut self) -> Option<(f64, bool)> {
         let arrived = self.arrived.load(Ordering::Acquire);
         if arrived == self.results {
             return None;
         }
         self.results = arrived;
-        Some(self.last_ms())
+        Some((self.last_ms(), self.rough))
     }
 
     pub fn last_ms(&self) -> f64 {

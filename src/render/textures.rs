@@ -5,6 +5,7 @@ use super::gpu::{Gpu, half};
 use super::smooth::Smooth;
 use crate::data::{DataId, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -17,8 +18,10 @@ pub(super) enum Key {
     Frame(DataId, usize),
     /// A mask, lightly smoothed: surfaces and cut-outs.
     Surface(DataId),
-    /// A mask, strongly smoothed, as gradient and distance: the head's outline.
+    /// A mask, strongly smoothed, as gradient and value: the head's outline.
     Rim(DataId),
+    /// How far its boundary is at least.
+    RimDistance(DataId),
 }
 
 pub(super) struct Texture {
@@ -83,23 +86,32 @@ impl Textures {
         })
     }
 
-    pub fn rim(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
-        self.get(Key::Rim(mask.id()), || {
-            let smooth = Smooth::new(mask, 2.0, 2.4, 96.min(side(gpu)));
-            let gradients = smooth.gradients();
-            // 1 % of the steepest slope of such a blur: what is less adds nothing to see.
-            let shell =
-                |i: usize| gradients[i].iter().map(|g| g * g).sum::<f32>() > 1.6e-3f32.powi(2);
-            let distance = smooth.distance_below(shell);
-            let mut texels = Vec::with_capacity(gradients.len() * 8);
-            for (gradient, distance) in gradients.iter().zip(&distance) {
-                let [x, y, z] = *gradient;
-                for value in [x, y, z, *distance] {
-                    texels.extend_from_slice(&half(value).to_le_bytes());
+    /// The field of an outline: gradient (1/mm, world) and value, and beside it the distance (mm)
+    /// below which the boundary cannot be.
+    pub fn rim(&mut self, gpu: &Gpu, mask: &Mask) -> [(Key, Arc<Texture>); 2] {
+        let smooth = OnceCell::new();
+        let smooth = || smooth.get_or_init(|| Smooth::new(mask, 1.8, 1.7, 112.min(side(gpu))));
+        let field = self.get(Key::Rim(mask.id()), || {
+            let smooth = smooth();
+            let mut texels = Vec::with_capacity(smooth.values.len() * 8);
+            for ([x, y, z], value) in smooth.gradients().into_iter().zip(&smooth.values) {
+                for number in [x, y, z, *value] {
+                    texels.extend_from_slice(&half(number).to_le_bytes());
                 }
             }
-            upload(gpu, &smooth, wgpu::TextureFormat::Rgba16Float, &texels)
-        })
+            upload(gpu, smooth, wgpu::TextureFormat::Rgba16Float, &texels)
+        });
+        let distance = self.get(Key::RimDistance(mask.id()), || {
+            let smooth = smooth();
+            let shell = |i: usize| (smooth.values[i] - 0.5).abs() < 0.45;
+            let texels: Vec<u8> = smooth
+                .distance_below(shell)
+                .into_iter()
+                .flat_map(|mm| half(mm).to_le_bytes())
+                .collect();
+            upload(gpu, smooth, wgpu::TextureFormat::R16Float, &texels)
+        });
+        [field, distance]
     }
 
     fn get(&mut self, key: Key, make: impl FnOnce() -> Texture) -> (Key, Arc<Texture>) {

@@ -1,0 +1,140 @@
+//! Hollows between nearer things are darkened, which shows depth where all lines look alike.
+
+use super::gpu::{Gpu, Slot, depth_source};
+use super::view::SceneView;
+use bytemuck::{Pod, Zeroable};
+use wgpu::TextureUsages as Usage;
+
+pub(super) const SHADER: &str = include_str!("../../shaders/darkening.wgsl");
+
+/// Pixels of the scene per pixel of the blurred distances; as in the shader.
+const BLOCK: u32 = 4;
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct DarkeningUniform {
+    size: [f32; 4],
+    depth: [f32; 4],
+    blur: [f32; 4],
+}
+
+/// Radius of the blur in logical pixels.
+const RADIUS_PX: f32 = 32.0;
+
+/// Pixels around a picture's part that darken it; a multiple of [`BLOCK`].
+pub(super) fn reach_px(pixel_scale: f32) -> u32 {
+    (radius(pixel_scale) as u32 + 2) * BLOCK
+}
+
+/// In averaged pixels.
+fn radius(pixel_scale: f32) -> f32 {
+    (RADIUS_PX * pixel_scale / BLOCK as f32)
+        .round()
+        .clamp(1.0, 64.0)
+}
+
+/// Averaged distances, and room to blur them.
+pub(super) struct Hollows {
+    textures: [wgpu::TextureView; 2],
+}
+
+impl Hollows {
+    pub fn new(gpu: &Gpu, scene_px: [u32; 2]) -> Self {
+        let size = scene_px.map(|n| n.div_ceil(BLOCK));
+        let make = |_| {
+            let usage = Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING;
+            gpu.texture_2d(size, wgpu::TextureFormat::R32Float, 1, usage)
+                .create_view(&wgpu::TextureViewDescriptor::default())
+        };
+        Self {
+            textures: [0, 1].map(make),
+        }
+    }
+
+    pub fn blurred(&self) -> &wgpu::TextureView {
+        &self.textures[0]
+    }
+}
+
+pub(super) struct Darkening {
+    /// For 1 and for 4 samples of the scene: average, blur across, blur down.
+    pipelines: [(wgpu::BindGroupLayout, [wgpu::ComputePipeline; 3]); 2],
+}
+
+impl Darkening {
+    pub fn new(gpu: &Gpu) -> Self {
+        let make = |samples| {
+            let layout = gpu.layout(
+                wgpu::ShaderStages::COMPUTE,
+                &[
+                    Slot::Uniform,
+                    Slot::Depth { samples },
+                    Slot::Image2,
+                    Slot::Written2(wgpu::TextureFormat::R32Float),
+                ],
+            );
+            let module = gpu.shader("darkening", depth_source(SHADER, samples));
+            let pipeline_layout = gpu.pipeline_layout(&layout);
+            let entries = ["darkening_average", "darkening_across", "darkening_down"];
+            let pipelines = entries.map(|entry| {
+                gpu.device
+                    .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                        label: Some(entry),
+                        layout: Some(&pipeline_layout),
+                        module: &module,
+                        entry_point: Some(entry),
+                        compilation_options: Default::default(),
+                        cache: None,
+                    })
+            });
+            (layout, pipelines)
+        };
+        Self {
+            pipelines: [1, 4].map(make),
+        }
+    }
+
+    /// Fills `hollows` for the scene of this depth; `numbers` turn depths into distances, and
+    /// none beyond `farthest` mm counts.
+    pub fn blur(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        (depth, samples): (&wgpu::TextureView, u32),
+        hollows: &Hollows,
+        (view, numbers, farthest): (&SceneView, [f32; 4], f32),
+    ) {
+        let [width, height] = view.size_px;
+        let [across, down] = view.size_px.map(|n| n.div_ceil(BLOCK));
+        let [x, y, parallel, _] = numbers;
+        let uniform = DarkeningUniform {
+            size: [width, height, across, down].map(|n| n as f32),
+            depth: [x, y, parallel, farthest],
+            blur: [radius(view.pixel_scale), 0.0, 0.0, 0.0],
+        };
+        let buffer = gpu.uniform(&uniform);
+        let (layout, pipelines) = &self.pipelines[usize::from(samples > 1)];
+        let [a, b] = &hollows.textures;
+        // The last of the three lands in `a`, which is what `blurred` hands out.
+        let steps = [(b, a), (a, b), (b, a)];
+        for (pipeline, (before, after)) in pipelines.iter().zip(steps) {
+            use wgpu::BindingResource::TextureView as View;
+            let group = gpu.bind(
+                layout,
+                &[
+                    buffer.as_entire_binding(),
+                    View(depth),
+                    View(before),
+                    View(after),
+                ],
+            );
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("darkening"),
+                timestamp_writes: None,
+            });
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, &group, &[]);
+            pass.dispatch_workgroups(across.div_ceil(8), down.div_ceil(8), 1);
+        }
+    }
+}

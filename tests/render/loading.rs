@@ -1,0 +1,369 @@
+//! Drawing only what changed, loading in pieces, small devices, tiles, memory and the window.
+
+use super::{
+    ball, curve, fresh_offscreen, image, lines, offscreen, pane, plain_grid, scene, tractogram,
+};
+use crate::support::{Random, test};
+use arcuate::data::Volume;
+use arcuate::render::colour_map::ColourMap;
+use arcuate::render::draw_list::{
+    ById, LineColour, LineStyle, Outline, ScenePane, Solid, SolidShape,
+};
+use arcuate::render::offscreen::{Error, Offscreen, Picture};
+use arcuate::render::{PaneId, Renderer, Surface, device_descriptor};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("render::draws_only_what_changed", only_what_changed),
+        test("render::small_devices_split_buffers", small_devices),
+        test("render::small_devices_join_tiles", tiles),
+        test("render::large_grids_are_thinned", large_grids),
+        test("render::loading_in_pieces_ends_the_same", pieces),
+        test("render::idle_data_is_dropped", idle_data),
+        test(
+            "render::a_rough_picture_is_followed_by_a_better",
+            rough_then_better,
+        ),
+        test("render::windows_show_the_same_bytes", windows_show_the_same),
+        test("render::too_large_pictures_are_refused", too_large),
+    ]
+}
+
+const PANE: PaneId = PaneId(1);
+
+fn busy_scene(random: &mut Random, streamlines: usize) -> ScenePane {
+    let curves: Vec<_> = (0..streamlines).map(|_| curve(random, 40, 0.5)).collect();
+    let count = curves.iter().map(Vec::len).sum::<usize>();
+    let values: Vec<f32> = (0..count)
+        .map(|_| random.uniform(0.0, 1.0) as f32)
+        .collect();
+    let tractogram = tractogram(&curves).with_per_point("value", values);
+    let colour = LineColour::Scalar {
+        name: "value".to_owned(),
+        range: (0.0, 1.0),
+        colour_map: ColourMap::Viridis,
+    };
+    let mut list = scene(200, DVec3::new(120.0, -260.0, 70.0));
+    list.lines = vec![lines(
+        &tractogram,
+        colour,
+        LineStyle::Lines { width_px: 2.0 },
+    )];
+    list.solids = vec![Solid {
+        shape: SolidShape::Sphere {
+            centre: DVec3::new(3.0, 2.0, 1.0),
+            radius_mm: 5.0,
+        },
+        colour: [245, 217, 10],
+        opacity: 0.6,
+        selected: true,
+    }];
+    list.outline = Some(Outline {
+        mask: ById(ball(16.0, 2.0)),
+        colour: [122, 162, 232],
+        opacity: 0.9,
+    });
+    list
+}
+
+/// Largest difference between bytes, and the mean.
+fn difference(a: &Picture, b: &Picture) -> (u8, f64) {
+    assert_eq!(a.size_px, b.size_px);
+    let off = || a.rgba.iter().zip(&b.rgba).map(|(a, b)| a.abs_diff(*b));
+    let mean = off().map(f64::from).sum::<f64>() / a.rgba.len() as f64;
+    (off().max().unwrap_or(0), mean)
+}
+
+fn only_what_changed() {
+    let mut random = Random::fresh("only_what_changed");
+    let mut offscreen = fresh_offscreen();
+    let renderer = &mut offscreen.renderer;
+    let mut list = busy_scene(&mut random, 20);
+    let volume = Volume::scalar(plain_grid([4, 4, 4]), vec![0.5; 64]);
+    let mut slice = pane(32, DVec3::ONE, DVec3::X, DVec3::Y, 0.2);
+    slice.images = vec![image(&volume, (0.0, 1.0))];
+    for expected in [2, 2, 2] {
+        renderer.scene(&list, PANE);
+        renderer.slice(&slice, PaneId(2));
+        assert_eq!(renderer.draws(), expected);
+    }
+    list.solids[0].opacity = 0.5;
+    renderer.scene(&list, PANE);
+    renderer.slice(&slice, PaneId(2));
+    assert_eq!(renderer.draws(), 3);
+    // Equal data under a new id is a new value.
+    slice.images[0].volume = ById(Volume::scalar(plain_grid([4, 4, 4]), vec![0.5; 64]));
+    renderer.slice(&slice, PaneId(2));
+    slice.size_px = [33, 32];
+    renderer.slice(&slice, PaneId(2));
+    renderer.scene(&list, PANE);
+    assert_eq!(renderer.draws(), 5);
+    assert!(renderer.device_bytes() > 0);
+}
+
+/// With buffers of 16 kB (1000 points) instead of millions the picture is the same.
+fn small_devices() {
+    let mut random = Random::fresh("small_devices");
+    let mut list = busy_scene(&mut random, 100);
+    // One streamline longer than a whole buffer.
+    let mut curves: Vec<_> = (0..60).map(|_| curve(&mut random, 40, 0.5)).collect();
+    curves.insert(30, curve(&mut random, 2_500, 0.02));
+    let style = LineStyle::Lines { width_px: 2.0 };
+    list.lines
+        .push(lines(&tractogram(&curves), LineColour::Direction, style));
+    let large = offscreen().scene(&list).expect("a picture");
+    let mut small = Offscreen::with_limits(|limits| wgpu::Limits {
+        max_storage_buffer_binding_size: 16 << 10,
+        max_buffer_size: 256 << 10,
+        ..limits
+    })
+    .expect("a device");
+    let small_picture = small.scene(&list).expect("a picture");
+    let (most, mean) = difference(&large, &small_picture);
+    // Lines of equal depth may be drawn in another order where they cross a buffer's end.
+    assert!(mean < 0.02, "{most} {mean}");
+    let mut slice = pane(120, DVec3::ZERO, DVec3::X, DVec3::Y, 0.3);
+    slice.lines = list.lines.clone();
+    slice.slab_mm = 8.0;
+    let large = offscreen().slice(&slice).expect("a picture");
+    let (most, mean) = difference(&large, &small.slice(&slice).expect("a picture"));
+    assert!(mean < 0.02, "{most} {mean}");
+}
+
+/// A picture larger than the device's textures is joined from tiles without a seam.
+fn tiles() {
+    let mut random = Random::fresh("tiles");
+    let mut list = busy_scene(&mut random, 60);
+    list.size_px = [460, 380];
+    let whole = offscreen().scene(&list).expect("a picture");
+    let mut small = Offscreen::with_limits(|limits| wgpu::Limits {
+        max_texture_dimension_2d: 256,
+        ..limits
+    })
+    .expect("a device");
+    let tiled = small.scene(&list).expect("a picture");
+    let (most, mean) = difference(&whole, &tiled);
+    // Edges of lines fall on the samples of a pixel within rounding only.
+    assert!(mean < 0.3, "{most} {mean}");
+    let columns = |picture: &Picture, x: u32| -> f64 {
+        let off = (0..380).map(|y| {
+            let (a, b) = (picture.pixel(x, y), picture.pixel(x - 1, y));
+            (0..3).map(|c| f64::from(a[c].abs_diff(b[c]))).sum::<f64>()
+        });
+        off.sum::<f64>() / 380.0
+    };
+    for x in 1..460 {
+        let (seam, none) = (columns(&tiled, x), columns(&whole, x));
+        assert!(seam < none * 1.2 + 1.0, "{x}: {seam} {none}");
+    }
+}
+
+/// A grid beyond the device's limits shows every second voxel, where it belongs.
+fn large_grids() {
+    let mut small = Offscreen::with_limits(|limits| wgpu::Limits {
+        max_texture_dimension_3d: 32,
+        ..limits
+    })
+    .expect("a device");
+    let grid = plain_grid([60, 4, 4]);
+    let values: Vec<f32> = (0..grid.voxel_count())
+        .map(|i| grid.voxel(i)[0] as f32 / 60.0)
+        .collect();
+    let volume = Volume::scalar(grid, values);
+    let mut list = pane(60, DVec3::new(29.5, 1.0, 1.0), DVec3::X, DVec3::Y, 1.0);
+    list.images = vec![image(&volume, (0.0, 1.0))];
+    let picture = small.slice(&list).expect("a picture");
+    for x in 0..59u8 {
+        let found = picture.pixel(u32::from(x), 30)[0];
+        let off = (f64::from(found) - f64::from(x) / 60.0 * 255.0).abs();
+        // One voxel is 4.25 of 255.
+        assert!(off < 5.0, "{x} {found}");
+    }
+}
+
+/// Loaded a slice of time per call, the picture becomes that of loading at once, and `busy` says
+/// until when.
+fn pieces() {
+    let mut random = Random::fresh("pieces");
+    let base: Vec<_> = (0..50).map(|_| curve(&mut random, 100, 0.3)).collect();
+    // A million points: more than one call's slice of time.
+    let many: Vec<_> = (0..10_000).map(|i| base[i % 50].clone()).collect();
+    let many = tractogram(&many);
+    let mut list = scene(64, DVec3::new(120.0, -260.0, 70.0));
+    let style = LineStyle::Lines { width_px: 1.0 };
+    list.lines = vec![lines(&many, LineColour::Direction, style)];
+    let at_once = offscreen().scene(&list).expect("a picture");
+
+    let mut fresh = fresh_offscreen();
+    fresh.renderer.load_in_pieces();
+    let mut calls = 0;
+    loop {
+        fresh.renderer.scene(&list, PANE);
+        calls += 1;
+        if !fresh.renderer.busy() {
+            break;
+        }
+        assert!(calls < 10_000);
+    }
+    assert!(calls > 2, "{calls}");
+    assert!(fresh.renderer.draws() < calls, "not every piece is drawn");
+    let slowly = fresh.scene(&list).expect("a picture");
+    assert_eq!(difference(&at_once, &slowly).0, 0);
+}
+
+fn idle_data() {
+    let mut offscreen = fresh_offscreen();
+    let one = 64 * 64 * 64 * 4;
+    offscreen.renderer.set_idle_budget(3 * one);
+    let grid = plain_grid([64; 3]);
+    let mut list = pane(16, DVec3::splat(32.0), DVec3::X, DVec3::Y, 1.0);
+    for _ in 0..10 {
+        let volume = Volume::scalar(grid.clone(), vec![0.5; 64 * 64 * 64]);
+        list.images = vec![image(&volume, (0.0, 1.0))];
+        offscreen.renderer.slice(&list, PANE);
+        assert!(offscreen.renderer.device_bytes() <= 4 * one);
+    }
+    assert!(offscreen.renderer.device_bytes() >= 4 * one);
+}
+
+/// While moving a slow device draws fewer pixels; at rest the picture is the full one, without a
+/// new list.
+fn rough_then_better() {
+    let mut random = Random::fresh("rough_then_better");
+    let mut offscreen = fresh_offscreen();
+    let list = busy_scene(&mut random, 300);
+    let full = offscreen.scene(&list).expect("a picture");
+    let renderer = &mut offscreen.renderer;
+    renderer.load_in_pieces();
+    let mut turned = list.clone();
+    for _ in 0..3 {
+        turned.solids[0].opacity += 0.01;
+        renderer.scene(&turned, PANE);
+    }
+    renderer.scene(&list, PANE);
+    let draws = renderer.draws();
+    let waits = renderer.busy();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    renderer.scene(&list, PANE);
+    assert_eq!(
+        renderer.draws() > draws,
+        waits,
+        "drawn again if it was rough"
+    );
+    assert!(!renderer.busy());
+    renderer.wait();
+    let read = renderer.read(PANE).expect("a picture");
+    assert_eq!(difference(&full, &read).0, 0);
+}
+
+/// egui's surface, plain or sRGB, gets the pane's bytes.
+fn windows_show_the_same() {
+    let mut random = Random::fresh("windows_show_the_same");
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+    let instance = wgpu::Instance::new(descriptor);
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("one");
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&device_descriptor(&adapter))).expect("one");
+    let mut renderer = Renderer::new(device.clone(), queue.clone());
+    let list = busy_scene(&mut random, 30);
+    let expected = renderer.scene_picture(&list).expect("a picture");
+    for format in [
+        wgpu::TextureFormat::Rgba8Unorm,
+        wgpu::TextureFormat::Rgba8UnormSrgb,
+        wgpu::TextureFormat::Bgra8Unorm,
+    ] {
+        let surface = device.create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: wgpu::Extent3d {
+                width: 256,
+                height: 200,
+                depth_or_array_layers: 1,
+            },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        renderer.prepare_blit(Surface {
+            format,
+            samples: 1,
+            depth: None,
+        });
+        while {
+            renderer.scene(&list, PANE);
+            renderer.busy()
+        } {}
+        let view = surface.create_view(&Default::default());
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let attachment = wgpu::RenderPassColorAttachment {
+            view: &view,
+            depth_slice: None,
+            resolve_target: None,
+            ops: wgpu::Operations::default(),
+        };
+        {
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                color_attachments: &[Some(attachment)],
+                ..Default::default()
+            });
+            // As egui does: the pane's rectangle is the viewport.
+            pass.set_viewport(40.0, 0.0, 200.0, 200.0, 0.0, 1.0);
+            renderer.blit(PANE, &mut pass);
+        }
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 1024 * 200,
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        encoder.copy_texture_to_buffer(
+            surface.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &buffer,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(1024),
+                    rows_per_image: None,
+                },
+            },
+            surface.size(),
+        );
+        queue.submit([encoder.finish()]);
+        buffer.map_async(wgpu::MapMode::Read, .., |r| r.expect("mapped"));
+        device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .expect("done");
+        let bytes = buffer.get_mapped_range(..).expect("mapped");
+        for y in 0..200u32 {
+            for x in 0..200u32 {
+                let at = (y * 1024 + (x + 40) * 4) as usize;
+                let mut found = [0, 1, 2].map(|c| bytes[at + c]);
+                if format == wgpu::TextureFormat::Bgra8Unorm {
+                    found.reverse();
+                }
+                let wanted = expected.pixel(x, y);
+                for c in 0..3 {
+                    // An sRGB surface rounds once more.
+                    assert!(found[c].abs_diff(wanted[c]) <= 1, "{format:?} {x} {y}");
+                }
+            }
+        }
+    }
+}
+
+fn too_large() {
+    let mut list = pane(16, DVec3::ZERO, DVec3::X, DVec3::Y, 1.0);
+    list.size_px = [60_000, 60_000];
+    let error = offscreen().slice(&list).expect_err("too large");
+    assert_eq!(
+        error,
+        Error::TooLarge {
+            size_px: [60_000, 60_000]
+        }
+    );
+    assert!(error.to_string().contains("60000 × 60000 pixels"));
+}

@@ -1,0 +1,297 @@
+//! The 3-D view: what is in front, what is seen through, what is cut away.
+
+use super::{apart, ball, image, lines, offscreen, project, scene, tractogram};
+use crate::support::{Random, test};
+use arcuate::data::{Grid, Mask, Volume};
+use arcuate::render::draw_list::{
+    ById, LineColour, LineStyle, Lines, Outline, ScenePane, SliceQuad, Solid, SolidShape,
+};
+use glam::{DMat4, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "render::lines_before_and_behind_a_sphere",
+            before_and_behind,
+        ),
+        test("render::spheres_have_their_size", spheres_have_their_size),
+        test("render::boxes_and_masks_are_solid", boxes_and_masks),
+        test("render::nearer_tubes_hide_farther", nearer_hides),
+        test("render::tube_colours_by_direction", tube_colours),
+        test("render::slices_are_cut_out", cut_out),
+        test("render::slices_lose_their_black", lose_black),
+        test("render::outline_is_a_rim", outline_is_a_rim),
+        test("render::outline_ends_at_slices", outline_ends_at_slices),
+        test("render::faint_lines_blend", faint_lines),
+    ]
+}
+
+const GREEN: LineColour = LineColour::Fixed([0, 255, 0]);
+const TUBE: LineStyle = LineStyle::Tubes { radius_mm: 1.5 };
+
+fn sphere(centre: DVec3, radius_mm: f64, opacity: f32) -> Solid {
+    Solid {
+        shape: SolidShape::Sphere { centre, radius_mm },
+        colour: [255, 0, 0],
+        opacity,
+        selected: false,
+    }
+}
+
+fn straight(from: DVec3, to: DVec3) -> Vec<DVec3> {
+    (0..=20)
+        .map(|i| from.lerp(to, f64::from(i) / 20.0))
+        .collect()
+}
+
+/// A line through a sphere: covered behind it, seen through it dimly inside, whole in front.
+fn before_and_behind() {
+    let mut random = Random::fresh("before_and_behind");
+    let mut offscreen = offscreen();
+    let eye = random.direction().with_z(0.3).normalize() * 300.0;
+    let toward = eye.normalize();
+    let across = toward.cross(DVec3::Z).normalize();
+    for (offset, opacity, green, red) in [
+        (10.0, 1.0, 100..=255, 0..=60),
+        (-10.0, 1.0, 0..=40, 90..=255),
+        (0.0, 0.6, 20..=110, 60..=255),
+    ] {
+        let middle = toward * offset;
+        let line = straight(middle - across * 15.0, middle + across * 15.0);
+        let mut list = scene(160, eye);
+        list.lines = vec![lines(&tractogram(&[line]), GREEN, TUBE)];
+        list.solids = vec![sphere(DVec3::ZERO, 8.0, opacity)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let [r, g, ..] = picture.pixel(80, 80);
+        assert!(green.contains(&g) && red.contains(&r), "{offset}: {r} {g}");
+        // Beside the sphere the line is itself.
+        let [x, y] = project(&list, middle + across * 12.0);
+        let [r, g, ..] = picture.pixel(x, y);
+        assert!(g > 150 && r < 70, "{offset}: {r} {g}");
+    }
+}
+
+/// As many pixels as the sphere's disc, in perspective and in parallel projection.
+fn spheres_have_their_size() {
+    let mut offscreen = offscreen();
+    let perspective = scene(200, DVec3::new(120.0, -250.0, 90.0));
+    // 40 mm across, looking along y.
+    let (near, far) = (-100.0, 100.0);
+    let parallel = ScenePane {
+        clip_from_world: DMat4::from_cols(
+            DVec3::new(0.05, 0.0, 0.0).extend(0.0),
+            DVec3::new(0.0, 0.0, 1.0 / (far - near)).extend(0.0),
+            DVec3::new(0.0, 0.05, 0.0).extend(0.0),
+            DVec3::new(0.0, 0.0, -near / (far - near)).extend(1.0),
+        ),
+        ..scene(200, DVec3::new(0.0, -1000.0, 0.0))
+    };
+    for mut list in [perspective, parallel] {
+        list.solids = vec![sphere(DVec3::ZERO, 10.0, 1.0)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let sum: f64 = (0..200 * 200)
+            .map(|i| f64::from(picture.pixel(i % 200, i / 200)[0] > 60))
+            .sum();
+        let expected = std::f64::consts::PI * 50.0 * 50.0;
+        // A pixel of edge more or less.
+        assert!((sum / expected - 1.0).abs() < 0.05, "{sum} {expected}");
+    }
+}
+
+/// A box covers its faces and nothing else; a ball of voxels is as large as the sphere it was
+/// made from.
+fn boxes_and_masks() {
+    let mut offscreen = offscreen();
+    let eye = DVec3::new(0.0, -400.0, 0.001);
+    let mut list = scene(160, eye);
+    let half_mm = DVec3::new(10.0, 1.0, 5.0);
+    let shape = SolidShape::Box {
+        centre: DVec3::ZERO,
+        half_mm,
+    };
+    list.solids = vec![Solid {
+        shape,
+        ..sphere(DVec3::ZERO, 1.0, 1.0)
+    }];
+    let picture = offscreen.scene(&list).expect("a picture");
+    let red = |x: u32, y: u32| picture.pixel(x, y)[0] > 60;
+    // 4 px per mm.
+    assert!((42..118).all(|x| red(x, 80)) && !red(38, 80) && !red(122, 80));
+    assert!((62..98).all(|y| red(80, y)) && !red(80, 58) && !red(80, 102));
+
+    list.solids[0].shape = SolidShape::Mask(ById(ball(12.0, 1.5)));
+    let picture = offscreen.scene(&list).expect("a picture");
+    let count = (0..160 * 160)
+        .filter(|i| picture.pixel(i % 160, i / 160)[0] > 60)
+        .count();
+    let expected = std::f64::consts::PI * 48.0 * 48.0;
+    let share = count as f64 / expected;
+    // The blur of a convex mask's surface moves it a little, far less than a voxel (12 %).
+    assert!((share - 1.0).abs() < 0.06, "{count} {expected}");
+}
+
+/// Of two crossing tubes the nearer is seen, in whichever order they are listed.
+fn nearer_hides() {
+    let mut offscreen = offscreen();
+    let near = tractogram(&[straight(
+        DVec3::new(-15.0, -5.0, 0.0),
+        DVec3::new(15.0, -5.0, 0.0),
+    )]);
+    let far = tractogram(&[straight(
+        DVec3::new(0.0, 5.0, -15.0),
+        DVec3::new(0.0, 5.0, 15.0),
+    )]);
+    let near = lines(&near, GREEN, TUBE);
+    let far = lines(&far, LineColour::Fixed([255, 0, 0]), TUBE);
+    for order in [[&near, &far], [&far, &near]] {
+        let mut list = scene(120, DVec3::new(0.0, -300.0, 0.01));
+        list.lines = order.map(Lines::clone).to_vec();
+        let picture = offscreen.scene(&list).expect("a picture");
+        let [r, g, ..] = picture.pixel(60, 60);
+        assert!(g > 150 && r < 90, "{r} {g}");
+        let [r, g, ..] = picture.pixel(60, 40);
+        assert!(r > 120 && g < 90, "{r} {g}");
+    }
+}
+
+/// Lit tubes keep the hue of their direction.
+fn tube_colours() {
+    let mut offscreen = offscreen();
+    let eye = DVec3::new(170.0, -200.0, 150.0);
+    for (axis, channel) in [(DVec3::X, 0), (DVec3::Y, 1), (DVec3::Z, 2)] {
+        let mut list = scene(120, eye);
+        let line = tractogram(&[straight(axis * -10.0, axis * 10.0)]);
+        list.lines = vec![lines(&line, LineColour::Direction, TUBE)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let found = picture.pixel(60, 60);
+        let others = (0..3).filter(|&c| c != channel).map(|c| found[c]);
+        let next = others.max().unwrap_or(0);
+        assert!(
+            found[channel] > 120 && next < found[channel] / 2,
+            "{axis} {found:?}"
+        );
+    }
+}
+
+fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
+    let (low, high) = volume.grid.bounds();
+    SliceQuad {
+        origin: DVec3::new(low.x, 0.0, low.z),
+        edge_u: DVec3::X * (high.x - low.x),
+        edge_v: DVec3::Z * (high.z - low.z),
+        images: vec![image(volume, (0.0, 1.0))],
+        cut_out: cut_out.map(ById),
+    }
+}
+
+fn grey_block(value: f32) -> Volume {
+    let origin = DVec3::new(-15.5, -1.0, -15.5);
+    let grid = Grid::axis_aligned([32, 3, 32], DVec3::ONE, origin).expect("regular");
+    let count = grid.voxel_count();
+    Volume::scalar(Arc::new(grid), vec![value; count])
+}
+
+/// A slice shows its image inside the mask and what is behind it outside.
+fn cut_out() {
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+    list.background = [10, 20, 30];
+    list.slices = vec![quad(&grey_block(0.5), Some(ball(10.0, 1.0)))];
+    let picture = offscreen.scene(&list).expect("a picture");
+    for y in 0..160u32 {
+        for x in 0..160u32 {
+            let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
+            let found = picture.pixel(x, y);
+            // The smoothed mask's edge lies within half a voxel of the ball's.
+            if mm < 9.2 {
+                assert!(apart(found, [128; 3]) <= 1, "{mm} {found:?}");
+            } else if mm > 10.8 {
+                assert_eq!(apart(found, [10, 20, 30]), 0, "{mm} {found:?}");
+            }
+        }
+    }
+}
+
+/// Without a mask the image's black is left away.
+fn lose_black() {
+    let mut offscreen = offscreen();
+    let mut list = scene(80, DVec3::new(0.0, -300.0, 0.001));
+    list.background = [10, 20, 30];
+    for (value, expected) in [(0.0, [10, 20, 30]), (0.5, [128; 3])] {
+        list.slices = vec![quad(&grey_block(value), None)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let found = picture.pixel(40, 40);
+        assert!(apart(found, expected) <= 1, "{value} {found:?}");
+    }
+}
+
+fn outlined(size: u32) -> ScenePane {
+    let mut list = scene(size, DVec3::new(130.0, -240.0, 80.0));
+    list.outline = Some(Outline {
+        mask: ById(ball(15.0, 1.5)),
+        colour: [120, 160, 240],
+        opacity: 1.0,
+    });
+    list
+}
+
+/// Bright where the ball is seen edge-on, clear in its middle and outside.
+fn outline_is_a_rim() {
+    let mut offscreen = offscreen();
+    let list = outlined(160);
+    let picture = offscreen.scene(&list).expect("a picture");
+    assert!(apart(picture.pixel(80, 80), [0; 3]) <= 6);
+    for turn in 0..16 {
+        let (sin, cos) = (f64::from(turn) * std::f64::consts::TAU / 16.0).sin_cos();
+        // Brightness (blue) along a ray from the middle, by millimetres.
+        let at = |mm: f64| {
+            let px = |part: f64| (80.0 + part * mm * 4.0) as u32;
+            i32::from(picture.pixel(px(cos), px(sin))[2])
+        };
+        let rim = (130..165).map(|tenth| at(f64::from(tenth) * 0.1)).max();
+        assert!(rim > Some(110), "{turn}: {rim:?}");
+        assert!(at(7.0) < 25, "{turn}: {}", at(7.0));
+        assert!(at(18.5) < 12, "{turn}: {}", at(18.5));
+    }
+}
+
+/// A slice in front hides the rim, a slice behind does not.
+fn outline_ends_at_slices() {
+    let mut offscreen = offscreen();
+    let eye = DVec3::new(0.0, -300.0, 0.001);
+    for (y, hidden) in [(-25.0, true), (25.0, false)] {
+        let mut list = outlined(160);
+        let turned = scene(160, eye);
+        (list.clip_from_world, list.eye) = (turned.clip_from_world, turned.eye);
+        let mut slice = quad(&grey_block(0.3), None);
+        slice.origin.y = y;
+        list.slices = vec![slice];
+        // Off its own grid a slice shows nothing, so give it one that reaches there.
+        let origin = DVec3::new(-15.5, y - 1.0, -15.5);
+        let grid = Grid::axis_aligned([32, 3, 32], DVec3::ONE, origin).expect("regular");
+        let values = vec![0.3; grid.voxel_count()];
+        list.slices[0].images = vec![image(&Volume::scalar(Arc::new(grid), values), (0.0, 1.0))];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let most = (0..160).map(|x| picture.pixel(x, 80)[2]).max();
+        assert_eq!(most < Some(90), hidden, "{y}: {most:?}");
+    }
+}
+
+/// A faint line over a white slice leaves most of it white.
+fn faint_lines() {
+    let mut offscreen = offscreen();
+    let mut list = scene(80, DVec3::new(0.0, -300.0, 0.001));
+    list.slices = vec![quad(&grey_block(1.0), None)];
+    let line = straight(DVec3::new(-10.0, -3.0, 0.0), DVec3::new(10.0, -3.0, 0.0));
+    list.lines = vec![Lines {
+        opacity: 0.25,
+        ..lines(&tractogram(&[line]), LineColour::Fixed([0; 3]), TUBE)
+    }];
+    let picture = offscreen.scene(&list).expect("a picture");
+    let found = picture.pixel(40, 40);
+    // Black at a quarter over white, with a highlight of at most a quarter of 22 %.
+    assert!((180..=215).contains(&found[1]), "{found:?}");
+    assert!(picture.pixel(40, 60)[1] > 240);
+}
