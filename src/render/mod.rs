@@ -65,6 +65,8 @@ pub struct Renderer {
     draws: u64,
     encode_ms: f64,
     last_scene: Option<PaneId>,
+    /// Device time of a picture whose pane is gone.
+    last_ms: f64,
     loading: Option<Duration>,
 }
 
@@ -112,6 +114,7 @@ impl Renderer {
             draws: 0,
             encode_ms: 0.0,
             last_scene: None,
+            last_ms: 0.0,
             loading: Some(LOADING_SLICE),
             gpu,
         }
@@ -263,7 +266,7 @@ impl Renderer {
     pub fn device_ms(&self) -> f64 {
         let part = |id| self.panes.get(&id)?.scene.as_ref();
         let last = self.last_scene.and_then(part);
-        last.map_or(0.0, |s| s.stopwatch.last_ms())
+        last.map_or(self.last_ms, |s| s.stopwatch.last_ms())
     }
 
     /// Time this thread spent on the last picture, ms.
@@ -290,6 +293,7 @@ impl Renderer {
 
     /// Drops a pane and its pictures; its data stays cached.
     pub fn forget(&mut self, id: PaneId) {
+        self.last_ms = self.device_ms();
         self.panes.remove(&id);
     }
 

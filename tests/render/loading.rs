@@ -256,6 +256,9 @@ fn rough_then_better() {
     renderer.wait();
     let read = renderer.read(PANE).expect("a picture");
     assert_eq!(difference(&full, &read).0, 0);
+    assert!(renderer.device_ms() > 0.0);
+    renderer.forget(PANE);
+    assert!(renderer.device_ms() > 0.0);
 }
 
 /// egui's surface, plain or sRGB, gets the pane's bytes.
