@@ -14,6 +14,7 @@ mod setup;
 mod shaders;
 mod support;
 mod tensor_fit;
+mod tracking;
 mod update;
 
 fn main() {
@@ -29,6 +30,7 @@ fn main() {
         setup::tests(),
         shaders::tests(),
         tensor_fit::tests(),
+        tracking::tests(),
         update::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();

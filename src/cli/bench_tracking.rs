@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A field, the regions in it and how to track.
-type Case = (&'static str, TensorField, Vec<Region>, Params);
+pub type Case = (&'static str, TensorField, Vec<Region>, Params);
 
 /// One JSON object per case; `quick` ends within some 10 s on two cores.
 pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {

@@ -116,8 +116,10 @@ impl Lattice {
 
     #[inline(always)]
     fn cells(&self, at: &Points) -> Cells {
-        let mut cells = Cells::default();
-        cells.in_volume = [1; LANES];
+        let mut cells = Cells {
+            in_volume: [1; LANES],
+            ..Cells::default()
+        };
         for axis in 0..3 {
             let [mx, my, mz, shift] = self.voxel_from_world[axis];
             let (last, last_cell) = (self.last[axis], self.last_cell[axis]);

@@ -347,7 +347,7 @@ impl<S: Sampler> Follow<'_, S> {
             return false;
         }
         let start = &self.starts[*waiting / self.senses()];
-        let forward = *waiting % self.senses() == 0;
+        let forward = (*waiting).is_multiple_of(self.senses());
         at.set(lane, start.at);
         along.set(lane, start.direction.map(|c| if forward { c } else { -c }));
         journey.half = *waiting;

@@ -143,7 +143,7 @@ impl Joined {
         }
         let lines = match fate {
             Fate::Kept => &mut self.kept,
-            Fate::MissedTargets if seed as usize % MISSED_EVERY == 0 => &mut self.missed,
+            Fate::MissedTargets if (seed as usize).is_multiple_of(MISSED_EVERY) => &mut self.missed,
             other => {
                 self.fates[other as usize] += 1;
                 return;

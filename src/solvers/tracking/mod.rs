@@ -265,7 +265,7 @@ fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(),
                 centre.is_finite() && *radius_mm > 0.0 && radius_mm.is_finite()
             }
             Shape::Box { centre, half_mm } => {
-                centre.is_finite() && half_mm.is_finite() && half_mm.min_element() > 0.0
+                centre.is_finite() && half_mm.is_finite() && half_mm.min_element() >= 0.0
             }
             Shape::Mask(mask) => region.role != Role::Seed || mask.inside.iter().any(|v| *v != 0),
         };

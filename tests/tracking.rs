@@ -1,0 +1,21 @@
+//! Streamlines: closed forms, invariants, orders of convergence, brute force.
+
+mod directions;
+mod fields;
+mod orders;
+mod regions;
+mod seeds;
+mod stops;
+
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    let all = [
+        directions::tests(),
+        orders::tests(),
+        stops::tests(),
+        seeds::tests(),
+        regions::tests(),
+    ];
+    all.into_iter().flatten().collect()
+}
