@@ -6,6 +6,7 @@
 //! natural cubic splines through given knots. N is the reference made perpendicular to the tangent
 //! T, and B = T × N.
 
+use super::implicit::hypot;
 use glam::DVec3;
 
 /// Position 3, reference 3, radii along N and B.
@@ -46,11 +47,16 @@ impl Spline {
 
     /// Value, first and second derivative.
     fn evaluate(&self, t: f64) -> [[f64; CHANNELS]; 3] {
+        self.evaluate_first(t)
+    }
+
+    /// The same of the first `N` channels only.
+    fn evaluate_first<const N: usize>(&self, t: f64) -> [[f64; N]; 3] {
         let i = self.at[1..self.at.len() - 1].partition_point(|&knot| knot <= t);
         let h = self.at[i + 1] - self.at[i];
         let (b, a) = ((t - self.at[i]) / h, (self.at[i + 1] - t) / h);
-        let mut out = [[0.0; CHANNELS]; 3];
-        for c in 0..CHANNELS {
+        let mut out = [[0.0; N]; 3];
+        for c in 0..N {
             let (y0, y1) = (self.value[i][c], self.value[i + 1][c]);
             let (m0, m1) = (self.second[i][c], self.second[i + 1][c]);
             out[0][c] =
@@ -123,9 +129,11 @@ pub struct Bundle {
     spline: Spline,
     /// Centre line at even t, for the first guess of projections.
     samples: Vec<DVec3>,
+    /// No point of the bundle is further from its nearest sample than this, mm.
+    sample_reach_mm: Vec<f64>,
 }
 
-fn vector(v: &[f64; CHANNELS], from: usize) -> DVec3 {
+fn vector<const N: usize>(v: &[f64; N], from: usize) -> DVec3 {
     DVec3::new(v[from], v[from + 1], v[from + 2])
 }
 
@@ -147,8 +155,19 @@ impl Bundle {
             })
             .collect();
         let spline = Spline::new(at, value);
-        let samples = (0..=SAMPLES)
-            .map(|i| vector(&spline.evaluate(i as f64 / SAMPLES as f64)[0], 0))
+        let even: Vec<[f64; CHANNELS]> = (0..=SAMPLES)
+            .map(|i| spline.evaluate(i as f64 / SAMPLES as f64)[0])
+            .collect();
+        let samples: Vec<DVec3> = even.iter().map(|v| vector(v, 0)).collect();
+        // The radius between samples is at most that of a neighbour, with room for the spline's
+        // own swing; the point itself at most one gap away.
+        let sample_reach_mm = (0..=SAMPLES)
+            .map(|i| {
+                let (from, to) = (i.saturating_sub(1), (i + 1).min(SAMPLES));
+                let radius = even[from..=to].iter().map(|v| v[6].max(v[7]));
+                let gap = samples[from].distance(samples[to]);
+                radius.fold(0.0, f64::max) * 1.05 + gap
+            })
             .collect();
         Self {
             name: name.into(),
@@ -156,6 +175,7 @@ impl Bundle {
             weight,
             spline,
             samples,
+            sample_reach_mm,
         }
     }
 
@@ -241,16 +261,16 @@ impl Bundle {
             .enumerate()
             .map(|(i, s)| (i, s.distance_squared(x)))
             .fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
-        self.refine(x, best)
+        self.refine(x, best, 1e-12)
     }
 
-    fn refine(&self, x: DVec3, sample: usize) -> f64 {
+    fn refine(&self, x: DVec3, sample: usize, tolerance: f64) -> f64 {
         let step = 1.0 / SAMPLES as f64;
         let mut low = (sample as f64 - 1.0).max(0.0) * step;
         let mut high = ((sample + 1) as f64 * step).min(1.0);
         let mut t = sample as f64 * step;
-        for _ in 0..12 {
-            let [value, first, second] = self.spline.evaluate(t);
+        for _ in 0..60 {
+            let [value, first, second] = self.spline.evaluate_first::<3>(t);
             let (away, velocity) = (x - vector(&value, 0), vector(&first, 0));
             let slope = away.dot(velocity);
             if slope > 0.0 {
@@ -265,7 +285,7 @@ impl Bundle {
             } else {
                 0.5 * (low + high)
             };
-            if (next - t).abs() < 1e-10 {
+            if (next - t).abs() < tolerance {
                 return next;
             }
             t = next;
@@ -339,23 +359,39 @@ impl Bundle {
             .collect()
     }
 
-    /// Signed distance from the bundle's surface (mm, negative inside, first-order) and fibre
-    /// direction, from the sample of the centre line nearest to x.
-    pub(super) fn near(&self, x: DVec3, sample: usize) -> Near {
-        let (c, frame) = self.coordinates_at(x, self.refine(x, sample));
-        let rho = c.u.hypot(c.v);
-        let slope = (c.u / frame.radii[0]).hypot(c.v / frame.radii[1]);
+    /// How the bundle looks from x, found from any sample of the centre line not too far away;
+    /// `None` where its surface is certainly further than `reach_mm`.
+    pub(super) fn near(&self, x: DVec3, sample: usize, reach_mm: f64) -> Option<Near> {
+        let distance = |s: usize| self.samples[s].distance_squared(x);
+        // Down the samples; the distance has one dip so near the line.
+        let mut s = sample;
+        while s < SAMPLES && distance(s + 1) < distance(s) {
+            s += 1;
+        }
+        while s > 0 && distance(s - 1) < distance(s) {
+            s -= 1;
+        }
+        let far = reach_mm + self.sample_reach_mm[s];
+        if distance(s) > far * far {
+            return None;
+        }
+        let (c, frame) = self.coordinates_at(x, self.refine(x, s, 1e-4));
+        let rho = hypot(c.u, c.v);
+        let slope = hypot(c.u / frame.radii[0], c.v / frame.radii[1]);
         let radial = if rho < 1e-6 {
             -frame.radii[0].min(frame.radii[1])
         } else {
             (rho - 1.0) * rho / slope
         };
-        let (a, b) = (radial.max(0.0), c.beyond_mm);
-        let distance = if b > 0.0 { a.hypot(b) } else { radial };
-        Near {
+        let distance = if c.beyond_mm > 0.0 {
+            hypot(radial.max(0.0), c.beyond_mm)
+        } else {
+            radial
+        };
+        Some(Near {
             distance,
             direction: Self::direction_in(&c, &frame),
-        }
+        })
     }
 
     pub(super) fn samples(&self) -> &[DVec3] {
@@ -366,6 +402,7 @@ impl Bundle {
 /// A bundle as seen from a point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
+    /// From its surface, mm, negative inside; first-order.
     pub distance: f64,
     pub direction: DVec3,
 }

@@ -72,14 +72,14 @@ impl Demo {
         let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
             return Err(Cancelled);
         };
-        let (dwi, gradients) = head.diffusion_scan(&scan_options(grid.clone(), seed), control)?;
+        let scan = scan_options(grid, seed);
+        let (dwi, gradients, mask) = head.scan_and_mask(&scan, control)?;
         let options = PictureOptions {
             snr: Some(40.0),
             shading: 0.08,
             noise_seed: seed,
         };
         let t1 = head.t1(&oblique, &options, control)?.image;
-        let mask = head.brain_mask(&grid, control)?;
         let suggestions = suggestions(&head);
         Ok(Self {
             head,

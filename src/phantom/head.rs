@@ -1,9 +1,9 @@
 //! The head: which tissue and which fibres are at a world point.
 
 use super::bundles::Bundle;
-use super::cortex::{Cortex, Fold};
-use super::deep::{self, Cerebellum};
-use super::implicit::ramp;
+use super::cortex::Cortex;
+use super::deep::{Cerebellum, Deep, SKULL_SEAM_MM, cavity};
+use super::implicit::{Surface, bump, cover, ramp};
 use super::random::Random;
 use super::shell::Shell;
 use super::tissue::{Fractions, Layers, Tissue};
@@ -13,7 +13,13 @@ use crate::data::Tractogram;
 use glam::DVec3;
 
 /// Bundles push sulci away up to this far from their surface, so that a gyrus stays around them.
-const REACH_MM: f64 = 4.0;
+const PUSH_MM: f64 = 4.0;
+/// Bundles lead the fibres around them up to this far from their surface.
+const LEAD_MM: f64 = 12.0;
+/// Width over which a bundle gives way to what is around it, beside the sample's own.
+const SOFT_MM: f64 = 1.6;
+/// Wavelength of the irregularity of the white matter.
+const TEXTURE_MM: f64 = 17.0;
 /// Thickness of the cerebellar cortex between folia.
 const FOLIUM_MM: f64 = 1.3;
 
@@ -24,14 +30,14 @@ pub struct Head {
     pub seed: u64,
     /// World mm per mm of the drawn head, along each axis.
     scale: DVec3,
-    /// Added to the radius of the lateral ventricles, mm.
-    ventricle_mm: f64,
     cortex: Cortex,
+    deep: Deep,
     cerebellum: Cerebellum,
     shell: Shell,
     texture: Waves<10>,
     bundles: Vec<Bundle>,
-    locator: Locator,
+    close: Locator,
+    around: Locator,
 }
 
 /// Fibres of one bundle in a sample.
@@ -43,41 +49,41 @@ pub(super) struct Strand {
     pub direction: DVec3,
 }
 
-/// What a sample holds.
-#[derive(Clone, Debug)]
-pub(super) struct Sample {
-    pub fractions: Fractions,
+/// The fibres of the white matter at a point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fibres {
     pub strands: Vec<Strand>,
     /// White matter that no bundle claims, as a share of the white matter.
     pub rest: f64,
-    /// Its directions as xx xy xz yy yz zz of a tensor of trace 1 at most; the rest is isotropic.
+    /// Its directions as xx xy xz yy yz zz of a sum of dyads, of trace 1 where they are firm; what
+    /// is missing to 1 has no direction.
     pub rest_dyad: [f64; 6],
-    /// Distance to the nearest surface, mm.
-    pub clear_mm: f64,
 }
 
 impl Head {
     pub fn new(seed: u64) -> Self {
         let random = Random::new(seed);
         let size = random.stream(1);
-        let overall = size.within(0, 0.975, 1.025);
+        let overall = size.within(0, 0.945, 0.985);
         let scale = DVec3::new(
             overall * size.within(1, 0.975, 1.025),
             overall * size.within(2, 0.975, 1.025),
             overall * size.within(3, 0.98, 1.02),
         );
         let bundles = tracts::bundles(scale);
-        let locator = Locator::new(&bundles, REACH_MM);
+        let close = Locator::new(&bundles, PUSH_MM);
+        let around = Locator::new(&bundles, LEAD_MM);
         Self {
             seed,
             scale,
-            ventricle_mm: size.within(4, -0.6, 1.0),
             cortex: Cortex::new(random.stream(2)),
+            deep: Deep::new(size.within(4, -0.6, 1.0)),
             cerebellum: Cerebellum::new(random.stream(3)),
             shell: Shell::new(random.stream(4)),
-            texture: Waves::new(random.stream(5), 16.0),
+            texture: Waves::new(random.stream(5), TEXTURE_MM),
             bundles,
-            locator,
+            close,
+            around,
         }
     }
 
@@ -91,13 +97,20 @@ impl Head {
         self.bundles.iter().find(|b| b.name == name)
     }
 
-    /// Number of bundles that hold a point: two or more where they cross or touch.
-    pub fn bundles_at(&self, world: DVec3) -> usize {
-        let mut count = 0;
-        self.locator.near(&self.bundles, world, |_, near| {
-            count += usize::from(near.distance <= 0.0);
+    /// Largest angle (radians) between the fibres of two bundles that both hold a point; 0 where
+    /// there are fewer. Beyond about half a radian a single tensor misses one of them.
+    pub fn crossing_rad(&self, world: DVec3) -> f64 {
+        let mut inside: Vec<DVec3> = Vec::new();
+        let mut most = 0f64;
+        self.close.near(&self.bundles, world, |_, near| {
+            if near.distance <= 0.0 {
+                for other in &inside {
+                    most = most.max(near.direction.dot(*other).abs().min(1.0).acos());
+                }
+                inside.push(near.direction);
+            }
         });
-        count
+        most
     }
 
     /// World position of a point of the drawn head.
@@ -107,12 +120,8 @@ impl Head {
 
     /// Shares of the tissues in a cube of `width_mm` around a world point.
     pub fn tissues(&self, world: DVec3, width_mm: f64) -> Fractions {
-        let edges = [DVec3::X, DVec3::Y, DVec3::Z].map(|e| e * width_mm);
-        let mut sum = Fractions::default();
-        self.supersample(world, edges, |sample, weight| {
-            sum.add(&sample.fractions, weight as f32);
-        });
-        sum
+        self.voxel(world, [DVec3::X, DVec3::Y, DVec3::Z].map(|e| e * width_mm))
+            .0
     }
 
     /// True fibres: for each bundle `per_bundle` of them, evenly over its cross-section, as a
@@ -136,166 +145,186 @@ impl Head {
         Tractogram::new(points, offsets).with_per_streamline("bundle", labels)
     }
 
-    /// Calls `take(sample, weight)` for the parts of a voxel with these edges: 2 × 2 × 2 where a
-    /// surface runs through it, else one. Weights sum to 1.
-    pub(super) fn supersample(
-        &self,
-        centre: DVec3,
-        edges: [DVec3; 3],
-        mut take: impl FnMut(&Sample, f64),
-    ) {
+    /// Shares of the tissues in a voxel with these edges: from four parts where a surface of the
+    /// brain runs through it, else from one; and how far (mm) these shares stay the same.
+    pub(super) fn voxel(&self, centre: DVec3, edges: [DVec3; 3]) -> (Fractions, f64) {
         let width = edges.iter().map(|e| e.length()).sum::<f64>() / 3.0;
         let half_diagonal = 0.5 * edges.iter().map(|e| e.length_squared()).sum::<f64>().sqrt();
-        let whole = self.sample(centre, width);
-        if whole.clear_mm > half_diagonal {
-            take(&whole, 1.0);
-            return;
+        let (whole, clear_mm) = self.sample(centre, width);
+        if clear_mm > half_diagonal || whole.brain() + whole.of(Tissue::Csf) == 0.0 {
+            return (whole, clear_mm - half_diagonal);
         }
-        for part in 0..8 {
-            let at = (0..3).map(|a| edges[a] * (0.5 * f64::from(part >> a & 1) - 0.25));
-            take(&self.sample(centre + at.sum::<DVec3>(), 0.5 * width), 0.125);
+        // The corners of a tetrahedron, half way out.
+        let mut sum = Fractions::default();
+        for [x, y, z] in [
+            [1.0, 1.0, 1.0],
+            [1.0, -1.0, -1.0],
+            [-1.0, 1.0, -1.0],
+            [-1.0, -1.0, 1.0],
+        ] {
+            let at = 0.25 * (x * edges[0] + y * edges[1] + z * edges[2]);
+            sum.add(&self.sample(centre + at, 0.62 * width).0, 0.25);
         }
+        (sum, 0.0)
     }
 
-    /// What a sample of `width` mm around a world point holds. Partial volumes come from the
-    /// distances to the surfaces.
-    pub(super) fn sample(&self, world: DVec3, width: f64) -> Sample {
+    /// Shares of the tissues in a sample of `width` mm around a world point, from the distances to
+    /// the surfaces, and the distance to the nearest of these, mm.
+    pub(super) fn sample(&self, world: DVec3, width: f64) -> (Fractions, f64) {
         let p = world / self.scale;
         let mut layers = Layers::new(width);
-        let mut sample = Sample {
-            fractions: Fractions::default(),
-            strands: Vec::new(),
-            rest: 1.0,
-            rest_dyad: [0.0; 6],
-            clear_mm: 20.0,
-        };
-        if far_outside(p) {
+        let outside = certain_air(p);
+        if outside > 0.0 {
             layers.fill(Tissue::Air);
-            sample.fractions = layers.fractions;
-            return sample;
+            return (layers.fractions, outside);
         }
-        let [cerebrum, cerebellum, stem] = deep::envelopes(&self.cortex, &self.cerebellum, p);
-        let cavity = deep::cavity(cerebrum, cerebellum, stem, p);
+        let [cerebrum, cerebellum, stem] = self.envelopes(p);
+        let cavity = cavity(cerebrum, cerebellum, stem, p);
         if cavity.distance > 0.5 * width {
             let skin = self.shell.skin(p, cavity);
             self.shell.lay(&mut layers, p, cavity, skin);
+            return (layers.fractions, layers.clear_mm.min(cavity.distance));
+        }
+        layers.lay(Tissue::Skull, -cavity.distance);
+        let bundle_mm = self.close.distance(&self.bundles, world);
+        let core = if cerebellum.distance < 0.0 && stem.distance > 0.0 {
+            Tissue::CerebellarWhite
         } else {
-            layers.lay(Tissue::Skull, -cavity.distance);
-            // The nearest bundle's signed distance.
-            let mut bundle_mm = f64::INFINITY;
-            self.locator.near(&self.bundles, world, |bundle, near| {
-                bundle_mm = bundle_mm.min(near.distance);
-                let share = super::implicit::cover(near.distance, width);
-                if share > 0.0 {
-                    sample.strands.push(Strand {
-                        bundle,
-                        share: share * self.bundles[bundle].weight,
-                        direction: near.direction,
-                    });
-                }
-            });
-            let core = if stem.distance < 0.0 {
-                Tissue::BrainStem
-            } else if cerebellum.distance < 0.0 {
-                Tissue::CerebellarWhite
-            } else {
-                Tissue::White
-            };
-            layers.lay(core, bundle_mm);
-            if p.x.abs() < 42.0 && p.y > -75.0 && p.y < 42.0 && p.z < 32.0 {
-                self.lay_deep(&mut layers, p);
-            }
-            layers.lay(Tissue::BrainStem, stem.distance);
-            let fold = self.cortex.at(p, cerebrum);
-            if let Some(fold) = fold {
-                let margin = 0.3 + 2.5 * ramp(8.0, 15.0, p.x.abs());
-                let wall = fold
-                    .wall_mm
-                    .max(margin - bundle_mm)
-                    .max(1.5 - stem.distance);
-                layers.lay(Tissue::White, fold.ribbon_mm - wall);
-                layers.lay(Tissue::Grey, -wall);
-            }
-            if cerebellum.distance < width {
-                let wall = self.cerebellum.wall_mm(p, cerebellum);
-                let wall = wall.max(FOLIUM_MM - bundle_mm);
-                layers.lay(Tissue::CerebellarWhite, FOLIUM_MM - wall);
-                layers.lay(Tissue::CerebellarGrey, -wall);
-            }
-            layers.fill(Tissue::Csf);
-            let claimed: f64 = sample.strands.iter().map(|s| s.share).sum();
-            for strand in &mut sample.strands {
-                strand.share /= claimed.max(1.0);
-            }
-            sample.rest = (1.0 - claimed).max(0.0);
-            if sample.rest > 0.0 && layers.fractions.white() > 0.0 {
-                sample.rest_dyad = self.rest_dyad(p, fold, stem.distance, cerebellum.distance);
-            }
-        }
-        sample.fractions = layers.fractions;
-        sample.clear_mm = layers.clear_mm;
-        sample
-    }
-
-    fn lay_deep(&self, layers: &mut Layers, p: DVec3) {
-        layers.lay(Tissue::Ventricle, deep::midline_ventricles(p));
-        layers.lay(Tissue::DeepGrey, deep::thalamus(p));
-        layers.lay(Tissue::DeepGrey, deep::caudate(p));
-        let lateral = deep::lateral_ventricle(p, self.ventricle_mm);
-        layers.lay(Tissue::Ventricle, lateral);
-        let (putamen, pallidum) = deep::lentiform(p);
-        layers.lay(Tissue::DeepGrey, pallidum);
-        layers.lay(Tissue::DeepGrey, putamen);
-        layers.lay(Tissue::DeepGrey, deep::limbic(p));
-    }
-
-    /// Directions of the white matter between the bundles: out of the capsule like a crown, then
-    /// into the gyri, around the floors of sulci, along the temporal lobe and the brain stem.
-    fn rest_dyad(&self, p: DVec3, fold: Option<Fold>, stem: f64, cerebellum: f64) -> [f64; 6] {
-        let side = p.x.signum();
-        let mut dyad = [0.0; 6];
-        let mut add = |weight: f64, v: DVec3| {
-            let v = v.normalize_or_zero();
-            let outer = [
-                v.x * v.x,
-                v.x * v.y,
-                v.x * v.z,
-                v.y * v.y,
-                v.y * v.z,
-                v.z * v.z,
-            ];
-            for (d, o) in dyad.iter_mut().zip(outer) {
-                *d += weight * o;
-            }
+            Tissue::White
         };
-        let strength = (0.85 + 0.25 * self.texture.value(p)).clamp(0.3, 1.2);
-        if stem < 0.0 {
-            add(strength, DVec3::new(0.12 * side, 0.28, -1.0));
-        } else if cerebellum < 0.0 {
-            add(strength, p - DVec3::new(14.0 * side, -52.0, -34.0));
-        } else if let Some(fold) = fold {
-            let inner = ramp(9.0, 24.0, fold.depth_mm);
-            let temporal = ramp(2.0, -10.0, p.z) * ramp(20.0, 28.0, p.x.abs());
-            let around = 0.75 * fold.u_fibres * (1.0 - inner);
-            let outward = 1.0 - inner - around;
-            add(strength * outward, fold.outward);
-            add(strength * around, fold.around);
-            add(
-                strength * inner * temporal,
-                DVec3::new(0.2 * side, 1.0, -0.35),
-            );
-            let crown = p - DVec3::new(17.0 * side, -12.0, -8.0);
-            add(strength * inner * (1.0 - temporal), crown);
+        layers.lay(core, bundle_mm);
+        self.deep.lay(&mut layers, p);
+        layers.lay(Tissue::BrainStem, stem.distance);
+        if let Some(fold) = self.cortex.at(p, cerebrum) {
+            let margin = 0.3 + 2.5 * ramp(8.0, 15.0, p.x.abs());
+            let wall = fold.wall_mm.max(margin - bundle_mm);
+            let wall = wall.max(1.5 - stem.distance);
+            layers.lay(Tissue::White, fold.ribbon_mm - wall);
+            layers.lay(Tissue::Grey, -wall);
         }
-        dyad
+        if cerebellum.distance < width {
+            let wall = self.cerebellum.wall_mm(p, cerebellum);
+            let wall = wall.max(FOLIUM_MM - bundle_mm);
+            layers.lay(Tissue::CerebellarWhite, FOLIUM_MM - wall);
+            layers.lay(Tissue::CerebellarGrey, -wall);
+        }
+        layers.fill(Tissue::Csf);
+        (layers.fractions, layers.clear_mm)
+    }
+
+    /// Cerebrum, cerebellum and brain stem; the latter two are exact where they matter.
+    fn envelopes(&self, p: DVec3) -> [Surface; 3] {
+        let cerebrum = self.cortex.envelope(p);
+        let reach = cerebrum.distance.max(0.0) + SKULL_SEAM_MM + 4.0;
+        [
+            cerebrum,
+            self.cerebellum.envelope(p, reach),
+            self.deep.brain_stem(p, reach),
+        ]
+    }
+
+    /// The fibres of the white matter in a sample of `width` mm.
+    pub(super) fn fibres(&self, world: DVec3, width: f64) -> Fibres {
+        let mut fibres = Fibres::default();
+        let mut led = Directions::default();
+        self.around.near(&self.bundles, world, |bundle, near| {
+            let weight = self.bundles[bundle].weight;
+            let share = cover(near.distance, width + SOFT_MM);
+            if share > 0.0 {
+                fibres.strands.push(Strand {
+                    bundle,
+                    share: share * weight,
+                    direction: near.direction,
+                });
+            }
+            let outside = near.distance.max(0.0);
+            let fade = bump(outside, 0.0, 0.4 * LEAD_MM) + 2.5 * bump(outside, 0.0, 1.5);
+            led.add(weight * fade, near.direction);
+        });
+        let claimed: f64 = fibres.strands.iter().map(|s| s.share).sum();
+        for strand in &mut fibres.strands {
+            strand.share /= claimed.max(1.0);
+        }
+        fibres.rest = (1.0 - claimed).max(0.0);
+        if fibres.rest > 0.0 {
+            fibres.rest_dyad = self.rest_dyad(world / self.scale, led);
+        }
+        fibres
+    }
+
+    /// Directions of the white matter between the bundles: beside these, and further out of the
+    /// capsule like a crown, into the gyri, around the floors of sulci, along the temporal lobe
+    /// and the brain stem.
+    fn rest_dyad(&self, p: DVec3, mut led: Directions) -> [f64; 6] {
+        let side = p.x.signum();
+        let [cerebrum, cerebellum, stem] = self.envelopes(p);
+        let (value, gradient) = self.texture.at(p);
+        // Neighbouring fibres agree only roughly.
+        let stray = 0.30 * gradient * (TEXTURE_MM / std::f64::consts::TAU);
+        let mut firm = 0.95 + 0.2 * value;
+        let mut go = |weight: f64, v: DVec3| led.add(weight, v.normalize_or_zero() + stray);
+        if stem.distance < 0.0 {
+            go(0.7, DVec3::new(0.12 * side, 0.28, -1.0));
+        } else if cerebellum.distance < 0.0 {
+            go(0.7, p - DVec3::new(14.0 * side, -52.0, -34.0));
+        } else if let Some(fold) = self.cortex.at(p, cerebrum) {
+            let inner = ramp(8.0, 24.0, fold.depth_mm);
+            let temporal = ramp(2.0, -10.0, p.z) * ramp(20.0, 28.0, p.x.abs());
+            let around = 0.8 * fold.u_fibres * (1.0 - inner);
+            go(0.6 * (1.0 - inner - around).max(0.0), fold.outward);
+            go(0.6 * around, fold.around);
+            go(0.6 * inner * temporal, DVec3::new(0.2 * side, 1.0, -0.35));
+            let crown = p - DVec3::new(17.0 * side, -12.0, -8.0);
+            go(0.6 * inner * (1.0 - temporal), crown);
+            firm -= 0.2 * (1.0 - inner);
+        }
+        let firm = firm.clamp(0.4, 1.0) / led.weight.max(1e-9);
+        led.dyad.map(|d| firm * d)
     }
 }
 
-/// A cheap sure test for air, in the drawn head.
-fn far_outside(p: DVec3) -> bool {
-    if p.z < 25.0 {
-        return p.x.abs() > 100.0 || p.y > 118.0 || p.y < -128.0;
+/// A weighted sum of directions without sign.
+#[derive(Default)]
+struct Directions {
+    weight: f64,
+    dyad: [f64; 6],
+}
+
+impl Directions {
+    fn add(&mut self, weight: f64, v: DVec3) {
+        let v = v.normalize_or_zero();
+        let outer = [
+            v.x * v.x,
+            v.x * v.y,
+            v.x * v.z,
+            v.y * v.y,
+            v.y * v.z,
+            v.z * v.z,
+        ];
+        for (d, o) in self.dyad.iter_mut().zip(outer) {
+            *d += weight * o;
+        }
+        self.weight += weight;
     }
-    let q = (p - DVec3::new(0.0, -16.0, 9.0)) / DVec3::new(93.0, 113.0, 93.0);
-    q.length_squared() > 1.0
+}
+
+/// A cheap test for air: how far (mm, at least) a point of the drawn head is from anything else;
+/// 0 where it may be in the head.
+fn certain_air(p: DVec3) -> f64 {
+    // The envelope of the brain with room for skull and scalp, of the same shape.
+    let size = (p - DVec3::new(0.0, -16.5, 9.0)).abs() / DVec3::new(88.0, 108.0, 88.0);
+    let power = size.x * size.x * size.x.sqrt()
+        + size.y * size.y * size.y.sqrt()
+        + size.z * size.z * size.z.sqrt();
+    let vault = if power > 1.0 {
+        (power.powf(0.4) - 1.0) * 88.0
+    } else {
+        0.0
+    };
+    if p.z > 25.0 {
+        return vault;
+    }
+    let side = (p.x.abs() - 100.0).max(p.y - 118.0).max(-126.0 - p.y);
+    side.max(0.0)
+        .min(if p.z > 10.0 { vault } else { f64::INFINITY })
 }

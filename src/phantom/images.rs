@@ -3,6 +3,7 @@
 use super::head::Head;
 use super::implicit::{bump, ramp};
 use super::random::Random;
+use super::scan::Row;
 use super::tissue::{Fractions, Tissue};
 use super::waves::Waves;
 use crate::compute::{Cancelled, Control};
@@ -23,9 +24,9 @@ pub fn t1_intensity(tissue: Tissue) -> f32 {
         Tissue::Csf | Tissue::Ventricle => 210.0,
         Tissue::Grey => 640.0,
         Tissue::CerebellarGrey => 620.0,
-        Tissue::DeepGrey => 760.0,
+        Tissue::DeepGrey => 730.0,
         Tissue::White | Tissue::CerebellarWhite => 1000.0,
-        Tissue::BrainStem => 950.0,
+        Tissue::BrainStem => 900.0,
     }
 }
 
@@ -130,12 +131,36 @@ impl Tumour {
     }
 }
 
-/// What a voxel of a picture shows.
-struct Voxel {
-    fractions: Fractions,
-    intensity: f32,
-    /// 0 none, 1 core, 2 rim, 3 oedema.
-    lesion: u8,
+/// T1-like intensity of a voxel at a distance from a tumour's middle (mm, as if it were a ball), and
+/// its part of the lesion: 0 none, 1 core, 2 rim, 3 oedema.
+fn shade(fractions: &Fractions, radius: f64) -> (f32, u8) {
+    let plain: f32 = Tissue::ALL
+        .iter()
+        .map(|&t| fractions.of(t) * t1_intensity(t))
+        .sum();
+    if radius > OEDEMA_MM + 3.0 {
+        return (plain, 0);
+    }
+    // Oedema follows white matter, in fingers; the blend widths are in mm.
+    let white = f64::from(fractions.white());
+    let swollen = white * ramp(OEDEMA_MM + 3.0, OEDEMA_MM - 7.0, radius);
+    let blend = |a: f64, b: f64, t: f64| a + (b - a) * t;
+    let mut value = blend(f64::from(plain), 640.0, 0.85 * swollen);
+    let solid = ramp(RIM_MM + 0.8, RIM_MM - 0.8, radius);
+    let rim = 1320.0 + 120.0 * bump(radius, RIM_MM - 1.5, 2.0);
+    value = blend(value, rim, solid);
+    let dead = ramp(CORE_MM + 1.2, CORE_MM - 1.2, radius);
+    value = blend(value, 330.0, dead);
+    let mark = if dead >= 0.5 {
+        1
+    } else if solid >= 0.5 {
+        2
+    } else if swollen >= 0.5 {
+        3
+    } else {
+        0
+    };
+    (value as f32, mark)
 }
 
 impl Head {
@@ -193,26 +218,28 @@ impl Head {
             .zip(lesion.par_chunks_mut(slice))
             .enumerate()
             .try_for_each(|(z, (((image, tissue), brain), lesion))| {
-                for i in 0..slice {
-                    if i % grid.shape[0] == 0 {
-                        control.check()?;
+                let [nx, ny, _] = grid.shape;
+                let mut row = Row::default();
+                for y in 0..ny {
+                    control.check()?;
+                    let at = |x: usize| grid.world(DVec3::new(x as f64, y as f64, z as f64));
+                    row.fill(nx, grid.spacing().x, |x| match tumour {
+                        None => self.sample(at(x), width),
+                        Some(t) => (self.sample(t.before(at(x)), width).0, 0.0),
+                    });
+                    for (x, fractions) in row.fractions.iter().enumerate() {
+                        let (i, world) = (y * nx + x, at(x));
+                        let radius = tumour.map_or(f64::INFINITY, |t| t.radius(world));
+                        let (intensity, mark) = shade(fractions, radius);
+                        let gain = 1.0 + options.shading * 0.7 * shading.value(world);
+                        image[i] = intensity * gain as f32;
+                        tissue[i] = f32::from(fractions.main() as u8);
+                        brain[i] = u8::from(fractions.brain() >= 0.5);
+                        lesion[i] = mark;
                     }
-                    let index = z * slice + i;
-                    let world = grid.world(DVec3::from_array(grid.voxel(index).map(|v| v as f64)));
-                    let voxel = self.picture_voxel(world, width, tumour);
-                    let gain = 1.0 + options.shading * 0.7 * shading.value(world);
-                    let clean = voxel.intensity * gain as f32;
-                    image[i] = match options.snr {
-                        None => clean,
-                        Some(snr) => {
-                            let sigma = (1000.0 / snr) as f32;
-                            let (a, b) = random.normal_pair(index as u64);
-                            (clean + sigma * a).hypot(sigma * b)
-                        }
-                    };
-                    tissue[i] = f32::from(voxel.fractions.main() as u8);
-                    brain[i] = u8::from(voxel.fractions.brain() >= 0.5);
-                    lesion[i] = voxel.lesion;
+                }
+                if let Some(snr) = options.snr {
+                    random.add_rician((1000.0 / snr) as f32, (z * slice) as u64, image);
                 }
                 control.advance(1);
                 Ok(())
@@ -223,44 +250,6 @@ impl Head {
             brain: Mask::new(grid.clone(), brain),
         };
         Ok((picture, lesion))
-    }
-
-    fn picture_voxel(&self, world: DVec3, width: f64, tumour: Option<&Tumour>) -> Voxel {
-        let radius = tumour.map_or(f64::INFINITY, |t| t.radius(world));
-        let source = tumour.map_or(world, |t| t.before(world));
-        let fractions = self.sample(source, width).fractions;
-        let plain: f32 = Tissue::ALL
-            .iter()
-            .map(|&t| fractions.of(t) * t1_intensity(t))
-            .sum();
-        let mut voxel = Voxel {
-            fractions,
-            intensity: plain,
-            lesion: 0,
-        };
-        if radius < OEDEMA_MM + 8.0 {
-            // Oedema follows white matter, in fingers; the blend widths are in mm.
-            let white = f64::from(fractions.white());
-            let swollen = white * ramp(OEDEMA_MM + 3.0, OEDEMA_MM - 7.0, radius);
-            let blend = |a: f64, b: f64, t: f64| a + (b - a) * t;
-            let mut value = blend(f64::from(plain), 640.0, 0.85 * swollen);
-            let solid = ramp(RIM_MM + 0.8, RIM_MM - 0.8, radius);
-            let rim = 1320.0 + 120.0 * bump(radius, RIM_MM - 1.5, 2.0);
-            value = blend(value, rim, solid);
-            let dead = ramp(CORE_MM + 1.2, CORE_MM - 1.2, radius);
-            value = blend(value, 330.0, dead);
-            voxel.intensity = value as f32;
-            voxel.lesion = if dead >= 0.5 {
-                1
-            } else if solid >= 0.5 {
-                2
-            } else if swollen >= 0.5 {
-                3
-            } else {
-                0
-            };
-        }
-        voxel
     }
 
     /// Main tissue and main bundle of every voxel.
@@ -276,30 +265,20 @@ impl Head {
             .zip(bundle.par_chunks_mut(slice))
             .enumerate()
             .try_for_each(|(z, (tissue, bundle))| {
-                let mut shares = vec![0.0; self.bundles().len()];
                 for i in 0..slice {
                     if i % grid.shape[0] == 0 {
                         control.check()?;
                     }
                     let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
                     let world = grid.world(DVec3::from_array(voxel));
-                    let mut fractions = Fractions::default();
-                    shares.fill(0.0);
-                    self.supersample(world, edges, |sample, weight| {
-                        fractions.add(&sample.fractions, weight as f32);
-                        for s in &sample.strands {
-                            let white = f64::from(sample.fractions.white());
-                            shares[s.bundle] += weight * white * s.share;
-                        }
-                    });
+                    let (fractions, _) = self.voxel(world, edges);
                     tissue[i] = f32::from(fractions.main() as u8);
-                    let most = (0..shares.len())
-                        .fold(None, |best: Option<usize>, b| match best {
-                            Some(best) if shares[best] >= shares[b] => Some(best),
-                            _ => Some(b),
-                        })
-                        .filter(|&b| shares[b] > 0.25);
-                    bundle[i] = most.map_or(0.0, |b| f32::from(self.bundles()[b].label));
+                    if fractions.white() > 0.25 {
+                        let strands = self.fibres(world, 1.0).strands;
+                        let most = strands.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+                        let most = most.filter(|s| s.share > 0.25);
+                        bundle[i] = most.map_or(0.0, |s| f32::from(self.bundles()[s.bundle].label));
+                    }
                 }
                 control.advance(1);
                 Ok(())
@@ -336,11 +315,7 @@ impl Head {
                     }
                     let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
                     let world = grid.world(DVec3::from_array(voxel));
-                    let mut brain = 0.0;
-                    self.supersample(world, edges, |sample, weight| {
-                        brain += weight * f64::from(sample.fractions.brain());
-                    });
-                    *value = u8::from(brain >= 0.5);
+                    *value = u8::from(self.voxel(world, edges).0.brain() >= 0.5);
                 }
                 control.advance(1);
                 Ok(())

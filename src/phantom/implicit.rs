@@ -76,11 +76,79 @@ pub fn cone(p: DVec3, a: DVec3, ra: f64, b: DVec3, rb: f64) -> Surface {
     Surface::new(length - (ra + t * (rb - ra)), away / length)
 }
 
-/// Smooth union of cones through points `(x, y, z, radius)`.
-pub fn chain(p: DVec3, points: &[[f64; 4]], k: f64) -> Surface {
-    let at = |i: usize| DVec3::new(points[i][0], points[i][1], points[i][2]);
-    let one = |i: usize| cone(p, at(i), points[i][3], at(i + 1), points[i + 1][3]);
-    (1..points.len() - 1).fold(one(0), |joined, i| joined.union(one(i), k))
+/// Smooth union of cones through points, with a box around it.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    points: Vec<(DVec3, f64)>,
+    low: DVec3,
+    high: DVec3,
+    k: f64,
+}
+
+impl Chain {
+    /// Points are `(x, y, z, radius)`; seams are rounded over `k` mm.
+    pub fn new(points: &[[f64; 4]], k: f64) -> Self {
+        let points: Vec<(DVec3, f64)> = points
+            .iter()
+            .map(|p| (DVec3::new(p[0], p[1], p[2]), p[3]))
+            .collect();
+        // Rounding a seam fills in at most k / 4.
+        let reach = |r: f64| r + 0.25 * k;
+        let low = points
+            .iter()
+            .fold(DVec3::INFINITY, |m, p| m.min(p.0 - reach(p.1)));
+        let high = points
+            .iter()
+            .fold(DVec3::NEG_INFINITY, |m, p| m.max(p.0 + reach(p.1)));
+        Self {
+            points,
+            low,
+            high,
+            k,
+        }
+    }
+
+    pub fn surface(&self, p: DVec3) -> Surface {
+        let one = |i: usize| {
+            let ((a, ra), (b, rb)) = (self.points[i], self.points[i + 1]);
+            cone(p, a, ra, b, rb)
+        };
+        (1..self.points.len() - 1).fold(one(0), |joined, i| joined.union(one(i), self.k))
+    }
+
+    /// No point of the chain is nearer than this, mm.
+    fn at_least(&self, p: DVec3) -> f64 {
+        outside_box(p, self.low, self.high)
+    }
+
+    /// Signed distance, exact where it is below `reach` mm; else a lower bound above `reach`.
+    pub fn distance(&self, p: DVec3, reach: f64) -> f64 {
+        let bound = self.at_least(p);
+        if bound > reach {
+            bound
+        } else {
+            self.surface(p).distance
+        }
+    }
+
+    /// Smooth union with another surface; costs little where the chain is far behind it.
+    pub fn joined(&self, p: DVec3, other: Surface, k: f64) -> Surface {
+        if self.at_least(p) > other.distance + k {
+            other
+        } else {
+            other.union(self.surface(p), k)
+        }
+    }
+}
+
+/// Distance from a box, 0 inside.
+pub fn outside_box(p: DVec3, low: DVec3, high: DVec3) -> f64 {
+    (low - p).max(p - high).max(DVec3::ZERO).length()
+}
+
+/// √(x² + y²); faster than the library's, which guards against overflow.
+pub fn hypot(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
 }
 
 /// 0 below `low`, 1 above `high`, smooth between.

@@ -46,15 +46,23 @@ impl Random {
         low + (high - low) * self.uniform(index)
     }
 
-    /// Two independent standard normals (Box and Muller 1958).
+    /// Two independent standard normals (Box and Muller 1958), to 24 bits.
     pub fn normal_pair(self, index: u64) -> (f32, f32) {
         let bits = self.bits(index);
-        let unit = 1.0 / (1u64 << 32) as f32;
-        let first = ((bits >> 32) as f32 + 0.5) * unit;
-        let turn = (bits as u32) as f32 * unit * std::f32::consts::TAU;
-        let radius = (-2.0 * first.min(1.0).ln()).max(0.0).sqrt();
-        let (sin, cos) = turn.sin_cos();
-        (radius * cos, radius * sin)
+        let first = ((bits >> 40) as f32 + 0.5) * (1.0 / (1u64 << 24) as f32);
+        let turn = (bits & 0xFF_FFFF) as f32 * (1.0 / (1u64 << 24) as f32);
+        let radius = (-2.0 * logarithm(first)).max(0.0).sqrt();
+        (radius * sine(turn + 0.25), radius * sine(turn))
+    }
+
+    /// Turns signals into magnitudes with Rician noise: |s + n₁ + i n₂|. The numbers used are those
+    /// from index `first` on.
+    pub fn add_rician(self, sigma: f32, first: u64, signals: &mut [f32]) {
+        for (i, s) in signals.iter_mut().enumerate() {
+            let (a, b) = self.normal_pair(first + i as u64);
+            let (real, imaginary) = (*s + sigma * a, sigma * b);
+            *s = (real * real + imaginary * imaginary).sqrt();
+        }
     }
 
     /// A uniform direction (Archimedes: height and angle are independent).
@@ -64,4 +72,32 @@ impl Random {
         let radius = (1.0 - height * height).sqrt();
         DVec3::new(radius * turn.cos(), radius * turn.sin(), height)
     }
+}
+
+/// sin(2π turns) to 1e-5 for |turns| < 2²¹, in plain arithmetic so that loops around it become
+/// vector code (the library's sine does not).
+pub(super) fn sine(turns: f32) -> f32 {
+    // Adding and taking away 1.5 · 2²³ rounds to the nearest integer.
+    const ROUND: f32 = 12_582_912.0;
+    let turns = turns - 0.25;
+    let away = (turns - ((turns + ROUND) - ROUND)).abs();
+    // cos(2π away) = sin(2π (1/4 − away)), whose argument stays within a quarter turn.
+    let x = std::f32::consts::TAU * (0.25 - away);
+    let x2 = x * x;
+    x * (1.0
+        + x2 * (-1.0 / 6.0 + x2 * (1.0 / 120.0 + x2 * (-1.0 / 5040.0 + x2 * (1.0 / 362_880.0)))))
+}
+
+/// Natural logarithm of a positive normal number to 2e-7: exponent, and 2 artanh((m − 1) / (m + 1))
+/// of a mantissa m between √½ and √2.
+fn logarithm(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let shifted = bits.wrapping_sub(0x3F35_04F3);
+    let exponent = (shifted as i32 >> 23) as f32;
+    let mantissa = f32::from_bits((shifted & 0x007F_FFFF) + 0x3F35_04F3);
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let t2 = t * t;
+    let series =
+        t * (2.0 + t2 * (2.0 / 3.0 + t2 * (2.0 / 5.0 + t2 * (2.0 / 7.0 + t2 * (2.0 / 9.0)))));
+    exponent * std::f32::consts::LN_2 + series
 }

@@ -5,11 +5,11 @@
 //! n ~ N(0, σ²) (Gudbjartsson and Patz 1995).
 
 use super::directions::half_sphere;
-use super::head::{Head, Sample};
+use super::head::Head;
 use super::random::Random;
-use super::tissue::Tissue;
+use super::tissue::{Fractions, Tissue};
 use crate::compute::{Cancelled, Control};
-use crate::data::{Gradients, Grid, Volume, VolumeKind};
+use crate::data::{Gradients, Grid, Mask, Volume, VolumeKind};
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Diffusivity along and across the fibres of a bundle, mm²/s.
 pub const BUNDLE_MM2_PER_S: [f64; 2] = [1.7e-3, 0.3e-3];
 /// The same where no bundle runs and all fibres agree: less, since small fibres mingle there.
-pub const REST_MM2_PER_S: [f64; 2] = [1.25e-3, 0.55e-3];
+pub const REST_MM2_PER_S: [f64; 2] = [1.5e-3, 0.4e-3];
 /// Signal of white matter at b = 0; the SNR of a scan is relative to it.
 pub const WHITE_SIGNAL: f64 = 1000.0;
 
@@ -78,21 +78,6 @@ pub struct Compartment {
     pub tensor: [f64; 6],
 }
 
-/// Collects the compartments of a voxel from its parts.
-struct Collector {
-    tissues: [f64; Tissue::COUNT],
-    /// Bundle, share, dyad.
-    strands: Vec<(usize, f64, [f64; 6])>,
-    rest: f64,
-    rest_dyad: [f64; 6],
-}
-
-fn add(to: &mut [f64; 6], weight: f64, what: &[f64; 6]) {
-    for (t, w) in to.iter_mut().zip(what) {
-        *t += weight * w;
-    }
-}
-
 fn dyad(v: DVec3) -> [f64; 6] {
     [
         v.x * v.x,
@@ -104,63 +89,16 @@ fn dyad(v: DVec3) -> [f64; 6] {
     ]
 }
 
-/// across · I + (along − across) · dyad
+/// across · I + (along − across) · dyad; what the dyad's trace lacks to 1 is spread evenly, so that
+/// the mean diffusivity stays.
 fn tensor([along, across]: [f64; 2], dyad: &[f64; 6]) -> [f64; 6] {
-    let mut tensor = [across, 0.0, 0.0, across, 0.0, across];
-    add(&mut tensor, along - across, dyad);
+    let missing = 1.0 - dyad[0] - dyad[3] - dyad[5];
+    let even = across + (along - across) * missing / 3.0;
+    let mut tensor = [even, 0.0, 0.0, even, 0.0, even];
+    for (t, d) in tensor.iter_mut().zip(dyad) {
+        *t += (along - across) * d;
+    }
     tensor
-}
-
-impl Collector {
-    fn take(&mut self, sample: &Sample, weight: f64) {
-        for (sum, f) in self.tissues.iter_mut().zip(sample.fractions.0) {
-            *sum += weight * f64::from(f);
-        }
-        let white = weight * f64::from(sample.fractions.white());
-        if white == 0.0 {
-            return;
-        }
-        for strand in &sample.strands {
-            let share = white * strand.share;
-            let known = self.strands.iter().position(|s| s.0 == strand.bundle);
-            let at = known.unwrap_or_else(|| {
-                self.strands.push((strand.bundle, 0.0, [0.0; 6]));
-                self.strands.len() - 1
-            });
-            self.strands[at].1 += share;
-            add(&mut self.strands[at].2, share, &dyad(strand.direction));
-        }
-        self.rest += white * sample.rest;
-        add(&mut self.rest_dyad, white * sample.rest, &sample.rest_dyad);
-    }
-
-    fn compartments(mut self, out: &mut Vec<Compartment>) {
-        out.clear();
-        for tissue in Tissue::ALL {
-            let (strength, diffusivity) = signal(tissue);
-            let signal = strength * self.tissues[tissue as usize];
-            if signal > 0.0 && !tissue.is_white() {
-                let d = diffusivity;
-                out.push(Compartment {
-                    signal,
-                    tensor: [d, 0.0, 0.0, d, 0.0, d],
-                });
-            }
-        }
-        let mut fibres = |eigenvalues: [f64; 2], share: f64, dyad: &mut [f64; 6]| {
-            if share > 0.0 {
-                dyad.iter_mut().for_each(|d| *d /= share);
-                out.push(Compartment {
-                    signal: WHITE_SIGNAL * share,
-                    tensor: tensor(eigenvalues, dyad),
-                });
-            }
-        };
-        for (_, share, dyad) in &mut self.strands {
-            fibres(BUNDLE_MM2_PER_S, *share, dyad);
-        }
-        fibres(REST_MM2_PER_S, self.rest, &mut self.rest_dyad);
-    }
 }
 
 impl Head {
@@ -172,16 +110,39 @@ impl Head {
     }
 
     fn compartments_into(&self, world: DVec3, edges: [DVec3; 3], out: &mut Vec<Compartment>) {
-        let mut collector = Collector {
-            tissues: [0.0; Tissue::COUNT],
-            strands: Vec::new(),
-            rest: 0.0,
-            rest_dyad: [0.0; 6],
-        };
-        self.supersample(world, edges, |sample, weight| {
-            collector.take(sample, weight)
-        });
-        collector.compartments(out);
+        out.clear();
+        let (fractions, _) = self.voxel(world, edges);
+        for tissue in Tissue::ALL {
+            let (strength, d) = signal(tissue);
+            let share = f64::from(fractions.of(tissue));
+            if share > 0.0 && !tissue.is_white() {
+                out.push(Compartment {
+                    signal: strength * share,
+                    tensor: [d, 0.0, 0.0, d, 0.0, d],
+                });
+            }
+        }
+        let width = edges.iter().map(|e| e.length()).sum::<f64>() / 3.0;
+        self.fibre_compartments(world, width, f64::from(fractions.white()), out);
+    }
+
+    /// Adds the compartments of a share `white` of white matter. Directions change slowly: those
+    /// at the voxel's centre serve for all of it.
+    fn fibre_compartments(&self, world: DVec3, width: f64, white: f64, out: &mut Vec<Compartment>) {
+        if white == 0.0 {
+            return;
+        }
+        let fibres = self.fibres(world, width);
+        out.extend(fibres.strands.iter().map(|s| Compartment {
+            signal: WHITE_SIGNAL * white * s.share,
+            tensor: tensor(BUNDLE_MM2_PER_S, &dyad(s.direction)),
+        }));
+        if fibres.rest > 0.0 {
+            out.push(Compartment {
+                signal: WHITE_SIGNAL * white * fibres.rest,
+                tensor: tensor(REST_MM2_PER_S, &fibres.rest_dyad),
+            });
+        }
     }
 
     /// The scan, frame slowest: the b = 0 volumes, then shell by shell. Noise is counted by voxel
@@ -191,70 +152,122 @@ impl Head {
         options: &ScanOptions,
         control: &Control,
     ) -> Result<(Volume, Gradients), Cancelled> {
+        let (volume, gradients, _) = self.scan_and_mask(options, control)?;
+        Ok((volume, gradients))
+    }
+
+    /// The scan and the voxels that are at least half brain.
+    pub(super) fn scan_and_mask(
+        &self,
+        options: &ScanOptions,
+        control: &Control,
+    ) -> Result<(Volume, Gradients, Mask), Cancelled> {
         let gradients = options.gradients();
         let grid = &options.grid;
         let (frames, voxels) = (gradients.len(), grid.voxel_count());
-        let slice = grid.shape[0] * grid.shape[1];
+        let [nx, ny, nz] = grid.shape;
         let m = grid.world_from_voxel.matrix3;
         let edges = [m.x_axis, m.y_axis, m.z_axis];
-        // b g gᵀ with the off-diagonal terms doubled, so that b gᵀ D g is a product of six.
+        let width = grid.spacing().element_sum() / 3.0;
         let weights: Vec<[f64; 6]> = (0..frames)
-            .map(|f| {
-                let b = gradients.b_s_per_mm2[f];
-                let d = dyad(gradients.directions[f]);
-                [1.0, 2.0, 2.0, 1.0, 2.0, 1.0]
-                    .iter()
-                    .zip(d)
-                    .map(|(twice, d)| b * twice * d)
-                    .collect::<Vec<_>>()
-                    .try_into()
-                    .unwrap_or_default()
+            .map(|f| weights(gradients.b_s_per_mm2[f], gradients.directions[f]))
+            .collect();
+        // What a full voxel of each tissue without fibres gives in each frame.
+        let plain: Vec<[f32; Tissue::COUNT]> = gradients
+            .b_s_per_mm2
+            .iter()
+            .map(|b| {
+                Tissue::ALL.map(|tissue| match tissue.is_white() {
+                    true => 0.0,
+                    false => {
+                        let (strength, d) = signal(tissue);
+                        (strength * (-b * d).exp()) as f32
+                    }
+                })
             })
             .collect();
-        let noise = options.snr.map(|snr| (WHITE_SIGNAL / snr) as f32);
+        let sigma = options.snr.map(|snr| (WHITE_SIGNAL / snr) as f32);
         let random: Vec<Random> = (0..frames as u64)
             .map(|f| Random::new(options.noise_seed).stream(f))
             .collect();
-        control.begin("Scanning the made-up head", grid.shape[2] as u64);
+        control.begin("Scanning the made-up head", nz as u64);
         let mut values = vec![0f32; frames * voxels];
-        let mut slices: Vec<Vec<&mut [f32]>> = (0..grid.shape[2]).map(|_| Vec::new()).collect();
+        let mut inside = vec![0u8; voxels];
+        let mut slices: Vec<Vec<&mut [f32]>> = (0..nz).map(|_| Vec::new()).collect();
         for frame in values.chunks_mut(voxels) {
-            for (z, part) in frame.chunks_mut(slice).enumerate() {
+            for (z, part) in frame.chunks_mut(nx * ny).enumerate() {
                 slices[z].push(part);
             }
         }
         slices
             .into_par_iter()
+            .zip(inside.par_chunks_mut(nx * ny))
             .enumerate()
-            .try_for_each(|(z, mut frames)| {
-                let mut compartments = Vec::new();
-                for i in 0..slice {
-                    if i % grid.shape[0] == 0 {
-                        control.check()?;
+            .try_for_each(|(z, (mut frames, inside))| {
+                let mut row = Row::default();
+                let mut fibres = Vec::new();
+                for y in 0..ny {
+                    control.check()?;
+                    let at = |x: usize| grid.world(DVec3::new(x as f64, y as f64, z as f64));
+                    row.fill(nx, m.x_axis.length(), |x| self.voxel(at(x), edges));
+                    for x in 0..nx {
+                        let fractions = &row.fractions[x];
+                        let i = y * nx + x;
+                        inside[i] = u8::from(fractions.brain() >= 0.5);
+                        if fractions.of(Tissue::Air) == 1.0 {
+                            continue;
+                        }
+                        fibres.clear();
+                        let white = f64::from(fractions.white());
+                        self.fibre_compartments(at(x), width, white, &mut fibres);
+                        for (f, frame) in frames.iter_mut().enumerate() {
+                            let still: f32 =
+                                plain[f].iter().zip(fractions.0).map(|(s, f)| s * f).sum();
+                            frame[i] = still + attenuated(&fibres, &weights[f]) as f32;
+                        }
                     }
-                    let voxel = grid.voxel(z * slice + i).map(|v| v as f64);
-                    let world = grid.world(DVec3::from_array(voxel));
-                    self.compartments_into(world, edges, &mut compartments);
-                    for (f, frame) in frames.iter_mut().enumerate() {
-                        let clean = attenuated(&compartments, &weights[f]) as f32;
-                        frame[i] = match noise {
-                            None => clean,
-                            Some(sigma) => {
-                                let (a, b) = random[f].normal_pair((z * slice + i) as u64);
-                                (clean + sigma * a).hypot(sigma * b)
-                            }
-                        };
+                }
+                if let Some(sigma) = sigma {
+                    for (frame, random) in frames.iter_mut().zip(&random) {
+                        random.add_rician(sigma, (z * nx * ny) as u64, frame);
                     }
                 }
                 control.advance(1);
                 Ok(())
             })?;
         let volume = Volume::new(grid.clone(), frames, VolumeKind::Scalar, values);
-        Ok((volume, gradients))
+        Ok((volume, gradients, Mask::new(grid.clone(), inside)))
     }
 }
 
-/// Noise-free signal for `weights` = b (g gᵀ) with doubled off-diagonal terms.
+/// The tissues of one row of voxels, found by leaps where nothing changes.
+#[derive(Default)]
+pub(super) struct Row {
+    pub fractions: Vec<Fractions>,
+}
+
+impl Row {
+    /// `look(x)` gives the shares of a voxel and how far they stay the same, mm, by a first-order
+    /// guess; half of it is trusted.
+    pub fn fill(&mut self, count: usize, step_mm: f64, look: impl Fn(usize) -> (Fractions, f64)) {
+        self.fractions.clear();
+        while self.fractions.len() < count {
+            let x = self.fractions.len();
+            let (fractions, clear_mm) = look(x);
+            let leap = 1 + (0.5 * clear_mm / step_mm).max(0.0) as usize;
+            self.fractions.resize((x + leap).min(count), fractions);
+        }
+    }
+}
+
+/// b g gᵀ as xx xy xz yy yz zz with the off-diagonal terms doubled, so that b gᵀ D g is a product
+/// of six.
+fn weights(b_s_per_mm2: f64, direction: DVec3) -> [f64; 6] {
+    let [xx, xy, xz, yy, yz, zz] = dyad(direction);
+    [xx, 2.0 * xy, 2.0 * xz, yy, 2.0 * yz, zz].map(|d| b_s_per_mm2 * d)
+}
+
+/// Noise-free signal for such weights.
 fn attenuated(compartments: &[Compartment], weights: &[f64; 6]) -> f64 {
     compartments
         .iter()
@@ -267,7 +280,5 @@ fn attenuated(compartments: &[Compartment], weights: &[f64; 6]) -> f64 {
 
 /// Noise-free signal of compartments at one weighting.
 pub fn noise_free(compartments: &[Compartment], b_s_per_mm2: f64, direction: DVec3) -> f64 {
-    let [xx, xy, xz, yy, yz, zz] = dyad(direction);
-    let twice = [xx, 2.0 * xy, 2.0 * xz, yy, 2.0 * yz, zz];
-    attenuated(compartments, &twice.map(|d| b_s_per_mm2 * d))
+    attenuated(compartments, &weights(b_s_per_mm2, direction))
 }

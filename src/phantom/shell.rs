@@ -1,6 +1,6 @@
 //! What surrounds the brain: skull, scalp, eyes, sinuses, face and neck.
 
-use super::implicit::{Surface, chain, cone, ellipsoid, ramp};
+use super::implicit::{Chain, Surface, cone, ellipsoid, ramp};
 use super::random::Random;
 use super::tissue::{Layers, Tissue};
 use super::waves::Waves;
@@ -12,15 +12,22 @@ fn v(x: f64, y: f64, z: f64) -> DVec3 {
 
 #[derive(Clone, Debug)]
 pub(super) struct Shell {
-    texture: Waves<10>,
+    nose: Chain,
+    texture: Waves<8>,
 }
 
+const NOSE: &[[f64; 4]] = &[
+    [0.0, 82.0, -22.0, 7.0],
+    [0.0, 92.0, -40.0, 8.5],
+    [0.0, 99.0, -54.0, 9.0],
+];
 const SKULL_MM: f64 = 6.5;
 const SCALP_MM: f64 = 6.0;
 
 impl Shell {
     pub fn new(random: Random) -> Self {
         Self {
+            nose: Chain::new(NOSE, 4.0),
             texture: Waves::new(random, 13.0),
         }
     }
@@ -34,19 +41,12 @@ impl Shell {
         }
         let face = ellipsoid(side, v(0.0, 38.0, -50.0), v(66.0, 50.0, 62.0));
         let jaw = ellipsoid(side, v(0.0, 50.0, -92.0), v(48.0, 44.0, 36.0));
-        let neck = chain(
+        let neck = cone(
             side,
-            &[[0.0, -34.0, -50.0, 58.0], [0.0, -36.0, -170.0, 56.0]],
-            1.0,
-        );
-        let nose = chain(
-            side,
-            &[
-                [0.0, 82.0, -22.0, 7.0],
-                [0.0, 92.0, -40.0, 8.5],
-                [0.0, 99.0, -54.0, 9.0],
-            ],
-            4.0,
+            v(0.0, -34.0, -50.0),
+            58.0,
+            v(0.0, -36.0, -170.0),
+            56.0,
         );
         let ear = ellipsoid(
             v(side.x - 0.25 * (-22.0 - p.y), p.y, p.z),
@@ -54,13 +54,13 @@ impl Shell {
             v(5.0, 15.0, 27.0),
         );
         let lips = ellipsoid(side, v(0.0, 90.0, -78.0), v(22.0, 9.0, 9.0));
-        vault
+        let soft = vault
             .union(face, 16.0)
             .union(jaw, 14.0)
             .union(neck, 14.0)
-            .union(nose, 9.0)
             .union(lips, 8.0)
-            .union(ear, 4.0)
+            .union(ear, 4.0);
+        self.nose.joined(side, soft, 9.0)
     }
 
     /// Everything outside the cavity.
@@ -73,6 +73,9 @@ impl Shell {
         let low = p.z < 20.0;
         if low {
             let eye = ellipsoid(side, v(32.0, 66.0, -33.0), v(12.0, 12.0, 12.0));
+            let lens = ellipsoid(side, v(32.0, 75.0, -33.0), v(4.5, 2.2, 4.5));
+            let nerve = cone(side, v(30.0, 56.0, -33.0), 2.0, v(12.0, 22.0, -26.0), 2.0);
+            layers.lay(Tissue::Muscle, lens.distance.min(nerve.distance));
             layers.lay(Tissue::Eye, eye.distance);
             layers.lay(Tissue::Air, airways(side));
         }
@@ -82,17 +85,22 @@ impl Shell {
         let middle = (cavity.distance - 0.5 * SKULL_MM).abs() - 1.3 - 0.5 * texture;
         layers.lay_thin(Tissue::Marrow, middle.max(bone), ramp(-25.0, 15.0, p.z));
         layers.lay(Tissue::Skull, bone);
+        let mut muscles = skin.distance + 5.0 + 3.0 * ramp(-5.0, 20.0, p.z);
         if low {
             layers.lay(Tissue::Skull, spine(side));
             let orbit = cone(side, v(30.0, 64.0, -33.0), 17.0, v(14.0, 30.0, -30.0), 6.0);
-            let muscles = (skin.distance + 5.0).max(-orbit.distance);
-            let fat = 0.25 * ramp(0.6, 1.4, texture);
-            layers.lay_thin(Tissue::Muscle, muscles, 1.0 - fat);
-        } else {
-            // Temporalis.
-            let temporalis = ellipsoid(side, v(68.0, 12.0, 8.0), v(16.0, 34.0, 36.0)).distance;
-            layers.lay(Tissue::Muscle, temporalis.max(skin.distance + 2.5));
+            muscles = muscles.max(-orbit.distance);
         }
+        let temporalis = ellipsoid(side, v(68.0, 12.0, 4.0), v(16.0, 34.0, 40.0)).distance;
+        let fat = 0.25 * ramp(0.6, 1.4, texture);
+        // Its slope is about 0.5 per mm.
+        let steady = 2.0 * (0.6 - texture).max(texture - 1.4);
+        layers.clear_mm = layers.clear_mm.min(steady.max(0.0));
+        layers.lay_thin(
+            Tissue::Muscle,
+            muscles.min(temporalis.max(skin.distance + 2.5)),
+            1.0 - fat,
+        );
         layers.fill(Tissue::Scalp);
     }
 }

@@ -1,6 +1,6 @@
 //! Smooth random fields of one wavelength: what tells one head from the next.
 
-use super::random::Random;
+use super::random::{Random, sine};
 use glam::{DVec3, Vec3};
 
 /// A sum of `N` plane waves with random directions and phases: mean 0, variance 1, and a spectrum
@@ -57,18 +57,4 @@ impl<const N: usize> Waves<N> {
         }
         (2.0 / N as f64).sqrt() * f64::from(value.iter().sum::<f32>())
     }
-}
-
-/// sin(2π turns) to 1e-5 for |turns| < 2²¹, in plain arithmetic so that the loops above become
-/// vector code (the library's sine does not).
-fn sine(turns: f32) -> f32 {
-    // Adding and taking away 1.5 · 2²³ rounds to the nearest integer.
-    const ROUND: f32 = 12_582_912.0;
-    let turns = turns - 0.25;
-    let away = (turns - ((turns + ROUND) - ROUND)).abs();
-    // cos(2π away) = sin(2π (1/4 − away)), whose argument stays within a quarter turn.
-    let x = std::f32::consts::TAU * (0.25 - away);
-    let x2 = x * x;
-    x * (1.0
-        + x2 * (-1.0 / 6.0 + x2 * (1.0 / 120.0 + x2 * (-1.0 / 5040.0 + x2 * (1.0 / 362_880.0)))))
 }
