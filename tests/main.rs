@@ -6,6 +6,7 @@
 mod architecture;
 mod cli;
 mod data;
+mod io;
 mod jobs;
 mod lanes;
 mod render;
@@ -23,6 +24,7 @@ fn main() {
         architecture::tests(),
         cli::tests(),
         data::tests(),
+        io::tests(),
         jobs::tests(),
         lanes::tests(),
         render::tests(),

@@ -215,14 +215,20 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
         directions,
     };
     let mut warnings = Vec::new();
-    if !odd_lengths.is_empty() {
-        let least = odd_lengths.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = odd_lengths.iter().copied().fold(0.0, f64::max);
-        warnings.push(format!(
-            "{} vectors have lengths from {least:.2} to {most:.2} instead of 1; they were \
-             normalised and the b-values kept",
-            odd_lengths.len()
-        ));
+    match odd_lengths.as_slice() {
+        [] => {}
+        [one] => warnings.push(format!(
+            "1 vector has length {one:.2} instead of 1; it was normalised and its b-value kept"
+        )),
+        many => {
+            let least = many.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = many.iter().copied().fold(0.0, f64::max);
+            warnings.push(format!(
+                "{} vectors have lengths from {least:.2} to {most:.2} instead of 1; they were \
+                 normalised and their b-values kept",
+                many.len()
+            ));
+        }
     }
     let of = |wanted: Weighting| -> Vec<usize> {
         let volumes = 0..gradients.len();
@@ -268,6 +274,9 @@ fn rows(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
         if !row.is_empty() {
             rows.push(row);
         }
+    }
+    if rows.is_empty() {
+        return Err(Error::malformed(path, "no numbers", "a gradient table"));
     }
     Ok(rows)
 }
@@ -330,7 +339,6 @@ fn shape_in_words(rows: &[Vec<f64>]) -> String {
         (l.min(r.len()), m.max(r.len()))
     });
     match rows.len() {
-        0 => "no numbers".to_owned(),
         n if least == most => format!("{n} rows of {most} numbers"),
         n => format!("{n} rows of {least} to {most} numbers"),
     }

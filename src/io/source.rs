@@ -22,6 +22,8 @@ pub(super) struct Source {
     file_bytes: u64,
     compressed: bool,
     reader: Box<dyn Read>,
+    /// The compressed stream ended before its own end mark and checksum.
+    cut: bool,
     control: Control,
 }
 
@@ -55,7 +57,7 @@ impl Source {
         }
         let mut file = File::open(path).map_err(failed)?;
         let mut magic = [0; 2];
-        let compressed = fill(&mut file, &mut magic).map_err(failed)? == 2 && magic == GZIP_MAGIC;
+        let compressed = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         control.begin(&format!("Reading {name}"), metadata.len());
@@ -74,6 +76,7 @@ impl Source {
             file_bytes: metadata.len(),
             compressed,
             reader,
+            cut: false,
             control: control.clone(),
         })
     }
@@ -92,7 +95,8 @@ impl Source {
         let mut done = 0;
         for piece in buffer.chunks_mut(CHUNK_BYTES) {
             self.control.check()?;
-            let n = fill(&mut self.reader, piece).map_err(|e| self.failed(&e))?;
+            let (n, cut) = fill(&mut self.reader, piece).map_err(|e| self.failed(&e))?;
+            self.cut |= cut;
             done += n;
             if n < piece.len() {
                 break;
@@ -166,6 +170,19 @@ impl Source {
         Ok(u32::from_le_bytes(length))
     }
 
+    /// Reads what follows, up to `limit` bytes, and returns how many there were: a compressed
+    /// stream is compared with its checksum only at its end.
+    pub fn finish(&mut self, limit: u64) -> Result<u64, Error> {
+        let behind = self.skip(limit)?;
+        if self.cut {
+            return Err(Error::Damaged {
+                path: self.path.clone(),
+                why: "their end is missing".to_owned(),
+            });
+        }
+        Ok(behind)
+    }
+
     fn failed(&self, error: &std::io::Error) -> Error {
         if self.compressed
             && matches!(
@@ -184,18 +201,19 @@ impl Source {
 }
 
 /// Like `read_exact`, but an early end is a smaller count: whoever asked knows what was expected.
-fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+/// Also returns whether the reader itself missed something at the end.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bool)> {
     let mut done = 0;
     while done < buffer.len() {
         match reader.read(&mut buffer[done..]) {
             Ok(0) => break,
             Ok(n) => done += n,
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) if e.kind() == ErrorKind::UnexpectedEof => break,
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok((done, true)),
             Err(e) => return Err(e),
         }
     }
-    Ok(done)
+    Ok((done, false))
 }
 
 /// A small text file; anything over `limit` bytes is refused before it is read.

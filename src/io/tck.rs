@@ -279,12 +279,16 @@ impl FibreInfo {
                 tractogram.len()
             ));
         }
-        let short = tractogram.streamlines().filter(|s| s.len() < 2).count();
-        if short > 0 {
-            self.warnings.push(format!(
-                "{short} streamlines have fewer than two points; they were kept, so that indices \
+        match tractogram.streamlines().filter(|s| s.len() < 2).count() {
+            0 => {}
+            1 => self.warnings.push(
+                "1 streamline has fewer than two points; it was kept, so that indices still match"
+                    .to_owned(),
+            ),
+            n => self.warnings.push(format!(
+                "{n} streamlines have fewer than two points; they were kept, so that indices \
                  still match"
-            ));
+            )),
         }
     }
 }

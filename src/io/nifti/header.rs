@@ -223,16 +223,13 @@ impl Header {
                 ));
             }
         };
+        // The crate guesses the byte order from dim[0]: any count that is one makes it agree.
+        let count = Fields { bytes, big_endian }.i16(40);
+        if !(1..=7).contains(&count) {
+            return Err(Error::malformed(path, dimensions(count.into()), "1 to 7"));
+        }
         let h = NiftiHeader::from_reader(bytes)
             .map_err(|e| Error::malformed(path, e.to_string(), "a NIfTI-1 header"))?;
-        // The crate takes the byte order from dim[0]; it must agree with the header's size.
-        if h.sizeof_hdr != BYTES_1 as i32 {
-            return Err(Error::malformed(
-                path,
-                "a number of dimensions that makes no sense",
-                "1 to 7",
-            ));
-        }
         let raw = Raw {
             // The standard's type is signed: a large unsigned value is a negative one.
             dim: h.dim.map(|d| i64::from(d as i16)),
@@ -361,7 +358,7 @@ impl Raw {
         let mut warnings = Vec::new();
         let count = match self.dim[0] {
             n @ 1..=7 => n as usize,
-            n => return bad(format!("{n} dimensions"), "1 to 7"),
+            n => return bad(dimensions(n), "1 to 7"),
         };
         let mut dims = Vec::with_capacity(count);
         for (i, &n) in self.dim[1..=count].iter().enumerate() {
@@ -475,6 +472,10 @@ impl Raw {
         }
         Ok(Some((slope, inter)))
     }
+}
+
+fn dimensions(count: i64) -> String {
+    format!("{count} dimensions")
 }
 
 /// Numbers at given offsets, in the file's byte order.

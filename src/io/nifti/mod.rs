@@ -49,8 +49,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     let values = voxels(&mut source, &header, kind)?;
     let behind = match source.known_bytes() {
         Some(bytes) => bytes - end,
-        // To the end, where the checksum is compared.
-        None => source.skip(TAIL_LIMIT)?,
+        None => source.finish(TAIL_LIMIT)?,
     };
     if behind > 0 {
         info.warnings.push(format!(

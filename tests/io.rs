@@ -1,0 +1,40 @@
+//! Files: what is read, what is refused and in which words, what is written.
+
+mod fibres;
+mod files;
+mod gradients;
+mod hostile;
+mod images;
+mod made;
+mod masks;
+
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    [
+        images::tests(),
+        hostile::tests(),
+        masks::tests(),
+        gradients::tests(),
+        fibres::tests(),
+        files::tests(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The sentence of an error: one line, no full stop, the path last, none of Rust's own words.
+pub fn sentence(error: &arcuate::io::Error) -> String {
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(!text.contains("os error"), "{text}");
+    assert!(text.starts_with(|c: char| c.is_uppercase()), "{text}");
+    if let Some(path) = error.path() {
+        let path = format!(": {}", path.display());
+        assert!(text.ends_with(&path), "{text}");
+        let words = text.trim_end_matches(&path);
+        assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
+    }
+    text
+}

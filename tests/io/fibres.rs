@@ -1,0 +1,285 @@
+//! TCK: outside files, round trips, and what is refused.
+
+use super::sentence;
+use crate::support::{Random, data_test, test};
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::io::{self, Error, FibreInfo, tck};
+use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
+
+pub fn tests() -> Vec<Trial> {
+    let conformance = "tractograms/conformance/simple.tck";
+    vec![
+        data_test("io::fibres::conformance", conformance, conforms),
+        data_test("io::fibres::malformed_are_refused", conformance, malformed),
+        data_test(
+            "io::fibres::real_files_return",
+            "tractograms/mrtrix_tracks_500.tck",
+            real,
+        ),
+        test("io::fibres::there_and_back", there_and_back),
+        test("io::fibres::header_of_what_is_written", header),
+        test("io::fibres::every_datatype", every_datatype),
+        test("io::fibres::cut_anywhere", cut),
+        test("io::fibres::nonsense_is_refused", nonsense),
+    ]
+}
+
+fn read(path: &Path) -> (Tractogram, FibreInfo) {
+    tck::read(path, &Control::new()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn conforms(simple: PathBuf) {
+    let file = |name: &str| read(&simple.with_file_name(name));
+    let (little, info) = read(&simple);
+    // Coordinates count up in each streamline of one, two and five points.
+    for (streamline, points) in little.streamlines().zip([1, 2, 5]) {
+        let expected: Vec<[f32; 3]> = (0..points)
+            .map(|p| [0, 1, 2].map(|a| (3 * p + a) as f32))
+            .collect();
+        assert_eq!(streamline, expected);
+    }
+    assert_eq!(
+        (little.len(), info.warnings.len()),
+        (3, 1),
+        "the single point is announced"
+    );
+    assert!(info.warnings[0].contains("fewer than two points"));
+    let (big, _) = file("simple_big_endian.tck");
+    assert_eq!(
+        (&big.points, &big.offsets),
+        (&little.points, &little.offsets)
+    );
+    let (standard, info) = file("standard.tck");
+    assert_eq!(
+        (standard.len(), standard.points.len(), info.warnings.len()),
+        (120, 360, 0)
+    );
+    assert_eq!(standard.streamline(0)[2], [0.5, 1.5, 3.0]);
+    let (empty, info) = file("empty.tck");
+    assert!(empty.is_empty() && info.warnings.is_empty());
+    // NaN of the other sign, -Inf at the end, and a count of an earlier file.
+    let (matlab, info) = file("matlab_nan.tck");
+    assert_eq!((matlab.len(), matlab.streamline(0).len()), (1, 108));
+    assert!(info.warnings[0].contains("announces 615000 streamlines; the file holds 1"));
+    let (multiline, info) = file("multiline_header_field.tck");
+    assert_eq!((multiline.len(), info.warnings.len()), (1, 0));
+    // A line of its own belongs to the one before; a key may come twice.
+    let histories = info
+        .properties
+        .iter()
+        .filter(|(k, _)| k == "command_history");
+    let histories: Vec<&str> = histories.map(|(_, v)| v.as_str()).collect();
+    assert_eq!(histories.len(), 2);
+    assert!(histories[0].contains("\ntckedit ") && histories[0].ends_with("_v5.2.8)"));
+    assert_eq!(info.property("command_history"), Some(histories[1]));
+}
+
+fn malformed(simple: PathBuf) {
+    for (name, words) in [
+        ("no_header_end.tck", "without its END"),
+        ("no_header_end_eof.tck", "without its END"),
+        ("no_magic_number.tck", "mrtrix tracks"),
+    ] {
+        let path = simple.with_file_name(name);
+        let error = io::open(&path, &Control::new()).expect_err("malformed");
+        assert!(sentence(&error).contains(words), "{error}");
+    }
+}
+
+fn real(path: PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let copy = folder.path().join("copy.tck");
+    for name in [
+        "mrtrix_tracks_500.tck",
+        "mrtrix_tensor_det.tck",
+        "SLF1_R.tck",
+    ] {
+        let (tractogram, info) = read(&path.with_file_name(name));
+        assert_eq!(info.warnings, Vec::<String>::new(), "{name}");
+        let count = info.property("count").and_then(|c| c.parse().ok());
+        assert_eq!(count, Some(tractogram.len()), "{name}");
+        tck::save(&copy, &tractogram, "copy", &Control::new()).expect("saved");
+        let (again, _) = read(&copy);
+        assert_eq!(
+            (again.points, again.offsets),
+            (tractogram.points, tractogram.offsets)
+        );
+    }
+}
+
+/// Streamlines of 0 to 40 points, far and near.
+fn random_tractogram(random: &mut Random, streamlines: usize) -> Tractogram {
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for _ in 0..streamlines {
+        for _ in 0..random.bits() % 41 {
+            points.push([0; 3].map(|_| (random.normal() * 60.0) as f32));
+        }
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets)
+}
+
+fn there_and_back() {
+    let mut random = Random::fresh("there_and_back");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tck");
+    // The last is several chunks of reading long.
+    for streamlines in [0, 1, 2, 100, 10_000] {
+        let tractogram = random_tractogram(&mut random, streamlines);
+        let control = Control::new();
+        tck::save(&path, &tractogram, "arcuate track\n--seed 1", &control).expect("saved");
+        assert_eq!(control.progress().done, streamlines as u64);
+        let (again, info) = read(&path);
+        assert_eq!(again.points, tractogram.points);
+        assert_eq!(
+            again.offsets, tractogram.offsets,
+            "streamlines without points too"
+        );
+        assert_eq!(
+            info.property("command_history"),
+            Some("arcuate track --seed 1")
+        );
+        let short = tractogram.streamlines().filter(|s| s.len() < 2).count();
+        assert_eq!(info.warnings.len(), usize::from(short > 0), "{info:?}");
+    }
+}
+
+fn header() {
+    let mut random = Random::fresh("header");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tck");
+    let tractogram = random_tractogram(&mut random, 7);
+    // Lengths around where the offset itself gets one more digit.
+    for length in (0..3).chain(860..900) {
+        let command = "x".repeat(length);
+        tck::save(&path, &tractogram, &command, &Control::new()).expect("saved");
+        let bytes = std::fs::read(&path).expect("readable");
+        let end = bytes
+            .windows(5)
+            .position(|w| w == b"\nEND\n")
+            .expect("an END line")
+            + 5;
+        let text = std::str::from_utf8(&bytes[..end]).expect("text");
+        assert!(text.starts_with("mrtrix tracks\n"));
+        assert!(text.contains(&format!("\nfile: . {end}\n")), "{text}");
+        assert!(text.contains("\ncount: 0000000007\n"), "{text}");
+        assert!(text.contains("\ndatatype: Float32LE\n") && text.contains("\ntimestamp: "));
+        assert_eq!(bytes.len() - end, 12 * (tractogram.points.len() + 7 + 1));
+        assert_eq!(
+            &bytes[bytes.len() - 12..],
+            f32::INFINITY.to_le_bytes().repeat(3)
+        );
+    }
+}
+
+fn every_datatype() {
+    let mut random = Random::fresh("every_datatype");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tck");
+    let tractogram = random_tractogram(&mut random, 3_000);
+    for name in ["Float32LE", "Float32BE", "Float64LE", "Float64BE"] {
+        let mut bytes =
+            format!("mrtrix tracks\ndatatype: {name}\nfile: . 4000\nEND\n").into_bytes();
+        // The points may begin anywhere behind the header.
+        bytes.resize(4000, b'?');
+        let mut put = |v: f32| match name {
+            "Float32LE" => bytes.extend(v.to_le_bytes()),
+            "Float32BE" => bytes.extend(v.to_be_bytes()),
+            "Float64LE" => bytes.extend(f64::from(v).to_le_bytes()),
+            _ => bytes.extend(f64::from(v).to_be_bytes()),
+        };
+        for streamline in tractogram.streamlines() {
+            streamline.as_flattened().iter().for_each(|&v| put(v));
+            [f32::NAN; 3].into_iter().for_each(&mut put);
+        }
+        [f32::INFINITY; 3].into_iter().for_each(&mut put);
+        std::fs::write(&path, bytes).expect("written");
+        let (found, _) = read(&path);
+        assert_eq!(
+            (&found.points, &found.offsets),
+            (&tractogram.points, &tractogram.offsets)
+        );
+    }
+}
+
+/// A file cut at any byte is refused (in its header) or read as far as it goes, and says so.
+fn cut() {
+    let mut random = Random::fresh("cut");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tck");
+    let tractogram = random_tractogram(&mut random, 6);
+    tck::save(&path, &tractogram, "cut", &Control::new()).expect("saved");
+    let whole = std::fs::read(&path).expect("readable");
+    let header = whole
+        .windows(5)
+        .position(|w| w == b"\nEND\n")
+        .expect("an END line")
+        + 5;
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).expect("written");
+        match tck::read(&path, &Control::new()) {
+            Ok((found, info)) => {
+                assert!(length >= header);
+                assert_eq!(*found.points, tractogram.points[..found.points.len()]);
+                let said = info.warnings.iter().any(|w| w.contains("cut off"));
+                assert!(said, "{length} of {}: {info:?}", whole.len());
+            }
+            Err(error) => {
+                assert!(length < header, "{length}: {error}");
+                sentence(&error);
+            }
+        }
+    }
+}
+
+fn nonsense() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tck");
+    let refused = |header: &str, points: &[f32]| {
+        let mut bytes = format!("mrtrix tracks\n{header}END\n").into_bytes();
+        bytes.resize(bytes.len().max(100), 0);
+        bytes.extend(points.iter().flat_map(|v| v.to_le_bytes()));
+        std::fs::write(&path, bytes).expect("written");
+        sentence(&tck::read(&path, &Control::new()).expect_err("refused"))
+    };
+    let type_ = "datatype: Float32LE\n";
+    for (header, words) in [
+        ("file: . 100\n".to_owned(), "datatype none"),
+        (
+            "datatype: Int16LE\nfile: . 100\n".to_owned(),
+            "datatype Int16LE",
+        ),
+        (type_.to_owned(), "no file line"),
+        (format!("{type_}file: points.dat 0\n"), "“points.dat 0”"),
+        (format!("{type_}file: . x\n"), "“. x”"),
+        (format!("{type_}file: . -5\n"), "“. -5”"),
+        (format!("{type_}file: . 20\n"), "byte 20, inside the header"),
+    ] {
+        let text = refused(&header, &[]);
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let whole = format!("{type_}file: . 100\n");
+    let text = refused(&whole, &[1.0, 2.0, 3.0, 1.0, f32::NAN, 3.0]);
+    assert!(text.contains("in streamline 1"), "{text}");
+    // Beyond the end of the file: nothing to read, and it is said.
+    std::fs::write(
+        &path,
+        format!("mrtrix tracks\n{type_}file: . 99999999999\nEND\n"),
+    )
+    .expect("written");
+    let (found, info) = read(&path);
+    assert!(found.is_empty() && info.warnings[0].contains("no end mark"));
+    // What TCK cannot hold is not written.
+    let holed = Tractogram::new(vec![[0.0, f32::NAN, 0.0]], vec![0, 1]);
+    let error = tck::save(&path, &holed, "", &Control::new()).expect_err("refused");
+    assert!(sentence(&error).contains("streamline 1"));
+    let error = tck::save(
+        &path.with_extension("trk"),
+        &Tractogram::empty(),
+        "",
+        &Control::new(),
+    );
+    assert!(matches!(error, Err(Error::Unsupported { .. })));
+}

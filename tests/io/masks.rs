@@ -1,0 +1,131 @@
+//! Masks: only of one volume, on the right grid, and with something in them.
+
+use super::made::random_affine;
+use super::sentence;
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid, Volume, VolumeKind};
+use arcuate::io::{self, Error, nifti};
+use glam::{DAffine3, DVec3};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::masks::on_their_grid", on_their_grid),
+        test("io::masks::refused_in_words", refused),
+        test("io::masks::known_by_their_values", by_values),
+    ]
+}
+
+struct Case {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    grid: Arc<Grid>,
+}
+
+fn case(random: &mut Random) -> Case {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let grid = Grid::new([6, 5, 4], random_affine(random, false), AffineSource::Sform);
+    Case {
+        path: folder.path().join("mask.nii.gz"),
+        _folder: folder,
+        grid: Arc::new(grid.expect("regular")),
+    }
+}
+
+fn save(case: &Case, grid: Arc<Grid>, frames: usize, values: Vec<f32>) {
+    let volume = Volume::new(grid, frames, VolumeKind::Scalar, values);
+    nifti::save_volume(&case.path, &volume, "", &Control::new()).expect("saved");
+}
+
+/// A grid shifted by `mm` along a world direction.
+fn shifted(grid: &Grid, by: DVec3) -> Arc<Grid> {
+    let affine = DAffine3::from_translation(by) * grid.world_from_voxel;
+    Arc::new(Grid::new(grid.shape, affine, grid.source).expect("regular"))
+}
+
+fn on_their_grid() {
+    let mut random = Random::fresh("on_their_grid");
+    let case = case(&mut random);
+    let values: Vec<f32> = (0..120)
+        .map(|_| [0.0, 0.4, 0.6, 1.0, 255.0, f32::NAN, -3.0][(random.bits() % 7) as usize])
+        .collect();
+    // Off by less than a tenth of a voxel: other programs' rounding.
+    let near = random.direction() * 0.09 * case.grid.spacing().min_element();
+    save(&case, shifted(&case.grid, near), 1, values.clone());
+    let mask = io::mask(&case.path, &case.grid).expect("on the grid");
+    assert!(
+        Arc::ptr_eq(&mask.grid, &case.grid),
+        "the very grid that was asked for"
+    );
+    for (inside, value) in mask.inside.iter().zip(values) {
+        assert_eq!(*inside == 1, value > 0.5, "{value}");
+    }
+}
+
+fn refused() {
+    let mut random = Random::fresh("refused");
+    let case = case(&mut random);
+    let error = || io::mask(&case.path, &case.grid).expect_err("refused");
+    save(&case, case.grid.clone(), 3, vec![1.0; 360]);
+    assert!(matches!(error(), Error::MaskFrames { frames: 3, .. }));
+    assert!(sentence(&error()).contains("3 volumes"));
+
+    let by = random.uniform(5.0, 50.0);
+    save(
+        &case,
+        shifted(&case.grid, random.direction() * by),
+        1,
+        vec![1.0; 120],
+    );
+    // The message rounds to a hundredth.
+    assert!(matches!(error(), Error::MaskGrid { off_mm, .. } if (off_mm - by).abs() < 1e-3));
+    assert!(sentence(&error()).contains(&format!("{by:.1}")[..2]));
+    // On its own grid it is a sound region.
+    assert_eq!(
+        io::mask_on_own_grid(&case.path).expect("a mask").count(),
+        120
+    );
+
+    let other = Grid::new([5, 6, 4], case.grid.world_from_voxel, AffineSource::Sform);
+    save(&case, Arc::new(other.expect("regular")), 1, vec![1.0; 120]);
+    let text = sentence(&error());
+    assert!(
+        text.contains("5 × 6 × 4") && text.contains("6 × 5 × 4"),
+        "{text}"
+    );
+
+    save(&case, case.grid.clone(), 1, vec![0.5; 120]);
+    assert!(matches!(error(), Error::MaskEmpty { .. }));
+    sentence(&error());
+
+    let colours = Volume::new(case.grid.clone(), 3, VolumeKind::Rgb, vec![1.0; 360]);
+    nifti::save_volume(&case.path, &colours, "", &Control::new()).expect("saved");
+    assert!(sentence(&error()).contains("colour"));
+}
+
+fn by_values() {
+    let grid = Grid::axis_aligned([2, 2, 1], DVec3::ONE, DVec3::ZERO);
+    let grid = Arc::new(grid.expect("regular"));
+    let volume = |values: [f32; 4]| Volume::scalar(grid.clone(), values.to_vec());
+    let mask = io::as_mask(&volume([0.0, 1.0, 1.0, 0.0])).expect("zeros and ones");
+    assert_eq!(*mask.inside, [0, 1, 1, 0]);
+    for values in [
+        [0.0, 1.0, 2.0, 0.0],
+        [0.0; 4],
+        [1.0; 4],
+        [0.0, 0.5, 1.0, 1.0],
+        [0.0, f32::NAN, 1.0, 1.0],
+    ] {
+        assert!(io::as_mask(&volume(values)).is_none(), "{values:?}");
+    }
+    let two = Volume::new(
+        grid.clone(),
+        2,
+        VolumeKind::Scalar,
+        [0.0, 1.0, 0.0, 1.0].repeat(2),
+    );
+    assert!(io::as_mask(&two).is_none());
+}
