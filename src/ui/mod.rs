@@ -1,4 +1,196 @@
-//! Widgets: what the user sees and touches. Only [`crate::state::Action`]s come out.
+//! Widgets: what the user sees and touches.
+//!
+//! [`show`] lays out the window and returns what the user did as [`Action`]s; it changes nothing of
+//! the state, opens no file and waits for nothing. What widgets need to remember between frames (a
+//! half-typed path, an open list) lives in [`Memory`].
 
+mod crosshair;
+mod demo_picture;
+pub mod files;
+mod first_run;
+pub mod format;
+mod forms;
+mod guide;
 pub mod icons;
+mod keys;
+mod layers;
+mod panels;
+mod probe;
+mod regions;
+mod shortcuts;
+mod status_bar;
 pub mod theme;
+mod top_bar;
+mod tracks;
+pub mod widgets;
+
+use crate::data::region::RegionId;
+use crate::state::{Action, LayerId, State};
+use egui::{Rect, Ui, UiBuilder, pos2};
+use files::Files;
+use std::collections::{BTreeMap, BTreeSet};
+use theme::space;
+
+/// The lists that open over the views where the window is narrow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum List {
+    Layers,
+    Regions,
+    Crosshair,
+}
+
+/// A name that is being typed.
+#[derive(Clone, PartialEq, Debug)]
+struct Renaming {
+    what: Named,
+    text: String,
+    /// The field has just opened.
+    fresh: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Named {
+    Layer(LayerId),
+    Region(RegionId),
+}
+
+/// What widgets remember between frames; nothing of it is worth saving.
+pub struct Memory {
+    files: Files,
+    list: Option<List>,
+    shortcuts: bool,
+    renaming: Option<Renaming>,
+    /// Blocks and reports that the user folded or opened against their default.
+    toggled: BTreeSet<&'static str>,
+    /// The next region is a box.
+    cube: bool,
+    tracks: tracks::Cache,
+    /// Smallest and largest value of a frame of a volume.
+    ranges: BTreeMap<(crate::compute::DataId, usize), (f32, f32)>,
+    demo: Option<demo_picture::Picture>,
+    /// Seconds since 1970, for ages; fixed in tests.
+    now_s: Option<u64>,
+}
+
+impl Memory {
+    pub fn new() -> Self {
+        Self::with_dialogs(true)
+    }
+
+    /// Without the desktop's file dialogs: paths are typed.
+    pub fn without_dialogs() -> Self {
+        Self::with_dialogs(false)
+    }
+
+    fn with_dialogs(native: bool) -> Self {
+        Self {
+            files: Files::new(native),
+            list: None,
+            shortcuts: false,
+            renaming: None,
+            toggled: BTreeSet::new(),
+            cube: false,
+            tracks: tracks::Cache::default(),
+            ranges: BTreeMap::new(),
+            demo: None,
+            now_s: None,
+        }
+    }
+
+    /// Fixes the clock that ages of recent files are counted by.
+    pub fn at_time(mut self, seconds_since_1970: u64) -> Self {
+        self.now_s = Some(seconds_since_1970);
+        self
+    }
+
+    fn toggle(&mut self, name: &'static str) {
+        if !self.toggled.remove(name) {
+            self.toggled.insert(name);
+        }
+    }
+
+    /// Whether a block is open, given how it starts.
+    fn is_open(&self, name: &'static str, by_default: bool) -> bool {
+        by_default != self.toggled.contains(name)
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Lays out the window. `views` fills the middle once something is open: it gets a [`Ui`] whose
+/// `max_rect` is its place.
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    views: &mut dyn FnMut(&mut Ui, &mut Vec<Action>),
+) -> Vec<Action> {
+    let mut actions = Vec::new();
+    theme::select(ui.ctx(), state.view.light_theme);
+    let popup_was_open = egui::Popup::is_any_open(ui.ctx());
+    memory.files.poll(&mut actions);
+    take_dropped_files(ui, &mut actions);
+
+    let window = ui.max_rect();
+    let p = theme::palette(ui.style());
+    ui.painter().rect_filled(window, 0.0, p.b0);
+    let (left, right) = (window.left(), window.right());
+    let (top, bottom) = (window.top() + space::TOP_BAR, window.bottom() - space::STATUS_BAR);
+    let narrow = window.width() < space::NARROW;
+
+    let bar = Rect::from_min_max(window.min, pos2(right, top));
+    part(ui, "top bar", bar, |ui| top_bar::show(ui, state, memory, narrow, &mut actions));
+    let bar = Rect::from_min_max(pos2(left, bottom), window.max);
+    part(ui, "status bar", bar, |ui| status_bar::show(ui, state, narrow, &mut actions));
+
+    let middle = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
+    if state.document.is_empty() {
+        part(ui, "first run", middle, |ui| first_run::show(ui, state, memory, &mut actions));
+    } else {
+        let mut centre = middle;
+        if state.view.show_panels {
+            let wide = if narrow { space::RAIL } else { space::LEFT };
+            let place = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
+            centre.min.x = place.right();
+            part(ui, "left", place, |ui| panels::left(ui, state, memory, narrow, &mut actions));
+            let wide = if narrow { space::RIGHT_NARROW } else { space::RIGHT };
+            let place = Rect::from_min_max(pos2(right - wide, top), middle.max);
+            centre.max.x = place.left();
+            part(ui, "right", place, |ui| panels::right(ui, state, memory, narrow, &mut actions));
+        }
+        part(ui, "views", centre, |ui| views(ui, &mut actions));
+        if narrow && state.view.show_panels {
+            panels::list_over_views(ui, centre, state, memory, &mut actions);
+        }
+    }
+    memory.files.show(ui, window, &mut actions);
+    if memory.shortcuts {
+        shortcuts::show(ui, window, memory);
+    }
+    first_run::drop_highlight(ui, window, state.document.is_empty());
+    keys::handle(ui, state, memory, popup_was_open, &mut actions);
+    actions
+}
+
+/// A child that keeps to its rectangle.
+fn part<R>(ui: &mut Ui, name: &'static str, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let builder = UiBuilder::new().id_salt(name).max_rect(rect);
+    let mut child = ui.new_child(builder);
+    child.shrink_clip_rect(rect);
+    child.spacing_mut().item_spacing = egui::vec2(8.0, 0.0);
+    add(&mut child)
+}
+
+fn take_dropped_files(ui: &Ui, actions: &mut Vec<Action>) {
+    let paths: Vec<_> = ui.input(|i| {
+        let dropped = i.raw.dropped_files.iter();
+        dropped.map(|f| f.path().to_owned()).collect()
+    });
+    if !paths.is_empty() {
+        actions.push(Action::Open(paths));
+    }
+}

@@ -1,0 +1,416 @@
+//! Paths: from the desktop's file dialogs, which run on a thread of their own, or typed.
+//!
+//! The window waits for neither: answers come through a channel and leave as actions.
+
+use super::theme::{self, size, space};
+use super::widgets::button::{Button, segmented};
+use super::widgets::field::{self, Typed};
+use super::widgets::note::Note;
+use super::widgets::paint;
+use crate::data::region::RegionId;
+use crate::state::{Action, LayerId, Pane, Severity, Shot, State};
+use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// What a path is for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Purpose {
+    Open,
+    Tracks(Option<LayerId>),
+    Layer(LayerId),
+    Region(RegionId),
+    Screenshot { pane: Option<Pane>, scale: u32 },
+}
+
+impl Purpose {
+    fn saves(&self) -> bool {
+        *self != Self::Open
+    }
+
+    fn title(&self) -> &'static str {
+        match self {
+            Self::Open => "Open a file",
+            Self::Tracks(_) => "Export streamlines",
+            Self::Layer(_) => "Export layer",
+            Self::Region(_) => "Export region as mask",
+            Self::Screenshot { .. } => "Save a screenshot",
+        }
+    }
+
+    /// Endings a file of this kind may have, the usual one first.
+    fn endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Open => &[],
+            Self::Tracks(_) => &["tck"],
+            Self::Layer(_) | Self::Region(_) => &["nii.gz", "nii"],
+            Self::Screenshot { .. } => &["png"],
+        }
+    }
+
+    fn action(self, mut paths: Vec<PathBuf>) -> Option<Action> {
+        if paths.is_empty() {
+            return None;
+        }
+        if self == Self::Open {
+            return Some(Action::Open(paths));
+        }
+        let path = paths.swap_remove(0);
+        Some(match self {
+            Self::Open => return None,
+            Self::Tracks(layer) => Action::SaveTracks { layer, path },
+            Self::Layer(layer) => Action::SaveLayer { layer, path },
+            Self::Region(region) => Action::SaveRegion { region, path },
+            Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
+        })
+    }
+}
+
+/// Where a sheet opens.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Place {
+    /// In the middle, under the top bar.
+    Middle,
+    /// Its lower right corner here.
+    Above(Pos2),
+    /// Its upper right corner here.
+    Below(Pos2),
+}
+
+/// The sheet with a path field.
+#[derive(Clone, Debug)]
+struct Sheet {
+    purpose: Purpose,
+    place: Place,
+    text: String,
+    focus: bool,
+    /// The file of this name exists; Enter or the button replaces it.
+    replaces: Option<PathBuf>,
+}
+
+enum Answer {
+    Chosen(Purpose, Vec<PathBuf>),
+    /// There is no desktop that shows a dialog.
+    NoDialog(Purpose, Place, String),
+    Exists(Purpose, Place, PathBuf),
+}
+
+/// File dialogs and the path field.
+pub struct Files {
+    /// Ask the desktop first.
+    native: bool,
+    sender: Sender<Answer>,
+    receiver: Receiver<Answer>,
+    sheet: Option<Sheet>,
+    /// Relative paths start here.
+    folder: PathBuf,
+}
+
+impl Files {
+    pub fn new(native: bool) -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            native,
+            sender,
+            receiver,
+            sheet: None,
+            folder: std::env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    /// Asks for a path: by dialog where the desktop has one, else by the path field.
+    pub fn ask(&mut self, ctx: &egui::Context, purpose: Purpose, place: Place, suggested: &str) {
+        if !self.native {
+            return self.type_path(purpose, place, suggested);
+        }
+        let (ctx, sender) = (ctx.clone(), self.sender.clone());
+        let suggested = suggested.to_owned();
+        std::thread::spawn(move || {
+            let started = Instant::now();
+            let answer = match dialog(&purpose, &suggested) {
+                Some(paths) => Answer::Chosen(purpose, paths),
+                // Nobody cancels this fast: there was no dialog.
+                None if started.elapsed() < Duration::from_millis(250) => {
+                    Answer::NoDialog(purpose, place, suggested)
+                }
+                None => return,
+            };
+            // The window may be gone by now.
+            let _ = sender.send(answer);
+            ctx.request_repaint();
+        });
+    }
+
+    /// Opens the path field.
+    pub fn type_path(&mut self, purpose: Purpose, place: Place, suggested: &str) {
+        self.sheet = Some(Sheet {
+            purpose,
+            place,
+            text: suggested.to_owned(),
+            focus: true,
+            replaces: None,
+        });
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.sheet.is_some()
+    }
+
+    pub fn close(&mut self) {
+        self.sheet = None;
+    }
+
+    /// What the dialogs and checks answered since the last frame.
+    pub fn poll(&mut self, actions: &mut Vec<Action>) {
+        let answers: Vec<Answer> = self.receiver.try_iter().collect();
+        for answer in answers {
+            match answer {
+                Answer::Chosen(purpose, paths) => actions.extend(purpose.action(paths)),
+                Answer::NoDialog(purpose, place, suggested) => {
+                    self.type_path(purpose, place, &suggested);
+                }
+                Answer::Exists(purpose, place, path) => {
+                    self.sheet = Some(Sheet {
+                        purpose,
+                        place,
+                        text: path.display().to_string(),
+                        focus: true,
+                        replaces: Some(path),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Hands a typed path on; one that would be overwritten comes back for a second look.
+    fn submit(&mut self, ctx: &egui::Context, sheet: Sheet, actions: &mut Vec<Action>) {
+        let paths = typed_paths(&sheet.text, &self.folder);
+        if paths.is_empty() {
+            return;
+        }
+        let agreed = sheet.replaces.as_ref() == paths.first();
+        if !sheet.purpose.saves() || agreed {
+            actions.extend(sheet.purpose.action(paths));
+            return;
+        }
+        let (ctx, sender) = (ctx.clone(), self.sender.clone());
+        std::thread::spawn(move || {
+            let answer = match paths.first() {
+                Some(path) if path.exists() => {
+                    Answer::Exists(sheet.purpose, sheet.place, path.clone())
+                }
+                _ => Answer::Chosen(sheet.purpose, paths),
+            };
+            let _ = sender.send(answer);
+            ctx.request_repaint();
+        });
+    }
+
+    /// Shows the sheet, if it is open.
+    pub fn show(&mut self, ui: &Ui, window: Rect, actions: &mut Vec<Action>) {
+        let Some(mut sheet) = self.sheet.take() else {
+            return;
+        };
+        let p = theme::palette(ui.style());
+        let width = match sheet.place {
+            Place::Middle => 620f32,
+            Place::Above(_) | Place::Below(_) => 420.0,
+        };
+        let width = width.min(window.width() - 48.0);
+        let (pivot, at) = match sheet.place {
+            Place::Middle => {
+                let top = window.center_top() + vec2(0.0, space::TOP_BAR + 16.0);
+                (Align2::CENTER_TOP, top)
+            }
+            Place::Above(at) => (Align2::RIGHT_BOTTOM, at),
+            Place::Below(at) => (Align2::RIGHT_TOP, at),
+        };
+        let mut outcome = Typed::Going;
+        let mut browse = false;
+        let native = self.native;
+        let area = Area::new(egui::Id::unique("path sheet"))
+            .order(Order::Foreground)
+            .pivot(pivot)
+            .fixed_pos(at)
+            .constrain_to(window)
+            .accessible_name(sheet.purpose.title());
+        area.show(ui.ctx(), |ui| {
+            let frame = Frame::new()
+                .fill(p.b2)
+                .stroke(Stroke::new(1.0, p.line))
+                .corner_radius(theme::radius::CARD)
+                .inner_margin(Margin::same(12));
+            frame.show(ui, |ui| {
+                ui.set_width(width - 24.0);
+                ui.spacing_mut().item_spacing.y = 8.0;
+                (outcome, browse) = contents(ui, &mut sheet, native);
+            });
+        });
+        if browse {
+            let name = sheet.text.clone();
+            return self.ask(ui.ctx(), sheet.purpose, sheet.place, &name);
+        }
+        match outcome {
+            Typed::Going => {
+                sheet.focus = false;
+                self.sheet = Some(sheet);
+            }
+            Typed::Entered => self.submit(ui.ctx(), sheet, actions),
+            Typed::Cancelled => {}
+        }
+    }
+}
+
+/// The inside of the sheet: what happened to it, and whether a dialog is wanted instead.
+fn contents(ui: &mut Ui, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
+    let p = theme::palette(ui.style());
+    let width = ui.available_width();
+    let row = |ui: &mut Ui, height: f32| {
+        ui.allocate_exact_size(vec2(width, height), Sense::hover()).0
+    };
+    let head = row(ui, 18.0);
+    let title = sheet.purpose.title();
+    paint::left(ui.painter(), head, title, theme::semibold(size::LABEL), p.t1);
+    let verb = if sheet.purpose.saves() { "Enter saves" } else { "Enter opens" };
+    let keys = format!("{verb} · Esc closes");
+    paint::right(ui.painter(), head, &keys, theme::regular(size::CAPTION), p.t3);
+    options(ui, sheet);
+
+    let place = row(ui, space::ROW);
+    let hint = "/folder/dwi.nii.gz; several with ; between";
+    let before = sheet.text.clone();
+    let mut outcome = field::text(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
+    if sheet.text != before {
+        sheet.replaces = None;
+    }
+    if let Some(path) = &sheet.replaces {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = format!("{name} exists. Saving replaces it");
+        ui.scope(|ui| {
+            // A note keeps its own inset; the sheet has one already.
+            ui.set_width(width);
+            Note::new(p, Severity::Warning, &text).show(ui)
+        });
+    }
+    let buttons = row(ui, space::BUTTON);
+    let word = match (&sheet.purpose, &sheet.replaces) {
+        (_, Some(_)) => "Replace",
+        (Purpose::Open, None) => "Open",
+        _ => "Save",
+    };
+    let empty = sheet.text.trim().is_empty();
+    let go = Button::primary(word).disabled(empty.then_some("Type a path first"));
+    let place = Rect::from_min_size(buttons.min, vec2(go.width(ui), space::BUTTON));
+    if go.show_at(ui, place).clicked() {
+        outcome = Typed::Entered;
+    }
+    let mut x = place.right() + 6.0;
+    let mut browse = false;
+    if native {
+        let choose = Button::plain("Choose…");
+        let place = Rect::from_min_size(egui::pos2(x, buttons.top()), vec2(choose.width(ui), space::BUTTON));
+        x = place.right() + 6.0;
+        browse = choose.show_at(ui, place).clicked();
+    }
+    let cancel = Button::quiet("Cancel");
+    let place = Rect::from_min_size(egui::pos2(x, buttons.top()), vec2(cancel.width(ui), space::BUTTON));
+    if cancel.show_at(ui, place).clicked() {
+        outcome = Typed::Cancelled;
+    }
+    (outcome, browse)
+}
+
+/// Format of a file; pane and size of a screenshot.
+fn options(ui: &mut Ui, sheet: &mut Sheet) {
+    let width = ui.available_width();
+    let row = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
+    if let Purpose::Screenshot { pane, scale } = &mut sheet.purpose {
+        let what: Vec<&str> = std::iter::once("Window")
+            .chain(Pane::ALL.map(Pane::name))
+            .collect();
+        let chosen = pane.and_then(|p| Pane::ALL.iter().position(|&q| q == p)).map_or(0, |i| i + 1);
+        let place = row(ui);
+        if let Some(i) = segmented(ui, place, "Picture of", &what, chosen) {
+            *pane = i.checked_sub(1).map(|i| Pane::ALL[i]);
+        }
+        // The window is copied from the screen: a pane can be drawn again, larger.
+        if pane.is_some() {
+            let sizes = ["Screen size", "2 ×", "3 ×", "4 ×"];
+            let place = row(ui);
+            if let Some(i) = segmented(ui, place, "Size", &sizes, *scale as usize - 1) {
+                *scale = i as u32 + 1;
+            }
+        } else {
+            *scale = 1;
+        }
+        return;
+    }
+    let endings = sheet.purpose.endings();
+    if endings.len() > 1 {
+        let names = ["NIfTI, compressed", "NIfTI"];
+        let chosen = endings.iter().position(|e| sheet.text.ends_with(e));
+        let place = row(ui);
+        if let Some(i) = segmented(ui, place, "Format", &names, chosen.unwrap_or(usize::MAX)) {
+            let bare = endings
+                .iter()
+                .find_map(|e| sheet.text.strip_suffix(&format!(".{e}")))
+                .unwrap_or(&sheet.text);
+            sheet.text = format!("{bare}.{}", endings[i]);
+        }
+    }
+}
+
+/// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
+fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
+    let words = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
+    words
+        .filter(|w| !w.is_empty())
+        .map(|w| match (w.strip_prefix("~/"), std::env::var_os("HOME")) {
+            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+            _ => folder.join(w),
+        })
+        .collect()
+}
+
+/// The desktop's dialog; `None` when cancelled or when there is none. Blocks: not for the window.
+fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
+    let mut dialog = rfd::AsyncFileDialog::new().set_title(purpose.title());
+    let path = Path::new(suggested);
+    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+        dialog = dialog.set_directory(folder);
+    }
+    if purpose.saves() {
+        if let Some(name) = path.file_name() {
+            dialog = dialog.set_file_name(name.to_string_lossy());
+        }
+        let file = pollster::block_on(dialog.save_file())?;
+        return Some(vec![file.path().to_owned()]);
+    }
+    let known = ["nii", "gz", "hdr", "img", "bval", "bvec", "b", "tck"];
+    let dialog = dialog.add_filter("Scans, masks, tractograms", &known).add_filter("All files", &["*"]);
+    let files = pollster::block_on(dialog.pick_files())?;
+    Some(files.iter().map(|f| f.path().to_owned()).collect())
+}
+
+/// `name.ending` beside the scan, or in the working folder where nothing was opened from a file.
+pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
+    let folder = state
+        .document
+        .layers
+        .iter()
+        .find_map(|l| l.path.as_deref()?.parent().map(Path::to_owned));
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .collect();
+    let stem = state.document.name.replace(char::is_whitespace, "_");
+    let stem = if stem.is_empty() || plain.starts_with(&stem) {
+        plain
+    } else {
+        format!("{stem}_{plain}")
+    };
+    let ending = purpose.endings().first().copied().unwrap_or_default();
+    let file = format!("{}.{ending}", stem.to_lowercase());
+    folder.unwrap_or_default().join(file).display().to_string()
+}

@@ -1,0 +1,232 @@
+//! The first page: open a scan, or try the demo head.
+
+use super::files::{Place, Purpose};
+use super::theme::{self, radius, size, space};
+use super::widgets::button::Button;
+use super::widgets::paint;
+use super::{Memory, demo_picture, format, icons, panels, top_bar};
+use crate::jobs::Slot;
+use crate::state::{Action, State, Task};
+use egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+
+const WIDTH: f32 = 1040.0;
+const GAP: f32 = 16.0;
+const CARDS: f32 = 292.0;
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let page = ui.max_rect();
+    let p = theme::palette(ui.style());
+    ui.painter().rect_filled(page, 0.0, p.b0);
+    let loading = state.session.jobs.iter().any(|j| j.slot == Slot::Load);
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let width = WIDTH.min(page.width() - 48.0);
+        let margin = ((page.width() - width) * 0.5).round();
+        // A third of what is left over goes above, so that large windows do not look top-heavy.
+        let spare = (page.height() - 730.0).max(0.0);
+        ui.add_space(50.0 + spare * 0.33);
+        let column = |ui: &mut Ui, height: f32| {
+            let size = vec2(page.width(), height);
+            let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+            paint::inset(rect, margin, margin)
+        };
+        let title = column(ui, 34.0);
+        let words = "Open a scan, or try the demo head";
+        let shown = paint::left(ui.painter(), title, words, theme::semibold(size::TITLE), p.t1);
+        let response = ui.interact(shown, ui.make_persistent_id("title"), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, words));
+        let under = column(ui, 26.0);
+        let words = "Everything stays on this computer. For research only: not a medical device";
+        paint::left(ui.painter(), under, words, theme::regular(size::BODY), p.t2);
+        ui.add_space(15.0);
+        if !state.session.messages.is_empty() {
+            let place = column(ui, 0.0);
+            let mut notes = ui.new_child(
+                egui::UiBuilder::new().id_salt("notes").max_rect(place.expand2(vec2(space::INSET, 0.0))),
+            );
+            panels::messages(&mut notes, state, actions);
+            ui.add_space(notes.min_rect().height());
+        }
+        let cards = column(ui, CARDS);
+        let half = (cards.width() - GAP) * 0.5;
+        let drop = Rect::from_min_size(cards.min, vec2(half, CARDS));
+        drop_zone(ui, drop, memory);
+        let demo = Rect::from_min_size(pos2(drop.right() + GAP, cards.top()), vec2(half, CARDS));
+        demo_card(ui, demo, memory, loading, actions);
+
+        let caption = column(ui, 50.0);
+        let caption = Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
+        paint::left(ui.painter(), caption, "What you can do here", theme::regular(size::LABEL), p.t2);
+        let cards = column(ui, 80.0);
+        for (i, task) in Task::ALL.into_iter().enumerate() {
+            let left = cards.left() + (half + GAP) * i as f32;
+            let place = Rect::from_min_size(pos2(left, cards.top()), vec2(half, cards.height()));
+            task_card(ui, place, task, i + 1);
+        }
+        if !state.session.recent.is_empty() {
+            let caption = column(ui, 48.0);
+            let caption = Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
+            paint::left(ui.painter(), caption, "Recent", theme::regular(size::LABEL), p.t2);
+            recent(ui, state, memory, column, actions);
+        }
+        ui.add_space(24.0);
+    });
+}
+
+fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
+    let p = theme::palette(ui.style());
+    let hovering = ui.input(|i| !i.raw.hovered_files.is_empty());
+    let painter = ui.painter();
+    let line = if hovering { p.accent } else { p.t3 };
+    if hovering {
+        painter.rect_filled(rect, radius::CARD, p.tint);
+    }
+    let round = 5.0;
+    paint::dashed_round(painter, rect.shrink(0.5), round, Stroke::new(1.0, line), 4.0, 3.0);
+    let centre = rect.center().x;
+    let icon = pos2(centre, rect.top() + 87.0);
+    paint::icon(painter, icon, icons::FILE_UP, 40.0, if hovering { p.accent } else { p.t2 });
+    let line_at = |y: f32, height: f32| {
+        Rect::from_min_size(pos2(rect.left() + 24.0, rect.top() + y), vec2(rect.width() - 48.0, height))
+    };
+    let title = line_at(120.0, 20.0);
+    paint::centre(painter, title, "Drop a scan here", theme::medium(15.0), p.t1);
+    let font = theme::regular(size::LABEL);
+    let first = "NIfTI with bval and bvec beside it. Add masks, other images";
+    paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
+    let second = "and tractograms (TCK) at any time";
+    paint::centre(painter, line_at(161.0, 16.0), second, font, p.t2);
+
+    let open = Button::plain("Open…").icon(icons::FOLDER).hint("Ctrl+O");
+    let path = Button::quiet("Enter a path");
+    let (open_width, path_width) = (open.width(ui), path.width(ui));
+    let left = centre - (open_width + 4.0 + path_width) * 0.5;
+    let y = rect.top() + 194.0;
+    let place = Rect::from_min_size(pos2(left.round(), y), vec2(open_width, space::BUTTON));
+    if open.show_at(ui, place).clicked() {
+        memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
+    }
+    let place = Rect::from_min_size(pos2(place.right() + 4.0, y), vec2(path_width, space::BUTTON));
+    if path.show_at(ui, place).clicked() {
+        memory.files.type_path(Purpose::Open, Place::Middle, "");
+    }
+}
+
+fn demo_card(ui: &mut Ui, rect: Rect, memory: &mut Memory, loading: bool, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let v = theme::IN_VIEW;
+    let painter = ui.painter().with_clip_rect(rect);
+    // The picture is data on black, in either theme.
+    painter.rect_filled(rect, radius::CARD, v.canvas);
+    let picture = Rect::from_min_max(pos2(rect.left() + rect.width() * 0.36, rect.top() - 6.0), rect.max + vec2(10.0, 10.0));
+    memory.demo.get_or_insert_with(demo_picture::Picture::new).paint(&painter, picture);
+    let painter = ui.painter();
+    painter.rect_stroke(rect, radius::CARD, Stroke::new(1.0, p.line), StrokeKind::Inside);
+    let left = rect.left() + 20.0;
+    let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
+    paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
+    let words = "Built in, with known wiring. A guide walks through View and Track in two minutes";
+    let at = pos2(left, rect.top() + 46.0);
+    paint::paragraph(painter, at, 172.0, words, theme::regular(size::LABEL), v.t2);
+
+    let busy = loading.then_some("The demo head is being made");
+    let guide = Button::primary("Start the guide").icon(icons::PLAY).disabled(busy);
+    let place = Rect::from_min_size(
+        pos2(left, rect.bottom() - 20.0 - space::BUTTON),
+        vec2(guide.width(ui), space::BUTTON),
+    );
+    if guide.show_at(ui, place).clicked() {
+        actions.push(Action::OpenDemo { guide: true });
+    }
+    let open = Button::quiet("Open the demo head").disabled(busy);
+    let open_place = Rect::from_min_size(
+        pos2(left - space::INSET, place.top() - 4.0 - space::BUTTON),
+        vec2(open.width(ui), space::BUTTON),
+    );
+    // White on black whatever the theme.
+    let mut dark = ui.new_child(egui::UiBuilder::new().id_salt("demo").max_rect(open_place));
+    dark.visuals_mut().dark_mode = true;
+    if open.show_at(&mut dark, open_place).clicked() {
+        actions.push(Action::OpenDemo { guide: false });
+    }
+}
+
+fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
+    let p = theme::palette(ui.style());
+    let painter = ui.painter();
+    painter.rect(rect, radius::CARD, p.b1, Stroke::new(1.0, p.line), StrokeKind::Inside);
+    let words = match task {
+        Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
+        Task::Track => "Place a seed and a target by mouse and watch the streamlines follow",
+    };
+    let inner = paint::inset(rect, 15.0, 15.0);
+    let head = Rect::from_min_size(pos2(inner.left(), rect.top() + 13.0), vec2(inner.width(), 20.0));
+    let at = pos2(head.left() + 8.0, head.center().y);
+    paint::icon(painter, at, top_bar::task_icon(task), size::ICON, p.accent);
+    let name = paint::inset(head, 24.0, 0.0);
+    paint::left(painter, name, task.name(), theme::medium(size::BODY), p.t1);
+    paint::right(painter, head, &number.to_string(), theme::regular(size::LABEL), p.t3);
+    let text = pos2(inner.left(), rect.top() + 40.0);
+    paint::paragraph(painter, text, inner.width(), words, theme::regular(size::LABEL), p.t2);
+    let id = ui.make_persistent_id(("card", task.name()));
+    let response = ui.interact(rect, id, Sense::hover());
+    let label = format!("{}: {words}", task.name());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+}
+
+fn recent(
+    ui: &mut Ui,
+    state: &State,
+    memory: &Memory,
+    column: impl Fn(&mut Ui, f32) -> Rect,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let clock = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(0, |d| d.as_secs())
+    };
+    let now = memory.now_s.unwrap_or_else(clock);
+    for (i, file) in state.session.recent.iter().enumerate() {
+        let rect = column(ui, 30.0);
+        let id = ui.make_persistent_id(("recent", i));
+        let response = ui.interact(rect, id, Sense::click());
+        let painter = ui.painter();
+        if response.hovered() {
+            painter.rect_filled(rect.expand2(vec2(8.0, 0.0)), radius::CONTROL, p.b2);
+        }
+        paint::underline(painter, rect, p.line);
+        let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+        let centre = rect.center().y;
+        paint::icon(painter, pos2(rect.left() + 8.0, centre), icons::SAVE, size::ICON, p.t2);
+        let name_at = Rect::from_min_max(pos2(rect.left() + 24.0, rect.top()), pos2(rect.left() + 244.0, rect.bottom()));
+        paint::left(painter, name_at, &name, theme::medium(size::LABEL), p.t1);
+        let age = format::age(file.opened, now);
+        let age_at = paint::right(painter, rect, &age, theme::regular(size::LABEL), p.t3);
+        let summary = Rect::from_min_max(pos2(rect.left() + 256.0, rect.top()), pos2(age_at.left() - 16.0, rect.bottom()));
+        paint::left(painter, summary, &file.summary, theme::regular(size::LABEL), p.t2);
+        paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+        let label = format!("Open {name}, {}, {age}", file.summary);
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        if response.clicked() {
+            actions.push(Action::Open(vec![file.path.clone()]));
+        }
+        response.on_hover_text(file.path.display().to_string());
+    }
+}
+
+/// While files are held over the window: a frame and a word.
+pub fn drop_highlight(ui: &Ui, window: Rect, first_page: bool) {
+    if first_page || ui.input(|i| i.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let p = theme::palette(ui.style());
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop"));
+    let painter = ui.ctx().layer_painter(layer);
+    painter.rect_filled(window, 0.0, p.b0.gamma_multiply(0.6));
+    let stroke = Stroke::new(2.0, p.accent);
+    painter.rect_stroke(window.shrink(1.0), 0.0, stroke, StrokeKind::Inside);
+    let plate = Rect::from_center_size(window.center(), vec2(220.0, 44.0));
+    painter.rect(plate, radius::CARD, p.b2, Stroke::new(1.0, p.line), StrokeKind::Inside);
+    paint::centre(&painter, plate, "Drop to open", theme::medium(size::BODY), p.t1);
+}

@@ -1,0 +1,51 @@
+//! The panels of the tasks: inputs, controls, results, actions.
+
+mod display;
+pub mod tensor_fit;
+pub mod tracking;
+
+use super::Memory;
+use super::files::{Place, Purpose, suggestion};
+use super::layers;
+use crate::state::{Content, Layer, Recipe, State, Task};
+use std::sync::Arc;
+
+/// The layer that the View panel is about: the selected one, else the topmost visible image.
+pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
+    let layers = &state.document.layers;
+    let selected = state.session.selected_layer.and_then(|id| state.document.layer(id));
+    let images = || layers.iter().rev().filter(|l| l.content.volume().is_some());
+    selected
+        .or_else(|| images().find(|l| l.display.visible))
+        .or_else(|| images().next())
+        .or(layers.last())
+}
+
+/// The recipe of what the task's panel is about.
+pub fn recipe(state: &State) -> Option<Recipe> {
+    let shown = || shown_layer(state).map(|l| l.recipe.clone());
+    match state.view.task {
+        Task::View => shown(),
+        Task::Track => {
+            let live = state.session.live.as_ref().map(|l| l.recipe.clone());
+            live.or_else(|| selected_tracks(state).map(|l| l.recipe.clone())).or_else(shown)
+        }
+    }
+}
+
+/// A selected layer of streamlines.
+fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
+    let layer = state.document.layer(state.session.selected_layer?)?;
+    matches!(layer.content, Content::Tractogram(_)).then_some(layer)
+}
+
+/// Asks where to write what the task's panel is about.
+pub fn export(state: &State, memory: &mut Memory, place: Place) {
+    if state.view.task == Task::Track && selected_tracks(state).is_none() {
+        let purpose = Purpose::Tracks(None);
+        let text = suggestion(state, "tracks", &purpose);
+        memory.files.type_path(purpose, place, &text);
+    } else if let Some(layer) = shown_layer(state) {
+        layers::export(state, layer, memory, place);
+    }
+}

@@ -1,0 +1,461 @@
+//! The task View: what is shown and how, the tensor fit, and what was checked.
+
+use super::super::files::{Place, Purpose, suggestion};
+use super::super::theme::{self, size, space};
+use super::super::widgets::button::{Button, IconButton};
+use super::super::widgets::rows::{self, Verdict};
+use super::super::widgets::slider::{RangeRow, Scale, SliderRow};
+use super::super::widgets::{menu, paint, section};
+use super::super::{Memory, format, icons, panels};
+use super::display::{controls, select_row};
+use super::{recipe, shown_layer};
+use crate::data::gradients::Weighting;
+use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
+use crate::jobs::Slot;
+use crate::solvers::tensor_fit::{Method, Params};
+use crate::state::{Action, Content, Display, Layer, Phase, Recipe, State, defaults};
+use egui::{Rect, Ui, vec2};
+use std::sync::Arc;
+
+const FIT: &str = "Tensor fit";
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    inputs(ui, state, memory);
+    section::end(ui);
+    let layer = shown_layer(state);
+    section::head_with(ui, "Controls", layer.map_or("", |l| &l.name));
+    if let Some(layer) = layer {
+        show_list(ui, state, layer, actions);
+        controls(ui, state, layer, memory, actions);
+    }
+    if state.document.scan().is_some() {
+        fit(ui, state, memory, actions);
+    }
+    section::end(ui);
+    results(ui, state, memory, actions);
+    section::end(ui);
+}
+
+/// `81 × 105 × 60 × 33` and the like, and the affine in words.
+fn describe(grid: &Grid, frames: usize) -> String {
+    let affine = match grid.source {
+        AffineSource::Sform => "sform used",
+        AffineSource::Qform => "qform used",
+        AffineSource::Pixdim => "voxel sizes only: left and right unknown",
+        AffineSource::Computed => "made by this program",
+    };
+    let oblique = grid.obliquity_deg();
+    let oblique = if oblique > 0.5 {
+        format!(", oblique by {}°", format::fixed(oblique, 1))
+    } else {
+        String::new()
+    };
+    format!(
+        "{} voxels of {}\nAxes {}{oblique}, {affine}",
+        format::shape(grid.shape, frames),
+        format::spacing(grid.spacing()),
+        grid.orientation(),
+    )
+}
+
+fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
+    match &layer.content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+            let frames = if volume.kind == VolumeKind::Rgb { 1 } else { volume.frames };
+            Some((&volume.grid, frames))
+        }
+        Content::Mask(mask) => Some((&mask.grid, 1)),
+        Content::Tractogram(_) => None,
+    }
+}
+
+/// Shells in words: `1 × b 0, 32 × b 1 000`.
+pub fn shells(gradients: &Gradients) -> String {
+    let shell = |(b, n): (u32, usize)| format!("{n} × b{}{}", format::THIN, format::count(b.into()));
+    gradients.shells().into_iter().map(shell).collect::<Vec<_>>().join(", ")
+}
+
+fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
+    let place = section::head(ui, "Inputs");
+    let open = IconButton::new(icons::FOLDER, "Open a file").hint("Open a file (Ctrl+O)").side(24.0);
+    if open.show_right(ui, place).clicked() {
+        memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
+    }
+    let scan_grid = state.document.scan().and_then(|l| grid(l)).map(|(g, _)| g.clone());
+    let made_here = |l: &Layer| matches!(l.recipe, Recipe::Fit { .. } | Recipe::Track { .. });
+    for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
+        let file = layer.path.as_ref().and_then(|p| p.file_name());
+        let name = file.map_or(layer.name.clone(), |n| n.to_string_lossy().into_owned());
+        let known = grid(layer);
+        let same = known.zip(scan_grid.as_ref()).is_some_and(|((g, _), s)| g.same_space(s, 0.01));
+        let (icon, fact) = match (&layer.content, known) {
+            (Content::Tractogram(t), _) => {
+                (icons::PATH, format!("{} streamlines", format::count(t.len() as u64)))
+            }
+            (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
+            (content, Some((grid, frames))) => {
+                let mask = matches!(content, Content::Mask(_));
+                let icon = if mask { icons::REGION } else { icons::IMAGE };
+                (icon, format::shape(grid.shape, frames))
+            }
+            (_, None) => (icons::IMAGE, String::new()),
+        };
+        let response = rows::input(ui, icon, "", &name, &fact);
+        let mut about = known.map_or(String::new(), |(g, frames)| describe(g, frames));
+        if !layer.unit.is_empty() {
+            about = format!("{about}\nUnit {}", layer.unit);
+        }
+        if let Some(path) = &layer.path {
+            about = format!("{about}\n{}", path.display());
+        }
+        if !about.is_empty() {
+            response.on_hover_text(about.trim_start());
+        }
+        if let Content::Scan { gradients, .. } = &layer.content {
+            match gradients {
+                Some(g) => rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", &shells(g)),
+                None => rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", "none found"),
+            };
+        }
+    }
+}
+
+fn show_list(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
+    let long = |l: &Layer| match l.name.as_str() {
+        "DEC" => "DEC (direction × FA)".to_owned(),
+        _ => l.name.clone(),
+    };
+    let chosen = select_row(ui, "Show", "One image at a time", &long(layer), |ui| {
+        let mut chosen = None;
+        let images = state.document.layers.iter().rev().filter(|l| l.content.volume().is_some());
+        for image in images {
+            if menu::Item::new(&long(image)).chosen(image.id == layer.id).show(ui) {
+                chosen = Some(image.id);
+            }
+        }
+        chosen
+    });
+    actions.extend(chosen.map(Action::ShowOnly));
+}
+
+/// Method and volumes of the fit.
+fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let (open, clicked) = section::fold(ui, FIT, memory.is_open(FIT, false));
+    if clicked {
+        memory.toggle(FIT);
+    }
+    if !open {
+        return;
+    }
+    let params = &state.document.fit;
+    let mut set = |params: Params| actions.push(Action::SetFit { params });
+    let methods = [
+        (Method::Ols, "Ordinary least squares"),
+        (Method::Wls, "Weighted"),
+        (Method::Iwls { iterations: 2 }, "Reweighted"),
+    ];
+    let index = |m: Method| match m {
+        Method::Ols => 0,
+        Method::Wls => 1,
+        Method::Iwls { .. } => 2,
+    };
+    let now = index(params.method);
+    let help = "Weights from the signal make noisy volumes count less";
+    let chosen = select_row(ui, "Method", help, methods[now].1, |ui| {
+        let mut chosen = None;
+        for (method, name) in methods {
+            if menu::Item::new(name).chosen(index(method) == now).show(ui) {
+                chosen = Some(method);
+            }
+        }
+        chosen
+    });
+    if let Some(method) = chosen.filter(|m| index(*m) != now) {
+        set(Params { method, ..params.clone() });
+    }
+    if let Method::Iwls { iterations } = params.method {
+        let row = SliderRow::new("Iterations", f64::from(iterations), 1.0..=10.0)
+            .decimals(0)
+            .default(2.0)
+            .help("More solves, with weights from the predicted signal");
+        // The fit takes long: it waits for the end of a drag.
+        if let Some((v, Phase::Done)) = row.value(ui) {
+            set(Params { method: Method::Iwls { iterations: v as u32 }, ..params.clone() });
+        }
+    }
+    let gradients = state.document.scan().and_then(|l| match &l.content {
+        Content::Scan { gradients, .. } => gradients.clone(),
+        _ => None,
+    });
+    if let Some(gradients) = gradients {
+        let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
+        let most = (most / 100.0).ceil() * 100.0;
+        let (low, high) = params.b_range_s_per_mm2;
+        let usual = defaults::fit_b_range(&gradients);
+        let row = RangeRow {
+            name: "b range",
+            values: (low, high.min(most)),
+            scale: Scale { range: 0.0..=most.max(100.0), logarithmic: false, decimals: -1 },
+            default: Some((usual.0, usual.1.min(most))),
+            unit: "s/mm²",
+            help: "Volumes with b in this range take part; b = 0 always does",
+            limits: 0.0..=f64::MAX,
+        };
+        if let Some(((low, high), Phase::Done)) = row.show(ui) {
+            set(Params { b_range_s_per_mm2: (low, high), ..params.clone() });
+        }
+    }
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    rows::hint(ui, if running { "Fitting again…" } else { "Fits again at each change" });
+}
+
+struct Check {
+    verdict: Verdict,
+    name: &'static str,
+    fact: String,
+    report: Vec<String>,
+}
+
+fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let checks = checks(state);
+    let place = section::head(ui, "Results");
+    let wrong = checks
+        .iter()
+        .filter(|c| matches!(c.verdict, Verdict::Warning | Verdict::Failed))
+        .count();
+    let p = theme::palette(ui.style());
+    let (icon, colour, words) = match wrong {
+        0 => (icons::CHECK_CIRCLE, p.ok, "checks passed".to_owned()),
+        1 => (icons::WARNING, p.warning, "1 check to look at".to_owned()),
+        n => (icons::WARNING, p.warning, format!("{n} checks to look at")),
+    };
+    let text = paint::width(ui, &words, theme::regular(size::LABEL));
+    section::label(ui, place, &words, true, p.t3);
+    let at = egui::pos2(place.right() - text - 16.0, place.center().y);
+    paint::icon(ui.painter(), at, icon, size::ICON, colour);
+    for check in checks {
+        let open = memory.is_open(check.name, false);
+        let response = rows::check(ui, check.verdict, check.name, &check.fact, open);
+        if response.clicked() {
+            memory.toggle(check.name);
+        }
+        if open != response.clicked() {
+            for line in &check.report {
+                ui.add_space(2.0);
+                report(ui, line);
+            }
+            if check.name == REPAIRED {
+                overlay_button(ui, state, actions);
+            }
+            ui.add_space(8.0);
+        }
+    }
+}
+
+/// A line of an opened check, under its name.
+fn report(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let left = space::INSET + 24.0;
+    let width = ui.available_width() - left - space::INSET;
+    let at = ui.cursor().min + vec2(left, 0.0);
+    let rect = paint::paragraph(ui.painter(), at, width, text, theme::regular(size::LABEL), p.t2);
+    let (_, response) = ui.allocate_exact_size(
+        vec2(ui.available_width(), rect.height() + 2.0),
+        egui::Sense::hover(),
+    );
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, text));
+}
+
+const REPAIRED: &str = "Repaired tensors";
+
+fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let Some(layer) = state.document.layer_named(REPAIRED) else {
+        return;
+    };
+    let visible = layer.display.visible;
+    let button = Button::plain(if visible { "Hide overlay" } else { "Show overlay" });
+    let at = ui.cursor().min + vec2(space::INSET + 24.0, 6.0);
+    let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));
+    ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON + 8.0), egui::Sense::hover());
+    if button.show_at(ui, place).clicked() {
+        let display = Display { visible: !visible, ..layer.display.clone() };
+        actions.push(Action::SetDisplay { layer: layer.id, display, phase: Phase::Done });
+    }
+}
+
+fn checks(state: &State) -> Vec<Check> {
+    let mut checks = Vec::new();
+    checks.extend(space_check(state));
+    checks.extend(gradient_check(state));
+    checks.extend(fit_checks(state));
+    checks
+}
+
+/// Which affine each data set uses, and where grids disagree.
+fn space_check(state: &State) -> Option<Check> {
+    let opened: Vec<(&Arc<Layer>, &Arc<Grid>, usize)> = state
+        .document
+        .layers
+        .iter()
+        .filter(|l| !matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_)))
+        .filter_map(|l| grid(l).map(|(g, frames)| (l, g, frames)))
+        .collect();
+    let (_, first, _) = opened.first()?;
+    let mut report = Vec::new();
+    let mut verdict = Verdict::Passed;
+    for (layer, grid, frames) in &opened {
+        report.push(format!("{}: {}", layer.name, describe(grid, *frames).replace('\n', "; ")));
+        if grid.source == AffineSource::Pixdim {
+            verdict = Verdict::Warning;
+        }
+        for note in &layer.notes {
+            verdict = Verdict::Warning;
+            report.push(format!("{}: {note}", layer.name));
+        }
+    }
+    let other = |g: &Arc<Grid>| !g.same_space(first, 0.01);
+    let others: Vec<&str> = opened
+        .iter()
+        .filter(|(_, g, _)| other(g))
+        .map(|(l, _, _)| l.name.as_str())
+        .collect();
+    if !others.is_empty() {
+        report.push(format!(
+            "On a grid of their own, resampled for display only: {}",
+            others.join(", ")
+        ));
+    }
+    let fact = match first.source {
+        AffineSource::Sform => "sform used",
+        AffineSource::Qform => "qform used",
+        AffineSource::Pixdim => "left and right unknown",
+        AffineSource::Computed => "known by construction",
+    };
+    let fact = match others.len() {
+        0 => fact.to_owned(),
+        _ => format!("{fact}, {} grids", 1 + distinct(&opened, first)),
+    };
+    Some(Check { verdict, name: "Space", fact, report })
+}
+
+/// Grids besides the first.
+fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> usize {
+    let mut seen: Vec<&Arc<Grid>> = Vec::new();
+    for (_, grid, _) in opened {
+        let known = grid.same_space(first, 0.01) || seen.iter().any(|s| s.same_space(grid, 0.01));
+        if !known {
+            seen.push(grid);
+        }
+    }
+    seen.len()
+}
+
+fn gradient_check(state: &State) -> Option<Check> {
+    const NAME: &str = "Gradient directions";
+    let scans = state.document.layers.iter().rev();
+    let gradients = scans
+        .filter_map(|l| match &l.content {
+            Content::Scan { gradients, .. } => Some(gradients.as_ref()),
+            _ => None,
+        })
+        .next()?;
+    let Some(gradients) = gradients else {
+        return Some(Check {
+            verdict: Verdict::Warning,
+            name: NAME,
+            fact: "none found".to_owned(),
+            report: vec![
+                "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
+            ],
+        });
+    };
+    let of = |w: Weighting| (0..gradients.len()).filter(|&v| gradients.weighting(v) == w).count();
+    let (directions, without) = (of(Weighting::Diffusion), of(Weighting::NoDirection));
+    let mut report = vec![shells(gradients)];
+    if without > 0 {
+        report.push(format!("{without} volumes have b above 50 but no direction: left out of the fit"));
+    }
+    Some(Check {
+        verdict: match (directions, without) {
+            (..6, _) => Verdict::Failed,
+            (_, 0) => Verdict::Passed,
+            _ => Verdict::Note,
+        },
+        name: NAME,
+        fact: match directions {
+            ..6 => format!("{directions}, a tensor needs 6"),
+            n => format!("{n}, one for each volume with b above 50"),
+        },
+        report,
+    })
+}
+
+fn fit_checks(state: &State) -> Vec<Check> {
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    let Some(tensors) = &state.document.tensors else {
+        if running {
+            return vec![Check {
+                verdict: Verdict::Note,
+                name: FIT,
+                fact: "running".to_owned(),
+                report: Vec::new(),
+            }];
+        }
+        return Vec::new();
+    };
+    let method = match tensors.params.method {
+        Method::Ols => "ordinary",
+        Method::Wls => "weighted",
+        Method::Iwls { .. } => "reweighted",
+    };
+    let fitted = format::count(tensors.fitted as u64);
+    let seconds = format::with_unit(&format::fixed(tensors.wall_ms / 1e3, 2), "s");
+    let mut report = vec![format!("{fitted} voxels of the mask in {seconds}")];
+    if tensors.unfitted > 0 {
+        let n = format::count(tensors.unfitted as u64);
+        report.push(format!("{n} voxels of the mask have too few usable samples: no tensor there"));
+    }
+    let fit = Check {
+        verdict: Verdict::Passed,
+        name: FIT,
+        fact: format!("{method}, {fitted} voxels"),
+        report,
+    };
+    let visible = state.document.layer_named(REPAIRED).is_some_and(|l| l.display.visible);
+    let overlay = if visible { ", overlay on" } else { "" };
+    let repaired = Check {
+        verdict: if tensors.repaired == 0 { Verdict::Passed } else { Verdict::Note },
+        name: REPAIRED,
+        fact: match tensors.repaired {
+            0 => "none needed".to_owned(),
+            n => format!("{} voxels{overlay}", format::count(n as u64)),
+        },
+        report: vec![
+            "Voxels whose tensor had an eigenvalue of 0 or less: it was raised, the directions stayed".to_owned(),
+        ],
+    };
+    vec![fit, repaired]
+}
+
+pub fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let layer = shown_layer(state);
+    let nothing = layer.is_none().then_some("There is nothing to export yet");
+    let buttons = vec![
+        Button::primary("Export map…").icon(icons::EXPORT).disabled(nothing).hint("Ctrl+E"),
+        Button::plain("Screenshot…").icon(icons::CAMERA),
+    ];
+    let (responses, end) = panels::button_row(ui, place, buttons);
+    let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+    if responses[0].clicked() {
+        super::export(state, memory, above);
+    }
+    if responses[1].clicked() {
+        let purpose = Purpose::Screenshot { pane: None, scale: 1 };
+        let text = suggestion(state, "view", &purpose);
+        memory.files.type_path(purpose, above, &text);
+    }
+    let command = recipe(state);
+    if panels::copy_command(ui, place, end, command.is_some()) {
+        actions.extend(command.map(Action::CopyCommand));
+    }
+}

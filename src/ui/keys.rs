@@ -1,0 +1,150 @@
+//! Keys. Single keys act only while no field and no button has the focus.
+
+use super::files::{Place, Purpose};
+use super::{Memory, forms, regions, top_bar};
+use crate::data::Shape;
+use crate::state::{Action, Camera, Display, Pane, Phase, State, Task, Tool};
+use egui::{Event, Key, Modifiers, Ui};
+
+pub fn handle(ui: &Ui, state: &State, memory: &mut Memory, popup_was_open: bool, actions: &mut Vec<Action>) {
+    let presses: Vec<(Key, Modifiers)> = ui.input(|i| {
+        let pressed = i.events.iter().filter_map(|e| match e {
+            Event::Key { key, pressed: true, modifiers, .. } => Some((*key, *modifiers)),
+            _ => None,
+        });
+        pressed.collect()
+    });
+    let typing = ui.ctx().text_edit_focused() || memory.files.is_open() || memory.renaming.is_some();
+    let focused = ui.memory(|m| m.focused().is_some());
+    for (key, modifiers) in presses {
+        if modifiers.command {
+            command(ui, key, modifiers, state, memory, typing, actions);
+        } else if key == Key::Escape {
+            if !typing && !popup_was_open {
+                escape(ui, memory, actions);
+            }
+        } else if !typing && modifiers.alt {
+            look(key, state, actions);
+        } else if !typing && !focused {
+            single(key, state, memory, actions);
+        }
+    }
+}
+
+/// Closes what is open before anything is cancelled.
+fn escape(ui: &Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if let Some(focused) = ui.memory(|m| m.focused()) {
+        ui.memory_mut(|m| m.surrender_focus(focused));
+    }
+    if memory.shortcuts {
+        memory.shortcuts = false;
+    } else if memory.list.is_some() {
+        memory.list = None;
+    } else {
+        actions.push(Action::Escape);
+    }
+}
+
+fn command(
+    ui: &Ui,
+    key: Key,
+    modifiers: Modifiers,
+    state: &State,
+    memory: &mut Memory,
+    typing: bool,
+    actions: &mut Vec<Action>,
+) {
+    let open = !state.document.is_empty();
+    match key {
+        Key::O => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
+        // A text field undoes its own typing.
+        _ if typing || !open => {}
+        Key::Z if modifiers.shift => actions.push(Action::Redo),
+        Key::Z => actions.push(Action::Undo),
+        Key::Y => actions.push(Action::Redo),
+        Key::Num1 => actions.push(Action::SelectTask(Task::View)),
+        Key::Num2 => actions.push(Action::SelectTask(Task::Track)),
+        Key::Backslash => actions.push(Action::TogglePanels),
+        Key::S | Key::E => forms::export(state, memory, Place::Middle),
+        Key::C if modifiers.shift => actions.extend(forms::recipe(state).map(Action::CopyCommand)),
+        _ => {}
+    }
+}
+
+/// Standard views of the 3-D camera.
+fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
+    use std::f64::consts::{FRAC_PI_2, PI};
+    let (azimuth, elevation) = match key {
+        // From the front, from the patient's left, from above.
+        Key::Num1 => (PI, 0.0),
+        Key::Num3 => (FRAC_PI_2, 0.0),
+        Key::Num7 => (0.0, FRAC_PI_2 - 1e-3),
+        _ => return,
+    };
+    let camera = Camera { azimuth, elevation, ..state.view.camera };
+    actions.push(Action::SetCamera { camera, phase: Phase::Done });
+}
+
+fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if key == Key::Questionmark {
+        memory.shortcuts = !memory.shortcuts;
+        return;
+    }
+    if state.document.is_empty() {
+        return;
+    }
+    let letter = key.symbol_or_name();
+    if let Some((role, _)) = regions::KEYS.iter().find(|(_, k)| *k == letter) {
+        let tool = Tool::Place { role: *role, cube: memory.cube };
+        actions.push(Action::SetTool(tool));
+        return;
+    }
+    match key {
+        Key::R => actions.push(Action::SetConvention(top_bar::other(state.view.convention))),
+        Key::F => actions.push(Action::ToggleCrosshair),
+        Key::O => actions.push(Action::ToggleLetters),
+        Key::Num1 => actions.push(Action::ToggleMaximised(Pane::Axial)),
+        Key::Num2 => actions.push(Action::ToggleMaximised(Pane::Sagittal)),
+        Key::Num3 => actions.push(Action::ToggleMaximised(Pane::Coronal)),
+        Key::Num4 => actions.push(Action::ToggleMaximised(Pane::Scene)),
+        Key::Home => actions.push(Action::FrameAll),
+        Key::H => actions.extend(toggle_selection(state)),
+        Key::Delete | Key::Backspace => actions.extend(delete_selection(state)),
+        Key::Plus | Key::Equals => actions.extend(resize(state, 1.0)),
+        Key::Minus => actions.extend(resize(state, -1.0)),
+        _ => {}
+    }
+}
+
+fn toggle_selection(state: &State) -> Option<Action> {
+    if let Some(region) = state.session.selected_region {
+        return Some(Action::ToggleRegion(region));
+    }
+    let layer = state.document.layer(state.session.selected_layer?)?;
+    let display = Display { visible: !layer.display.visible, ..layer.display.clone() };
+    Some(Action::SetDisplay { layer: layer.id, display, phase: Phase::Done })
+}
+
+fn delete_selection(state: &State) -> Option<Action> {
+    let region = state.session.selected_region.map(Action::DeleteRegion);
+    region.or(state.session.selected_layer.map(Action::DeleteLayer))
+}
+
+/// The selected region, larger or smaller by steps of 0.5 mm, at least 0.5 mm.
+fn resize(state: &State, steps: f64) -> Option<Action> {
+    const STEP_MM: f64 = 0.5;
+    let region = state.document.region(state.session.selected_region?)?;
+    let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
+    let shape = match &*region.shape {
+        Shape::Sphere { centre, radius_mm } => Shape::Sphere {
+            centre: *centre,
+            radius_mm: grown(*radius_mm),
+        },
+        Shape::Box { centre, half_mm } => Shape::Box {
+            centre: *centre,
+            half_mm: half_mm.map(grown),
+        },
+        Shape::Mask(_) => return None,
+    };
+    Some(Action::SetRegionShape { region: region.id, shape, phase: Phase::Done })
+}

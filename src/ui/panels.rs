@@ -1,0 +1,177 @@
+//! The side panels: left what the user has, right what the user does.
+
+use super::theme::{self, size, space};
+use super::widgets::button::IconButton;
+use super::widgets::note::{Answer, Note};
+use super::widgets::{paint, section};
+use super::{List, Memory, crosshair, forms, guide, icons, layers, regions};
+use crate::state::{Action, State, Task};
+use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
+
+const ACTIONS: f32 = 50.0;
+
+pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let panel = ui.max_rect();
+    ui.painter().rect_filled(panel, 0.0, p.b1);
+    let edge = panel.right() - 0.5;
+    ui.painter().vline(edge, panel.y_range(), Stroke::new(1.0, p.line));
+    if narrow {
+        return rail(ui, panel, state, memory, actions);
+    }
+    let below = crosshair::height(state).min(panel.height() * 0.5);
+    let lists = Rect::from_min_max(panel.min, pos2(panel.right() - 1.0, panel.bottom() - below));
+    super::part(ui, "lists", lists, |ui| {
+        scroll(ui, "lists", |ui| {
+            layers::show(ui, state, memory, actions);
+            section::end(ui);
+            regions::show(ui, state, memory, actions);
+            section::end(ui);
+        });
+    });
+    let place = Rect::from_min_max(pos2(panel.left(), lists.bottom()), pos2(lists.right(), panel.bottom()));
+    super::part(ui, "crosshair", place, |ui| {
+        ui.painter().hline(place.x_range(), place.top() + 0.5, Stroke::new(1.0, p.line));
+        scroll(ui, "readings", |ui| crosshair::show(ui, state));
+    });
+}
+
+fn scroll(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
+    ScrollArea::vertical().id_salt(name).auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        add(ui);
+    });
+}
+
+/// Icons that open the lists, where there is no room for them.
+fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let lists = [
+        (List::Layers, icons::LAYERS, "Layers"),
+        (List::Regions, icons::REGION, "Regions"),
+        (List::Crosshair, icons::CROSSHAIR, "At the crosshair"),
+    ];
+    for (i, (list, icon, name)) in lists.into_iter().enumerate() {
+        let centre = pos2(panel.center().x, panel.top() + 26.0 + 40.0 * i as f32);
+        let place = Rect::from_center_size(centre, vec2(30.0, 30.0));
+        let open = memory.list == Some(list);
+        if IconButton::new(icon, name).active(open).show_at(ui, place).clicked() {
+            memory.list = (!open).then_some(list);
+        }
+    }
+    let place = Rect::from_center_size(pos2(panel.center().x, panel.bottom() - 26.0), vec2(30.0, 30.0));
+    let running = state.session.guide.is_some();
+    let name = if running { "Leave guide" } else { "Start the guide" };
+    if IconButton::new(icons::COMPASS, name).active(running).show_at(ui, place).clicked() {
+        actions.push(if running { Action::LeaveGuide } else { Action::StartGuide });
+    }
+}
+
+/// The list that the rail has opened, over the views.
+pub fn list_over_views(
+    ui: &mut Ui,
+    views: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let Some(list) = memory.list else { return };
+    let place = Rect::from_min_size(views.min, vec2(space::LEFT, views.height()));
+    let area = Area::new(egui::Id::unique("list over views"))
+        .order(Order::Middle)
+        .fixed_pos(place.min)
+        .constrain(false)
+        .movable(false)
+        .sense(Sense::click_and_drag());
+    area.show(ui.ctx(), |ui| {
+        let p = theme::palette(ui.style());
+        let response = ui.allocate_rect(place, Sense::hover());
+        ui.painter().rect_filled(response.rect, 0.0, p.b1);
+        ui.painter().vline(place.right() - 0.5, place.y_range(), Stroke::new(1.0, p.line));
+        let mut inside = ui.new_child(UiBuilder::new().id_salt("list").max_rect(paint::inset(place, 0.0, 1.0)));
+        inside.spacing_mut().item_spacing.y = 0.0;
+        scroll(&mut inside, "list", |ui| match list {
+            List::Layers => layers::show(ui, state, memory, actions),
+            List::Regions => regions::show(ui, state, memory, actions),
+            List::Crosshair => crosshair::show(ui, state),
+        });
+    });
+}
+
+pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let panel = ui.max_rect();
+    ui.painter().rect_filled(panel, 0.0, p.b1);
+    ui.painter().vline(panel.left() + 0.5, panel.y_range(), Stroke::new(1.0, p.line));
+    let foot = Rect::from_min_max(pos2(panel.left() + 1.0, panel.bottom() - ACTIONS), panel.max);
+    let body = Rect::from_min_max(pos2(panel.left() + 1.0, panel.top()), pos2(panel.right(), foot.top()));
+    super::part(ui, "task", body, |ui| {
+        scroll(ui, state.view.task.name(), |ui| {
+            if state.session.guide.is_some() || !state.session.messages.is_empty() {
+                ui.add_space(space::INSET);
+            }
+            guide::show(ui, state, memory, actions);
+            messages(ui, state, actions);
+            match state.view.task {
+                Task::View => forms::tensor_fit::show(ui, state, memory, actions),
+                Task::Track => forms::tracking::show(ui, state, memory, narrow, actions),
+            }
+        });
+    });
+    super::part(ui, "actions", foot, |ui| {
+        ui.painter().hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));
+        let buttons = Rect::from_min_size(
+            pos2(foot.left() + space::INSET - 1.0, foot.top() + 11.0),
+            vec2(foot.width() - 2.0 * space::INSET, space::BUTTON),
+        );
+        match state.view.task {
+            Task::View => forms::tensor_fit::foot(ui, buttons, state, memory, actions),
+            Task::Track => forms::tracking::foot(ui, buttons, state, memory, actions),
+        }
+    });
+}
+
+/// Messages as notes that can be dismissed.
+pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    for (i, message) in state.session.messages.iter().enumerate() {
+        let note = Note::new(p, message.severity, &message.text).dismissable();
+        if note.show(ui) == Some(Answer::Dismissed) {
+            actions.push(Action::DismissMessage(i));
+        }
+    }
+}
+
+/// Buttons from left to right; returns the response of each.
+pub fn button_row(ui: &mut Ui, place: Rect, buttons: Vec<super::widgets::button::Button>) -> (Vec<egui::Response>, f32) {
+    let mut x = place.left();
+    let mut responses = Vec::new();
+    for button in buttons {
+        let rect = Rect::from_min_size(pos2(x, place.top()), vec2(button.width(ui), space::BUTTON));
+        x = rect.right() + 6.0;
+        responses.push(button.show_at(ui, rect));
+    }
+    (responses, x)
+}
+
+/// "Copy as command" at the end of a panel's buttons.
+pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
+    let rect = Rect::from_min_size(pos2(x + 2.0, place.top()), vec2(space::BUTTON, space::BUTTON));
+    IconButton::new(icons::TERMINAL, "Copy as command")
+        .hint("Copy as command (Ctrl+Shift+C)")
+        .disabled(!enabled)
+        .show_at(ui, rect)
+        .clicked()
+}
+
+/// A small caption above a widget.
+pub fn caption(ui: &mut Ui, text: &str, fact: &str) {
+    let p = theme::palette(ui.style());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    paint::left(ui.painter(), inner, text, theme::regular(size::LABEL), p.t2);
+    paint::right(ui.painter(), inner, fact, theme::medium(size::LABEL), p.t1);
+    response.widget_info(|| {
+        let text = format!("{text} {fact}");
+        egui::WidgetInfo::labeled(egui::Role::Label, true, text.trim())
+    });
+}

@@ -1,0 +1,130 @@
+//! The value of every layer at the crosshair.
+
+use super::format;
+use crate::data::gradients::Weighting;
+use crate::data::{Gradients, Tensor, Volume, VolumeKind};
+use crate::state::{Content, Layer, State};
+use glam::{DMat3, DVec3};
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reading {
+    pub name: String,
+    pub value: String,
+}
+
+fn reading(name: impl Into<String>, value: impl Into<String>) -> Reading {
+    Reading {
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+/// One reading a layer, topmost first, and the principal direction where there are tensors.
+pub fn readings(state: &State) -> Vec<Reading> {
+    let at = state.view.crosshair;
+    let mut all: Vec<Reading> = state
+        .document
+        .layers
+        .iter()
+        .rev()
+        .filter_map(|layer| of_layer(layer, at))
+        .collect();
+    if let Some(tensors) = &state.document.tensors {
+        let direction = tensors.field.nearest(at).as_ref().and_then(principal_direction);
+        let value = direction.map_or("outside".to_owned(), |d| {
+            [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" ")
+        });
+        let place = all.iter().position(|r| r.name == "MD").map_or(0, |i| i + 1);
+        all.insert(place, reading("Direction", value));
+    }
+    if let Some(id) = state.session.selected_region
+        && let Some(region) = state.document.region(id)
+        && !matches!(*region.shape, crate::data::Shape::Mask(_))
+    {
+        let mm = region.shape.centre().distance(at);
+        let value = format!("{} from centre", format::with_unit(&format::fixed(mm, 1), "mm"));
+        all.push(reading(region.name.clone(), value));
+    }
+    all
+}
+
+/// The most telling readings, for the status line: FA and MD, else the topmost layers.
+pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
+    let telling = |r: &&Reading| matches!(r.name.as_str(), "FA" | "MD");
+    let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
+    chosen.sort_by(|a, b| a.name.cmp(&b.name));
+    if chosen.is_empty() {
+        chosen = all.iter().filter(|r| r.name != "Direction").take(most).collect();
+    }
+    chosen
+}
+
+/// The voxel of the grid everything is tracked on (else of the first image) under the crosshair.
+pub fn voxel(state: &State) -> Option<[usize; 3]> {
+    let tensors = state.document.tensors.as_ref().map(|t| t.field.grid.clone());
+    let images = state.document.layers.iter().find_map(|l| l.content.volume());
+    let grid = tensors.or_else(|| images.map(|v| v.grid.clone()))?;
+    grid.nearest(state.view.crosshair)
+}
+
+fn of_layer(layer: &Layer, at: DVec3) -> Option<Reading> {
+    match &layer.content {
+        Content::Scan { dwi, gradients } => {
+            let b0 = gradients.as_ref().and_then(|g| mean_b0(dwi, g, at));
+            let (name, value) = match b0 {
+                Some(value) => (format!("{} b{}0", layer.name, format::THIN), Some(value)),
+                None => (layer.name.clone(), dwi.nearest(layer.display.frame, at)),
+            };
+            Some(reading(name, scalar(layer, value)))
+        }
+        Content::Image(volume) if volume.kind == VolumeKind::Rgb => None,
+        Content::Image(volume) => {
+            let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
+            Some(reading(layer.name.clone(), scalar(layer, volume.nearest(frame, at))))
+        }
+        Content::Mask(mask) => {
+            let word = if mask.contains(at) { "inside" } else { "outside" };
+            Some(reading(layer.name.clone(), word))
+        }
+        Content::Tractogram(_) => None,
+    }
+}
+
+fn scalar(layer: &Layer, value: Option<f32>) -> String {
+    value.map_or("outside".to_owned(), |v| {
+        let v = f64::from(v) * f64::from(layer.unit_scale);
+        format::with_unit(&format::significant(v), layer.unit)
+    })
+}
+
+fn mean_b0(dwi: &Volume, gradients: &Gradients, at: DVec3) -> Option<f32> {
+    let frames = (0..dwi.frames.min(gradients.len()))
+        .filter(|&v| gradients.weighting(v) == Weighting::B0);
+    let values: Vec<f32> = frames.filter_map(|v| dwi.nearest(v, at)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f32>() / values.len() as f32)
+}
+
+/// Unit eigenvector of the largest eigenvalue, its sign chosen for a positive last component.
+///
+/// Repeated squaring: each product doubles the exponent of the ratio of the eigenvalues, so that
+/// 2^24 separates what differs by more than rounding.
+pub fn principal_direction(tensor: &Tensor) -> Option<DVec3> {
+    let mut power = tensor.matrix();
+    for _ in 0..24 {
+        let size = power.to_cols_array().iter().fold(0f64, |m, v| m.max(v.abs()));
+        if !(size > 0.0 && size.is_finite()) {
+            return None;
+        }
+        power = DMat3::from_cols_array(&power.to_cols_array().map(|v| v / size));
+        power = power * power;
+    }
+    let columns = [power.x_axis, power.y_axis, power.z_axis];
+    let longest = columns
+        .into_iter()
+        .max_by(|a, b| a.length_squared().total_cmp(&b.length_squared()))?;
+    let direction = longest.try_normalize()?;
+    let last = [direction.z, direction.y, direction.x]
+        .into_iter()
+        .find(|v| v.abs() > 1e-9)?;
+    Some(direction * last.signum())
+}

@@ -1,0 +1,240 @@
+//! The list of regions, and the menu that adds one.
+
+use super::files::{Place, Purpose, suggestion};
+use super::layers::{Renamed, rename};
+use super::theme::{self, size, space};
+use super::widgets::button::{IconButton, eye, segmented};
+use super::widgets::{menu, paint, region, rows, section};
+use super::{Memory, Named, Renaming, format, icons};
+use crate::data::{Region, Role, Shape};
+use crate::state::{Action, Content, LayerId, State, Tool};
+use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
+
+/// Keys that take a tool into the hand.
+pub const KEYS: [(Role, &str); 5] = [
+    (Role::Seed, "S"),
+    (Role::Target, "T"),
+    (Role::Include, "I"),
+    (Role::Exclude, "X"),
+    (Role::Terminate, "E"),
+];
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let place = section::head(ui, "Regions");
+    let add = IconButton::new(icons::PLUS, "Add a region").side(24.0).show_right(ui, place);
+    add_menu(&add, state, memory, actions);
+    if state.document.regions.is_empty() {
+        rows::hint(ui, "No regions yet. Press S, then click a slice to place a seed");
+    }
+    for region in &state.document.regions {
+        row(ui, state, region, memory, actions);
+    }
+}
+
+/// The menu under an add button.
+pub fn add_menu(anchor: &egui::Response, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    enum Add {
+        Tool(Role),
+        Layer(LayerId),
+        File,
+    }
+    let mut cube = memory.cube;
+    let popup = egui::Popup::menu(anchor)
+        .gap(2.0)
+        .width(220.0)
+        .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let chosen = popup.show(|ui| {
+        ui.set_width(212.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let (place, _) = ui.allocate_exact_size(vec2(ui.available_width(), 28.0), Sense::hover());
+        let shapes = ["Sphere", "Box"];
+        if let Some(i) = segmented(ui, place.shrink(1.0), "Shape", &shapes, usize::from(cube)) {
+            cube = i == 1;
+        }
+        menu::caption(ui, "Click a slice to place");
+        let mut chosen = None;
+        for role in Role::ALL {
+            let key = KEYS.iter().find(|k| k.0 == role).map_or("", |k| k.1);
+            let colour = role_colour(role);
+            if menu::glyph_item(ui, role.name(), key, false, |painter, at| {
+                region::glyph(painter, at, role, colour);
+            }) {
+                chosen = Some(Add::Tool(role));
+            }
+        }
+        menu::line(ui);
+        for layer in state.document.layers.iter().rev() {
+            if matches!(layer.content, Content::Mask(_)) {
+                let text = format!("From {}", layer.name);
+                if menu::Item::new(&text).icon(icons::REGION).show(ui) {
+                    chosen = Some(Add::Layer(layer.id));
+                }
+            }
+        }
+        if menu::Item::new("Open a mask file…").icon(icons::FOLDER).show(ui) {
+            chosen = Some(Add::File);
+        }
+        if chosen.is_some() {
+            ui.close();
+        }
+        chosen
+    });
+    memory.cube = cube;
+    match chosen.and_then(|c| c.inner) {
+        Some(Add::Tool(role)) => actions.push(Action::SetTool(Tool::Place { role, cube })),
+        Some(Add::Layer(layer)) => {
+            let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
+            let role = if seeded { Role::Target } else { Role::Seed };
+            actions.push(Action::RegionFromLayer { layer, role });
+        }
+        Some(Add::File) => memory.files.ask(&anchor.ctx, Purpose::Open, Place::Middle, ""),
+        None => {}
+    }
+}
+
+fn role_colour(role: Role) -> Color32 {
+    let [r, g, b] = theme::role_rgb(role);
+    Color32::from_rgb(r, g, b)
+}
+
+/// Radius of a sphere, edges of a box, volume of a mask.
+fn extent(shape: &Shape) -> String {
+    match shape {
+        Shape::Sphere { radius_mm, .. } => format::with_unit(&format::fixed(*radius_mm, 1), "mm"),
+        Shape::Box { half_mm, .. } => {
+            let longest = half_mm.max_element() * 2.0;
+            let cube = half_mm.max_element() - half_mm.min_element() < 0.05;
+            let sign = if cube { "" } else { "≤ " };
+            format!("{sign}{}", format::with_unit(&format::fixed(longest, 1), "mm"))
+        }
+        Shape::Mask(_) => "mask".to_owned(),
+    }
+}
+
+fn row(ui: &mut Ui, state: &State, region: &Region, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let selected = state.session.selected_region == Some(region.id);
+    let name = format!("{} region {}", region.role.name(), region.name);
+    let response = rows::list_row(ui, &name, region.id, selected);
+    let inner = paint::inset(response.rect, space::INSET, space::INSET);
+    let ink = if region.visible { p.t1 } else { p.t2 };
+    let colour = theme::region_colour(region);
+    let at = pos2(inner.left() + 6.0, inner.center().y);
+    region::glyph(ui.painter(), at, region.role, colour);
+
+    let rest = paint::inset(inner, 18.0, 28.0);
+    let size_at = paint::right(ui.painter(), rest, &extent(&region.shape), theme::regular(size::LABEL), p.t3);
+    let menu_right = (size_at.left() - 8.0).min(rest.right() - 50.0);
+    let menu_at = Rect::from_min_max(pos2(menu_right - 76.0, rest.top()), pos2(menu_right, rest.bottom()));
+    let renamed = rename(ui, response.rect, Named::Region(region.id), memory, |name| {
+        Action::RenameRegion { region: region.id, name }
+    });
+    match renamed {
+        Renamed::Not => {
+            let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
+            paint::left(ui.painter(), name_at, &region.name, theme::regular(size::LABEL), ink);
+            role_menu(ui, menu_at, region, actions);
+        }
+        Renamed::Going => {}
+        Renamed::Done(action) => actions.push(action),
+    }
+    let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
+    if eye(ui, place, &region.name, region.visible) {
+        actions.push(Action::ToggleRegion(region.id));
+    }
+    if response.double_clicked() {
+        memory.renaming = Some(Renaming::of(Named::Region(region.id), &region.name));
+    } else if response.clicked() {
+        actions.push(Action::SelectRegion(Some(region.id)));
+    }
+    response.context_menu(|ui| context_menu(ui, state, region, memory, actions));
+}
+
+/// The role of a region, changed in place.
+fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let id = ui.make_persistent_id(("role", region.id));
+    let response = ui.interact(rect, id, Sense::click());
+    let colour = if response.hovered() { p.t1 } else { p.t2 };
+    let painter = ui.painter();
+    let caret = pos2(rect.right() - 5.0, rect.center().y + 0.5);
+    paint::icon(painter, caret, icons::CARET_DOWN, 10.0, colour);
+    let text = paint::inset(rect, 0.0, 13.0);
+    paint::right(painter, text, region.role.name(), theme::regular(size::LABEL), colour);
+    paint::focus_ring(painter, p, &response, rect.shrink2(vec2(0.0, 3.0)), theme::radius::CHIP);
+    response.widget_info(|| WidgetInfo {
+        current_text_value: Some(region.role.name().to_owned()),
+        ..WidgetInfo::labeled(egui::Role::ComboBox, true, format!("Role of {}", region.name))
+    });
+    let chosen = menu::popup(&response, 150.0, |ui| {
+        let mut chosen = None;
+        for role in Role::ALL {
+            let current = role == region.role;
+            let hit = menu::glyph_item(ui, role.name(), "", current, |painter, at| {
+                region::glyph(painter, at, role, role_colour(role));
+            });
+            if hit && !current {
+                chosen = Some(role);
+            }
+        }
+        chosen
+    });
+    actions.extend(chosen.map(|role| Action::SetRole { region: region.id, role }));
+}
+
+fn context_menu(ui: &mut Ui, state: &State, region: &Region, memory: &mut Memory, actions: &mut Vec<Action>) {
+    ui.set_width(200.0);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    if menu::Item::new("Move the crosshair here").icon(icons::CROSSHAIR).show(ui) {
+        actions.push(Action::MoveCrosshair(region.shape.centre()));
+        ui.close();
+    }
+    if menu::Item::new("Export as mask…").icon(icons::EXPORT).show(ui) {
+        let purpose = Purpose::Region(region.id);
+        let text = suggestion(state, &region.name, &purpose);
+        memory.files.type_path(purpose, Place::Middle, &text);
+        ui.close();
+    }
+    if menu::Item::new("Rename").key("double click").icon(icons::COPY).show(ui) {
+        memory.renaming = Some(Renaming::of(Named::Region(region.id), &region.name));
+        ui.close();
+    }
+    menu::caption(ui, "Colour");
+    if let Some(colour) = swatches(ui, region) {
+        actions.push(Action::SetRegionColour { region: region.id, colour });
+        ui.close();
+    }
+    menu::line(ui);
+    if menu::Item::new("Delete").icon(icons::TRASH).key("Del").show(ui) {
+        actions.push(Action::DeleteRegion(region.id));
+        ui.close();
+    }
+}
+
+/// The role's colour, then the categories.
+fn swatches(ui: &mut Ui, region: &Region) -> Option<Option<[u8; 3]>> {
+    let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::hover());
+    let p = theme::palette(ui.style());
+    let choices = std::iter::once(None).chain(theme::CATEGORIES.map(Some));
+    let mut chosen = None;
+    for (i, colour) in choices.enumerate() {
+        let [r, g, b] = colour.unwrap_or(theme::role_rgb(region.role));
+        let at = pos2(row.left() + 18.0 + 26.0 * i as f32, row.center().y);
+        let place = Rect::from_center_size(at, vec2(22.0, 22.0));
+        let response = ui.interact(place, ui.make_persistent_id(("swatch", i)), Sense::click());
+        ui.painter().circle_filled(at, 7.0, Color32::from_rgb(r, g, b));
+        if region.colour == colour || response.hovered() || response.has_focus() {
+            ui.painter().circle_stroke(at, 9.5, egui::Stroke::new(1.5, p.t1));
+        }
+        let name = match colour {
+            None => "Colour of the role".to_owned(),
+            Some(_) => format!("Colour {i}"),
+        };
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, &name));
+        if response.clicked() {
+            chosen = Some(colour);
+        }
+    }
+    chosen
+}
+

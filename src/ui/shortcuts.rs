@@ -1,0 +1,158 @@
+//! The sheet of keys and mouse, opened by `?`.
+
+use super::theme::{self, size};
+use super::widgets::button::IconButton;
+use super::widgets::paint;
+use super::{Memory, icons};
+use egui::{Align2, Area, Frame, Margin, Order, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+
+type Group = (&'static str, &'static [(&'static str, &'static str)]);
+
+const GROUPS: [[Group; 2]; 3] = [
+    [
+        (
+            "Slices",
+            &[
+                ("Click or drag", "Move the crosshair"),
+                ("Wheel, ↑ ↓", "Next slice"),
+                ("Shift + wheel", "Ten slices"),
+                ("Ctrl + wheel", "Zoom"),
+                ("Shift + drag", "Pan"),
+                ("Right-drag", "Window and level"),
+            ],
+        ),
+        (
+            "3-D",
+            &[
+                ("Drag", "Turn"),
+                ("Wheel", "Zoom"),
+                ("Home", "Frame all"),
+                ("Alt + 1, 3, 7", "Front, side, top"),
+            ],
+        ),
+    ],
+    [
+        (
+            "Regions",
+            &[
+                ("S", "Place a seed"),
+                ("T", "Place a target"),
+                ("I", "Place an include region"),
+                ("X", "Place an exclude region"),
+                ("E", "Place a terminate region"),
+                ("+  −", "Larger, smaller"),
+                ("Drag", "Move; its rim resizes"),
+            ],
+        ),
+        (
+            "Selection",
+            &[
+                ("H", "Show or hide"),
+                ("Delete", "Delete"),
+                ("Esc", "Drop the tool, cancel, deselect"),
+            ],
+        ),
+    ],
+    [
+        (
+            "Window",
+            &[
+                ("Ctrl + 1, 2", "View, Track"),
+                ("1 – 4", "Enlarge a view"),
+                ("R", "Radiological or neurological"),
+                ("F", "Crosshair"),
+                ("O", "Letters"),
+                ("Ctrl + \\", "Side panels"),
+                ("Ctrl + plus, minus", "Size of everything"),
+            ],
+        ),
+        (
+            "Work",
+            &[
+                ("Ctrl + Z, Y", "Undo, redo"),
+                ("Ctrl + O", "Open"),
+                ("Ctrl + S, E", "Export"),
+                ("Ctrl + Shift + C", "Copy as command"),
+            ],
+        ),
+    ],
+];
+
+const COLUMN: f32 = 276.0;
+const KEY: f32 = 116.0;
+const ROW: f32 = 22.0;
+
+pub fn show(ui: &Ui, window: Rect, memory: &mut Memory) {
+    let p = theme::palette(ui.style());
+    let area = Area::new(egui::Id::unique("shortcuts"))
+        .order(Order::Foreground)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .constrain_to(window)
+        .accessible_name("Shortcuts");
+    let response = area.show(ui.ctx(), |ui| {
+        let frame = Frame::new()
+            .fill(p.b2)
+            .stroke(Stroke::new(1.0, p.line))
+            .corner_radius(theme::radius::CARD)
+            .inner_margin(Margin::same(20));
+        frame.show(ui, |ui| contents(ui, memory));
+    });
+    let elsewhere = response.response.clicked_elsewhere();
+    if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.shortcuts {
+        // The click that opened the sheet is not a click beside it.
+        let fresh = ui.data_mut(|d| {
+            std::mem::replace(d.get_temp_mut_or(response.response.id.with("shown"), false), true)
+        });
+        if fresh {
+            memory.shortcuts = false;
+        }
+    }
+    if !memory.shortcuts {
+        ui.data_mut(|d| d.remove::<bool>(response.response.id.with("shown")));
+    }
+}
+
+fn contents(ui: &mut Ui, memory: &mut Memory) {
+    let p = theme::palette(ui.style());
+    let rows: usize = GROUPS
+        .iter()
+        .map(|column| column.iter().map(|g| g.1.len()).sum())
+        .max()
+        .unwrap_or(0);
+    let height = 30.0 + 2.0 * 34.0 + rows as f32 * ROW + 34.0;
+    let width = GROUPS.len() as f32 * COLUMN;
+    let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
+    let head = Rect::from_min_size(rect.min, vec2(width, 24.0));
+    paint::left(ui.painter(), head, "Keys and mouse", theme::semibold(size::BODY), p.t1);
+    if IconButton::new(icons::CLOSE, "Close").hint("Close (Esc)").show_right(ui, head).clicked() {
+        memory.shortcuts = false;
+    }
+    for (i, column) in GROUPS.iter().enumerate() {
+        let left = rect.left() + COLUMN * i as f32;
+        let mut y = rect.top() + 30.0;
+        for (title, keys) in column {
+            let place = Rect::from_min_size(egui::pos2(left, y), vec2(COLUMN, 34.0));
+            paint::left(ui.painter(), place, title, theme::semibold(size::LABEL), p.t2);
+            y += 34.0;
+            for (key, what) in *keys {
+                let row = Rect::from_min_size(egui::pos2(left, y), vec2(COLUMN - 16.0, ROW));
+                let font = theme::regular(size::LABEL);
+                let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));
+                paint::left(ui.painter(), key_at, key, theme::medium(size::LABEL), p.t1);
+                paint::left(ui.painter(), paint::inset(row, KEY, 0.0), what, font, p.t2);
+                let id = ui.make_persistent_id((title, key));
+                let response = ui.interact(row, id, Sense::hover());
+                let label = format!("{key}: {what}");
+                response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+                y += ROW;
+            }
+        }
+    }
+    let foot = Rect::from_min_max(egui::pos2(rect.left(), rect.bottom() - 18.0), rect.max);
+    let text = concat!(
+        "Arcuate ",
+        env!("CARGO_PKG_VERSION"),
+        " · For research only: not a medical device"
+    );
+    paint::left(ui.painter(), foot, text, theme::regular(size::CAPTION), p.t3);
+}

@@ -1,0 +1,172 @@
+//! The bar at the bottom: where the crosshair is, what runs, what it runs on.
+
+use super::theme::{self, size};
+use super::widgets::{charts, paint};
+use super::{format, icons, probe};
+use crate::jobs::Job;
+use crate::state::{Action, State};
+use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use std::time::Duration;
+
+/// Shorter jobs are not worth a word.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// An estimate of the end needs this much experience.
+const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
+
+pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let bar = ui.max_rect();
+    ui.painter().rect_filled(bar, 0.0, p.b0);
+    ui.painter().hline(bar.x_range(), bar.top() + 0.5, Stroke::new(1.0, p.line));
+    let inner = paint::inset(bar, 12.0, 12.0);
+    let right = backend(ui, inner, state, narrow);
+    let mut free = Rect::from_min_max(inner.min, pos2(right - 12.0, inner.bottom()));
+    if !state.document.is_empty() {
+        free.min.x = position(ui, free, state, narrow) + 24.0;
+    }
+    match slowest(state) {
+        Some(job) => running(ui, free, job, actions),
+        None if state.session.status.is_empty() && state.document.is_empty() => {
+            text(ui, free, "No scan open");
+        }
+        None => text(ui, free, &state.session.status),
+    }
+    if !state.session.jobs.is_empty() {
+        ui.ctx().request_repaint_after(Duration::from_millis(100));
+    }
+}
+
+fn text(ui: &mut Ui, free: Rect, text: &str) {
+    if text.is_empty() || free.width() < 40.0 {
+        return;
+    }
+    let p = theme::palette(ui.style());
+    let shown = paint::right(ui.painter(), free, text, theme::regular(size::LABEL), p.t2);
+    let response = ui.interact(shown, ui.make_persistent_id("status"), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, text));
+    response.on_hover_text(text);
+}
+
+/// The device, always; returns where it starts.
+fn backend(ui: &mut Ui, inner: Rect, state: &State, narrow: bool) -> f32 {
+    let p = theme::palette(ui.style());
+    let (kind, detail) = state
+        .session
+        .backend
+        .split_once(' ')
+        .unwrap_or((&state.session.backend, ""));
+    let detail = if narrow { detail.split(" · ").next().unwrap_or(detail) } else { detail };
+    let detail = format!("  {detail}");
+    let spans = [
+        (kind, theme::semibold(size::LABEL), p.t1),
+        (&*detail, theme::regular(size::LABEL), p.t2),
+    ];
+    let shown = paint::spans(ui.painter(), inner, egui::Align2::RIGHT_CENTER, &spans);
+    let icon = if kind == "CPU" { icons::CPU } else { icons::GPU };
+    let at = pos2(shown.left() - 14.0, inner.center().y);
+    paint::icon(ui.painter(), at, icon, size::ICON, p.t2);
+    let start = at.x - 8.0;
+    let whole = Rect::from_min_max(pos2(start, inner.top()), shown.max);
+    let response = ui.interact(whole, ui.make_persistent_id("backend"), Sense::hover());
+    let name = format!("Backend: {}", state.session.backend);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
+    response.on_hover_text(format!("Everything is computed here: {}", state.session.backend));
+    let x = (start - 12.0).round() + 0.5;
+    ui.painter().vline(x, inner.top() + 5.0..=inner.bottom() - 4.0, Stroke::new(1.0, p.line));
+    x
+}
+
+/// Crosshair in mm and voxels, and the most telling values; returns where it ends.
+fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
+    let p = theme::palette(ui.style());
+    let at = state.view.crosshair;
+    paint::icon(ui.painter(), pos2(free.left() + 8.0, free.center().y), icons::CROSSHAIR, size::ICON, p.t2);
+    let [x, y, z] = [at.x, at.y, at.z].map(|v| format::fixed(v, 1));
+    let place = format::with_unit(&format!("x {x}  y {y}  z {z}"), "mm").replace("  ", " ");
+    let voxel = probe::voxel(state).map(|v| format!("voxel {}, {}, {}", v[0], v[1], v[2]));
+    let readings = probe::readings(state);
+    let strong = theme::medium(size::LABEL);
+    let plain = theme::regular(size::LABEL);
+    let gap = "    ";
+    let mut spans = vec![(place.clone(), strong.clone(), p.t1)];
+    if let Some(voxel) = voxel.filter(|_| !narrow) {
+        spans.push((format!("{gap}{voxel}"), plain.clone(), p.t3));
+    }
+    for reading in probe::brief(&readings, 2) {
+        spans.push((format!("{gap}{} ", reading.name), plain.clone(), p.t2));
+        spans.push((reading.value.clone(), strong.clone(), p.t1));
+    }
+    let borrowed: Vec<_> = spans.iter().map(|(t, f, c)| (t.as_str(), f.clone(), *c)).collect();
+    let text = paint::inset(free, 22.0, 0.0);
+    let shown = paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &borrowed);
+    let response = ui.interact(shown, ui.make_persistent_id("position"), Sense::hover());
+    let label: String = spans.iter().map(|s| s.0.as_str()).collect();
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+    shown.right()
+}
+
+/// The job that has run longest, once it is worth showing.
+fn slowest(state: &State) -> Option<&Job> {
+    let jobs = state.session.jobs.iter();
+    jobs.filter(|j| j.started.elapsed() > PATIENCE).min_by_key(|j| j.started)
+}
+
+fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let progress = job.control.progress();
+    let share = progress.fraction();
+    let elapsed = job.started.elapsed();
+
+    let cancel_font = theme::medium(size::LABEL);
+    let width = paint::width(ui, "Cancel", cancel_font.clone()) + 16.0;
+    let place = paint::at_right(free, vec2(width, 20.0));
+    let id = ui.make_persistent_id(("cancel", job.ticket));
+    let response = ui.interact(place, id, Sense::click());
+    let fill = if response.hovered() { p.b3 } else { p.b2 };
+    paint::field(ui.painter(), p, place, fill);
+    paint::centre(ui.painter(), place, "Cancel", cancel_font, p.t1);
+    paint::focus_ring(ui.painter(), p, &response, place, theme::radius::CONTROL);
+    let name = format!("Cancel {}", job.label.to_lowercase());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    if response.clicked() {
+        actions.push(Action::CancelJob(job.slot));
+    }
+    response.on_hover_text("Esc");
+
+    let bar = Rect::from_center_size(
+        pos2(place.left() - 12.0 - 60.0, free.center().y),
+        vec2(120.0, 3.0),
+    );
+    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+    let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
+    response.widget_info(|| WidgetInfo {
+        value: share.map(f64::from),
+        ..WidgetInfo::labeled(Role::ProgressIndicator, true, &job.label)
+    });
+
+    let mut words = job.label.clone();
+    if !progress.stage.is_empty() && !job.label.contains(&progress.stage) {
+        words = format!("{words} · {}", progress.stage.to_lowercase());
+    }
+    if let Some(share) = share {
+        let percent = format::with_unit(&format::fixed(f64::from(share) * 100.0, 0), "%");
+        words = format!("{words} · {percent}");
+        if elapsed > ESTIMATE_AFTER && share > 0.02 {
+            let left = elapsed.as_secs_f64() * f64::from((1.0 - share) / share);
+            words = format!("{words} · {} left", duration(left));
+        }
+    }
+    let before = Rect::from_min_max(free.min, pos2(bar.left() - 12.0, free.bottom()));
+    let shown = paint::right(ui.painter(), before, &words, theme::regular(size::LABEL), p.t1);
+    let response = ui.interact(shown, id.with("words"), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &words));
+}
+
+/// `6 s`, `3 min`.
+fn duration(seconds: f64) -> String {
+    if seconds < 100.0 {
+        format::with_unit(&format::fixed(seconds.max(1.0), 0), "s")
+    } else {
+        format::with_unit(&format::fixed(seconds / 60.0, 0), "min")
+    }
+}

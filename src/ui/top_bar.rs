@@ -1,0 +1,255 @@
+//! The bar at the top: name, tasks, orientation, undo, layouts.
+
+use super::files::{Place, Purpose, suggestion};
+use super::theme::{self, radius, size};
+use super::widgets::button::IconButton;
+use super::widgets::{menu, paint};
+use super::{Memory, icons};
+use crate::state::{Action, Convention, Layout, State, Task};
+use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+
+const LAYOUTS: [(Layout, &str, &str); 3] = [
+    (Layout::Grid, icons::GRID, "Four views"),
+    (Layout::SceneFirst, icons::SCENE_FIRST, "3-D with three slices"),
+    (Layout::Single, icons::SINGLE, "One view"),
+];
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let bar = ui.max_rect();
+    ui.painter().rect_filled(bar, 0.0, p.b0);
+    paint::underline(ui.painter(), bar, p.line);
+    let name_end = name(ui, bar, state);
+    let right_start = right_side(ui, bar, state, memory, narrow, actions);
+    tabs(ui, bar, (name_end, right_start), state, actions);
+}
+
+pub fn task_icon(task: Task) -> &'static str {
+    match task {
+        Task::View => icons::BRAIN,
+        Task::Track => icons::PATH,
+    }
+}
+
+fn divider(ui: &Ui, x: f32, bar: Rect) {
+    let p = theme::palette(ui.style());
+    let y = bar.center().y;
+    ui.painter().vline(x.round() + 0.5, y - 10.0..=y + 10.0, Stroke::new(1.0, p.line));
+}
+
+/// Logo and what is open; returns where it ends.
+fn name(ui: &mut Ui, bar: Rect, state: &State) -> f32 {
+    let p = theme::palette(ui.style());
+    let painter = ui.painter();
+    let y = bar.center().y;
+    let logo = Rect::from_center_size(pos2(bar.left() + 22.0, y), vec2(17.0, 16.0));
+    paint::logo(painter, logo, p.accent);
+    let place = Rect::from_min_max(pos2(bar.left() + 40.0, bar.top()), pos2(bar.left() + 110.0, bar.bottom()));
+    let word = paint::left(painter, place, "arcuate", theme::semibold(size::BODY + 0.5), p.t1);
+    if state.document.is_empty() {
+        return word.right();
+    }
+    divider(ui, word.right() + 12.0, bar);
+    // Only regions and what follows from them can be lost: layers are files or made again.
+    let work = !state.document.regions.is_empty();
+    let saved = match (work, state.session.unsaved) {
+        (false, _) => "",
+        (true, true) => " · not exported",
+        (true, false) => " · exported",
+    };
+    let left = word.right() + 25.0;
+    let place = Rect::from_min_max(pos2(left, bar.top()), pos2(left + 210.0, bar.bottom()));
+    let spans = [
+        (&*state.document.name, theme::regular(size::LABEL), p.t2),
+        (saved, theme::regular(size::LABEL), p.t3),
+    ];
+    let shown = paint::spans(painter, place, egui::Align2::LEFT_CENTER, &spans);
+    let id = ui.make_persistent_id("document name");
+    let response = ui.interact(shown, id, Sense::hover());
+    let label = format!("{}{saved}", state.document.name);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+    let path = state.document.layers.iter().find_map(|l| l.path.as_ref());
+    let hint = path.map_or(state.document.name.clone(), |path| path.display().to_string());
+    response.on_hover_text(hint);
+    shown.right()
+}
+
+fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let enabled = !state.document.is_empty();
+    let font = theme::medium(size::BODY);
+    let widths = Task::ALL.map(|t| size::ICON + 8.0 + paint::width(ui, t.name(), font.clone()));
+    let (pad, gap) = (8.0, 8.0);
+    let total: f32 = widths.iter().map(|w| w + 2.0 * pad).sum::<f32>() + gap * (widths.len() - 1) as f32;
+    let centred = bar.center().x - total * 0.5;
+    let mut x = centred.clamp(free.0 + 16.0, (free.1 - total - 16.0).max(free.0 + 16.0)).round();
+    for (i, (task, width)) in Task::ALL.into_iter().zip(widths).enumerate() {
+        let rect = Rect::from_min_size(pos2(x, bar.top()), vec2(width + 2.0 * pad, bar.height()));
+        x = rect.right() + gap;
+        let sense = if enabled { Sense::click() } else { Sense::hover() };
+        let id = ui.make_persistent_id(("tab", task.name()));
+        let response = ui.interact(rect, id, sense);
+        let active = enabled && state.view.task == task;
+        let (icon, ink) = match (enabled, active) {
+            (false, _) => (p.t3.gamma_multiply(0.75), p.t3.gamma_multiply(0.75)),
+            (true, true) => (p.accent, p.t1),
+            (true, false) if response.hovered() => (p.t1, p.t1),
+            (true, false) => (p.t2, p.t2),
+        };
+        let painter = ui.painter();
+        let at = pos2(rect.left() + pad + size::ICON * 0.5, bar.center().y);
+        paint::icon(painter, at, task_icon(task), size::ICON, icon);
+        let text = paint::inset(rect, pad + size::ICON + 8.0, 0.0);
+        paint::left(painter, text, task.name(), font.clone(), ink);
+        if active {
+            let line = Rect::from_min_max(pos2(rect.left() + 2.0, bar.bottom() - 2.0), pos2(rect.right() - 2.0, bar.bottom()));
+            painter.rect_filled(line, 0.0, p.accent);
+        }
+        paint::focus_ring(painter, p, &response, rect.shrink(4.0), radius::CONTROL);
+        response.widget_info(|| WidgetInfo::selected(Role::Tab, enabled, active, task.name()));
+        if response.clicked() {
+            actions.push(Action::SelectTask(task));
+        }
+        let hint = if enabled {
+            format!("Ctrl+{}", i + 1)
+        } else {
+            "Open a scan or the demo head first".to_owned()
+        };
+        response.on_hover_text(hint);
+    }
+}
+
+/// From right to left; returns where it starts.
+fn right_side(
+    ui: &mut Ui,
+    bar: Rect,
+    state: &State,
+    memory: &mut Memory,
+    narrow: bool,
+    actions: &mut Vec<Action>,
+) -> f32 {
+    const STEP: f32 = 36.0;
+    let y = bar.center().y;
+    let mut centre = bar.right() - 26.0;
+    let mut next = |ui: &mut Ui, button: IconButton| {
+        let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
+        centre -= STEP;
+        button.show_at(ui, place)
+    };
+    let open = !state.document.is_empty();
+    if next(ui, IconButton::new(icons::HELP, "Help").hint("Shortcuts and help (?)")).clicked() {
+        memory.shortcuts = !memory.shortcuts;
+    }
+    let camera = IconButton::new(icons::CAMERA, "Screenshot").disabled(!open).hint("Save a screenshot…");
+    let camera = next(ui, camera);
+    if camera.clicked() {
+        let purpose = Purpose::Screenshot { pane: None, scale: 1 };
+        let text = suggestion(state, "view", &purpose);
+        let below = Place::Below(camera.rect.right_bottom() + vec2(0.0, 14.0));
+        memory.files.type_path(purpose, below, &text);
+    }
+    let x = camera.rect.left() - 8.0;
+    divider(ui, x, bar);
+    centre = x - 22.0;
+    if narrow {
+        layouts_menu(ui, Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0)), state, open, actions);
+        centre -= STEP;
+    } else {
+        for (layout, icon, name) in LAYOUTS.into_iter().rev() {
+            let active = open && state.view.layout == layout;
+            let button = IconButton::new(icon, name).active(active).disabled(!open);
+            let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
+            centre -= STEP;
+            if button.show_at(ui, place).clicked() {
+                actions.push(Action::SetLayout(layout));
+            }
+        }
+    }
+    let x = centre + STEP - 22.0;
+    divider(ui, x, bar);
+    centre = x - 22.0;
+    let history = [
+        (icons::REDO, "Redo", state.history.redo_label(), "Ctrl+Y", Action::Redo),
+        (icons::UNDO, "Undo", state.history.undo_label(), "Ctrl+Z", Action::Undo),
+    ];
+    for (icon, name, step, key, action) in history {
+        let hint = match step {
+            Some(step) => format!("{name}: {} ({key})", step.to_lowercase()),
+            None => format!("Nothing to {}", name.to_lowercase()),
+        };
+        let button = IconButton::new(icon, name).hint(&hint).disabled(step.is_none());
+        let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
+        centre -= STEP;
+        if button.show_at(ui, place).clicked() {
+            actions.push(action);
+        }
+    }
+    let x = centre + STEP - 22.0;
+    divider(ui, x, bar);
+    if !open {
+        return x;
+    }
+    pill(ui, pos2(x - 12.0, y), state, actions)
+}
+
+fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &mut Vec<Action>) {
+    let shown = LAYOUTS.iter().find(|l| l.0 == state.view.layout).map_or(icons::GRID, |l| l.1);
+    let button = IconButton::new(shown, "Layouts").disabled(!open).show_at(ui, place);
+    let chosen = menu::popup(&button, 200.0, |ui| {
+        let mut chosen = None;
+        for (layout, icon, name) in LAYOUTS {
+            let current = state.view.layout == layout;
+            if menu::Item::new(name).icon(icon).chosen(current).show(ui) {
+                chosen = Some(layout);
+            }
+        }
+        chosen
+    });
+    actions.extend(chosen.map(Action::SetLayout));
+}
+
+/// The orientation, for ever on screen; amber where left is left.
+fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<Action>) -> f32 {
+    let p = theme::palette(ui.style());
+    let convention = state.view.convention;
+    let neurological = convention == Convention::Neurological;
+    let ink: Color32 = if neurological { p.warning } else { p.t1 };
+    let font = theme::medium(size::LABEL);
+    let text = paint::width(ui, convention.name(), font.clone());
+    let letter = paint::width(ui, "R", theme::regular(size::LABEL));
+    let width = 9.0 + size::ICON + 7.0 + text + 7.0 + letter + 9.0;
+    let rect = Rect::from_min_max(
+        right_centre - vec2(width.round(), 12.0),
+        right_centre + vec2(0.0, 12.0),
+    );
+    let id = ui.make_persistent_id("orientation");
+    let response = ui.interact(rect, id, Sense::click());
+    let fill = if response.hovered() { p.b3 } else { p.b2 };
+    let line = if neurological { p.warning } else { p.field_line };
+    let painter = ui.painter();
+    painter.rect(rect, radius::CONTROL, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+    let at = pos2(rect.left() + 9.0 + 8.0, rect.center().y);
+    paint::icon(painter, at, icons::COMPASS, size::ICON, if neurological { p.warning } else { p.t2 });
+    let inner = paint::inset(rect, 9.0 + size::ICON + 7.0, 9.0);
+    paint::left(painter, inner, convention.name(), font, ink);
+    paint::right(painter, inner, "R", theme::regular(size::LABEL), p.t3);
+    paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+    let name = format!("Orientation: {}", convention.name().to_lowercase());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    if response.clicked() {
+        actions.push(Action::SetConvention(other(convention)));
+    }
+    let hint = match convention {
+        Convention::Radiological => "The patient's right is on the left of the screen. R switches",
+        Convention::Neurological => "The patient's right is on the right of the screen. R switches",
+    };
+    response.on_hover_text(hint);
+    rect.left()
+}
+
+pub fn other(convention: Convention) -> Convention {
+    match convention {
+        Convention::Radiological => Convention::Neurological,
+        Convention::Neurological => Convention::Radiological,
+    }
+}

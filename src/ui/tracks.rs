@@ -1,0 +1,182 @@
+//! What the Track panel says about streamlines: lengths per bin, medians, fates and stops in words.
+
+use super::format;
+use super::widgets::charts::{BINS, Part};
+use crate::compute::DataId;
+use crate::data::Tractogram;
+use crate::solvers::tracking::{Fate, Output, Params, StopReason};
+use egui::Color32;
+
+/// Lengths of a tractogram.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lengths {
+    pub bins: [u32; BINS],
+    /// mm; the first and last edge of the bins.
+    pub low: f32,
+    pub high: f32,
+    pub median: f32,
+    /// Median length and number of the streamlines of each target.
+    pub per_target: Vec<(f32, usize)>,
+}
+
+/// Remembers the lengths of the tractogram asked for last.
+#[derive(Default)]
+pub struct Cache(Option<(DataId, Option<Lengths>)>);
+
+impl Cache {
+    pub fn lengths(&mut self, tractogram: &Tractogram, targets: usize) -> Option<&Lengths> {
+        let known = self.0.as_ref().is_some_and(|(id, _)| *id == tractogram.id());
+        if !known {
+            self.0 = Some((tractogram.id(), lengths(tractogram, targets)));
+        }
+        self.0.as_ref().and_then(|(_, lengths)| lengths.as_ref())
+    }
+}
+
+fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
+    let given = tractogram.per_streamline.get("length");
+    let all: Vec<f32> = match given {
+        Some(values) => values.to_vec(),
+        None => (0..tractogram.len()).map(|i| tractogram.length_mm(i)).collect(),
+    };
+    let finite = || all.iter().copied().filter(|l| l.is_finite());
+    let (least, most) = finite().fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
+    if least > most {
+        return None;
+    }
+    // Ends on whole centimetres, so that they do not dance while a region is dragged.
+    let low = (least / 10.0).floor() * 10.0;
+    let high = ((most / 10.0).ceil() * 10.0).max(low + 10.0);
+    let mut bins = [0u32; BINS];
+    for length in finite() {
+        let bin = ((length - low) / (high - low) * BINS as f32) as usize;
+        bins[bin.min(BINS - 1)] += 1;
+    }
+    let of_target = tractogram.per_streamline.get("target");
+    let per_target = (0..targets)
+        .map(|target| {
+            let here = of_target.into_iter().flat_map(|t| t.iter().zip(&all));
+            let mut here: Vec<f32> = here
+                .filter(|(t, _)| **t as usize == target)
+                .map(|(_, l)| *l)
+                .collect();
+            (median(&mut here), here.len())
+        })
+        .collect();
+    let median = median(&mut finite().collect::<Vec<_>>());
+    Some(Lengths { bins, low, high, median, per_target })
+}
+
+/// 0 of nothing.
+fn median(values: &mut [f32]) -> f32 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f32::total_cmp).1
+}
+
+fn fate(output: &Output, fate: Fate) -> u64 {
+    output.fates[fate as usize]
+}
+
+/// Streamlines that had a start: all seeds but those outside the mask or below the FA limit.
+pub fn started(output: &Output) -> u64 {
+    output.fates.iter().sum::<u64>() - fate(output, Fate::NoStart)
+}
+
+/// `450 of 1 492 reach a target`.
+pub fn headline(output: &Output, targets: bool) -> String {
+    let verb = if targets { "reach a target" } else { "kept" };
+    let kept = format::count(fate(output, Fate::Kept));
+    format!("{kept} of {} {verb}", format::count(started(output)))
+}
+
+/// What became of the others: `561 too short, 12 missed the targets`; empty if all were kept.
+pub fn dropped(output: &Output) -> String {
+    let words = [
+        (Fate::MissedTargets, "missed the targets"),
+        (Fate::MissedInclude, "missed an include region"),
+        (Fate::TouchedExclude, "touched an exclude region"),
+        (Fate::TooShort, "too short"),
+        (Fate::NoStart, "seeds without a start"),
+    ];
+    let said = words.into_iter().filter(|(f, _)| fate(output, *f) > 0);
+    said.map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+/// Why nothing was kept: the most frequent fate, in words, with what would help.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    LowerFa,
+    ShorterLength,
+    LoosenAngle,
+    Nothing,
+}
+
+pub fn nothing_kept(output: &Output, params: &Params) -> Option<(String, Remedy)> {
+    if fate(output, Fate::Kept) > 0 || output.fates.iter().sum::<u64>() == 0 {
+        return None;
+    }
+    let worst = [
+        Fate::MissedTargets,
+        Fate::MissedInclude,
+        Fate::TouchedExclude,
+        Fate::TooShort,
+        Fate::NoStart,
+    ];
+    let worst = worst.into_iter().max_by_key(|f| fate(output, *f))?;
+    Some(match worst {
+        Fate::MissedTargets => ("No streamline reaches a target".to_owned(), Remedy::LoosenAngle),
+        Fate::MissedInclude => (
+            "No streamline passes through every include region".to_owned(),
+            Remedy::LoosenAngle,
+        ),
+        Fate::TouchedExclude => (
+            "Every streamline touches an exclude region".to_owned(),
+            Remedy::Nothing,
+        ),
+        Fate::TooShort => {
+            let least = format::with_unit(&format::fixed(params.min_length_mm, 0), "mm");
+            (format!("Every streamline is shorter than {least}"), Remedy::ShorterLength)
+        }
+        _ => match params.min_fa {
+            Some(fa) => (
+                format!("No streamline starts: FA is below {} in the seed", format::fixed(fa, 2)),
+                Remedy::LowerFa,
+            ),
+            None => ("No streamline starts: the seed is outside the mask".to_owned(), Remedy::Nothing),
+        },
+    })
+}
+
+/// Ends of streamlines by the reason they stopped for, most important first.
+pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
+    let fa = params.min_fa.map_or("FA too low".to_owned(), |v| {
+        format!("FA below {}", format::fixed(v, 2))
+    });
+    let angle = params.max_angle_rad.map_or("Angle too large".to_owned(), |a| {
+        format!("Angle above {}°", format::fixed(a.to_degrees(), 0))
+    });
+    let reasons = [
+        (StopReason::ReachedTarget, "Reached target".to_owned(), [0x2B, 0xB6, 0x8A]),
+        (StopReason::LowFa, fa, [0x8D, 0x95, 0xA1]),
+        (StopReason::Angle, angle, [0xE6, 0x9F, 0x00]),
+        (StopReason::LeftMask, "Left the mask".to_owned(), [0x56, 0xB4, 0xE9]),
+        (StopReason::LeftVolume, "Left the volume".to_owned(), [0x9A, 0x86, 0xFF]),
+        (StopReason::Terminated, "Terminate region".to_owned(), [0xF5, 0xD9, 0x0A]),
+        (StopReason::MaxLength, "Longest allowed".to_owned(), [0xCC, 0x79, 0xA7]),
+        (StopReason::MaxSteps, "Most steps".to_owned(), [0xD5, 0xDB, 0xE5]),
+    ];
+    reasons
+        .into_iter()
+        .map(|(reason, name, [r, g, b])| Part {
+            name,
+            count: output.stops[reason as usize],
+            colour: Color32::from_rgb(r, g, b),
+        })
+        .filter(|part| part.count > 0)
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! Histogram, stacked bar, progress, colour strip.
+
+use super::super::format;
+use super::super::theme::{self, size, space};
+use super::paint;
+use egui::{
+    Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2,
+};
+
+pub const BINS: usize = 64;
+const HISTOGRAM: f32 = 56.0;
+
+/// Bars over a range with three texts below.
+pub struct Histogram<'a> {
+    pub name: &'a str,
+    pub counts: &'a [u32; BINS],
+    /// Shown as the first and last text.
+    pub ends: (&'a str, &'a str),
+    /// A line across the bars at this share of the width, and its text.
+    pub mark: Option<(f32, &'a str)>,
+    /// Colour of the bar at a share of the width.
+    pub colour: &'a dyn Fn(f32) -> Color32,
+}
+
+impl Histogram<'_> {
+    pub fn show(self, ui: &mut Ui) {
+        let p = theme::palette(ui.style());
+        let height = HISTOGRAM + 20.0;
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+        let rect = paint::inset(rect, space::INSET, space::INSET);
+        let bars = Rect::from_min_size(rect.min, vec2(rect.width(), HISTOGRAM));
+        let painter = ui.painter();
+        let highest = self.counts.iter().copied().max().unwrap_or(0).max(1) as f32;
+        let step = bars.width() / BINS as f32;
+        for (i, &count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0) {
+            // One streamline in a bin still shows.
+            let high = (count as f32 / highest * (HISTOGRAM - 4.0)).max(1.5);
+            let left = bars.left() + i as f32 * step;
+            let bar = Rect::from_min_max(
+                pos2(left, bars.bottom() - high),
+                pos2(left + step - 1.0, bars.bottom()),
+            );
+            painter.rect_filled(bar, 0.0, (self.colour)((i as f32 + 0.5) / BINS as f32));
+        }
+        let base = Rect::from_min_max(bars.min, bars.max + vec2(0.0, 1.0));
+        paint::underline(painter, base, p.line);
+        let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
+        let font = theme::regular(size::CAPTION);
+        let low = paint::left(painter, texts, self.ends.0, font.clone(), p.t3);
+        let high = paint::right(painter, texts, self.ends.1, font, p.t3);
+        if let Some((share, text)) = self.mark {
+            let x = (bars.left() + bars.width() * share).round() + 0.5;
+            let stroke = egui::Stroke::new(1.0, p.t1);
+            painter.vline(x, bars.top()..=bars.bottom(), stroke);
+            triangle(painter, pos2(x, bars.bottom() - 3.5), p.t1);
+            let font = theme::semibold(size::CAPTION);
+            let half = paint::width(ui, text, font.clone()) * 0.5;
+            let (first, last) = (low.right() + 6.0 + half, high.left() - 6.0 - half);
+            let x = if first < last { x.clamp(first, last) } else { texts.center().x };
+            let place = Rect::from_center_size(
+                pos2(x, texts.center().y),
+                vec2(half * 2.0 + 2.0, texts.height()),
+            );
+            paint::centre(painter, place, text, font, p.t1);
+        }
+        let mark = self.mark.map_or(String::new(), |(_, text)| format!(", {text}"));
+        let summary = format!("{}: {} to {}{mark}", self.name, self.ends.0, self.ends.1);
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &summary));
+        if let Some(at) = response.hover_pos() {
+            let bin = ((at.x - bars.left()) / step).clamp(0.0, BINS as f32 - 1.0) as usize;
+            let count = format::count(u64::from(self.counts[bin]));
+            response.on_hover_text(format!("{count} here"));
+        }
+    }
+}
+
+fn triangle(painter: &Painter, tip: egui::Pos2, colour: Color32) {
+    let points = vec![tip, tip + vec2(4.0, 6.0), tip + vec2(-4.0, 6.0)];
+    painter.add(Shape::convex_polygon(points, colour, egui::Stroke::NONE));
+}
+
+/// A part of a whole, with its legend.
+pub struct Part {
+    pub name: String,
+    pub count: u64,
+    pub colour: Color32,
+}
+
+/// Parts of a whole as one bar, and a legend of two columns below.
+pub fn stacked(ui: &mut Ui, name: &str, parts: &[Part]) {
+    let p = theme::palette(ui.style());
+    let total: u64 = parts.iter().map(|part| part.count).sum();
+    let width = ui.available_width();
+    let (rect, response) = ui.allocate_exact_size(vec2(width, 8.0), Sense::hover());
+    let bar = paint::inset(rect, space::INSET, space::INSET);
+    let painter = ui.painter();
+    let mut x = bar.left();
+    for part in parts.iter().filter(|part| part.count > 0) {
+        let wide = bar.width() * part.count as f32 / total.max(1) as f32;
+        let piece = Rect::from_min_size(pos2(x, bar.top()), vec2((wide - 1.0).max(1.0), 8.0));
+        painter.rect_filled(piece, 0.0, part.colour);
+        x += wide;
+    }
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, name));
+    ui.add_space(4.0);
+    for pair in parts.chunks(2) {
+        let (row, _) = ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
+        let row = paint::inset(row, space::INSET, space::INSET);
+        for (i, part) in pair.iter().enumerate() {
+            let half = row.width() * 0.5;
+            let cell = Rect::from_min_size(
+                pos2(row.left() + half * i as f32, row.top()),
+                vec2(half - 6.0, row.height()),
+            );
+            let swatch = paint::at_left(cell, vec2(9.0, 9.0));
+            ui.painter().rect_filled(swatch, 2.0, part.colour);
+            let count = format::count(part.count);
+            let text = paint::inset(cell, 15.0, 0.0);
+            let spans = [
+                (&*part.name, theme::regular(size::CAPTION), p.t2),
+                ("  ", theme::regular(size::CAPTION), p.t2),
+                (&*count, theme::medium(size::CAPTION), p.t1),
+            ];
+            paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &spans);
+            let id = ui.make_persistent_id(("part", &part.name));
+            let response = ui.interact(cell, id, Sense::hover());
+            response.widget_info(|| {
+                WidgetInfo::labeled(Role::Label, true, format!("{} {count}", part.name))
+            });
+            let share = 100.0 * part.count as f64 / total.max(1) as f64;
+            response.on_hover_text(format::with_unit(&format::fixed(share, 1), "%"));
+        }
+    }
+}
+
+/// A thin bar; an unknown share is a bar that is empty.
+pub fn progress(painter: &Painter, rect: Rect, share: Option<f32>, rail: Color32, fill: Color32) {
+    painter.rect_filled(rect, 1.5, rail);
+    if let Some(share) = share {
+        let done = Rect::from_min_size(rect.min, vec2(rect.width() * share, rect.height()));
+        painter.rect_filled(done, 1.5, fill);
+    }
+}
+
+/// A strip of a colour map, low on the left (or at the bottom where it is taller than wide).
+pub fn colour_strip(painter: &Painter, rect: Rect, colour: impl Fn(f32) -> Color32) {
+    const PIECES: usize = 48;
+    let upright = rect.height() > rect.width();
+    let mut mesh = Mesh::default();
+    for i in 0..=PIECES {
+        let t = i as f32 / PIECES as f32;
+        let (a, b) = if upright {
+            let y = rect.bottom() - t * rect.height();
+            (pos2(rect.left(), y), pos2(rect.right(), y))
+        } else {
+            let x = rect.left() + t * rect.width();
+            (pos2(x, rect.top()), pos2(x, rect.bottom()))
+        };
+        mesh.colored_vertex(a, colour(t));
+        mesh.colored_vertex(b, colour(t));
+        if i > 0 {
+            let n = 2 * i as u32;
+            mesh.add_triangle(n - 2, n - 1, n);
+            mesh.add_triangle(n - 1, n, n + 1);
+        }
+    }
+    painter.add(mesh);
+}

@@ -1,0 +1,129 @@
+//! Values that can be typed.
+
+use super::super::theme::{self, size};
+use super::paint;
+use egui::{CursorIcon, Frame, Id, Margin, Rect, Role, Sense, TextEdit, Ui, WidgetInfo};
+
+/// A field that shows a value and becomes a text field when clicked; returns what was typed.
+///
+/// `unit` is shown inside the field, after the value.
+pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Option<String> {
+    let p = theme::palette(ui.style());
+    let id = ui.make_persistent_id(("field", name));
+    let editing = id.with("text");
+    let draft: Option<String> = ui.data(|d| d.get_temp(editing));
+    let font = theme::regular(size::LABEL);
+    if let Some(draft) = draft {
+        return typing(ui, rect, name, (id, editing), draft);
+    }
+    let response = ui.interact(rect, id, Sense::click()).on_hover_cursor(CursorIcon::Text);
+    let fill = if response.hovered() { p.b3 } else { p.b2 };
+    let painter = ui.painter();
+    paint::field(painter, p, rect, fill);
+    let inner = paint::inset(rect, 4.0, 8.0);
+    let gap = if unit.is_empty() || unit == "°" { "" } else { "\u{202F}" };
+    let unit = format!("{gap}{unit}");
+    let spans = [
+        (shown, font.clone(), p.t1),
+        (&*unit, font, p.t3),
+    ];
+    paint::spans(painter, inner, egui::Align2::RIGHT_CENTER, &spans);
+    paint::focus_ring(painter, p, &response, rect, theme::radius::CONTROL);
+    response.widget_info(|| WidgetInfo {
+        current_text_value: Some(format!("{shown}{unit}")),
+        ..WidgetInfo::labeled(Role::TextInput, true, name)
+    });
+    if response.clicked() {
+        ui.data_mut(|d| d.insert_temp(editing, shown.to_owned()));
+        ui.ctx().request_repaint();
+    }
+    None
+}
+
+fn typing(ui: &mut Ui, rect: Rect, name: &str, (id, editing): (Id, Id), draft: String) -> Option<String> {
+    let mut text = draft;
+    let first = ui.data(|d| d.get_temp::<bool>(editing).is_none());
+    let p = theme::palette(ui.style());
+    paint::field(ui.painter(), p, rect, p.b2);
+    let stroke = egui::Stroke::new(1.0, p.accent);
+    ui.painter().rect_stroke(rect, theme::radius::CONTROL, stroke, egui::StrokeKind::Inside);
+    let edit = TextEdit::singleline(&mut text)
+        .id(id)
+        .font(theme::regular(size::LABEL))
+        .frame(Frame::NONE)
+        .margin(Margin::ZERO)
+        .align(egui::Align2::RIGHT_CENTER)
+        .desired_width(rect.width() - 12.0);
+    let output = ui.scope_builder(
+        egui::UiBuilder::new().max_rect(rect.shrink2(egui::vec2(6.0, 3.0))),
+        |ui| edit.show(ui),
+    );
+    let output = output.inner;
+    let response = output.response.response.clone();
+    response.widget_info(|| WidgetInfo {
+        current_text_value: Some(text.clone()),
+        ..WidgetInfo::labeled(Role::TextInput, true, name)
+    });
+    if first {
+        // All selected, so that typing replaces the value.
+        response.request_focus();
+        let mut state = output.state;
+        let all = egui::text::CCursorRange::select_all_str(&text);
+        state.cursor.set_char_range(Some(all));
+        state.store(ui.ctx(), id);
+        ui.data_mut(|d| d.insert_temp(editing, true));
+        ui.data_mut(|d| d.insert_temp(editing, text));
+        return None;
+    }
+    let left = response.lost_focus() || !response.has_focus();
+    let cancelled = ui.input(|i| i.key_pressed(egui::Key::Escape));
+    if left {
+        ui.data_mut(|d| {
+            d.remove::<String>(editing);
+            d.remove::<bool>(editing);
+        });
+        return (!cancelled).then_some(text);
+    }
+    ui.data_mut(|d| d.insert_temp(editing, text));
+    None
+}
+
+/// What became of a text field this frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Typed {
+    Going,
+    Entered,
+    Cancelled,
+}
+
+/// A text field over a rectangle, for names and paths. `focus` puts the caret there.
+pub fn text(ui: &mut Ui, rect: Rect, name: &str, text: &mut String, hint: &str, focus: bool) -> Typed {
+    let p = theme::palette(ui.style());
+    paint::field(ui.painter(), p, rect, p.b2);
+    let id = ui.make_persistent_id(("text", name));
+    let edit = TextEdit::singleline(text)
+        .id(id)
+        .hint_text(hint)
+        .font(theme::regular(size::LABEL))
+        .frame(Frame::NONE)
+        .margin(Margin::ZERO)
+        .desired_width(rect.width() - 16.0);
+    let inner = rect.shrink2(egui::vec2(8.0, ((rect.height() - 16.0) * 0.5).max(0.0)));
+    let response = ui
+        .scope_builder(egui::UiBuilder::new().max_rect(inner), |ui| ui.add(edit))
+        .inner;
+    let response = response.accessible_name(name);
+    let stroke = egui::Stroke::new(1.0, if response.has_focus() { p.accent } else { p.line });
+    ui.painter().rect_stroke(rect, theme::radius::CONTROL, stroke, egui::StrokeKind::Inside);
+    if focus {
+        response.request_focus();
+    }
+    let (enter, escape) = ui.input(|i| {
+        (i.key_pressed(egui::Key::Enter), i.key_pressed(egui::Key::Escape))
+    });
+    match () {
+        () if response.lost_focus() && enter => Typed::Entered,
+        () if escape => Typed::Cancelled,
+        () => Typed::Going,
+    }
+}

@@ -1,0 +1,13 @@
+//! Widgets of our own: painted by hand so that they look as designed, each with an accessible name,
+//! a role, and keys.
+
+pub mod button;
+pub mod charts;
+pub mod field;
+pub mod menu;
+pub mod note;
+pub mod paint;
+pub mod region;
+pub mod rows;
+pub mod section;
+pub mod slider;

@@ -1,0 +1,154 @@
+//! Notes: one sentence beside what it is about, with at most one way out.
+
+use super::super::icons;
+use super::super::theme::{self, Palette, radius, size, space};
+use super::button::{Button, IconButton};
+use super::paint;
+use crate::state::Severity;
+use egui::{Color32, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+
+/// What the user did with a note.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The way out.
+    Taken,
+    /// The other button, or the cross.
+    Dismissed,
+}
+
+pub struct Note<'a> {
+    fill: Color32,
+    icon: &'a str,
+    ink: Color32,
+    title: Option<&'a str>,
+    text: &'a str,
+    action: Option<(&'a str, Option<&'a str>)>,
+    leave: Option<&'a str>,
+    cross: bool,
+    primary: bool,
+}
+
+impl<'a> Note<'a> {
+    pub fn new(p: &Palette, severity: Severity, text: &'a str) -> Self {
+        let (fill, icon, ink) = match severity {
+            Severity::Information => (p.b2, icons::INFORMATION, p.t2),
+            Severity::Warning => (p.warning_tint, icons::WARNING, p.warning),
+            Severity::Error => (p.error_tint, icons::WARNING, p.error),
+        };
+        Self {
+            fill,
+            icon,
+            ink,
+            title: None,
+            text,
+            action: None,
+            leave: None,
+            cross: false,
+            primary: false,
+        }
+    }
+
+    /// A step of the guide.
+    pub fn guide(p: &Palette, title: &'a str, text: &'a str) -> Self {
+        Self {
+            fill: p.tint,
+            icon: icons::COMPASS,
+            ink: p.accent,
+            title: Some(title),
+            primary: true,
+            ..Self::new(p, Severity::Information, text)
+        }
+    }
+
+    pub fn action(mut self, word: &'a str) -> Self {
+        self.action = Some((word, None));
+        self
+    }
+
+    pub fn action_with_icon(mut self, word: &'a str, icon: &'a str) -> Self {
+        self.action = Some((word, Some(icon)));
+        self
+    }
+
+    /// A quiet second button.
+    pub fn leave(mut self, word: &'a str) -> Self {
+        self.leave = Some(word);
+        self
+    }
+
+    /// A cross that takes the note away.
+    pub fn dismissable(mut self) -> Self {
+        self.cross = true;
+        self
+    }
+
+    /// Over the whole width, inset on both sides.
+    pub fn show(self, ui: &mut Ui) -> Option<Answer> {
+        let p = theme::palette(ui.style());
+        let outer = ui.available_width();
+        let width = outer - 2.0 * space::INSET;
+        let cross = if self.cross { 24.0 } else { 0.0 };
+        let text_width = width - 34.0 - space::INSET - cross;
+        let mut job = egui::text::LayoutJob::simple(
+            self.text.to_owned(),
+            theme::regular(size::LABEL),
+            p.t1,
+            text_width,
+        );
+        for section in &mut job.sections {
+            section.format.line_height = Some(paint::line_height(size::LABEL));
+        }
+        let galley = ui.painter().layout_job(job);
+        let title_height = if self.title.is_some() { 18.0 } else { 0.0 };
+        let buttons = self.action.is_some() || self.leave.is_some();
+        let button_height = if buttons { space::BUTTON + 8.0 } else { 0.0 };
+        let height = 10.0 + title_height + galley.size().y + button_height + 10.0;
+        let (rect, response) = ui.allocate_exact_size(vec2(outer, height), Sense::hover());
+        let rect = paint::inset(rect, space::INSET, space::INSET);
+        let painter = ui.painter();
+        painter.rect_filled(rect, radius::CONTROL, self.fill);
+        let left = rect.left() + 34.0;
+        paint::icon(painter, rect.min + vec2(18.0, 18.0), self.icon, size::ICON, self.ink);
+        let mut y = rect.top() + 10.0;
+        if let Some(title) = self.title {
+            let place = Rect::from_min_size(pos2(left, y - 1.0), vec2(text_width, 18.0));
+            paint::left(painter, place, title, theme::semibold(size::LABEL), p.t1);
+            y += title_height;
+        }
+        let text_height = galley.size().y;
+        painter.galley(pos2(left, y), galley, p.t1);
+        y += text_height + 8.0;
+        let spoken = self.title.map_or(self.text.to_owned(), |t| format!("{t}: {}", self.text));
+        response.widget_info(|| WidgetInfo::labeled(Role::Note, true, &spoken));
+
+        let mut answer = None;
+        let mut x = left;
+        if let Some((word, icon)) = self.action {
+            let mut button = if self.primary { Button::primary(word) } else { Button::plain(word) };
+            if let Some(icon) = icon {
+                button = button.icon(icon);
+            }
+            let place = Rect::from_min_size(pos2(x, y), vec2(button.width(ui), space::BUTTON));
+            x = place.right() + 4.0;
+            if button.show_at(ui, place).clicked() {
+                answer = Some(Answer::Taken);
+            }
+        }
+        if let Some(word) = self.leave {
+            let button = Button::quiet(word);
+            let place = Rect::from_min_size(pos2(x, y), vec2(button.width(ui), space::BUTTON));
+            if button.show_at(ui, place).clicked() {
+                answer = Some(Answer::Dismissed);
+            }
+        }
+        if self.cross {
+            let place = Rect::from_min_size(pos2(rect.right() - 28.0, rect.top() + 6.0), vec2(24.0, 24.0));
+            let name = format!("Dismiss: {}", self.text);
+            if IconButton::new(icons::CLOSE, &name).hint("Dismiss").show_at(ui, place).clicked() {
+                answer = Some(Answer::Dismissed);
+            }
+        }
+        ui.add_space(8.0);
+        answer
+    }
+}

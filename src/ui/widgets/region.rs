@@ -1,0 +1,72 @@
+//! Regions' glyphs and chips. A role has a shape besides its colour.
+
+use super::super::theme::{self, radius, size};
+use super::paint;
+use crate::data::{Region, Role};
+use egui::{
+    Color32, Painter, Pos2, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2,
+    vec2,
+};
+
+/// The glyph of a role, about 11 points across.
+pub fn glyph(painter: &Painter, centre: Pos2, role: Role, colour: Color32) {
+    let ring = Stroke::new(2.0, colour);
+    match role {
+        Role::Seed => {
+            painter.circle_filled(centre, 5.5, colour);
+        }
+        Role::Target => {
+            painter.circle_stroke(centre, 4.5, ring);
+        }
+        Role::Include => {
+            painter.circle_stroke(centre, 4.5, ring);
+            painter.circle_filled(centre, 1.75, colour);
+        }
+        Role::Exclude => {
+            let points: Vec<Pos2> = (0..=32)
+                .map(|i| {
+                    let angle = i as f32 / 32.0 * std::f32::consts::TAU;
+                    centre + 4.5 * vec2(angle.cos(), angle.sin())
+                })
+                .collect();
+            painter.extend(Shape::dashed_line(&points, ring, 2.6, 1.9));
+            let slash = [centre + vec2(-3.0, 3.0), centre + vec2(3.0, -3.0)];
+            painter.line_segment(slash, Stroke::new(1.5, colour));
+        }
+        Role::Terminate => {
+            painter.rect_filled(Rect::from_center_size(centre, vec2(4.0, 11.0)), 1.0, colour);
+        }
+        Role::Mask => {
+            painter.rect_filled(Rect::from_center_size(centre, vec2(9.0, 9.0)), 2.0, colour);
+        }
+    }
+}
+
+/// A region as an input of a task; click selects it.
+pub fn chip(ui: &mut Ui, rect: Rect, region: &Region, selected: bool) -> Response {
+    let p = theme::palette(ui.style());
+    let id = ui.make_persistent_id(("chip", region.id));
+    let response = ui.interact(rect, id, Sense::click());
+    let painter = ui.painter();
+    let line = if selected { p.accent } else { p.field_line };
+    let fill = if response.hovered() && !selected { p.b3 } else { p.b2 };
+    painter.rect(rect, radius::CONTROL, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+    let colour = theme::region_colour(region);
+    glyph(painter, pos2(rect.left() + 14.0, rect.center().y), region.role, colour);
+    let role = region.role.name();
+    // A region that is named after its role needs the word once only.
+    let repeats = region.name.starts_with(role);
+    let prefix = if repeats { String::new() } else { format!("{role}  ") };
+    let spans = [
+        (&*prefix, theme::regular(size::LABEL), p.t3),
+        (&*region.name, theme::medium(size::LABEL), p.t1),
+    ];
+    let text = paint::inset(rect, 25.0, 8.0);
+    paint::spans(painter, text, egui::Align2::LEFT_CENTER, &spans);
+    paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+    response.widget_info(|| {
+        let name = format!("{role} region {}", region.name);
+        WidgetInfo::selected(egui::Role::Button, true, selected, name)
+    });
+    response
+}

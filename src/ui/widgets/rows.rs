@@ -1,0 +1,120 @@
+//! Rows of lists: a name with a fact, over the whole width of a panel.
+
+use super::super::theme::{self, radius, size, space};
+use super::paint;
+use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+
+/// A row that can be selected and dragged; the caller paints into it.
+pub fn list_row(ui: &mut Ui, name: &str, salt: impl std::hash::Hash + std::fmt::Debug, selected: bool) -> Response {
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), space::ROW);
+    let (rect, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let id = ui.make_persistent_id(("row", format!("{salt:?}")));
+    let response = ui.interact(rect, id, Sense::click_and_drag());
+    if selected {
+        ui.painter().rect_filled(rect, 0.0, p.tint);
+    } else if response.hovered() {
+        ui.painter().rect_filled(rect, 0.0, p.b2);
+    }
+    paint::focus_ring(ui.painter(), p, &response, rect, 0);
+    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, selected, name));
+    response
+}
+
+/// An input of a task: a file or a field, with what it is.
+pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Response {
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), space::ROW + 4.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let mut rect = paint::inset(rect, space::INSET, space::INSET);
+    rect.max.y -= 4.0;
+    let painter = ui.painter();
+    paint::field(painter, p, rect, p.b2);
+    paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), icon, size::ICON, p.t2);
+    let text = paint::inset(rect, 30.0, 8.0);
+    let kind_text = if kind.is_empty() { String::new() } else { format!("{kind}  ") };
+    let regular = theme::regular(size::LABEL);
+    let most = text.width() * 0.62;
+    let fact_at = paint::right(painter, paint::inset(text, text.width() - most, 0.0), fact, regular.clone(), p.t3);
+    let spans = [
+        (&*kind_text, regular, p.t3),
+        (name, theme::medium(size::LABEL), p.t1),
+    ];
+    let name_at = Rect::from_min_max(text.min, pos2(fact_at.left() - 8.0, text.bottom()));
+    paint::spans(painter, name_at, egui::Align2::LEFT_CENTER, &spans);
+    let spoken = format!("{kind_text}{name}, {fact}");
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &spoken));
+    response
+}
+
+/// The state of a check, in colour, icon and words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Passed,
+    Note,
+    Warning,
+    Failed,
+}
+
+/// One check: verdict, name, fact; opens what there is to say about it. Returns whether it is open.
+pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) -> Response {
+    use super::super::icons;
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), 30.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::click());
+    let (icon, colour, word) = match verdict {
+        Verdict::Passed => (icons::CHECK_CIRCLE, p.ok, "passed"),
+        Verdict::Note => (icons::INFORMATION, p.accent, "note"),
+        Verdict::Warning => (icons::WARNING, p.warning, "warning"),
+        Verdict::Failed => (icons::WARNING, p.error, "failed"),
+    };
+    let painter = ui.painter();
+    if response.hovered() {
+        painter.rect_filled(rect, 0.0, p.b2);
+    }
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    paint::icon(painter, pos2(inner.left() + 8.0, inner.center().y), icon, size::ICON, colour);
+    let caret = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
+    paint::icon(painter, pos2(inner.right() - 7.0, inner.center().y), caret, 14.0, p.t2);
+    let spans = [
+        (name, theme::medium(size::LABEL), p.t1),
+        ("  ", theme::regular(size::LABEL), p.t3),
+        (fact, theme::regular(size::LABEL), p.t3),
+    ];
+    let text = paint::inset(inner, 24.0, 20.0);
+    paint::spans(painter, text, egui::Align2::LEFT_CENTER, &spans);
+    paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+    response.widget_info(|| {
+        let label = format!("{name}, {word}: {fact}");
+        WidgetInfo::selected(Role::DisclosureTriangle, true, open, label)
+    });
+    response
+}
+
+/// A name on the left, a value on the right.
+pub fn reading(ui: &mut Ui, name: &str, value: &str) {
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), 22.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    let painter = ui.painter();
+    let value_at = paint::right(painter, inner, value, theme::medium(size::LABEL), p.t1);
+    let name_at = Rect::from_min_max(inner.min, pos2(value_at.left() - 8.0, inner.bottom()));
+    paint::left(painter, name_at, name, theme::regular(size::LABEL), p.t2);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{name} {value}")));
+}
+
+/// Wrapped grey text under a head or a row.
+pub fn hint(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let width = ui.available_width() - 2.0 * space::INSET;
+    let mut job = egui::text::LayoutJob::simple(text.to_owned(), theme::regular(size::LABEL), p.t3, width);
+    for section in &mut job.sections {
+        section.format.line_height = Some(paint::line_height(size::LABEL));
+    }
+    let galley = ui.painter().layout_job(job);
+    let size_wanted = vec2(ui.available_width(), galley.size().y + 4.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    ui.painter().galley(rect.min + vec2(space::INSET, 0.0), galley, p.t3);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
+}

@@ -1,0 +1,448 @@
+//! Rows of a label, a rail with one or two knobs, and a field.
+
+use super::super::format;
+use super::super::theme::{self, Palette, size, space};
+use super::{button, field, paint};
+use crate::state::Phase;
+use egui::accesskit::{Action, ActionData};
+use egui::{
+    Color32, EventFilter, Id, Key, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo,
+    pos2, vec2,
+};
+use std::ops::RangeInclusive;
+
+const LABEL: f32 = 116.0;
+const FIELD: f32 = 74.0;
+const GAP: f32 = 8.0;
+const KNOB: f32 = 6.0;
+
+/// Where label, rail and field of a row lie. Anything else in a control row keeps to this, too.
+pub struct Columns {
+    pub label: Rect,
+    pub rail: Rect,
+    pub field: Rect,
+    /// Rail and field together.
+    pub wide: Rect,
+}
+
+impl Columns {
+    /// Allocates a row over the whole width, inset on both sides.
+    pub fn allocate(ui: &mut Ui) -> Self {
+        let size = vec2(ui.available_width(), space::ROW);
+        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+        let row = paint::inset(rect, space::INSET, space::INSET);
+        let field = paint::at_right(row, vec2(FIELD, space::FIELD));
+        let start = row.left() + LABEL + GAP;
+        let rail = Rect::from_min_max(
+            pos2(start, row.top()),
+            pos2(field.left() - GAP - 2.0, row.bottom()),
+        );
+        let wide = Rect::from_min_max(pos2(start - 2.0, field.top()), field.max);
+        let label = Rect::from_min_size(row.min, vec2(LABEL, row.height()));
+        Self { label, rail, field, wide }
+    }
+}
+
+/// How values lie on a rail.
+#[derive(Clone)]
+pub struct Scale {
+    pub range: RangeInclusive<f64>,
+    pub logarithmic: bool,
+    /// Values are rounded to this many decimals; negative: to tens, hundreds, ….
+    pub decimals: i32,
+}
+
+impl Scale {
+    fn share(&self, value: f64) -> f32 {
+        let (low, high) = (*self.range.start(), *self.range.end());
+        let share = if self.logarithmic {
+            (value.max(low).ln() - low.ln()) / (high.ln() - low.ln())
+        } else {
+            (value - low) / (high - low)
+        };
+        if share.is_finite() { share.clamp(0.0, 1.0) as f32 } else { 0.0 }
+    }
+
+    fn value(&self, share: f32) -> f64 {
+        let (low, high) = (*self.range.start(), *self.range.end());
+        let share = f64::from(share.clamp(0.0, 1.0));
+        if self.logarithmic {
+            let value = (low.ln() + share * (high.ln() - low.ln())).exp();
+            // Two significant digits are enough for a rail that spans decades.
+            let unit = 10f64.powf(value.log10().floor() - 1.0);
+            self.rounded((value / unit).round() * unit)
+        } else {
+            self.rounded(low + share * (high - low))
+        }
+    }
+
+    fn rounded(&self, value: f64) -> f64 {
+        let unit = 10f64.powi(self.decimals);
+        (value * unit).round() / unit
+    }
+
+    /// One press of an arrow key away.
+    fn stepped(&self, value: f64, steps: f64) -> f64 {
+        let (low, high) = (*self.range.start(), *self.range.end());
+        if self.logarithmic {
+            let next = self.value(self.share(value) + 0.02 * steps as f32);
+            let unit = 10f64.powi(-self.decimals);
+            let moved = if next == value { value + steps * unit } else { next };
+            moved.clamp(low, high)
+        } else {
+            let unit = 10f64.powi(-self.decimals);
+            let step = unit.max(((high - low) / 100.0 / unit).round() * unit);
+            self.rounded((value + steps * step).clamp(low, high))
+        }
+    }
+
+    fn text(&self, value: f64) -> String {
+        format::fixed(value, self.decimals.max(0) as usize)
+    }
+}
+
+/// A labelled slider with a field.
+pub struct SliderRow<'a> {
+    name: &'a str,
+    value: f64,
+    scale: Scale,
+    default: Option<f64>,
+    unit: &'a str,
+    help: &'a str,
+    /// What may be typed; the rail's range if `None`.
+    limits: Option<RangeInclusive<f64>>,
+    switch: Option<bool>,
+    off: &'a str,
+}
+
+/// What a user did to a row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Change {
+    To(f64, Phase),
+    /// The row's checkbox.
+    Switched(bool),
+}
+
+impl<'a> SliderRow<'a> {
+    pub fn new(name: &'a str, value: f64, range: RangeInclusive<f64>) -> Self {
+        Self {
+            name,
+            value,
+            scale: Scale { range, logarithmic: false, decimals: 2 },
+            default: None,
+            unit: "",
+            help: "",
+            limits: None,
+            switch: None,
+            off: "",
+        }
+    }
+
+    pub fn logarithmic(mut self) -> Self {
+        self.scale.logarithmic = true;
+        self
+    }
+
+    pub fn decimals(mut self, decimals: i32) -> Self {
+        self.scale.decimals = decimals;
+        self
+    }
+
+    pub fn default(mut self, value: f64) -> Self {
+        self.default = Some(value);
+        self
+    }
+
+    pub fn unit(mut self, unit: &'a str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// One line, shown on hover.
+    pub fn help(mut self, help: &'a str) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// What may be typed beyond the rail.
+    pub fn limits(mut self, limits: RangeInclusive<f64>) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// Gives the row a checkbox; `off` says what its being off means.
+    pub fn switch(mut self, on: bool, off: &'a str) -> Self {
+        self.switch = Some(on);
+        self.off = off;
+        self
+    }
+
+    pub fn show(self, ui: &mut Ui) -> Option<Change> {
+        let columns = Columns::allocate(ui);
+        let mut change = None;
+        match self.switch {
+            None => {
+                if label(ui, columns.label, self.name, self.help).double_clicked() {
+                    change = self.default.map(|v| Change::To(v, Phase::Done));
+                }
+            }
+            Some(on) => {
+                if let Some(on) = button::checkbox(ui, columns.label, self.name, on) {
+                    change = Some(Change::Switched(on));
+                }
+                if !self.help.is_empty() {
+                    let id = ui.make_persistent_id(("help", self.name));
+                    ui.interact(columns.label, id, Sense::hover()).on_hover_text(self.help);
+                }
+                if !on {
+                    let p = theme::palette(ui.style());
+                    let font = theme::regular(size::LABEL);
+                    paint::right(ui.painter(), columns.wide, self.off, font, p.t3);
+                    return change;
+                }
+            }
+        }
+        let knob = Knob { name: self.name, value: self.value };
+        if let Some((value, phase)) = rail(ui, columns.rail, &self.scale, &[knob], self.default) {
+            change = Some(Change::To(value[0], phase));
+        }
+        let shown = self.scale.text(self.value);
+        let typed = field::value(ui, columns.field, self.name, &shown, self.unit);
+        if let Some(value) = typed.and_then(|t| format::parse(&t)) {
+            let limits = self.limits.unwrap_or(self.scale.range);
+            let value = value.clamp(*limits.start(), *limits.end());
+            if value != self.value {
+                change = Some(Change::To(value, Phase::Done));
+            }
+        }
+        change
+    }
+
+    /// As [`SliderRow::show`] for rows without a checkbox.
+    pub fn value(self, ui: &mut Ui) -> Option<(f64, Phase)> {
+        match self.show(ui)? {
+            Change::To(value, phase) => Some((value, phase)),
+            Change::Switched(_) => None,
+        }
+    }
+}
+
+/// A labelled slider with two knobs and one field for both values.
+pub struct RangeRow<'a> {
+    pub name: &'a str,
+    pub values: (f64, f64),
+    pub scale: Scale,
+    pub default: Option<(f64, f64)>,
+    pub unit: &'a str,
+    pub help: &'a str,
+    pub limits: RangeInclusive<f64>,
+}
+
+impl RangeRow<'_> {
+    pub fn show(self, ui: &mut Ui) -> Option<((f64, f64), Phase)> {
+        let columns = Columns::allocate(ui);
+        let mut change = None;
+        if label(ui, columns.label, self.name, self.help).double_clicked() {
+            change = self.default.map(|v| (v, Phase::Done));
+        }
+        let (low, high) = (format!("{}, low", self.name), format!("{}, high", self.name));
+        let knobs = [
+            Knob { name: &low, value: self.values.0 },
+            Knob { name: &high, value: self.values.1 },
+        ];
+        if let Some((values, phase)) = rail(ui, columns.rail, &self.scale, &knobs, None) {
+            change = Some(((values[0], values[1]), phase));
+        }
+        let shown = format!(
+            "{}–{}",
+            self.scale.text(self.values.0),
+            self.scale.text(self.values.1)
+        );
+        // Two long numbers need more than the common field.
+        let needed = paint::width(ui, &format!("{shown} {}", self.unit), theme::regular(size::LABEL));
+        let place = paint::at_right(columns.field, vec2((needed + 14.0).max(FIELD), space::FIELD));
+        let typed = field::value(ui, place, self.name, &shown, self.unit);
+        if let Some((low, high)) = typed.and_then(|t| format::parse_range(&t)) {
+            let clamp = |v: f64| v.clamp(*self.limits.start(), *self.limits.end());
+            let typed = (clamp(low), clamp(high));
+            if typed != self.values {
+                change = Some((typed, Phase::Done));
+            }
+        }
+        change
+    }
+}
+
+/// A control's label with its help line; a double click resets.
+pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
+    let p = theme::palette(ui.style());
+    let response = ui.interact(rect, ui.make_persistent_id(("label", name)), Sense::CLICK);
+    let colour = if response.hovered() { p.t1 } else { p.t2 };
+    paint::left(ui.painter(), rect, name, theme::regular(size::LABEL), colour);
+    if help.is_empty() {
+        response
+    } else {
+        response.on_hover_text(help)
+    }
+}
+
+struct Knob<'a> {
+    name: &'a str,
+    value: f64,
+}
+
+/// One or two knobs on a rail; returns all values when one moved.
+fn rail(
+    ui: &mut Ui,
+    rect: Rect,
+    scale: &Scale,
+    knobs: &[Knob],
+    default: Option<f64>,
+) -> Option<(Vec<f64>, Phase)> {
+    let p = theme::palette(ui.style());
+    let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
+    let values: Vec<f64> = knobs.iter().map(|k| k.value).collect();
+    // Each knob owns the rail up to the middle between them.
+    let middle = match values.as_slice() {
+        [low, high] => 0.5 * (x_of(*low) + x_of(*high)),
+        _ => rect.right() + KNOB,
+    };
+    let mut change = None;
+    let mut responses = Vec::new();
+    for (i, knob) in knobs.iter().enumerate() {
+        let (left, right) = if i == 0 {
+            (rect.left() - KNOB, middle)
+        } else {
+            (middle, rect.right() + KNOB)
+        };
+        let area = Rect::from_x_y_ranges(left..=right, rect.y_range());
+        let id = ui.make_persistent_id(("rail", knob.name));
+        let response = ui.interact(area, id, Sense::drag());
+        if let Some((value, phase)) = moved(ui, &response, id, rect, scale, knob.value) {
+            let mut all = values.clone();
+            all[i] = match (i, values.as_slice()) {
+                (0, [_, high]) => value.min(*high),
+                (1, [low, _]) => value.max(*low),
+                _ => value,
+            };
+            change = Some((all, phase));
+        }
+        describe(ui, &response, id, scale, knob);
+        responses.push(response);
+    }
+    draw(ui, p, rect, scale, &values, &responses, default);
+    change
+}
+
+/// The value a pointer, a key or a screen reader asks for.
+fn moved(
+    ui: &Ui,
+    response: &Response,
+    id: Id,
+    rect: Rect,
+    scale: &Scale,
+    value: f64,
+) -> Option<(f64, Phase)> {
+    let place = id.with("share");
+    let pointer = response.interact_pointer_pos();
+    if response.drag_started() {
+        let pointer = pointer?;
+        let grabbed = (rect.left() + rect.width() * scale.share(value) - pointer.x).abs() <= KNOB;
+        let share = if grabbed {
+            scale.share(value)
+        } else {
+            (pointer.x - rect.left()) / rect.width()
+        };
+        ui.data_mut(|d| d.insert_temp(place, share));
+        return (!grabbed).then(|| (scale.value(share), Phase::Live));
+    }
+    if response.dragged() {
+        let fine = if ui.input(|i| i.modifiers.shift) { 0.1 } else { 1.0 };
+        let share = ui.data(|d| d.get_temp::<f32>(place)).unwrap_or(scale.share(value));
+        let share = share + response.drag_delta().x * fine / rect.width();
+        ui.data_mut(|d| d.insert_temp(place, share));
+        let next = scale.value(share);
+        return (next != value && response.drag_delta().x != 0.0).then_some((next, Phase::Live));
+    }
+    if response.drag_stopped() {
+        return Some((value, Phase::Done));
+    }
+    if response.has_focus() {
+        ui.memory_mut(|m| {
+            let arrows = EventFilter { horizontal_arrows: true, ..EventFilter::default() };
+            m.set_focus_lock_filter(id, arrows);
+        });
+        let steps = ui.input(|i| {
+            i.num_presses(Key::ArrowRight) as f64 - i.num_presses(Key::ArrowLeft) as f64
+        });
+        if steps != 0.0 {
+            return Some((scale.stepped(value, steps), Phase::Done));
+        }
+    }
+    let steps = ui.input(|i| {
+        i.num_accesskit_action_requests(id, Action::Increment) as f64
+            - i.num_accesskit_action_requests(id, Action::Decrement) as f64
+    });
+    if steps != 0.0 {
+        return Some((scale.stepped(value, steps), Phase::Done));
+    }
+    ui.input(|i| {
+        let asked = i.accesskit_action_requests(id, Action::SetValue);
+        asked.filter_map(|request| match request.data {
+            Some(ActionData::NumericValue(value)) => Some((value, Phase::Done)),
+            _ => None,
+        })
+        .last()
+    })
+}
+
+fn describe(ui: &Ui, response: &Response, id: Id, scale: &Scale, knob: &Knob) {
+    response.widget_info(|| WidgetInfo {
+        value: Some(knob.value),
+        ..WidgetInfo::labeled(Role::Slider, true, knob.name)
+    });
+    ui.ctx().accesskit_node_builder(id, |node| {
+        node.set_min_numeric_value(*scale.range.start());
+        node.set_max_numeric_value(*scale.range.end());
+        node.add_action(Action::SetValue);
+        node.add_action(Action::Increment);
+        node.add_action(Action::Decrement);
+    });
+}
+
+fn draw(
+    ui: &Ui,
+    p: &Palette,
+    rect: Rect,
+    scale: &Scale,
+    values: &[f64],
+    responses: &[Response],
+    default: Option<f64>,
+) {
+    let painter = ui.painter();
+    let y = rect.center().y;
+    let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
+    let bar = |from: f32, to: f32, colour: Color32| {
+        let bar = Rect::from_x_y_ranges(from..=to, y - 1.0..=y + 1.0);
+        painter.rect_filled(bar, 1.0, colour);
+    };
+    let rail_colour = if p.field_line == Color32::TRANSPARENT { p.b3 } else { p.line };
+    bar(rect.left(), rect.right(), rail_colour);
+    if let Some(default) = default {
+        let x = x_of(default).round() + 0.5;
+        painter.vline(x, y + 3.0..=y + 7.0, Stroke::new(1.0, p.t3));
+    }
+    match values {
+        [low, high] => bar(x_of(*low), x_of(*high), p.accent),
+        [value] => bar(rect.left(), x_of(*value), p.accent),
+        _ => {}
+    }
+    for (value, response) in values.iter().zip(responses) {
+        let centre: Pos2 = pos2(x_of(*value), y);
+        let held = response.dragged() || response.hovered();
+        painter.circle_filled(centre, if held { KNOB + 0.5 } else { KNOB }, p.knob);
+        if response.has_focus() {
+            painter.circle_stroke(centre, KNOB + 2.5, Stroke::new(1.0, p.accent));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A state as a user would have it: a head-like scan, its maps, regions and streamlines.
+
+use arcuate::data::{
+    Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
+};
+use arcuate::data::region::RegionId;
+use arcuate::solvers::tracking;
+use arcuate::state::recipe::{FitRecipe, Source};
+use arcuate::state::session::Recent;
+use arcuate::state::{
+    Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults,
+};
+use glam::DVec3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub const BACKEND: &str = "CPU 2 threads · AVX2";
+
+fn gradients(n: usize) -> Gradients {
+    let direction = |i: usize| {
+        // Golden-angle spiral: well spread, no two alike.
+        let z = 1.0 - 2.0 * (i as f64 + 0.5) / n as f64;
+        let angle = i as f64 * 2.399_963;
+        let r = (1.0 - z * z).sqrt();
+        DVec3::new(r * angle.cos(), r * angle.sin(), z)
+    };
+    Gradients {
+        b_s_per_mm2: std::iter::once(0.0).chain((0..n).map(|_| 1000.0)).collect(),
+        directions: std::iter::once(DVec3::ZERO).chain((0..n).map(direction)).collect(),
+    }
+}
+
+/// An ellipsoid's worth of fibres along the head's long axis.
+pub fn state(shape: [usize; 3], directions: usize) -> State {
+    let spacing = DVec3::new(142.0, 184.0, 150.0) / DVec3::from_array(shape.map(|n| n as f64));
+    let origin = DVec3::new(-71.0, -104.0, -66.0);
+    let grid = Arc::new(Grid::axis_aligned(shape, spacing, origin).unwrap());
+    let n = grid.voxel_count();
+    let world = |i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+    let centre = grid.centre();
+    let depth = |i: usize| {
+        let p = (world(i) - centre) / DVec3::new(62.0, 82.0, 64.0);
+        1.0 - p.length()
+    };
+    let inside: Vec<u8> = (0..n).map(|i| u8::from(depth(i) > 0.0)).collect();
+    let mask = Mask::new(grid.clone(), inside.clone());
+    let fa: Vec<f32> = (0..n).map(|i| (depth(i).max(0.0) * 1.2).min(0.87) as f32).collect();
+    let md: Vec<f32> = (0..n).map(|i| f32::from(inside[i]) * 0.71e-3).collect();
+    let dec: Vec<f32> = (0..3 * n).map(|i| fa[i % n] * [0.3, 0.8, 0.5][i / n]).collect();
+    let dwi: Vec<f32> = (0..n * (directions + 1))
+        .map(|i| f32::from(inside[i % n]) * if i < n { 1184.0 } else { 520.0 })
+        .collect();
+    let tensors: Vec<Tensor> = (0..n)
+        .map(|i| {
+            if inside[i] == 0 {
+                return Tensor::default();
+            }
+            Tensor::new([0.5e-3, -0.1e-3, 0.1e-3, 0.9e-3, -0.3e-3, 0.8e-3])
+        })
+        .collect();
+
+    let mut state = State::new(BACKEND.to_owned());
+    let document = &mut state.document;
+    document.name = "sub-01".to_owned();
+    let source = Source::File { dwi: PathBuf::from("/data/sub-01/dwi.nii.gz"), gradients: Vec::new() };
+    let fit = FitRecipe { source, mask: None, params: defaults::fit() };
+    let map = |name: &str| Recipe::Fit { fit: fit.clone(), map: name.to_owned() };
+    let mut add = |name: &str, content, display, recipe, path: Option<&str>, unit, unit_scale| {
+        let id = LayerId(document.fresh_id());
+        document.layers.push(Arc::new(Layer {
+            id,
+            name: name.to_owned(),
+            content,
+            display,
+            recipe,
+            path: path.map(PathBuf::from),
+            unit,
+            unit_scale,
+            notes: Vec::new(),
+        }));
+    };
+    let hidden = |window| Display { visible: false, ..defaults::image_display(window) };
+    let scan = Content::Scan {
+        dwi: Volume::new(grid.clone(), directions + 1, VolumeKind::Scalar, dwi),
+        gradients: Some(Arc::new(gradients(directions))),
+    };
+    let path = "/data/sub-01/dwi.nii.gz";
+    let file = || Recipe::File(PathBuf::from(path));
+    add("dwi", scan, hidden((0.0, 1400.0)), file(), Some(path), "", 1.0);
+    let content = Content::Mask(mask.clone());
+    add("Brain mask", content, defaults::mask_display(), file(), Some("/data/sub-01/brain_mask.nii.gz"), "", 1.0);
+    let fa = Volume::scalar(grid.clone(), fa);
+    let content = Content::Image(Volume::scalar(grid.clone(), md));
+    add("MD", content, hidden((0.0, 3e-3)), map("md"), None, "×10⁻³ mm²/s", 1e3);
+    add("FA", Content::Image(fa.clone()), hidden((0.0, 0.87)), map("fa"), None, "", 1.0);
+    let rgb = Volume::new(grid.clone(), 3, VolumeKind::Rgb, dec);
+    let display = Display { brightness: 1.5, ..defaults::image_display((0.0, 1.0)) };
+    add("DEC", Content::Image(rgb), display, map("dec"), None, "", 1.0);
+    document.fit.b_range_s_per_mm2 = (0.0, 1550.0);
+    document.tensors = Some(Arc::new(Tensors {
+        field: TensorField::new(grid.clone(), tensors),
+        fa,
+        mask,
+        params: document.fit.clone(),
+        recipe: map("tensor"),
+        fitted: 202_648,
+        repaired: 214,
+        unfitted: 0,
+        without_direction: Vec::new(),
+        wall_ms: 412.0,
+    }));
+    state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
+    state.view.crosshair = DVec3::new(-21.0, -14.0, 8.0);
+    state
+}
+
+/// With a seed, a target and an exclude region, and the streamlines between them.
+pub fn tracked(mut state: State) -> State {
+    let mut region = |name: &str, role, shape, visible| {
+        let id = RegionId(state.document.fresh_id());
+        let name = name.to_owned();
+        let region = Region { id, name, role, shape: Arc::new(shape), colour: None, visible };
+        state.document.regions.push(Arc::new(region));
+        id
+    };
+    let sphere = |x, y, z, radius_mm| Shape::Sphere { centre: DVec3::new(x, y, z), radius_mm };
+    let seed = region("Capsule L", Role::Seed, sphere(-21.0, -14.0, 8.0, 6.0), true);
+    let target = region("Motor L", Role::Target, sphere(-30.0, -22.0, 58.0, 11.0), true);
+    let half_mm = DVec3::splat(7.0);
+    let cube = Shape::Box { centre: DVec3::new(0.0, -10.0, 10.0), half_mm };
+    region("Midline", Role::Exclude, cube, false);
+    let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
+    state.session.live = Some(Live {
+        output: Arc::new(output(450)),
+        coarse: false,
+        seeds: 1500,
+        wall_ms: 18.0,
+        recipe,
+        targets: vec![target],
+    });
+    state.session.selected_region = Some(seed);
+    state.session.selected_layer = None;
+    state.session.unsaved = true;
+    state.session.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
+    state
+}
+
+/// Straight streamlines of two populations of length.
+pub fn output(kept: usize) -> tracking::Output {
+    let mut points = Vec::new();
+    let mut offsets = vec![0u64];
+    let mut lengths = Vec::new();
+    for i in 0..kept {
+        // A smooth pseudo-random walk over lengths; a third is about 120 mm, the rest about 64.
+        let u = (i as f32 * 0.618_034).fract() + (i as f32 * 0.414_214).fract() - 1.0;
+        let length = if i % 3 == 0 { 118.0 + 22.0 * u } else { 62.0 + 26.0 * u };
+        let x = -21.0 + (i % 20) as f32 * 0.3;
+        points.push([x, -14.0, 8.0]);
+        points.push([x, -14.0, 8.0 + length]);
+        offsets.push(points.len() as u64);
+        lengths.push(length);
+    }
+    let n = points.len();
+    tracking::Output {
+        kept: Tractogram::new(points, offsets)
+            .with_per_streamline("length", lengths)
+            .with_per_streamline("target", vec![0.0; kept])
+            .with_per_point("fa", vec![0.5; n]),
+        missed: Tractogram::empty(),
+        missed_every: 7,
+        fates: [kept as u64, 812, 0, 37, 193, 8],
+        stops: [450, 0, 0, 194, 1561, 787, 0, 0, 0],
+        per_target: vec![kept as u64],
+        steps: 1_000_000,
+    }
+}
+
+/// Files opened before, at fixed times.
+pub fn with_recent(mut state: State) -> (State, u64) {
+    // 2026-11-21 12:00 UTC.
+    let now = 1_795_262_400;
+    let recent = |path: &str, summary: &str, age_days: u64| Recent {
+        path: PathBuf::from(path),
+        summary: summary.to_owned(),
+        opened: now - age_days * 86_400,
+    };
+    state.session.recent = vec![
+        recent("/data/sub-01/dwi.nii.gz", "81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000", 1),
+        recent("/data/sub-02/t1.nii.gz", "181 × 217 × 181", 9),
+    ];
+    (state, now)
+}
