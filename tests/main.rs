@@ -16,6 +16,7 @@ mod shaders;
 mod support;
 mod tensor_fit;
 mod tracking;
+mod ui;
 mod update;
 
 fn main() {
@@ -33,6 +34,7 @@ fn main() {
         shaders::tests(),
         tensor_fit::tests(),
         tracking::tests(),
+        ui::tests(),
         update::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();

@@ -14,6 +14,7 @@ pub mod session;
 pub mod update;
 pub mod view;
 
+pub use crate::jobs::{Job, Slot};
 pub use action::{Action, Effect, Phase, Shot};
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Tensors};

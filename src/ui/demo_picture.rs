@@ -132,12 +132,12 @@ fn bundles(noise: &mut Noise) -> Vec<Bundle> {
         all.push((34, knots.to_vec()));
     }
     // Short fibres under the folds, along the surface and out of it.
-    for _ in 0..230 {
+    for _ in 0..320 {
         let towards = (noise.vector() + v(0.0, 0.0, 0.25)).normalize_or(Vec3::Z);
         if towards.z < -0.45 {
             continue;
         }
-        let surface = towards * v(58.0, 78.0, 60.0) * 0.9 + v(0.0, -6.0, 8.0);
+        let surface = towards * v(60.0, 80.0, 60.0) + v(0.0, -8.0, 8.0);
         let tangent = towards.cross(noise.vector()).normalize_or(Vec3::Y) * 13.0;
         let knots = vec![
             (surface - tangent, v(2.5, 2.5, 2.5)),
@@ -184,7 +184,11 @@ fn thread(knots: &[(Vec3, Vec3)], noise: &mut Noise) -> Thread {
             let fog = ((near + 90.0) / 150.0).clamp(0.0, 1.0);
             let lit = 0.35 + 0.65 * fog * fog;
             let channel = |v: f32| ((0.10 + 0.90 * v.abs().powf(0.9)) * lit * 255.0) as u8;
-            let colour = Color32::from_rgb(channel(direction.x), channel(direction.y), channel(direction.z));
+            let colour = Color32::from_rgb(
+                channel(direction.x),
+                channel(direction.y),
+                channel(direction.z),
+            );
             (at, colour)
         })
         .collect();
@@ -199,7 +203,10 @@ impl Picture {
             threads.extend((0..count).map(|_| thread(&knots, &mut noise)));
         }
         threads.sort_by(|a, b| a.depth.total_cmp(&b.depth));
-        Self { threads, mesh: None }
+        Self {
+            threads,
+            mesh: None,
+        }
     }
 
     pub fn paint(&mut self, painter: &Painter, rect: Rect) {
@@ -224,12 +231,17 @@ impl Picture {
         ];
         let mut mesh = Mesh::default();
         for thread in &self.threads {
-            let place: Vec<Pos2> = thread.points.iter().map(|(p, _)| on_screen(*p, rect)).collect();
+            let place: Vec<Pos2> = thread
+                .points
+                .iter()
+                .map(|(p, _)| on_screen(*p, rect))
+                .collect();
             for (i, (_, colour)) in thread.points.iter().enumerate() {
                 let along = place[(i + 1).min(POINTS - 1)] - place[i.saturating_sub(1)];
                 let normal = along.normalized().rot90();
                 for (offset, light, alpha) in ACROSS {
-                    let [r, g, b] = [colour.r(), colour.g(), colour.b()].map(|c| (f32::from(c) * light) as u8);
+                    let [r, g, b] =
+                        [colour.r(), colour.g(), colour.b()].map(|c| (f32::from(c) * light) as u8);
                     let colour = Color32::from_rgb(r, g, b).gamma_multiply(alpha);
                     mesh.colored_vertex(place[i] + normal * offset, colour);
                 }
@@ -256,14 +268,14 @@ fn on_screen(p: Vec2, rect: Rect) -> Pos2 {
 /// The outline of brain and brain stem as a soft rim.
 fn rim(painter: &Painter, rect: Rect) {
     let knots = [
-        (-0.99, 0.14),
-        (-0.97, -0.22),
-        (-0.80, -0.56),
-        (-0.46, -0.80),
-        (0.0, -0.89),
+        (-0.86, 0.14),
+        (-0.84, -0.22),
+        (-0.70, -0.56),
+        (-0.40, -0.80),
+        (0.00, -0.89),
         (0.46, -0.82),
         (0.82, -0.55),
-        (1.0, -0.12),
+        (1.00, -0.12),
         (0.96, 0.22),
         (0.80, 0.47),
         (0.72, 0.68),
@@ -272,11 +284,11 @@ fn rim(painter: &Painter, rect: Rect) {
         (0.26, 0.84),
         (0.14, 0.83),
         (0.12, 0.56),
-        (-0.06, 0.44),
-        (-0.34, 0.50),
-        (-0.58, 0.45),
-        (-0.66, 0.28),
-        (-0.86, 0.30),
+        (-0.05, 0.44),
+        (-0.30, 0.50),
+        (-0.50, 0.45),
+        (-0.57, 0.28),
+        (-0.75, 0.30),
     ];
     let n = knots.len();
     let outline = |grow: f32| -> Vec<Pos2> {
@@ -298,6 +310,6 @@ fn rim(painter: &Painter, rect: Rect) {
         painter.add(Shape::closed_line(points, Stroke::new(width, colour)));
     };
     for (width, alpha) in [(16.0, 9), (11.0, 12), (7.0, 18), (4.0, 28), (1.8, 60)] {
-        glow(outline(1.04), width, alpha);
+        glow(outline(1.02), width, alpha);
     }
 }

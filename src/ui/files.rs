@@ -267,14 +267,31 @@ fn contents(ui: &mut Ui, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();
     let row = |ui: &mut Ui, height: f32| {
-        ui.allocate_exact_size(vec2(width, height), Sense::hover()).0
+        ui.allocate_exact_size(vec2(width, height), Sense::hover())
+            .0
     };
     let head = row(ui, 18.0);
     let title = sheet.purpose.title();
-    paint::left(ui.painter(), head, title, theme::semibold(size::LABEL), p.t1);
-    let verb = if sheet.purpose.saves() { "Enter saves" } else { "Enter opens" };
+    paint::left(
+        ui.painter(),
+        head,
+        title,
+        theme::semibold(size::LABEL),
+        p.t1,
+    );
+    let verb = if sheet.purpose.saves() {
+        "Enter saves"
+    } else {
+        "Enter opens"
+    };
     let keys = format!("{verb} · Esc closes");
-    paint::right(ui.painter(), head, &keys, theme::regular(size::CAPTION), p.t3);
+    paint::right(
+        ui.painter(),
+        head,
+        &keys,
+        theme::regular(size::CAPTION),
+        p.t3,
+    );
     options(ui, sheet);
 
     let place = row(ui, space::ROW);
@@ -309,12 +326,18 @@ fn contents(ui: &mut Ui, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
     let mut browse = false;
     if native {
         let choose = Button::plain("Choose…");
-        let place = Rect::from_min_size(egui::pos2(x, buttons.top()), vec2(choose.width(ui), space::BUTTON));
+        let place = Rect::from_min_size(
+            egui::pos2(x, buttons.top()),
+            vec2(choose.width(ui), space::BUTTON),
+        );
         x = place.right() + 6.0;
         browse = choose.show_at(ui, place).clicked();
     }
     let cancel = Button::quiet("Cancel");
-    let place = Rect::from_min_size(egui::pos2(x, buttons.top()), vec2(cancel.width(ui), space::BUTTON));
+    let place = Rect::from_min_size(
+        egui::pos2(x, buttons.top()),
+        vec2(cancel.width(ui), space::BUTTON),
+    );
     if cancel.show_at(ui, place).clicked() {
         outcome = Typed::Cancelled;
     }
@@ -329,7 +352,9 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
         let what: Vec<&str> = std::iter::once("Window")
             .chain(Pane::ALL.map(Pane::name))
             .collect();
-        let chosen = pane.and_then(|p| Pane::ALL.iter().position(|&q| q == p)).map_or(0, |i| i + 1);
+        let chosen = pane
+            .and_then(|p| Pane::ALL.iter().position(|&q| q == p))
+            .map_or(0, |i| i + 1);
         let place = row(ui);
         if let Some(i) = segmented(ui, place, "Picture of", &what, chosen) {
             *pane = i.checked_sub(1).map(|i| Pane::ALL[i]);
@@ -388,7 +413,9 @@ fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
         return Some(vec![file.path().to_owned()]);
     }
     let known = ["nii", "gz", "hdr", "img", "bval", "bvec", "b", "tck"];
-    let dialog = dialog.add_filter("Scans, masks, tractograms", &known).add_filter("All files", &["*"]);
+    let dialog = dialog
+        .add_filter("Scans, masks, tractograms", &known)
+        .add_filter("All files", &["*"]);
     let files = pollster::block_on(dialog.pick_files())?;
     Some(files.iter().map(|f| f.path().to_owned()).collect())
 }
@@ -402,7 +429,13 @@ pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
         .find_map(|l| l.path.as_deref()?.parent().map(Path::to_owned));
     let plain: String = name
         .chars()
-        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .map(|c| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect();
     let stem = state.document.name.replace(char::is_whitespace, "_");
     let stem = if stem.is_empty() || plain.starts_with(&stem) {

@@ -5,8 +5,7 @@ use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, demo_picture, format, icons, panels, top_bar};
-use crate::jobs::Slot;
-use crate::state::{Action, State, Task};
+use crate::state::{Action, Slot, State, Task};
 use egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 const WIDTH: f32 = 1040.0;
@@ -32,7 +31,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         };
         let title = column(ui, 34.0);
         let words = "Open a scan, or try the demo head";
-        let shown = paint::left(ui.painter(), title, words, theme::semibold(size::TITLE), p.t1);
+        let shown = paint::left(
+            ui.painter(),
+            title,
+            words,
+            theme::semibold(size::TITLE),
+            p.t1,
+        );
         let response = ui.interact(shown, ui.make_persistent_id("title"), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, words));
         let under = column(ui, 26.0);
@@ -42,7 +47,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         if !state.session.messages.is_empty() {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
-                egui::UiBuilder::new().id_salt("notes").max_rect(place.expand2(vec2(space::INSET, 0.0))),
+                egui::UiBuilder::new()
+                    .id_salt("notes")
+                    .max_rect(place.expand2(vec2(space::INSET, 0.0))),
             );
             panels::messages(&mut notes, state, actions);
             ui.add_space(notes.min_rect().height());
@@ -56,8 +63,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
         let caption = column(ui, 50.0);
         let caption = Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
-        paint::left(ui.painter(), caption, "What you can do here", theme::regular(size::LABEL), p.t2);
-        let cards = column(ui, 80.0);
+        paint::left(
+            ui.painter(),
+            caption,
+            "What you can do here",
+            theme::regular(size::LABEL),
+            p.t2,
+        );
+        let cards = column(ui, 72.0);
         for (i, task) in Task::ALL.into_iter().enumerate() {
             let left = cards.left() + (half + GAP) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(half, cards.height()));
@@ -65,8 +78,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         if !state.session.recent.is_empty() {
             let caption = column(ui, 48.0);
-            let caption = Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
-            paint::left(ui.painter(), caption, "Recent", theme::regular(size::LABEL), p.t2);
+            let caption =
+                Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
+            paint::left(
+                ui.painter(),
+                caption,
+                "Recent",
+                theme::regular(size::LABEL),
+                p.t2,
+            );
             recent(ui, state, memory, column, actions);
         }
         ui.add_space(24.0);
@@ -82,15 +102,37 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
         painter.rect_filled(rect, radius::CARD, p.tint);
     }
     let round = 5.0;
-    paint::dashed_round(painter, rect.shrink(0.5), round, Stroke::new(1.0, line), 4.0, 3.0);
+    paint::dashed_round(
+        painter,
+        rect.shrink(0.5),
+        round,
+        Stroke::new(1.0, line),
+        4.0,
+        3.0,
+    );
     let centre = rect.center().x;
     let icon = pos2(centre, rect.top() + 87.0);
-    paint::icon(painter, icon, icons::FILE_UP, 40.0, if hovering { p.accent } else { p.t2 });
+    paint::icon(
+        painter,
+        icon,
+        icons::FILE_UP,
+        40.0,
+        if hovering { p.accent } else { p.t2 },
+    );
     let line_at = |y: f32, height: f32| {
-        Rect::from_min_size(pos2(rect.left() + 24.0, rect.top() + y), vec2(rect.width() - 48.0, height))
+        Rect::from_min_size(
+            pos2(rect.left() + 24.0, rect.top() + y),
+            vec2(rect.width() - 48.0, height),
+        )
     };
     let title = line_at(120.0, 20.0);
-    paint::centre(painter, title, "Drop a scan here", theme::medium(15.0), p.t1);
+    paint::centre(
+        painter,
+        title,
+        "Drop a scan here",
+        theme::medium(15.0),
+        p.t1,
+    );
     let font = theme::regular(size::LABEL);
     let first = "NIfTI with bval and bvec beside it. Add masks, other images";
     paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
@@ -106,22 +148,42 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     if open.show_at(ui, place).clicked() {
         memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
     }
-    let place = Rect::from_min_size(pos2(place.right() + 4.0, y), vec2(path_width, space::BUTTON));
+    let place = Rect::from_min_size(
+        pos2(place.right() + 4.0, y),
+        vec2(path_width, space::BUTTON),
+    );
     if path.show_at(ui, place).clicked() {
         memory.files.type_path(Purpose::Open, Place::Middle, "");
     }
 }
 
-fn demo_card(ui: &mut Ui, rect: Rect, memory: &mut Memory, loading: bool, actions: &mut Vec<Action>) {
+fn demo_card(
+    ui: &mut Ui,
+    rect: Rect,
+    memory: &mut Memory,
+    loading: bool,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
     let v = theme::IN_VIEW;
     let painter = ui.painter().with_clip_rect(rect);
     // The picture is data on black, in either theme.
     painter.rect_filled(rect, radius::CARD, v.canvas);
-    let picture = Rect::from_min_max(pos2(rect.left() + rect.width() * 0.36, rect.top() - 6.0), rect.max + vec2(10.0, 10.0));
-    memory.demo.get_or_insert_with(demo_picture::Picture::new).paint(&painter, picture);
+    let picture = Rect::from_min_max(
+        pos2(rect.left() + rect.width() * 0.36, rect.top() - 6.0),
+        rect.max + vec2(10.0, 10.0),
+    );
+    memory
+        .demo
+        .get_or_insert_with(demo_picture::Picture::new)
+        .paint(&painter, picture);
     let painter = ui.painter();
-    painter.rect_stroke(rect, radius::CARD, Stroke::new(1.0, p.line), StrokeKind::Inside);
+    painter.rect_stroke(
+        rect,
+        radius::CARD,
+        Stroke::new(1.0, p.line),
+        StrokeKind::Inside,
+    );
     let left = rect.left() + 20.0;
     let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
@@ -130,7 +192,9 @@ fn demo_card(ui: &mut Ui, rect: Rect, memory: &mut Memory, loading: bool, action
     paint::paragraph(painter, at, 172.0, words, theme::regular(size::LABEL), v.t2);
 
     let busy = loading.then_some("The demo head is being made");
-    let guide = Button::primary("Start the guide").icon(icons::PLAY).disabled(busy);
+    let guide = Button::primary("Start the guide")
+        .icon(icons::PLAY)
+        .disabled(busy);
     let place = Rect::from_min_size(
         pos2(left, rect.bottom() - 20.0 - space::BUTTON),
         vec2(guide.width(ui), space::BUTTON),
@@ -154,20 +218,42 @@ fn demo_card(ui: &mut Ui, rect: Rect, memory: &mut Memory, loading: bool, action
 fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
-    painter.rect(rect, radius::CARD, p.b1, Stroke::new(1.0, p.line), StrokeKind::Inside);
+    painter.rect(
+        rect,
+        radius::CARD,
+        p.b1,
+        Stroke::new(1.0, p.line),
+        StrokeKind::Inside,
+    );
     let words = match task {
         Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
         Task::Track => "Place a seed and a target by mouse and watch the streamlines follow",
     };
     let inner = paint::inset(rect, 15.0, 15.0);
-    let head = Rect::from_min_size(pos2(inner.left(), rect.top() + 13.0), vec2(inner.width(), 20.0));
+    let head = Rect::from_min_size(
+        pos2(inner.left(), rect.top() + 13.0),
+        vec2(inner.width(), 20.0),
+    );
     let at = pos2(head.left() + 8.0, head.center().y);
     paint::icon(painter, at, top_bar::task_icon(task), size::ICON, p.accent);
     let name = paint::inset(head, 24.0, 0.0);
     paint::left(painter, name, task.name(), theme::medium(size::BODY), p.t1);
-    paint::right(painter, head, &number.to_string(), theme::regular(size::LABEL), p.t3);
+    paint::right(
+        painter,
+        head,
+        &number.to_string(),
+        theme::regular(size::LABEL),
+        p.t3,
+    );
     let text = pos2(inner.left(), rect.top() + 40.0);
-    paint::paragraph(painter, text, inner.width(), words, theme::regular(size::LABEL), p.t2);
+    paint::paragraph(
+        painter,
+        text,
+        inner.width(),
+        words,
+        theme::regular(size::LABEL),
+        p.t2,
+    );
     let id = ui.make_persistent_id(("card", task.name()));
     let response = ui.interact(rect, id, Sense::hover());
     let label = format!("{}: {words}", task.name());
@@ -198,13 +284,31 @@ fn recent(
         paint::underline(painter, rect, p.line);
         let name = file.path.file_name().unwrap_or_default().to_string_lossy();
         let centre = rect.center().y;
-        paint::icon(painter, pos2(rect.left() + 8.0, centre), icons::SAVE, size::ICON, p.t2);
-        let name_at = Rect::from_min_max(pos2(rect.left() + 24.0, rect.top()), pos2(rect.left() + 244.0, rect.bottom()));
+        paint::icon(
+            painter,
+            pos2(rect.left() + 8.0, centre),
+            icons::SAVE,
+            size::ICON,
+            p.t2,
+        );
+        let name_at = Rect::from_min_max(
+            pos2(rect.left() + 24.0, rect.top()),
+            pos2(rect.left() + 244.0, rect.bottom()),
+        );
         paint::left(painter, name_at, &name, theme::medium(size::LABEL), p.t1);
         let age = format::age(file.opened, now);
         let age_at = paint::right(painter, rect, &age, theme::regular(size::LABEL), p.t3);
-        let summary = Rect::from_min_max(pos2(rect.left() + 256.0, rect.top()), pos2(age_at.left() - 16.0, rect.bottom()));
-        paint::left(painter, summary, &file.summary, theme::regular(size::LABEL), p.t2);
+        let summary = Rect::from_min_max(
+            pos2(rect.left() + 256.0, rect.top()),
+            pos2(age_at.left() - 16.0, rect.bottom()),
+        );
+        paint::left(
+            painter,
+            summary,
+            &file.summary,
+            theme::regular(size::LABEL),
+            p.t2,
+        );
         paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
         let label = format!("Open {name}, {}, {age}", file.summary);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
@@ -227,6 +331,18 @@ pub fn drop_highlight(ui: &Ui, window: Rect, first_page: bool) {
     let stroke = Stroke::new(2.0, p.accent);
     painter.rect_stroke(window.shrink(1.0), 0.0, stroke, StrokeKind::Inside);
     let plate = Rect::from_center_size(window.center(), vec2(220.0, 44.0));
-    painter.rect(plate, radius::CARD, p.b2, Stroke::new(1.0, p.line), StrokeKind::Inside);
-    paint::centre(&painter, plate, "Drop to open", theme::medium(size::BODY), p.t1);
+    painter.rect(
+        plate,
+        radius::CARD,
+        p.b2,
+        Stroke::new(1.0, p.line),
+        StrokeKind::Inside,
+    );
+    paint::centre(
+        &painter,
+        plate,
+        "Drop to open",
+        theme::medium(size::BODY),
+        p.t1,
+    );
 }

@@ -11,7 +11,12 @@ pub fn count(n: u64) -> String {
 /// With this many decimals: `−21.0`, `1 184`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
-        return if value.is_nan() { "not a number" } else { "∞" }.to_owned();
+        return if value.is_nan() {
+            "not a number"
+        } else {
+            "∞"
+        }
+        .to_owned();
     }
     let text = format!("{:.decimals$}", value.abs());
     // −0.0 is 0.0 to a reader.
@@ -59,7 +64,10 @@ pub fn spacing(mm: glam::DVec3) -> String {
         let text = fixed(v, 2);
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
-    with_unit(&format!("{} × {} × {}", side(mm.x), side(mm.y), side(mm.z)), "mm")
+    with_unit(
+        &format!("{} × {} × {}", side(mm.x), side(mm.y), side(mm.z)),
+        "mm",
+    )
 }
 
 /// A number as typed: true minus, decimal comma, spaces and a unit are understood.
@@ -122,7 +130,11 @@ fn civil(day: i64) -> (i64, usize, i64) {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * of_year + 2) / 153;
     let day_of_month = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month as usize, day_of_month)
 }

@@ -42,7 +42,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let at = GuideStep::ALL.iter().position(|&s| s == step).unwrap_or(0) + 1;
     let title = format!("Guide · {at} of {}", GuideStep::ALL.len());
     let p = theme::palette(ui.style());
-    let note = Note::guide(p, &title, text).action_with_icon(word, icon).leave("Leave guide");
+    let note = Note::guide(p, &title, text)
+        .action_with_icon(word, icon)
+        .leave("Leave guide");
     match note.show(ui) {
         Some(Answer::Taken) => act(step, state, memory, actions),
         Some(Answer::Dismissed) => actions.push(Action::LeaveGuide),

@@ -6,15 +6,27 @@ use crate::data::Shape;
 use crate::state::{Action, Camera, Display, Pane, Phase, State, Task, Tool};
 use egui::{Event, Key, Modifiers, Ui};
 
-pub fn handle(ui: &Ui, state: &State, memory: &mut Memory, popup_was_open: bool, actions: &mut Vec<Action>) {
+pub fn handle(
+    ui: &Ui,
+    state: &State,
+    memory: &mut Memory,
+    popup_was_open: bool,
+    actions: &mut Vec<Action>,
+) {
     let presses: Vec<(Key, Modifiers)> = ui.input(|i| {
         let pressed = i.events.iter().filter_map(|e| match e {
-            Event::Key { key, pressed: true, modifiers, .. } => Some((*key, *modifiers)),
+            Event::Key {
+                key,
+                pressed: true,
+                modifiers,
+                ..
+            } => Some((*key, *modifiers)),
             _ => None,
         });
         pressed.collect()
     });
-    let typing = ui.ctx().text_edit_focused() || memory.files.is_open() || memory.renaming.is_some();
+    let typing =
+        ui.ctx().text_edit_focused() || memory.files.is_open() || memory.renaming.is_some();
     let focused = ui.memory(|m| m.focused().is_some());
     for (key, modifiers) in presses {
         if modifiers.command {
@@ -81,8 +93,15 @@ fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
         Key::Num7 => (0.0, FRAC_PI_2 - 1e-3),
         _ => return,
     };
-    let camera = Camera { azimuth, elevation, ..state.view.camera };
-    actions.push(Action::SetCamera { camera, phase: Phase::Done });
+    let camera = Camera {
+        azimuth,
+        elevation,
+        ..state.view.camera
+    };
+    actions.push(Action::SetCamera {
+        camera,
+        phase: Phase::Done,
+    });
 }
 
 fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -95,7 +114,10 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
     let letter = key.symbol_or_name();
     if let Some((role, _)) = regions::KEYS.iter().find(|(_, k)| *k == letter) {
-        let tool = Tool::Place { role: *role, cube: memory.cube };
+        let tool = Tool::Place {
+            role: *role,
+            cube: memory.cube,
+        };
         actions.push(Action::SetTool(tool));
         return;
     }
@@ -121,8 +143,15 @@ fn toggle_selection(state: &State) -> Option<Action> {
         return Some(Action::ToggleRegion(region));
     }
     let layer = state.document.layer(state.session.selected_layer?)?;
-    let display = Display { visible: !layer.display.visible, ..layer.display.clone() };
-    Some(Action::SetDisplay { layer: layer.id, display, phase: Phase::Done })
+    let display = Display {
+        visible: !layer.display.visible,
+        ..layer.display.clone()
+    };
+    Some(Action::SetDisplay {
+        layer: layer.id,
+        display,
+        phase: Phase::Done,
+    })
 }
 
 fn delete_selection(state: &State) -> Option<Action> {
@@ -146,5 +175,9 @@ fn resize(state: &State, steps: f64) -> Option<Action> {
         },
         Shape::Mask(_) => return None,
     };
-    Some(Action::SetRegionShape { region: region.id, shape, phase: Phase::Done })
+    Some(Action::SetRegionShape {
+        region: region.id,
+        shape,
+        phase: Phase::Done,
+    })
 }

@@ -13,17 +13,26 @@ use std::sync::Arc;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Layers");
-    let add = IconButton::new(icons::PLUS, "Add a layer").side(24.0).show_right(ui, place);
+    let add = IconButton::new(icons::PLUS, "Add a layer")
+        .side(24.0)
+        .show_right(ui, place);
     enum Add {
         Dialog,
         Path,
     }
     let chosen = menu::popup(&add, 190.0, |ui| {
         let mut chosen = None;
-        if menu::Item::new("Open…").icon(icons::FOLDER).key("Ctrl+O").show(ui) {
+        if menu::Item::new("Open…")
+            .icon(icons::FOLDER)
+            .key("Ctrl+O")
+            .show(ui)
+        {
             chosen = Some(Add::Dialog);
         }
-        if menu::Item::new("Enter a path").icon(icons::TERMINAL).show(ui) {
+        if menu::Item::new("Enter a path")
+            .icon(icons::TERMINAL)
+            .show(ui)
+        {
             chosen = Some(Add::Path);
         }
         chosen
@@ -78,7 +87,13 @@ fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: boo
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
     let ink = if shown { p.t1 } else { p.t2 };
-    paint::icon(painter, pos2(inner.left() + 8.0, inner.center().y), icon, size::ICON, p.t2);
+    paint::icon(
+        painter,
+        pos2(inner.left() + 8.0, inner.center().y),
+        icon,
+        size::ICON,
+        p.t2,
+    );
     let text = paint::inset(inner, 25.0, 28.0);
     let fact = paint::right(painter, text, fact, theme::regular(size::LABEL), p.t3);
     let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
@@ -91,36 +106,73 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
     let response = rows::list_row(ui, name, "live", false);
     let display = &state.document.track_display;
     let count = format::count(count as u64);
-    paint_row(ui, response.rect, icons::PATH, name, &count, display.visible);
+    paint_row(
+        ui,
+        response.rect,
+        icons::PATH,
+        name,
+        &count,
+        display.visible,
+    );
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, name, display.visible) {
-        let display = Display { visible: !display.visible, ..display.clone() };
-        actions.push(Action::SetTrackDisplay { display, phase: Phase::Done });
+        let display = Display {
+            visible: !display.visible,
+            ..display.clone()
+        };
+        actions.push(Action::SetTrackDisplay {
+            display,
+            phase: Phase::Done,
+        });
     }
     if response.clicked() {
         actions.push(Action::SelectTask(crate::state::Task::Track));
     }
-    response.on_hover_text("The streamlines of the regions as they are. Keep as layer makes them stay");
+    response
+        .on_hover_text("The streamlines of the regions as they are. Keep as layer makes them stay");
 }
 
-fn row(ui: &mut Ui, state: &State, layer: &Arc<Layer>, memory: &mut Memory, actions: &mut Vec<Action>) -> Response {
+fn row(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Arc<Layer>,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> Response {
     let selected = state.session.selected_layer == Some(layer.id);
     let name = format!("Layer {}", layer.name);
     let response = rows::list_row(ui, &name, layer.id, selected);
     let renamed = rename(ui, response.rect, Named::Layer(layer.id), memory, |name| {
-        Action::RenameLayer { layer: layer.id, name }
+        Action::RenameLayer {
+            layer: layer.id,
+            name,
+        }
     });
     match renamed {
         Renamed::Not => {
-            paint_row(ui, response.rect, icon(layer), &layer.name, &fact(layer), layer.display.visible);
+            paint_row(
+                ui,
+                response.rect,
+                icon(layer),
+                &layer.name,
+                &fact(layer),
+                layer.display.visible,
+            );
         }
         Renamed::Going => {}
         Renamed::Done(action) => actions.push(action),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &layer.name, layer.display.visible) {
-        let display = Display { visible: !layer.display.visible, ..layer.display.clone() };
-        actions.push(Action::SetDisplay { layer: layer.id, display, phase: Phase::Done });
+        let display = Display {
+            visible: !layer.display.visible,
+            ..layer.display.clone()
+        };
+        actions.push(Action::SetDisplay {
+            layer: layer.id,
+            display,
+            phase: Phase::Done,
+        });
     }
     if response.double_clicked() {
         memory.renaming = Some(Renaming::of(Named::Layer(layer.id), &layer.name));
@@ -131,10 +183,20 @@ fn row(ui: &mut Ui, state: &State, layer: &Arc<Layer>, memory: &mut Memory, acti
     response
 }
 
-fn context_menu(ui: &mut Ui, state: &State, layer: &Layer, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn context_menu(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     ui.set_width(190.0);
     ui.spacing_mut().item_spacing.y = 0.0;
-    if layer.content.volume().is_some() && menu::Item::new("Show only this image").icon(icons::EYE).show(ui) {
+    if layer.content.volume().is_some()
+        && menu::Item::new("Show only this image")
+            .icon(icons::EYE)
+            .show(ui)
+    {
         actions.push(Action::ShowOnly(layer.id));
         ui.close();
     }
@@ -142,16 +204,27 @@ fn context_menu(ui: &mut Ui, state: &State, layer: &Layer, memory: &mut Memory, 
         export(state, layer, memory, Place::Middle);
         ui.close();
     }
-    if menu::Item::new("Copy as command").icon(icons::TERMINAL).show(ui) {
+    if menu::Item::new("Copy as command")
+        .icon(icons::TERMINAL)
+        .show(ui)
+    {
         actions.push(Action::CopyCommand(layer.recipe.clone()));
         ui.close();
     }
-    if menu::Item::new("Rename").key("double click").icon(icons::COPY).show(ui) {
+    if menu::Item::new("Rename")
+        .key("double click")
+        .icon(icons::COPY)
+        .show(ui)
+    {
         memory.renaming = Some(Renaming::of(Named::Layer(layer.id), &layer.name));
         ui.close();
     }
     menu::line(ui);
-    if menu::Item::new("Delete").icon(icons::TRASH).key("Del").show(ui) {
+    if menu::Item::new("Delete")
+        .icon(icons::TRASH)
+        .key("Del")
+        .show(ui)
+    {
         actions.push(Action::DeleteLayer(layer.id));
         ui.close();
     }
@@ -171,7 +244,11 @@ pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
 fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions: &mut Vec<Action>) {
     let dragged = ui.ctx().dragged_id().or(ui.ctx().drag_stopped_id());
     let row_id = |ui: &Ui, layer: LayerId| ui.make_persistent_id(("row", format!("{layer:?}")));
-    let Some(moving) = places.iter().map(|(id, _)| *id).find(|&id| Some(row_id(ui, id)) == dragged) else {
+    let Some(moving) = places
+        .iter()
+        .map(|(id, _)| *id)
+        .find(|&id| Some(row_id(ui, id)) == dragged)
+    else {
         return;
     };
     let (Some(pointer), Some((_, first))) = (ui.ctx().pointer_latest_pos(), places.first()) else {
@@ -181,14 +258,17 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
     let gap = row.clamp(0.0, places.len() as f32) as usize;
     let p = theme::palette(ui.style());
     let y = first.top() + gap as f32 * first.height();
-    ui.painter().hline(first.x_range(), y, Stroke::new(2.0, p.accent));
+    ui.painter()
+        .hline(first.x_range(), y, Stroke::new(2.0, p.accent));
     if ui.ctx().drag_stopped_id().is_none() {
         return;
     }
     // The list runs from the top, the document from the bottom; taking the layer out first shifts
     // what lies above it.
     let layers = &state.document.layers;
-    let Some(from) = layers.iter().position(|l| l.id == moving) else { return };
+    let Some(from) = layers.iter().position(|l| l.id == moving) else {
+        return;
+    };
     let above = layers.len() - gap;
     let to = if above > from { above - 1 } else { above };
     if to != from {
@@ -198,7 +278,11 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
 
 impl Renaming {
     pub(super) fn of(what: Named, name: &str) -> Self {
-        Self { what, text: name.to_owned(), fresh: true }
+        Self {
+            what,
+            text: name.to_owned(),
+            fresh: true,
+        }
     }
 }
 
@@ -219,11 +303,15 @@ pub(super) fn rename(
     let Some(renaming) = memory.renaming.as_mut().filter(|r| r.what == what) else {
         return Renamed::Not;
     };
-    let place = paint::inset(row, space::INSET + 18.0, space::INSET + 28.0).shrink2(egui::vec2(0.0, 3.0));
+    let place =
+        paint::inset(row, space::INSET + 18.0, space::INSET + 28.0).shrink2(egui::vec2(0.0, 3.0));
     let focus = std::mem::take(&mut renaming.fresh);
     let typed = field::text(ui, place, "New name", &mut renaming.text, "Name", focus);
     let clicked_away = ui.input(|i| i.pointer.any_pressed())
-        && ui.ctx().pointer_interact_pos().is_some_and(|at| !place.contains(at));
+        && ui
+            .ctx()
+            .pointer_interact_pos()
+            .is_some_and(|at| !place.contains(at));
     match typed {
         Typed::Going if !clicked_away => Renamed::Going,
         Typed::Cancelled => {
@@ -233,7 +321,11 @@ pub(super) fn rename(
         Typed::Going | Typed::Entered => {
             let name = renaming.text.trim().to_owned();
             memory.renaming = None;
-            if name.is_empty() { Renamed::Not } else { Renamed::Done(action(name)) }
+            if name.is_empty() {
+                Renamed::Not
+            } else {
+                Renamed::Done(action(name))
+            }
         }
     }
 }

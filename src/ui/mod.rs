@@ -15,13 +15,13 @@ pub mod icons;
 mod keys;
 mod layers;
 mod panels;
-mod probe;
+pub mod probe;
 mod regions;
 mod shortcuts;
 mod status_bar;
 pub mod theme;
 mod top_bar;
-mod tracks;
+pub mod tracks;
 pub mod widgets;
 
 use crate::data::region::RegionId;
@@ -66,7 +66,7 @@ pub struct Memory {
     cube: bool,
     tracks: tracks::Cache,
     /// Smallest and largest value of a frame of a volume.
-    ranges: BTreeMap<(crate::compute::DataId, usize), (f32, f32)>,
+    ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     demo: Option<demo_picture::Picture>,
     /// Seconds since 1970, for ages; fixed in tests.
     now_s: Option<u64>,
@@ -139,28 +139,45 @@ pub fn show(
     let p = theme::palette(ui.style());
     ui.painter().rect_filled(window, 0.0, p.b0);
     let (left, right) = (window.left(), window.right());
-    let (top, bottom) = (window.top() + space::TOP_BAR, window.bottom() - space::STATUS_BAR);
+    let (top, bottom) = (
+        window.top() + space::TOP_BAR,
+        window.bottom() - space::STATUS_BAR,
+    );
     let narrow = window.width() < space::NARROW;
 
     let bar = Rect::from_min_max(window.min, pos2(right, top));
-    part(ui, "top bar", bar, |ui| top_bar::show(ui, state, memory, narrow, &mut actions));
+    part(ui, "top bar", bar, |ui| {
+        top_bar::show(ui, state, memory, narrow, &mut actions)
+    });
     let bar = Rect::from_min_max(pos2(left, bottom), window.max);
-    part(ui, "status bar", bar, |ui| status_bar::show(ui, state, narrow, &mut actions));
+    part(ui, "status bar", bar, |ui| {
+        status_bar::show(ui, state, narrow, &mut actions)
+    });
 
     let middle = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
     if state.document.is_empty() {
-        part(ui, "first run", middle, |ui| first_run::show(ui, state, memory, &mut actions));
+        part(ui, "first run", middle, |ui| {
+            first_run::show(ui, state, memory, &mut actions)
+        });
     } else {
         let mut centre = middle;
         if state.view.show_panels {
             let wide = if narrow { space::RAIL } else { space::LEFT };
             let place = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
             centre.min.x = place.right();
-            part(ui, "left", place, |ui| panels::left(ui, state, memory, narrow, &mut actions));
-            let wide = if narrow { space::RIGHT_NARROW } else { space::RIGHT };
+            part(ui, "left", place, |ui| {
+                panels::left(ui, state, memory, narrow, &mut actions)
+            });
+            let wide = if narrow {
+                space::RIGHT_NARROW
+            } else {
+                space::RIGHT
+            };
             let place = Rect::from_min_max(pos2(right - wide, top), middle.max);
             centre.max.x = place.left();
-            part(ui, "right", place, |ui| panels::right(ui, state, memory, narrow, &mut actions));
+            part(ui, "right", place, |ui| {
+                panels::right(ui, state, memory, narrow, &mut actions)
+            });
         }
         part(ui, "views", centre, |ui| views(ui, &mut actions));
         if narrow && state.view.show_panels {
@@ -168,8 +185,12 @@ pub fn show(
         }
     }
     memory.files.show(ui, window, &mut actions);
+    // A field that a click has just opened appears at once.
+    if memory.renaming.as_ref().is_some_and(|r| r.fresh) {
+        ui.ctx().request_repaint();
+    }
     if memory.shortcuts {
-        shortcuts::show(ui, window, memory);
+        shortcuts::show(ui, window, state, memory, &mut actions);
     }
     first_run::drop_highlight(ui, window, state.document.is_empty());
     keys::handle(ui, state, memory, popup_was_open, &mut actions);

@@ -10,12 +10,19 @@ use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, ve
 
 const ACTIONS: f32 = 50.0;
 
-pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
+pub fn left(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    narrow: bool,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
     let panel = ui.max_rect();
     ui.painter().rect_filled(panel, 0.0, p.b1);
     let edge = panel.right() - 0.5;
-    ui.painter().vline(edge, panel.y_range(), Stroke::new(1.0, p.line));
+    ui.painter()
+        .vline(edge, panel.y_range(), Stroke::new(1.0, p.line));
     if narrow {
         return rail(ui, panel, state, memory, actions);
     }
@@ -29,18 +36,25 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actio
             section::end(ui);
         });
     });
-    let place = Rect::from_min_max(pos2(panel.left(), lists.bottom()), pos2(lists.right(), panel.bottom()));
+    let place = Rect::from_min_max(
+        pos2(panel.left(), lists.bottom()),
+        pos2(lists.right(), panel.bottom()),
+    );
     super::part(ui, "crosshair", place, |ui| {
-        ui.painter().hline(place.x_range(), place.top() + 0.5, Stroke::new(1.0, p.line));
+        ui.painter()
+            .hline(place.x_range(), place.top() + 0.5, Stroke::new(1.0, p.line));
         scroll(ui, "readings", |ui| crosshair::show(ui, state));
     });
 }
 
 fn scroll(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
-    ScrollArea::vertical().id_salt(name).auto_shrink(false).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 0.0;
-        add(ui);
-    });
+    ScrollArea::vertical()
+        .id_salt(name)
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            add(ui);
+        });
 }
 
 /// Icons that open the lists, where there is no room for them.
@@ -54,15 +68,34 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         let centre = pos2(panel.center().x, panel.top() + 26.0 + 40.0 * i as f32);
         let place = Rect::from_center_size(centre, vec2(30.0, 30.0));
         let open = memory.list == Some(list);
-        if IconButton::new(icon, name).active(open).show_at(ui, place).clicked() {
+        if IconButton::new(icon, name)
+            .active(open)
+            .show_at(ui, place)
+            .clicked()
+        {
             memory.list = (!open).then_some(list);
         }
     }
-    let place = Rect::from_center_size(pos2(panel.center().x, panel.bottom() - 26.0), vec2(30.0, 30.0));
+    let place = Rect::from_center_size(
+        pos2(panel.center().x, panel.bottom() - 26.0),
+        vec2(30.0, 30.0),
+    );
     let running = state.session.guide.is_some();
-    let name = if running { "Leave guide" } else { "Start the guide" };
-    if IconButton::new(icons::COMPASS, name).active(running).show_at(ui, place).clicked() {
-        actions.push(if running { Action::LeaveGuide } else { Action::StartGuide });
+    let name = if running {
+        "Leave guide"
+    } else {
+        "Start the guide"
+    };
+    if IconButton::new(icons::COMPASS, name)
+        .active(running)
+        .show_at(ui, place)
+        .clicked()
+    {
+        actions.push(if running {
+            Action::LeaveGuide
+        } else {
+            Action::StartGuide
+        });
     }
 }
 
@@ -86,8 +119,16 @@ pub fn list_over_views(
         let p = theme::palette(ui.style());
         let response = ui.allocate_rect(place, Sense::hover());
         ui.painter().rect_filled(response.rect, 0.0, p.b1);
-        ui.painter().vline(place.right() - 0.5, place.y_range(), Stroke::new(1.0, p.line));
-        let mut inside = ui.new_child(UiBuilder::new().id_salt("list").max_rect(paint::inset(place, 0.0, 1.0)));
+        ui.painter().vline(
+            place.right() - 0.5,
+            place.y_range(),
+            Stroke::new(1.0, p.line),
+        );
+        let mut inside = ui.new_child(
+            UiBuilder::new()
+                .id_salt("list")
+                .max_rect(paint::inset(place, 0.0, 1.0)),
+        );
         inside.spacing_mut().item_spacing.y = 0.0;
         scroll(&mut inside, "list", |ui| match list {
             List::Layers => layers::show(ui, state, memory, actions),
@@ -97,13 +138,29 @@ pub fn list_over_views(
     });
 }
 
-pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
+pub fn right(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    narrow: bool,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
     let panel = ui.max_rect();
     ui.painter().rect_filled(panel, 0.0, p.b1);
-    ui.painter().vline(panel.left() + 0.5, panel.y_range(), Stroke::new(1.0, p.line));
-    let foot = Rect::from_min_max(pos2(panel.left() + 1.0, panel.bottom() - ACTIONS), panel.max);
-    let body = Rect::from_min_max(pos2(panel.left() + 1.0, panel.top()), pos2(panel.right(), foot.top()));
+    ui.painter().vline(
+        panel.left() + 0.5,
+        panel.y_range(),
+        Stroke::new(1.0, p.line),
+    );
+    let foot = Rect::from_min_max(
+        pos2(panel.left() + 1.0, panel.bottom() - ACTIONS),
+        panel.max,
+    );
+    let body = Rect::from_min_max(
+        pos2(panel.left() + 1.0, panel.top()),
+        pos2(panel.right(), foot.top()),
+    );
     super::part(ui, "task", body, |ui| {
         scroll(ui, state.view.task.name(), |ui| {
             if state.session.guide.is_some() || !state.session.messages.is_empty() {
@@ -111,6 +168,10 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, acti
             }
             guide::show(ui, state, memory, actions);
             messages(ui, state, actions);
+            if state.session.guide.is_some() || !state.session.messages.is_empty() {
+                ui.add_space(-8.0);
+                section::end(ui);
+            }
             match state.view.task {
                 Task::View => forms::tensor_fit::show(ui, state, memory, actions),
                 Task::Track => forms::tracking::show(ui, state, memory, narrow, actions),
@@ -118,7 +179,8 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, acti
         });
     });
     super::part(ui, "actions", foot, |ui| {
-        ui.painter().hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));
+        ui.painter()
+            .hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));
         let buttons = Rect::from_min_size(
             pos2(foot.left() + space::INSET - 1.0, foot.top() + 11.0),
             vec2(foot.width() - 2.0 * space::INSET, space::BUTTON),
@@ -142,7 +204,11 @@ pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// Buttons from left to right; returns the response of each.
-pub fn button_row(ui: &mut Ui, place: Rect, buttons: Vec<super::widgets::button::Button>) -> (Vec<egui::Response>, f32) {
+pub fn button_row(
+    ui: &mut Ui,
+    place: Rect,
+    buttons: Vec<super::widgets::button::Button>,
+) -> (Vec<egui::Response>, f32) {
     let mut x = place.left();
     let mut responses = Vec::new();
     for button in buttons {
@@ -155,7 +221,10 @@ pub fn button_row(ui: &mut Ui, place: Rect, buttons: Vec<super::widgets::button:
 
 /// "Copy as command" at the end of a panel's buttons.
 pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
-    let rect = Rect::from_min_size(pos2(x + 2.0, place.top()), vec2(space::BUTTON, space::BUTTON));
+    let rect = Rect::from_min_size(
+        pos2(x + 2.0, place.top()),
+        vec2(space::BUTTON, space::BUTTON),
+    );
     IconButton::new(icons::TERMINAL, "Copy as command")
         .hint("Copy as command (Ctrl+Shift+C)")
         .disabled(!enabled)

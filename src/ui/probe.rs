@@ -30,7 +30,11 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .filter_map(|layer| of_layer(layer, at))
         .collect();
     if let Some(tensors) = &state.document.tensors {
-        let direction = tensors.field.nearest(at).as_ref().and_then(principal_direction);
+        let direction = tensors
+            .field
+            .nearest(at)
+            .as_ref()
+            .and_then(principal_direction);
         let value = direction.map_or("outside".to_owned(), |d| {
             [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" ")
         });
@@ -42,7 +46,10 @@ pub fn readings(state: &State) -> Vec<Reading> {
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
     {
         let mm = region.shape.centre().distance(at);
-        let value = format!("{} from centre", format::with_unit(&format::fixed(mm, 1), "mm"));
+        let value = format!(
+            "{} from centre",
+            format::with_unit(&format::fixed(mm, 1), "mm")
+        );
         all.push(reading(region.name.clone(), value));
     }
     all
@@ -54,15 +61,27 @@ pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by(|a, b| a.name.cmp(&b.name));
     if chosen.is_empty() {
-        chosen = all.iter().filter(|r| r.name != "Direction").take(most).collect();
+        chosen = all
+            .iter()
+            .filter(|r| r.name != "Direction")
+            .take(most)
+            .collect();
     }
     chosen
 }
 
 /// The voxel of the grid everything is tracked on (else of the first image) under the crosshair.
 pub fn voxel(state: &State) -> Option<[usize; 3]> {
-    let tensors = state.document.tensors.as_ref().map(|t| t.field.grid.clone());
-    let images = state.document.layers.iter().find_map(|l| l.content.volume());
+    let tensors = state
+        .document
+        .tensors
+        .as_ref()
+        .map(|t| t.field.grid.clone());
+    let images = state
+        .document
+        .layers
+        .iter()
+        .find_map(|l| l.content.volume());
     let grid = tensors.or_else(|| images.map(|v| v.grid.clone()))?;
     grid.nearest(state.view.crosshair)
 }
@@ -80,10 +99,17 @@ fn of_layer(layer: &Layer, at: DVec3) -> Option<Reading> {
         Content::Image(volume) if volume.kind == VolumeKind::Rgb => None,
         Content::Image(volume) => {
             let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
-            Some(reading(layer.name.clone(), scalar(layer, volume.nearest(frame, at))))
+            Some(reading(
+                layer.name.clone(),
+                scalar(layer, volume.nearest(frame, at)),
+            ))
         }
         Content::Mask(mask) => {
-            let word = if mask.contains(at) { "inside" } else { "outside" };
+            let word = if mask.contains(at) {
+                "inside"
+            } else {
+                "outside"
+            };
             Some(reading(layer.name.clone(), word))
         }
         Content::Tractogram(_) => None,
@@ -98,8 +124,8 @@ fn scalar(layer: &Layer, value: Option<f32>) -> String {
 }
 
 fn mean_b0(dwi: &Volume, gradients: &Gradients, at: DVec3) -> Option<f32> {
-    let frames = (0..dwi.frames.min(gradients.len()))
-        .filter(|&v| gradients.weighting(v) == Weighting::B0);
+    let frames =
+        (0..dwi.frames.min(gradients.len())).filter(|&v| gradients.weighting(v) == Weighting::B0);
     let values: Vec<f32> = frames.filter_map(|v| dwi.nearest(v, at)).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f32>() / values.len() as f32)
 }
@@ -111,7 +137,10 @@ fn mean_b0(dwi: &Volume, gradients: &Gradients, at: DVec3) -> Option<f32> {
 pub fn principal_direction(tensor: &Tensor) -> Option<DVec3> {
     let mut power = tensor.matrix();
     for _ in 0..24 {
-        let size = power.to_cols_array().iter().fold(0f64, |m, v| m.max(v.abs()));
+        let size = power
+            .to_cols_array()
+            .iter()
+            .fold(0f64, |m, v| m.max(v.abs()));
         if !(size > 0.0 && size.is_finite()) {
             return None;
         }

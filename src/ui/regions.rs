@@ -21,10 +21,15 @@ pub const KEYS: [(Role, &str); 5] = [
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Regions");
-    let add = IconButton::new(icons::PLUS, "Add a region").side(24.0).show_right(ui, place);
+    let add = IconButton::new(icons::PLUS, "Add a region")
+        .side(24.0)
+        .show_right(ui, place);
     add_menu(&add, state, memory, actions);
     if state.document.regions.is_empty() {
-        rows::hint(ui, "No regions yet. Press S, then click a slice to place a seed");
+        rows::hint(
+            ui,
+            "No regions yet. Press S, then click a slice to place a seed",
+        );
     }
     for region in &state.document.regions {
         row(ui, state, region, memory, actions);
@@ -32,7 +37,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 /// The menu under an add button.
-pub fn add_menu(anchor: &egui::Response, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+pub fn add_menu(
+    anchor: &egui::Response,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     enum Add {
         Tool(Role),
         Layer(LayerId),
@@ -71,7 +81,10 @@ pub fn add_menu(anchor: &egui::Response, state: &State, memory: &mut Memory, act
                 }
             }
         }
-        if menu::Item::new("Open a mask file…").icon(icons::FOLDER).show(ui) {
+        if menu::Item::new("Open a mask file…")
+            .icon(icons::FOLDER)
+            .show(ui)
+        {
             chosen = Some(Add::File);
         }
         if chosen.is_some() {
@@ -87,7 +100,9 @@ pub fn add_menu(anchor: &egui::Response, state: &State, memory: &mut Memory, act
             let role = if seeded { Role::Target } else { Role::Seed };
             actions.push(Action::RegionFromLayer { layer, role });
         }
-        Some(Add::File) => memory.files.ask(&anchor.ctx, Purpose::Open, Place::Middle, ""),
+        Some(Add::File) => memory
+            .files
+            .ask(&anchor.ctx, Purpose::Open, Place::Middle, ""),
         None => {}
     }
 }
@@ -105,13 +120,22 @@ fn extent(shape: &Shape) -> String {
             let longest = half_mm.max_element() * 2.0;
             let cube = half_mm.max_element() - half_mm.min_element() < 0.05;
             let sign = if cube { "" } else { "≤ " };
-            format!("{sign}{}", format::with_unit(&format::fixed(longest, 1), "mm"))
+            format!(
+                "{sign}{}",
+                format::with_unit(&format::fixed(longest, 1), "mm")
+            )
         }
         Shape::Mask(_) => "mask".to_owned(),
     }
 }
 
-fn row(ui: &mut Ui, state: &State, region: &Region, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn row(
+    ui: &mut Ui,
+    state: &State,
+    region: &Region,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
     let selected = state.session.selected_region == Some(region.id);
     let name = format!("{} region {}", region.role.name(), region.name);
@@ -123,16 +147,39 @@ fn row(ui: &mut Ui, state: &State, region: &Region, memory: &mut Memory, actions
     region::glyph(ui.painter(), at, region.role, colour);
 
     let rest = paint::inset(inner, 18.0, 28.0);
-    let size_at = paint::right(ui.painter(), rest, &extent(&region.shape), theme::regular(size::LABEL), p.t3);
+    let size_at = paint::right(
+        ui.painter(),
+        rest,
+        &extent(&region.shape),
+        theme::regular(size::LABEL),
+        p.t3,
+    );
     let menu_right = (size_at.left() - 8.0).min(rest.right() - 50.0);
-    let menu_at = Rect::from_min_max(pos2(menu_right - 76.0, rest.top()), pos2(menu_right, rest.bottom()));
-    let renamed = rename(ui, response.rect, Named::Region(region.id), memory, |name| {
-        Action::RenameRegion { region: region.id, name }
-    });
+    let word = paint::width(ui, region.role.name(), theme::regular(size::LABEL));
+    let menu_at = Rect::from_min_max(
+        pos2(menu_right - word - 18.0, rest.top()),
+        pos2(menu_right, rest.bottom()),
+    );
+    let renamed = rename(
+        ui,
+        response.rect,
+        Named::Region(region.id),
+        memory,
+        |name| Action::RenameRegion {
+            region: region.id,
+            name,
+        },
+    );
     match renamed {
         Renamed::Not => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
-            paint::left(ui.painter(), name_at, &region.name, theme::regular(size::LABEL), ink);
+            paint::left(
+                ui.painter(),
+                name_at,
+                &region.name,
+                theme::regular(size::LABEL),
+                ink,
+            );
             role_menu(ui, menu_at, region, actions);
         }
         Renamed::Going => {}
@@ -160,11 +207,27 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
     let caret = pos2(rect.right() - 5.0, rect.center().y + 0.5);
     paint::icon(painter, caret, icons::CARET_DOWN, 10.0, colour);
     let text = paint::inset(rect, 0.0, 13.0);
-    paint::right(painter, text, region.role.name(), theme::regular(size::LABEL), colour);
-    paint::focus_ring(painter, p, &response, rect.shrink2(vec2(0.0, 3.0)), theme::radius::CHIP);
+    paint::right(
+        painter,
+        text,
+        region.role.name(),
+        theme::regular(size::LABEL),
+        colour,
+    );
+    paint::focus_ring(
+        painter,
+        p,
+        &response,
+        rect.shrink2(vec2(0.0, 3.0)),
+        theme::radius::CHIP,
+    );
     response.widget_info(|| WidgetInfo {
         current_text_value: Some(region.role.name().to_owned()),
-        ..WidgetInfo::labeled(egui::Role::ComboBox, true, format!("Role of {}", region.name))
+        ..WidgetInfo::labeled(
+            egui::Role::ComboBox,
+            true,
+            format!("Role of {}", region.name),
+        )
     });
     let chosen = menu::popup(&response, 150.0, |ui| {
         let mut chosen = None;
@@ -179,33 +242,59 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
         }
         chosen
     });
-    actions.extend(chosen.map(|role| Action::SetRole { region: region.id, role }));
+    actions.extend(chosen.map(|role| Action::SetRole {
+        region: region.id,
+        role,
+    }));
 }
 
-fn context_menu(ui: &mut Ui, state: &State, region: &Region, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn context_menu(
+    ui: &mut Ui,
+    state: &State,
+    region: &Region,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     ui.set_width(200.0);
     ui.spacing_mut().item_spacing.y = 0.0;
-    if menu::Item::new("Move the crosshair here").icon(icons::CROSSHAIR).show(ui) {
+    if menu::Item::new("Move the crosshair here")
+        .icon(icons::CROSSHAIR)
+        .show(ui)
+    {
         actions.push(Action::MoveCrosshair(region.shape.centre()));
         ui.close();
     }
-    if menu::Item::new("Export as mask…").icon(icons::EXPORT).show(ui) {
+    if menu::Item::new("Export as mask…")
+        .icon(icons::EXPORT)
+        .show(ui)
+    {
         let purpose = Purpose::Region(region.id);
         let text = suggestion(state, &region.name, &purpose);
         memory.files.type_path(purpose, Place::Middle, &text);
         ui.close();
     }
-    if menu::Item::new("Rename").key("double click").icon(icons::COPY).show(ui) {
+    if menu::Item::new("Rename")
+        .key("double click")
+        .icon(icons::COPY)
+        .show(ui)
+    {
         memory.renaming = Some(Renaming::of(Named::Region(region.id), &region.name));
         ui.close();
     }
     menu::caption(ui, "Colour");
     if let Some(colour) = swatches(ui, region) {
-        actions.push(Action::SetRegionColour { region: region.id, colour });
+        actions.push(Action::SetRegionColour {
+            region: region.id,
+            colour,
+        });
         ui.close();
     }
     menu::line(ui);
-    if menu::Item::new("Delete").icon(icons::TRASH).key("Del").show(ui) {
+    if menu::Item::new("Delete")
+        .icon(icons::TRASH)
+        .key("Del")
+        .show(ui)
+    {
         actions.push(Action::DeleteRegion(region.id));
         ui.close();
     }
@@ -222,9 +311,11 @@ fn swatches(ui: &mut Ui, region: &Region) -> Option<Option<[u8; 3]>> {
         let at = pos2(row.left() + 18.0 + 26.0 * i as f32, row.center().y);
         let place = Rect::from_center_size(at, vec2(22.0, 22.0));
         let response = ui.interact(place, ui.make_persistent_id(("swatch", i)), Sense::click());
-        ui.painter().circle_filled(at, 7.0, Color32::from_rgb(r, g, b));
+        ui.painter()
+            .circle_filled(at, 7.0, Color32::from_rgb(r, g, b));
         if region.colour == colour || response.hovered() || response.has_focus() {
-            ui.painter().circle_stroke(at, 9.5, egui::Stroke::new(1.5, p.t1));
+            ui.painter()
+                .circle_stroke(at, 9.5, egui::Stroke::new(1.5, p.t1));
         }
         let name = match colour {
             None => "Colour of the role".to_owned(),
@@ -237,4 +328,3 @@ fn swatches(ui: &mut Ui, region: &Region) -> Option<Option<[u8; 3]>> {
     }
     chosen
 }
-

@@ -1,10 +1,13 @@
 //! The sheet of keys and mouse, opened by `?`.
 
 use super::theme::{self, size};
-use super::widgets::button::IconButton;
+use super::widgets::button::{Button, IconButton, checkbox};
 use super::widgets::paint;
 use super::{Memory, icons};
-use egui::{Align2, Area, Frame, Margin, Order, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use crate::state::{Action, State};
+use egui::{
+    Align2, Area, Frame, Margin, Order, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
 
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
@@ -49,7 +52,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("H", "Show or hide"),
                 ("Delete", "Delete"),
-                ("Esc", "Drop the tool, cancel, deselect"),
+                ("Esc", "Drop, cancel, deselect"),
             ],
         ),
     ],
@@ -59,7 +62,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("Ctrl + 1, 2", "View, Track"),
                 ("1 – 4", "Enlarge a view"),
-                ("R", "Radiological or neurological"),
+                ("R", "Left–right convention"),
                 ("F", "Crosshair"),
                 ("O", "Letters"),
                 ("Ctrl + \\", "Side panels"),
@@ -82,7 +85,7 @@ const COLUMN: f32 = 276.0;
 const KEY: f32 = 116.0;
 const ROW: f32 = 22.0;
 
-pub fn show(ui: &Ui, window: Rect, memory: &mut Memory) {
+pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let area = Area::new(egui::Id::unique("shortcuts"))
         .order(Order::Foreground)
@@ -95,13 +98,16 @@ pub fn show(ui: &Ui, window: Rect, memory: &mut Memory) {
             .stroke(Stroke::new(1.0, p.line))
             .corner_radius(theme::radius::CARD)
             .inner_margin(Margin::same(20));
-        frame.show(ui, |ui| contents(ui, memory));
+        frame.show(ui, |ui| contents(ui, state, memory, actions));
     });
     let elsewhere = response.response.clicked_elsewhere();
     if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.shortcuts {
         // The click that opened the sheet is not a click beside it.
         let fresh = ui.data_mut(|d| {
-            std::mem::replace(d.get_temp_mut_or(response.response.id.with("shown"), false), true)
+            std::mem::replace(
+                d.get_temp_mut_or(response.response.id.with("shown"), false),
+                true,
+            )
         });
         if fresh {
             memory.shortcuts = false;
@@ -112,30 +118,46 @@ pub fn show(ui: &Ui, window: Rect, memory: &mut Memory) {
     }
 }
 
-fn contents(ui: &mut Ui, memory: &mut Memory) {
+fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let rows: usize = GROUPS
         .iter()
         .map(|column| column.iter().map(|g| g.1.len()).sum())
         .max()
         .unwrap_or(0);
-    let height = 30.0 + 2.0 * 34.0 + rows as f32 * ROW + 34.0;
+    let height = 30.0 + 2.0 * 34.0 + rows as f32 * ROW + 46.0;
     let width = GROUPS.len() as f32 * COLUMN;
     let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
     let head = Rect::from_min_size(rect.min, vec2(width, 24.0));
-    paint::left(ui.painter(), head, "Keys and mouse", theme::semibold(size::BODY), p.t1);
-    if IconButton::new(icons::CLOSE, "Close").hint("Close (Esc)").show_right(ui, head).clicked() {
+    paint::left(
+        ui.painter(),
+        head,
+        "Keys and mouse",
+        theme::semibold(size::BODY),
+        p.t1,
+    );
+    if IconButton::new(icons::CLOSE, "Close")
+        .hint("Close (Esc)")
+        .show_right(ui, head)
+        .clicked()
+    {
         memory.shortcuts = false;
     }
     for (i, column) in GROUPS.iter().enumerate() {
         let left = rect.left() + COLUMN * i as f32;
         let mut y = rect.top() + 30.0;
         for (title, keys) in column {
-            let place = Rect::from_min_size(egui::pos2(left, y), vec2(COLUMN, 34.0));
-            paint::left(ui.painter(), place, title, theme::semibold(size::LABEL), p.t2);
+            let place = Rect::from_min_size(pos2(left, y), vec2(COLUMN, 34.0));
+            paint::left(
+                ui.painter(),
+                place,
+                title,
+                theme::semibold(size::LABEL),
+                p.t2,
+            );
             y += 34.0;
             for (key, what) in *keys {
-                let row = Rect::from_min_size(egui::pos2(left, y), vec2(COLUMN - 16.0, ROW));
+                let row = Rect::from_min_size(pos2(left, y), vec2(COLUMN - 16.0, ROW));
                 let font = theme::regular(size::LABEL);
                 let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));
                 paint::left(ui.painter(), key_at, key, theme::medium(size::LABEL), p.t1);
@@ -148,11 +170,34 @@ fn contents(ui: &mut Ui, memory: &mut Memory) {
             }
         }
     }
-    let foot = Rect::from_min_max(egui::pos2(rect.left(), rect.bottom() - 18.0), rect.max);
+    let foot = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 30.0), rect.max);
     let text = concat!(
         "Arcuate ",
         env!("CARGO_PKG_VERSION"),
         " · For research only: not a medical device"
     );
-    paint::left(ui.painter(), foot, text, theme::regular(size::CAPTION), p.t3);
+    paint::left(
+        ui.painter(),
+        foot,
+        text,
+        theme::regular(size::CAPTION),
+        p.t3,
+    );
+    let guide = Button::plain("Start the guide").icon(icons::COMPASS);
+    let place = paint::at_right(foot, vec2(guide.width(ui), 30.0));
+    if guide.show_at(ui, place).clicked() {
+        memory.shortcuts = false;
+        actions.push(if state.document.is_empty() {
+            Action::OpenDemo { guide: true }
+        } else {
+            Action::StartGuide
+        });
+    }
+    let theme = Rect::from_min_max(
+        pos2(place.left() - 116.0, foot.top()),
+        pos2(place.left() - 16.0, foot.bottom()),
+    );
+    if checkbox(ui, theme, "Light theme", state.view.light_theme).is_some() {
+        actions.push(Action::ToggleTheme);
+    }
 }

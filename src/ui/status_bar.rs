@@ -3,8 +3,7 @@
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{format, icons, probe};
-use crate::jobs::Job;
-use crate::state::{Action, State};
+use crate::state::{Action, Job, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::Duration;
 
@@ -17,7 +16,8 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     let p = theme::palette(ui.style());
     let bar = ui.max_rect();
     ui.painter().rect_filled(bar, 0.0, p.b0);
-    ui.painter().hline(bar.x_range(), bar.top() + 0.5, Stroke::new(1.0, p.line));
+    ui.painter()
+        .hline(bar.x_range(), bar.top() + 0.5, Stroke::new(1.0, p.line));
     let inner = paint::inset(bar, 12.0, 12.0);
     let right = backend(ui, inner, state, narrow);
     let mut free = Rect::from_min_max(inner.min, pos2(right - 12.0, inner.bottom()));
@@ -55,14 +55,22 @@ fn backend(ui: &mut Ui, inner: Rect, state: &State, narrow: bool) -> f32 {
         .backend
         .split_once(' ')
         .unwrap_or((&state.session.backend, ""));
-    let detail = if narrow { detail.split(" · ").next().unwrap_or(detail) } else { detail };
+    let detail = if narrow {
+        detail.split(" · ").next().unwrap_or(detail)
+    } else {
+        detail
+    };
     let detail = format!("  {detail}");
     let spans = [
         (kind, theme::semibold(size::LABEL), p.t1),
         (&*detail, theme::regular(size::LABEL), p.t2),
     ];
     let shown = paint::spans(ui.painter(), inner, egui::Align2::RIGHT_CENTER, &spans);
-    let icon = if kind == "CPU" { icons::CPU } else { icons::GPU };
+    let icon = if kind == "CPU" {
+        icons::CPU
+    } else {
+        icons::GPU
+    };
     let at = pos2(shown.left() - 14.0, inner.center().y);
     paint::icon(ui.painter(), at, icon, size::ICON, p.t2);
     let start = at.x - 8.0;
@@ -70,9 +78,16 @@ fn backend(ui: &mut Ui, inner: Rect, state: &State, narrow: bool) -> f32 {
     let response = ui.interact(whole, ui.make_persistent_id("backend"), Sense::hover());
     let name = format!("Backend: {}", state.session.backend);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
-    response.on_hover_text(format!("Everything is computed here: {}", state.session.backend));
+    response.on_hover_text(format!(
+        "Everything is computed here: {}",
+        state.session.backend
+    ));
     let x = (start - 12.0).round() + 0.5;
-    ui.painter().vline(x, inner.top() + 5.0..=inner.bottom() - 4.0, Stroke::new(1.0, p.line));
+    ui.painter().vline(
+        x,
+        inner.top() + 5.0..=inner.bottom() - 4.0,
+        Stroke::new(1.0, p.line),
+    );
     x
 }
 
@@ -80,7 +95,13 @@ fn backend(ui: &mut Ui, inner: Rect, state: &State, narrow: bool) -> f32 {
 fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
     let p = theme::palette(ui.style());
     let at = state.view.crosshair;
-    paint::icon(ui.painter(), pos2(free.left() + 8.0, free.center().y), icons::CROSSHAIR, size::ICON, p.t2);
+    paint::icon(
+        ui.painter(),
+        pos2(free.left() + 8.0, free.center().y),
+        icons::CROSSHAIR,
+        size::ICON,
+        p.t2,
+    );
     let [x, y, z] = [at.x, at.y, at.z].map(|v| format::fixed(v, 1));
     let place = format::with_unit(&format!("x {x}  y {y}  z {z}"), "mm").replace("  ", " ");
     let voxel = probe::voxel(state).map(|v| format!("voxel {}, {}, {}", v[0], v[1], v[2]));
@@ -96,7 +117,10 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
         spans.push((format!("{gap}{} ", reading.name), plain.clone(), p.t2));
         spans.push((reading.value.clone(), strong.clone(), p.t1));
     }
-    let borrowed: Vec<_> = spans.iter().map(|(t, f, c)| (t.as_str(), f.clone(), *c)).collect();
+    let borrowed: Vec<_> = spans
+        .iter()
+        .map(|(t, f, c)| (t.as_str(), f.clone(), *c))
+        .collect();
     let text = paint::inset(free, 22.0, 0.0);
     let shown = paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &borrowed);
     let response = ui.interact(shown, ui.make_persistent_id("position"), Sense::hover());
@@ -108,7 +132,8 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
 /// The job that has run longest, once it is worth showing.
 fn slowest(state: &State) -> Option<&Job> {
     let jobs = state.session.jobs.iter();
-    jobs.filter(|j| j.started.elapsed() > PATIENCE).min_by_key(|j| j.started)
+    jobs.filter(|j| j.started.elapsed() > PATIENCE)
+        .min_by_key(|j| j.started)
 }
 
 fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
@@ -157,7 +182,13 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
         }
     }
     let before = Rect::from_min_max(free.min, pos2(bar.left() - 12.0, free.bottom()));
-    let shown = paint::right(ui.painter(), before, &words, theme::regular(size::LABEL), p.t1);
+    let shown = paint::right(
+        ui.painter(),
+        before,
+        &words,
+        theme::regular(size::LABEL),
+        p.t1,
+    );
     let response = ui.interact(shown, id.with("words"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &words));
 }

@@ -6,8 +6,8 @@ use crate::data::{Region, Role};
 use egui::epaint::Shadow;
 use egui::style::{Selection, WidgetVisuals, Widgets};
 use egui::{
-    Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Stroke, Style,
-    TextStyle, Theme, Visuals, vec2,
+    Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, FontTweak, Margin,
+    Stroke, Style, TextStyle, Theme, Visuals, vec2,
 };
 use std::sync::Arc;
 
@@ -240,7 +240,11 @@ fn fonts() -> FontDefinitions {
         ),
     ];
     for (name, bytes) in files {
-        let data = FontData::from_static(bytes);
+        let data = FontData::from_static(bytes).tweak(FontTweak {
+            // The narrow space before units and between thousands, in normal spaces.
+            thin_space_width: 0.75,
+            ..FontTweak::default()
+        });
         fonts.font_data.insert(name.to_owned(), Arc::new(data));
     }
     // egui's own faces follow: Hack has the nabla and the element sign.

@@ -10,11 +10,21 @@ use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2,
 
 const LAYOUTS: [(Layout, &str, &str); 3] = [
     (Layout::Grid, icons::GRID, "Four views"),
-    (Layout::SceneFirst, icons::SCENE_FIRST, "3-D with three slices"),
+    (
+        Layout::SceneFirst,
+        icons::SCENE_FIRST,
+        "3-D with three slices",
+    ),
     (Layout::Single, icons::SINGLE, "One view"),
 ];
 
-pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    narrow: bool,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
     let bar = ui.max_rect();
     ui.painter().rect_filled(bar, 0.0, p.b0);
@@ -34,7 +44,11 @@ pub fn task_icon(task: Task) -> &'static str {
 fn divider(ui: &Ui, x: f32, bar: Rect) {
     let p = theme::palette(ui.style());
     let y = bar.center().y;
-    ui.painter().vline(x.round() + 0.5, y - 10.0..=y + 10.0, Stroke::new(1.0, p.line));
+    ui.painter().vline(
+        x.round() + 0.5,
+        y - 10.0..=y + 10.0,
+        Stroke::new(1.0, p.line),
+    );
 }
 
 /// Logo and what is open; returns where it ends.
@@ -44,8 +58,17 @@ fn name(ui: &mut Ui, bar: Rect, state: &State) -> f32 {
     let y = bar.center().y;
     let logo = Rect::from_center_size(pos2(bar.left() + 22.0, y), vec2(17.0, 16.0));
     paint::logo(painter, logo, p.accent);
-    let place = Rect::from_min_max(pos2(bar.left() + 40.0, bar.top()), pos2(bar.left() + 110.0, bar.bottom()));
-    let word = paint::left(painter, place, "arcuate", theme::semibold(size::BODY + 0.5), p.t1);
+    let place = Rect::from_min_max(
+        pos2(bar.left() + 40.0, bar.top()),
+        pos2(bar.left() + 110.0, bar.bottom()),
+    );
+    let word = paint::left(
+        painter,
+        place,
+        "arcuate",
+        theme::semibold(size::BODY + 0.5),
+        p.t1,
+    );
     if state.document.is_empty() {
         return word.right();
     }
@@ -69,7 +92,9 @@ fn name(ui: &mut Ui, bar: Rect, state: &State) -> f32 {
     let label = format!("{}{saved}", state.document.name);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
     let path = state.document.layers.iter().find_map(|l| l.path.as_ref());
-    let hint = path.map_or(state.document.name.clone(), |path| path.display().to_string());
+    let hint = path.map_or(state.document.name.clone(), |path| {
+        path.display().to_string()
+    });
     response.on_hover_text(hint);
     shown.right()
 }
@@ -80,13 +105,20 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     let font = theme::medium(size::BODY);
     let widths = Task::ALL.map(|t| size::ICON + 8.0 + paint::width(ui, t.name(), font.clone()));
     let (pad, gap) = (8.0, 8.0);
-    let total: f32 = widths.iter().map(|w| w + 2.0 * pad).sum::<f32>() + gap * (widths.len() - 1) as f32;
+    let total: f32 =
+        widths.iter().map(|w| w + 2.0 * pad).sum::<f32>() + gap * (widths.len() - 1) as f32;
     let centred = bar.center().x - total * 0.5;
-    let mut x = centred.clamp(free.0 + 16.0, (free.1 - total - 16.0).max(free.0 + 16.0)).round();
+    let mut x = centred
+        .clamp(free.0 + 16.0, (free.1 - total - 16.0).max(free.0 + 16.0))
+        .round();
     for (i, (task, width)) in Task::ALL.into_iter().zip(widths).enumerate() {
         let rect = Rect::from_min_size(pos2(x, bar.top()), vec2(width + 2.0 * pad, bar.height()));
         x = rect.right() + gap;
-        let sense = if enabled { Sense::click() } else { Sense::hover() };
+        let sense = if enabled {
+            Sense::click()
+        } else {
+            Sense::hover()
+        };
         let id = ui.make_persistent_id(("tab", task.name()));
         let response = ui.interact(rect, id, sense);
         let active = enabled && state.view.task == task;
@@ -102,7 +134,10 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         let text = paint::inset(rect, pad + size::ICON + 8.0, 0.0);
         paint::left(painter, text, task.name(), font.clone(), ink);
         if active {
-            let line = Rect::from_min_max(pos2(rect.left() + 2.0, bar.bottom() - 2.0), pos2(rect.right() - 2.0, bar.bottom()));
+            let line = Rect::from_min_max(
+                pos2(rect.left() + 2.0, bar.bottom() - 2.0),
+                pos2(rect.right() - 2.0, bar.bottom()),
+            );
             painter.rect_filled(line, 0.0, p.accent);
         }
         paint::focus_ring(painter, p, &response, rect.shrink(4.0), radius::CONTROL);
@@ -137,13 +172,23 @@ fn right_side(
         button.show_at(ui, place)
     };
     let open = !state.document.is_empty();
-    if next(ui, IconButton::new(icons::HELP, "Help").hint("Shortcuts and help (?)")).clicked() {
+    if next(
+        ui,
+        IconButton::new(icons::HELP, "Help").hint("Shortcuts and help (?)"),
+    )
+    .clicked()
+    {
         memory.shortcuts = !memory.shortcuts;
     }
-    let camera = IconButton::new(icons::CAMERA, "Screenshot").disabled(!open).hint("Save a screenshot…");
+    let camera = IconButton::new(icons::CAMERA, "Screenshot")
+        .disabled(!open)
+        .hint("Save a screenshot…");
     let camera = next(ui, camera);
     if camera.clicked() {
-        let purpose = Purpose::Screenshot { pane: None, scale: 1 };
+        let purpose = Purpose::Screenshot {
+            pane: None,
+            scale: 1,
+        };
         let text = suggestion(state, "view", &purpose);
         let below = Place::Below(camera.rect.right_bottom() + vec2(0.0, 14.0));
         memory.files.type_path(purpose, below, &text);
@@ -152,7 +197,13 @@ fn right_side(
     divider(ui, x, bar);
     centre = x - 22.0;
     if narrow {
-        layouts_menu(ui, Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0)), state, open, actions);
+        layouts_menu(
+            ui,
+            Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0)),
+            state,
+            open,
+            actions,
+        );
         centre -= STEP;
     } else {
         for (layout, icon, name) in LAYOUTS.into_iter().rev() {
@@ -169,15 +220,29 @@ fn right_side(
     divider(ui, x, bar);
     centre = x - 22.0;
     let history = [
-        (icons::REDO, "Redo", state.history.redo_label(), "Ctrl+Y", Action::Redo),
-        (icons::UNDO, "Undo", state.history.undo_label(), "Ctrl+Z", Action::Undo),
+        (
+            icons::REDO,
+            "Redo",
+            state.history.redo_label(),
+            "Ctrl+Y",
+            Action::Redo,
+        ),
+        (
+            icons::UNDO,
+            "Undo",
+            state.history.undo_label(),
+            "Ctrl+Z",
+            Action::Undo,
+        ),
     ];
     for (icon, name, step, key, action) in history {
         let hint = match step {
             Some(step) => format!("{name}: {} ({key})", step.to_lowercase()),
             None => format!("Nothing to {}", name.to_lowercase()),
         };
-        let button = IconButton::new(icon, name).hint(&hint).disabled(step.is_none());
+        let button = IconButton::new(icon, name)
+            .hint(&hint)
+            .disabled(step.is_none());
         let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
         centre -= STEP;
         if button.show_at(ui, place).clicked() {
@@ -193,8 +258,13 @@ fn right_side(
 }
 
 fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &mut Vec<Action>) {
-    let shown = LAYOUTS.iter().find(|l| l.0 == state.view.layout).map_or(icons::GRID, |l| l.1);
-    let button = IconButton::new(shown, "Layouts").disabled(!open).show_at(ui, place);
+    let shown = LAYOUTS
+        .iter()
+        .find(|l| l.0 == state.view.layout)
+        .map_or(icons::GRID, |l| l.1);
+    let button = IconButton::new(shown, "Layouts")
+        .disabled(!open)
+        .show_at(ui, place);
     let chosen = menu::popup(&button, 200.0, |ui| {
         let mut chosen = None;
         for (layout, icon, name) in LAYOUTS {
@@ -225,11 +295,27 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
     let id = ui.make_persistent_id("orientation");
     let response = ui.interact(rect, id, Sense::click());
     let fill = if response.hovered() { p.b3 } else { p.b2 };
-    let line = if neurological { p.warning } else { p.field_line };
+    let line = if neurological {
+        p.warning
+    } else {
+        p.field_line
+    };
     let painter = ui.painter();
-    painter.rect(rect, radius::CONTROL, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+    painter.rect(
+        rect,
+        radius::CONTROL,
+        fill,
+        Stroke::new(1.0, line),
+        StrokeKind::Inside,
+    );
     let at = pos2(rect.left() + 9.0 + 8.0, rect.center().y);
-    paint::icon(painter, at, icons::COMPASS, size::ICON, if neurological { p.warning } else { p.t2 });
+    paint::icon(
+        painter,
+        at,
+        icons::COMPASS,
+        size::ICON,
+        if neurological { p.warning } else { p.t2 },
+    );
     let inner = paint::inset(rect, 9.0 + size::ICON + 7.0, 9.0);
     paint::left(painter, inner, convention.name(), font, ink);
     paint::right(painter, inner, "R", theme::regular(size::LABEL), p.t3);

@@ -2,8 +2,7 @@
 
 use super::format;
 use super::widgets::charts::{BINS, Part};
-use crate::compute::DataId;
-use crate::data::Tractogram;
+use crate::data::{DataId, Tractogram};
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 use egui::Color32;
 
@@ -25,7 +24,10 @@ pub struct Cache(Option<(DataId, Option<Lengths>)>);
 
 impl Cache {
     pub fn lengths(&mut self, tractogram: &Tractogram, targets: usize) -> Option<&Lengths> {
-        let known = self.0.as_ref().is_some_and(|(id, _)| *id == tractogram.id());
+        let known = self
+            .0
+            .as_ref()
+            .is_some_and(|(id, _)| *id == tractogram.id());
         if !known {
             self.0 = Some((tractogram.id(), lengths(tractogram, targets)));
         }
@@ -37,7 +39,9 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
     let given = tractogram.per_streamline.get("length");
     let all: Vec<f32> = match given {
         Some(values) => values.to_vec(),
-        None => (0..tractogram.len()).map(|i| tractogram.length_mm(i)).collect(),
+        None => (0..tractogram.len())
+            .map(|i| tractogram.length_mm(i))
+            .collect(),
     };
     let finite = || all.iter().copied().filter(|l| l.is_finite());
     let (least, most) = finite().fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
@@ -64,7 +68,13 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
         })
         .collect();
     let median = median(&mut finite().collect::<Vec<_>>());
-    Some(Lengths { bins, low, high, median, per_target })
+    Some(Lengths {
+        bins,
+        low,
+        high,
+        median,
+        per_target,
+    })
 }
 
 /// 0 of nothing.
@@ -104,7 +114,7 @@ pub fn dropped(output: &Output) -> String {
     let said = words.into_iter().filter(|(f, _)| fate(output, *f) > 0);
     said.map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
         .collect::<Vec<_>>()
-        .join(" · ")
+        .join(", ")
 }
 
 /// Why nothing was kept: the most frequent fate, in words, with what would help.
@@ -129,7 +139,10 @@ pub fn nothing_kept(output: &Output, params: &Params) -> Option<(String, Remedy)
     ];
     let worst = worst.into_iter().max_by_key(|f| fate(output, *f))?;
     Some(match worst {
-        Fate::MissedTargets => ("No streamline reaches a target".to_owned(), Remedy::LoosenAngle),
+        Fate::MissedTargets => (
+            "No streamline reaches a target".to_owned(),
+            Remedy::LoosenAngle,
+        ),
         Fate::MissedInclude => (
             "No streamline passes through every include region".to_owned(),
             Remedy::LoosenAngle,
@@ -140,14 +153,23 @@ pub fn nothing_kept(output: &Output, params: &Params) -> Option<(String, Remedy)
         ),
         Fate::TooShort => {
             let least = format::with_unit(&format::fixed(params.min_length_mm, 0), "mm");
-            (format!("Every streamline is shorter than {least}"), Remedy::ShorterLength)
+            (
+                format!("Every streamline is shorter than {least}"),
+                Remedy::ShorterLength,
+            )
         }
         _ => match params.min_fa {
             Some(fa) => (
-                format!("No streamline starts: FA is below {} in the seed", format::fixed(fa, 2)),
+                format!(
+                    "No streamline starts: FA is below {} in the seed",
+                    format::fixed(fa, 2)
+                ),
                 Remedy::LowerFa,
             ),
-            None => ("No streamline starts: the seed is outside the mask".to_owned(), Remedy::Nothing),
+            None => (
+                "No streamline starts: the seed is outside the mask".to_owned(),
+                Remedy::Nothing,
+            ),
         },
     })
 }
@@ -157,18 +179,44 @@ pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
     let fa = params.min_fa.map_or("FA too low".to_owned(), |v| {
         format!("FA below {}", format::fixed(v, 2))
     });
-    let angle = params.max_angle_rad.map_or("Angle too large".to_owned(), |a| {
-        format!("Angle above {}°", format::fixed(a.to_degrees(), 0))
-    });
+    let angle = params
+        .max_angle_rad
+        .map_or("Angle too large".to_owned(), |a| {
+            format!("Angle above {}°", format::fixed(a.to_degrees(), 0))
+        });
     let reasons = [
-        (StopReason::ReachedTarget, "Reached target".to_owned(), [0x2B, 0xB6, 0x8A]),
+        (
+            StopReason::ReachedTarget,
+            "Reached target".to_owned(),
+            [0x2B, 0xB6, 0x8A],
+        ),
         (StopReason::LowFa, fa, [0x8D, 0x95, 0xA1]),
         (StopReason::Angle, angle, [0xE6, 0x9F, 0x00]),
-        (StopReason::LeftMask, "Left the mask".to_owned(), [0x56, 0xB4, 0xE9]),
-        (StopReason::LeftVolume, "Left the volume".to_owned(), [0x9A, 0x86, 0xFF]),
-        (StopReason::Terminated, "Terminate region".to_owned(), [0xF5, 0xD9, 0x0A]),
-        (StopReason::MaxLength, "Longest allowed".to_owned(), [0xCC, 0x79, 0xA7]),
-        (StopReason::MaxSteps, "Most steps".to_owned(), [0xD5, 0xDB, 0xE5]),
+        (
+            StopReason::LeftMask,
+            "Left the mask".to_owned(),
+            [0x56, 0xB4, 0xE9],
+        ),
+        (
+            StopReason::LeftVolume,
+            "Left the volume".to_owned(),
+            [0x9A, 0x86, 0xFF],
+        ),
+        (
+            StopReason::Terminated,
+            "Terminate region".to_owned(),
+            [0xF5, 0xD9, 0x0A],
+        ),
+        (
+            StopReason::MaxLength,
+            "Longest allowed".to_owned(),
+            [0xCC, 0x79, 0xA7],
+        ),
+        (
+            StopReason::MaxSteps,
+            "Most steps".to_owned(),
+            [0xD5, 0xDB, 0xE5],
+        ),
     ];
     reasons
         .into_iter()

@@ -1,15 +1,13 @@
 //! A state as a user would have it: a head-like scan, its maps, regions and streamlines.
 
+use arcuate::data::region::RegionId;
 use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
-use arcuate::data::region::RegionId;
 use arcuate::solvers::tracking;
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::Recent;
-use arcuate::state::{
-    Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults,
-};
+use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,13 +24,17 @@ fn gradients(n: usize) -> Gradients {
     };
     Gradients {
         b_s_per_mm2: std::iter::once(0.0).chain((0..n).map(|_| 1000.0)).collect(),
-        directions: std::iter::once(DVec3::ZERO).chain((0..n).map(direction)).collect(),
+        directions: std::iter::once(DVec3::ZERO)
+            .chain((0..n).map(direction))
+            .collect(),
     }
 }
 
 /// An ellipsoid's worth of fibres along the head's long axis.
 pub fn state(shape: [usize; 3], directions: usize) -> State {
+    // Quarters of a millimetre, as scanners have.
     let spacing = DVec3::new(142.0, 184.0, 150.0) / DVec3::from_array(shape.map(|n| n as f64));
+    let spacing = (spacing * 4.0).round() / 4.0;
     let origin = DVec3::new(-71.0, -104.0, -66.0);
     let grid = Arc::new(Grid::axis_aligned(shape, spacing, origin).unwrap());
     let n = grid.voxel_count();
@@ -44,9 +46,13 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     };
     let inside: Vec<u8> = (0..n).map(|i| u8::from(depth(i) > 0.0)).collect();
     let mask = Mask::new(grid.clone(), inside.clone());
-    let fa: Vec<f32> = (0..n).map(|i| (depth(i).max(0.0) * 1.2).min(0.87) as f32).collect();
+    let fa: Vec<f32> = (0..n)
+        .map(|i| (depth(i).max(0.0) * 1.2).min(0.87) as f32)
+        .collect();
     let md: Vec<f32> = (0..n).map(|i| f32::from(inside[i]) * 0.71e-3).collect();
-    let dec: Vec<f32> = (0..3 * n).map(|i| fa[i % n] * [0.3, 0.8, 0.5][i / n]).collect();
+    let dec: Vec<f32> = (0..3 * n)
+        .map(|i| fa[i % n] * [0.3, 0.8, 0.5][i / n])
+        .collect();
     let dwi: Vec<f32> = (0..n * (directions + 1))
         .map(|i| f32::from(inside[i % n]) * if i < n { 1184.0 } else { 520.0 })
         .collect();
@@ -62,9 +68,19 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     let mut state = State::new(BACKEND.to_owned());
     let document = &mut state.document;
     document.name = "sub-01".to_owned();
-    let source = Source::File { dwi: PathBuf::from("/data/sub-01/dwi.nii.gz"), gradients: Vec::new() };
-    let fit = FitRecipe { source, mask: None, params: defaults::fit() };
-    let map = |name: &str| Recipe::Fit { fit: fit.clone(), map: name.to_owned() };
+    let source = Source::File {
+        dwi: PathBuf::from("/data/sub-01/dwi.nii.gz"),
+        gradients: Vec::new(),
+    };
+    let fit = FitRecipe {
+        source,
+        mask: None,
+        params: defaults::fit(),
+    };
+    let map = |name: &str| Recipe::Fit {
+        fit: fit.clone(),
+        map: name.to_owned(),
+    };
     let mut add = |name: &str, content, display, recipe, path: Option<&str>, unit, unit_scale| {
         let id = LayerId(document.fresh_id());
         document.layers.push(Arc::new(Layer {
@@ -79,23 +95,69 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
             notes: Vec::new(),
         }));
     };
-    let hidden = |window| Display { visible: false, ..defaults::image_display(window) };
+    let hidden = |window| Display {
+        visible: false,
+        ..defaults::image_display(window)
+    };
     let scan = Content::Scan {
         dwi: Volume::new(grid.clone(), directions + 1, VolumeKind::Scalar, dwi),
         gradients: Some(Arc::new(gradients(directions))),
     };
     let path = "/data/sub-01/dwi.nii.gz";
     let file = || Recipe::File(PathBuf::from(path));
-    add("dwi", scan, hidden((0.0, 1400.0)), file(), Some(path), "", 1.0);
+    add(
+        "dwi",
+        scan,
+        hidden((0.0, 1400.0)),
+        file(),
+        Some(path),
+        "",
+        1.0,
+    );
     let content = Content::Mask(mask.clone());
-    add("Brain mask", content, defaults::mask_display(), file(), Some("/data/sub-01/brain_mask.nii.gz"), "", 1.0);
+    add(
+        "Brain mask",
+        content,
+        defaults::mask_display(),
+        file(),
+        Some("/data/sub-01/brain_mask.nii.gz"),
+        "",
+        1.0,
+    );
     let fa = Volume::scalar(grid.clone(), fa);
     let content = Content::Image(Volume::scalar(grid.clone(), md));
-    add("MD", content, hidden((0.0, 3e-3)), map("md"), None, "×10⁻³ mm²/s", 1e3);
-    add("FA", Content::Image(fa.clone()), hidden((0.0, 0.87)), map("fa"), None, "", 1.0);
+    add(
+        "MD",
+        content,
+        hidden((0.0, 3e-3)),
+        map("md"),
+        None,
+        "×10⁻³ mm²/s",
+        1e3,
+    );
+    add(
+        "FA",
+        Content::Image(fa.clone()),
+        hidden((0.0, 0.87)),
+        map("fa"),
+        None,
+        "",
+        1.0,
+    );
     let rgb = Volume::new(grid.clone(), 3, VolumeKind::Rgb, dec);
-    let display = Display { brightness: 1.5, ..defaults::image_display((0.0, 1.0)) };
-    add("DEC", Content::Image(rgb), display, map("dec"), None, "", 1.0);
+    let display = Display {
+        brightness: 1.5,
+        ..defaults::image_display((0.0, 1.0))
+    };
+    add(
+        "DEC",
+        Content::Image(rgb),
+        display,
+        map("dec"),
+        None,
+        "",
+        1.0,
+    );
     document.fit.b_range_s_per_mm2 = (0.0, 1550.0);
     document.tensors = Some(Arc::new(Tensors {
         field: TensorField::new(grid.clone(), tensors),
@@ -119,15 +181,38 @@ pub fn tracked(mut state: State) -> State {
     let mut region = |name: &str, role, shape, visible| {
         let id = RegionId(state.document.fresh_id());
         let name = name.to_owned();
-        let region = Region { id, name, role, shape: Arc::new(shape), colour: None, visible };
+        let region = Region {
+            id,
+            name,
+            role,
+            shape: Arc::new(shape),
+            colour: None,
+            visible,
+        };
         state.document.regions.push(Arc::new(region));
         id
     };
-    let sphere = |x, y, z, radius_mm| Shape::Sphere { centre: DVec3::new(x, y, z), radius_mm };
-    let seed = region("Capsule L", Role::Seed, sphere(-21.0, -14.0, 8.0, 6.0), true);
-    let target = region("Motor L", Role::Target, sphere(-30.0, -22.0, 58.0, 11.0), true);
+    let sphere = |x, y, z, radius_mm| Shape::Sphere {
+        centre: DVec3::new(x, y, z),
+        radius_mm,
+    };
+    let seed = region(
+        "Capsule L",
+        Role::Seed,
+        sphere(-21.0, -14.0, 8.0, 6.0),
+        true,
+    );
+    let target = region(
+        "Motor L",
+        Role::Target,
+        sphere(-30.0, -22.0, 58.0, 11.0),
+        true,
+    );
     let half_mm = DVec3::splat(7.0);
-    let cube = Shape::Box { centre: DVec3::new(0.0, -10.0, 10.0), half_mm };
+    let cube = Shape::Box {
+        centre: DVec3::new(0.0, -10.0, 10.0),
+        half_mm,
+    };
     region("Midline", Role::Exclude, cube, false);
     let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
     state.session.live = Some(Live {
@@ -153,7 +238,11 @@ pub fn output(kept: usize) -> tracking::Output {
     for i in 0..kept {
         // A smooth pseudo-random walk over lengths; a third is about 120 mm, the rest about 64.
         let u = (i as f32 * 0.618_034).fract() + (i as f32 * 0.414_214).fract() - 1.0;
-        let length = if i % 3 == 0 { 118.0 + 22.0 * u } else { 62.0 + 26.0 * u };
+        let length = if i % 3 == 0 {
+            118.0 + 22.0 * u
+        } else {
+            62.0 + 26.0 * u
+        };
         let x = -21.0 + (i % 20) as f32 * 0.3;
         points.push([x, -14.0, 8.0]);
         points.push([x, -14.0, 8.0 + length]);
@@ -185,7 +274,11 @@ pub fn with_recent(mut state: State) -> (State, u64) {
         opened: now - age_days * 86_400,
     };
     state.session.recent = vec![
-        recent("/data/sub-01/dwi.nii.gz", "81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000", 1),
+        recent(
+            "/data/sub-01/dwi.nii.gz",
+            "81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000",
+            1,
+        ),
         recent("/data/sub-02/t1.nii.gz", "181 × 217 × 181", 9),
     ];
     (state, now)

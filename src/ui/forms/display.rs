@@ -1,15 +1,15 @@
 //! How a layer is shown: window, brightness, colours, opacity.
 
-use super::super::theme::{self, space};
-use super::super::widgets::button::segmented;
-use super::super::widgets::slider::{Columns, RangeRow, Scale, SliderRow, label};
-use super::super::widgets::{charts, menu};
-use super::super::Memory;
 use crate::data::{Volume, VolumeKind};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::state::document::LineColouring;
 use crate::state::{Action, Content, Display, Layer, Phase, State, defaults};
+use crate::ui::Memory;
+use crate::ui::theme::{self, space};
+use crate::ui::widgets::button::segmented;
+use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, label};
+use crate::ui::widgets::{charts, menu};
 use egui::{Color32, Rect, Ui, vec2};
 
 /// A row with a drop-down over rail and field.
@@ -26,23 +26,45 @@ pub fn select_row<T>(
 }
 
 /// A row with a switch between words over rail and field.
-pub fn segment_row(ui: &mut Ui, name: &str, help: &str, words: &[&str], chosen: usize) -> Option<usize> {
+pub fn segment_row(
+    ui: &mut Ui,
+    name: &str,
+    help: &str,
+    words: &[&str],
+    chosen: usize,
+) -> Option<usize> {
     let columns = Columns::allocate(ui);
     label(ui, columns.label, name, help);
-    let place = Rect::from_center_size(columns.wide.center(), vec2(columns.wide.width(), space::FIELD + 2.0));
+    let place = Rect::from_center_size(
+        columns.wide.center(),
+        vec2(columns.wide.width(), space::FIELD + 2.0),
+    );
     segmented(ui, place, name, words, chosen)
 }
 
 /// Range of a frame's values and the window usually shown.
 fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32, f32) {
     let key = (volume.id(), frame);
-    *memory.ranges.entry(key).or_insert_with(|| volume.range(frame))
+    *memory
+        .ranges
+        .entry(key)
+        .or_insert_with(|| volume.range(frame))
 }
 
 /// The display controls that make sense for a layer.
-pub fn controls(ui: &mut Ui, state: &State, layer: &Layer, memory: &mut Memory, actions: &mut Vec<Action>) {
+pub fn controls(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let mut set = |display: Display, phase: Phase| {
-        actions.push(Action::SetDisplay { layer: layer.id, display, phase });
+        actions.push(Action::SetDisplay {
+            layer: layer.id,
+            display,
+            phase,
+        });
     };
     let d = &layer.display;
     match &layer.content {
@@ -58,7 +80,13 @@ pub fn controls(ui: &mut Ui, state: &State, layer: &Layer, memory: &mut Memory, 
                     .limits(0.1..=10.0)
                     .help("Multiplies direction × FA");
                 if let Some((v, phase)) = row.value(ui) {
-                    set(Display { brightness: v as f32, ..d.clone() }, phase);
+                    set(
+                        Display {
+                            brightness: v as f32,
+                            ..d.clone()
+                        },
+                        phase,
+                    );
                 }
             } else {
                 window(ui, layer, volume, memory, &mut set);
@@ -69,15 +97,31 @@ pub fn controls(ui: &mut Ui, state: &State, layer: &Layer, memory: &mut Memory, 
                     .limits(0.0..=1.0)
                     .help("Hides voxels with little direction");
                 if let Some((v, phase)) = row.value(ui) {
-                    set(Display { hide_below_fa: v as f32, ..d.clone() }, phase);
+                    set(
+                        Display {
+                            hide_below_fa: v as f32,
+                            ..d.clone()
+                        },
+                        phase,
+                    );
                 }
             }
             if !colour && let Some(colour_map) = colour_maps(ui, d.colour_map) {
-                set(Display { colour_map, ..d.clone() }, Phase::Done);
+                set(
+                    Display {
+                        colour_map,
+                        ..d.clone()
+                    },
+                    Phase::Done,
+                );
             }
             opacity(ui, d, 1.0, &mut set);
             let names = ["Nearest", "Linear", "Cubic"];
-            let all = [Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic];
+            let all = [
+                Interpolation::Nearest,
+                Interpolation::Linear,
+                Interpolation::Cubic,
+            ];
             let now = all.iter().position(|&i| i == d.interpolation).unwrap_or(1);
             let help = "Display only, data stay as they are";
             let chosen = select_row(ui, "Smoothing", help, names[now], |ui| {
@@ -90,7 +134,13 @@ pub fn controls(ui: &mut Ui, state: &State, layer: &Layer, memory: &mut Memory, 
                 chosen
             });
             if let Some(interpolation) = chosen {
-                set(Display { interpolation, ..d.clone() }, Phase::Done);
+                set(
+                    Display {
+                        interpolation,
+                        ..d.clone()
+                    },
+                    Phase::Done,
+                );
             }
         }
         Content::Mask(_) => opacity(ui, d, 0.3, &mut set),
@@ -105,7 +155,13 @@ fn opacity(ui: &mut Ui, d: &Display, default: f64, set: &mut impl FnMut(Display,
         .unit("%")
         .help("How much of what lies below shows through");
     if let Some((v, phase)) = row.value(ui) {
-        set(Display { opacity: v as f32 / 100.0, ..d.clone() }, phase);
+        set(
+            Display {
+                opacity: v as f32 / 100.0,
+                ..d.clone()
+            },
+            phase,
+        );
     }
 }
 
@@ -132,12 +188,16 @@ fn window(
     let (low, high) = extent(memory, volume, d.frame.min(volume.frames - 1));
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
     // About three significant digits of the range.
-    let decimals = (2.0 - (high - low).max(1e-30).log10().floor()).clamp(-3.0, 8.0) as i32;
+    let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
     let values = (f64::from(d.window.0) * scale, f64::from(d.window.1) * scale);
     let row = RangeRow {
         name: "Window",
         values,
-        scale: Scale { range: low..=high, logarithmic: false, decimals },
+        scale: Scale {
+            range: low..=high,
+            logarithmic: false,
+            decimals,
+        },
         default: None,
         unit: "",
         help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
@@ -145,24 +205,36 @@ fn window(
     };
     if let Some(((low, high), phase)) = row.show(ui) {
         let window = ((low / scale) as f32, (high / scale) as f32);
-        set(Display { window, ..d.clone() }, phase);
+        set(
+            Display {
+                window,
+                ..d.clone()
+            },
+            phase,
+        );
     }
 }
 
 fn colour_maps(ui: &mut Ui, now: ColourMap) -> Option<ColourMap> {
-    select_row(ui, "Colour map", "Colours from low to high", now.name(), |ui| {
-        let mut chosen = None;
-        for map in ColourMap::ALL.into_iter().filter(|m| *m != ColourMap::Mask) {
-            let hit = menu::glyph_item(ui, map.name(), "", map == now, |painter, at| {
-                let strip = Rect::from_center_size(at + vec2(1.0, 0.0), vec2(18.0, 10.0));
-                charts::colour_strip(painter, strip, |t| colour_of(map, t));
-            });
-            if hit {
-                chosen = Some(map);
+    select_row(
+        ui,
+        "Colour map",
+        "Colours from low to high",
+        now.name(),
+        |ui| {
+            let mut chosen = None;
+            for map in ColourMap::ALL.into_iter().filter(|m| *m != ColourMap::Mask) {
+                let hit = menu::glyph_item(ui, map.name(), "", map == now, |painter, at| {
+                    let strip = Rect::from_center_size(at + vec2(1.0, 0.0), vec2(18.0, 10.0));
+                    charts::colour_strip(painter, strip, |t| colour_of(map, t));
+                });
+                if hit {
+                    chosen = Some(map);
+                }
             }
-        }
-        chosen
-    })
+            chosen
+        },
+    )
 }
 
 pub fn colour_of(map: ColourMap, t: f32) -> Color32 {
@@ -204,7 +276,13 @@ pub fn lines(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
         chosen
     });
     if let Some(line_colouring) = chosen {
-        set(Display { line_colouring, ..d.clone() }, Phase::Done);
+        set(
+            Display {
+                line_colouring,
+                ..d.clone()
+            },
+            Phase::Done,
+        );
     }
     let tubes = matches!(d.line_style, LineStyle::Tubes { .. });
     let words = ["Lines", "Tubes"];
@@ -215,7 +293,13 @@ pub fn lines(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
         } else {
             LineStyle::Lines { width_px: 1.5 }
         };
-        set(Display { line_style, ..d.clone() }, Phase::Done);
+        set(
+            Display {
+                line_style,
+                ..d.clone()
+            },
+            Phase::Done,
+        );
     }
     if let LineStyle::Tubes { radius_mm } = d.line_style {
         let row = SliderRow::new("Tube radius", f64::from(radius_mm), 0.1..=1.5)
@@ -223,8 +307,16 @@ pub fn lines(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
             .limits(0.02..=10.0)
             .unit("mm");
         if let Some((v, phase)) = row.value(ui) {
-            let line_style = LineStyle::Tubes { radius_mm: v as f32 };
-            set(Display { line_style, ..d.clone() }, phase);
+            let line_style = LineStyle::Tubes {
+                radius_mm: v as f32,
+            };
+            set(
+                Display {
+                    line_style,
+                    ..d.clone()
+                },
+                phase,
+            );
         }
     }
     opacity(ui, d, 1.0, set);

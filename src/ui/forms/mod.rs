@@ -13,7 +13,10 @@ use std::sync::Arc;
 /// The layer that the View panel is about: the selected one, else the topmost visible image.
 pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
     let layers = &state.document.layers;
-    let selected = state.session.selected_layer.and_then(|id| state.document.layer(id));
+    let selected = state
+        .session
+        .selected_layer
+        .and_then(|id| state.document.layer(id));
     let images = || layers.iter().rev().filter(|l| l.content.volume().is_some());
     selected
         .or_else(|| images().find(|l| l.display.visible))
@@ -28,7 +31,8 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         Task::View => shown(),
         Task::Track => {
             let live = state.session.live.as_ref().map(|l| l.recipe.clone());
-            live.or_else(|| selected_tracks(state).map(|l| l.recipe.clone())).or_else(shown)
+            live.or_else(|| selected_tracks(state).map(|l| l.recipe.clone()))
+                .or_else(shown)
         }
     }
 }

@@ -1,19 +1,18 @@
 //! The task View: what is shown and how, the tensor fit, and what was checked.
 
-use super::super::files::{Place, Purpose, suggestion};
-use super::super::theme::{self, size, space};
-use super::super::widgets::button::{Button, IconButton};
-use super::super::widgets::rows::{self, Verdict};
-use super::super::widgets::slider::{RangeRow, Scale, SliderRow};
-use super::super::widgets::{menu, paint, section};
-use super::super::{Memory, format, icons, panels};
 use super::display::{controls, select_row};
 use super::{recipe, shown_layer};
 use crate::data::gradients::Weighting;
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
-use crate::jobs::Slot;
 use crate::solvers::tensor_fit::{Method, Params};
-use crate::state::{Action, Content, Display, Layer, Phase, Recipe, State, defaults};
+use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State, defaults};
+use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::rows::{self, Verdict};
+use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
+use crate::ui::widgets::{menu, paint, section};
+use crate::ui::{Memory, format, icons, panels};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
@@ -61,7 +60,11 @@ fn describe(grid: &Grid, frames: usize) -> String {
 fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
-            let frames = if volume.kind == VolumeKind::Rgb { 1 } else { volume.frames };
+            let frames = if volume.kind == VolumeKind::Rgb {
+                1
+            } else {
+                volume.frames
+            };
             Some((&volume.grid, frames))
         }
         Content::Mask(mask) => Some((&mask.grid, 1)),
@@ -71,27 +74,42 @@ fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
 
 /// Shells in words: `1 × b 0, 32 × b 1 000`.
 pub fn shells(gradients: &Gradients) -> String {
-    let shell = |(b, n): (u32, usize)| format!("{n} × b{}{}", format::THIN, format::count(b.into()));
-    gradients.shells().into_iter().map(shell).collect::<Vec<_>>().join(", ")
+    let shell =
+        |(b, n): (u32, usize)| format!("{n} × b{}{}", format::THIN, format::count(b.into()));
+    gradients
+        .shells()
+        .into_iter()
+        .map(shell)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
     let place = section::head(ui, "Inputs");
-    let open = IconButton::new(icons::FOLDER, "Open a file").hint("Open a file (Ctrl+O)").side(24.0);
+    let open = IconButton::new(icons::FOLDER, "Open a file")
+        .hint("Open a file (Ctrl+O)")
+        .side(24.0);
     if open.show_right(ui, place).clicked() {
         memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, "");
     }
-    let scan_grid = state.document.scan().and_then(|l| grid(l)).map(|(g, _)| g.clone());
+    let scan_grid = state
+        .document
+        .scan()
+        .and_then(|l| grid(l))
+        .map(|(g, _)| g.clone());
     let made_here = |l: &Layer| matches!(l.recipe, Recipe::Fit { .. } | Recipe::Track { .. });
     for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
         let file = layer.path.as_ref().and_then(|p| p.file_name());
         let name = file.map_or(layer.name.clone(), |n| n.to_string_lossy().into_owned());
         let known = grid(layer);
-        let same = known.zip(scan_grid.as_ref()).is_some_and(|((g, _), s)| g.same_space(s, 0.01));
+        let same = known
+            .zip(scan_grid.as_ref())
+            .is_some_and(|((g, _), s)| g.same_space(s, 0.01));
         let (icon, fact) = match (&layer.content, known) {
-            (Content::Tractogram(t), _) => {
-                (icons::PATH, format!("{} streamlines", format::count(t.len() as u64)))
-            }
+            (Content::Tractogram(t), _) => (
+                icons::PATH,
+                format!("{} streamlines", format::count(t.len() as u64)),
+            ),
             (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
             (content, Some((grid, frames))) => {
                 let mask = matches!(content, Content::Mask(_));
@@ -127,9 +145,17 @@ fn show_list(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action
     };
     let chosen = select_row(ui, "Show", "One image at a time", &long(layer), |ui| {
         let mut chosen = None;
-        let images = state.document.layers.iter().rev().filter(|l| l.content.volume().is_some());
+        let images = state
+            .document
+            .layers
+            .iter()
+            .rev()
+            .filter(|l| l.content.volume().is_some());
         for image in images {
-            if menu::Item::new(&long(image)).chosen(image.id == layer.id).show(ui) {
+            if menu::Item::new(&long(image))
+                .chosen(image.id == layer.id)
+                .show(ui)
+            {
                 chosen = Some(image.id);
             }
         }
@@ -171,7 +197,10 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         chosen
     });
     if let Some(method) = chosen.filter(|m| index(*m) != now) {
-        set(Params { method, ..params.clone() });
+        set(Params {
+            method,
+            ..params.clone()
+        });
     }
     if let Method::Iwls { iterations } = params.method {
         let row = SliderRow::new("Iterations", f64::from(iterations), 1.0..=10.0)
@@ -180,7 +209,12 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             .help("More solves, with weights from the predicted signal");
         // The fit takes long: it waits for the end of a drag.
         if let Some((v, Phase::Done)) = row.value(ui) {
-            set(Params { method: Method::Iwls { iterations: v as u32 }, ..params.clone() });
+            set(Params {
+                method: Method::Iwls {
+                    iterations: v as u32,
+                },
+                ..params.clone()
+            });
         }
     }
     let gradients = state.document.scan().and_then(|l| match &l.content {
@@ -195,18 +229,33 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         let row = RangeRow {
             name: "b range",
             values: (low, high.min(most)),
-            scale: Scale { range: 0.0..=most.max(100.0), logarithmic: false, decimals: -1 },
+            scale: Scale {
+                range: 0.0..=most.max(100.0),
+                logarithmic: false,
+                decimals: -1,
+            },
             default: Some((usual.0, usual.1.min(most))),
             unit: "s/mm²",
             help: "Volumes with b in this range take part; b = 0 always does",
             limits: 0.0..=f64::MAX,
         };
         if let Some(((low, high), Phase::Done)) = row.show(ui) {
-            set(Params { b_range_s_per_mm2: (low, high), ..params.clone() });
+            set(Params {
+                b_range_s_per_mm2: (low, high),
+                ..params.clone()
+            });
         }
     }
     let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
-    rows::hint(ui, if running { "Fitting again…" } else { "Fits again at each change" });
+    ui.add_space(4.0);
+    rows::hint(
+        ui,
+        if running {
+            "Fitting again…"
+        } else {
+            "Fits again at each change"
+        },
+    );
 }
 
 struct Check {
@@ -258,7 +307,14 @@ fn report(ui: &mut Ui, text: &str) {
     let left = space::INSET + 24.0;
     let width = ui.available_width() - left - space::INSET;
     let at = ui.cursor().min + vec2(left, 0.0);
-    let rect = paint::paragraph(ui.painter(), at, width, text, theme::regular(size::LABEL), p.t2);
+    let rect = paint::paragraph(
+        ui.painter(),
+        at,
+        width,
+        text,
+        theme::regular(size::LABEL),
+        p.t2,
+    );
     let (_, response) = ui.allocate_exact_size(
         vec2(ui.available_width(), rect.height() + 2.0),
         egui::Sense::hover(),
@@ -273,13 +329,27 @@ fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     let visible = layer.display.visible;
-    let button = Button::plain(if visible { "Hide overlay" } else { "Show overlay" });
+    let button = Button::plain(if visible {
+        "Hide overlay"
+    } else {
+        "Show overlay"
+    });
     let at = ui.cursor().min + vec2(space::INSET + 24.0, 6.0);
     let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));
-    ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON + 8.0), egui::Sense::hover());
+    ui.allocate_exact_size(
+        vec2(ui.available_width(), space::BUTTON + 8.0),
+        egui::Sense::hover(),
+    );
     if button.show_at(ui, place).clicked() {
-        let display = Display { visible: !visible, ..layer.display.clone() };
-        actions.push(Action::SetDisplay { layer: layer.id, display, phase: Phase::Done });
+        let display = Display {
+            visible: !visible,
+            ..layer.display.clone()
+        };
+        actions.push(Action::SetDisplay {
+            layer: layer.id,
+            display,
+            phase: Phase::Done,
+        });
     }
 }
 
@@ -304,7 +374,11 @@ fn space_check(state: &State) -> Option<Check> {
     let mut report = Vec::new();
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
-        report.push(format!("{}: {}", layer.name, describe(grid, *frames).replace('\n', "; ")));
+        report.push(format!(
+            "{}: {}",
+            layer.name,
+            describe(grid, *frames).replace('\n', "; ")
+        ));
         if grid.source == AffineSource::Pixdim {
             verdict = Verdict::Warning;
         }
@@ -335,7 +409,12 @@ fn space_check(state: &State) -> Option<Check> {
         0 => fact.to_owned(),
         _ => format!("{fact}, {} grids", 1 + distinct(&opened, first)),
     };
-    Some(Check { verdict, name: "Space", fact, report })
+    Some(Check {
+        verdict,
+        name: "Space",
+        fact,
+        report,
+    })
 }
 
 /// Grids besides the first.
@@ -369,11 +448,17 @@ fn gradient_check(state: &State) -> Option<Check> {
             ],
         });
     };
-    let of = |w: Weighting| (0..gradients.len()).filter(|&v| gradients.weighting(v) == w).count();
+    let of = |w: Weighting| {
+        (0..gradients.len())
+            .filter(|&v| gradients.weighting(v) == w)
+            .count()
+    };
     let (directions, without) = (of(Weighting::Diffusion), of(Weighting::NoDirection));
     let mut report = vec![shells(gradients)];
     if without > 0 {
-        report.push(format!("{without} volumes have b above 50 but no direction: left out of the fit"));
+        report.push(format!(
+            "{without} volumes have b above 50 but no direction: left out of the fit"
+        ));
     }
     Some(Check {
         verdict: match (directions, without) {
@@ -384,7 +469,10 @@ fn gradient_check(state: &State) -> Option<Check> {
         name: NAME,
         fact: match directions {
             ..6 => format!("{directions}, a tensor needs 6"),
-            n => format!("{n}, one for each volume with b above 50"),
+            n => match gradients.shells().iter().filter(|s| s.0 > 0).count() {
+                1 => format!("{n} on one shell"),
+                shells => format!("{n} on {shells} shells"),
+            },
         },
         report,
     })
@@ -413,7 +501,9 @@ fn fit_checks(state: &State) -> Vec<Check> {
     let mut report = vec![format!("{fitted} voxels of the mask in {seconds}")];
     if tensors.unfitted > 0 {
         let n = format::count(tensors.unfitted as u64);
-        report.push(format!("{n} voxels of the mask have too few usable samples: no tensor there"));
+        report.push(format!(
+            "{n} voxels of the mask have too few usable samples: no tensor there"
+        ));
     }
     let fit = Check {
         verdict: Verdict::Passed,
@@ -421,7 +511,10 @@ fn fit_checks(state: &State) -> Vec<Check> {
         fact: format!("{method}, {fitted} voxels"),
         report,
     };
-    let visible = state.document.layer_named(REPAIRED).is_some_and(|l| l.display.visible);
+    let visible = state
+        .document
+        .layer_named(REPAIRED)
+        .is_some_and(|l| l.display.visible);
     let overlay = if visible { ", overlay on" } else { "" };
     let repaired = Check {
         verdict: if tensors.repaired == 0 { Verdict::Passed } else { Verdict::Note },
@@ -437,11 +530,20 @@ fn fit_checks(state: &State) -> Vec<Check> {
     vec![fit, repaired]
 }
 
-pub fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+pub fn foot(
+    ui: &mut Ui,
+    place: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let layer = shown_layer(state);
     let nothing = layer.is_none().then_some("There is nothing to export yet");
     let buttons = vec![
-        Button::primary("Export map…").icon(icons::EXPORT).disabled(nothing).hint("Ctrl+E"),
+        Button::primary("Export map…")
+            .icon(icons::EXPORT)
+            .disabled(nothing)
+            .hint("Ctrl+E"),
         Button::plain("Screenshot…").icon(icons::CAMERA),
     ];
     let (responses, end) = panels::button_row(ui, place, buttons);
@@ -450,7 +552,10 @@ pub fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, action
         super::export(state, memory, above);
     }
     if responses[1].clicked() {
-        let purpose = Purpose::Screenshot { pane: None, scale: 1 };
+        let purpose = Purpose::Screenshot {
+            pane: None,
+            scale: 1,
+        };
         let text = suggestion(state, "view", &purpose);
         memory.files.type_path(purpose, above, &text);
     }

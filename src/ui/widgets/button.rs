@@ -1,11 +1,9 @@
 //! Buttons with a word, buttons with an icon, switches, checkboxes.
 
-use super::super::theme::{self, Palette, radius, size, space};
 use super::super::icons;
+use super::super::theme::{self, Palette, radius, size, space};
 use super::paint;
-use egui::{
-    Color32, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Color32, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -66,14 +64,17 @@ impl<'a> Button<'a> {
 
     pub fn width(&self, ui: &Ui) -> f32 {
         let text = paint::width(ui, self.text, theme::medium(size::LABEL));
-        let icon = if self.icon.is_some() { size::ICON + 7.0 } else { 0.0 };
+        let icon = if self.icon.is_some() {
+            size::ICON + 7.0
+        } else {
+            0.0
+        };
         (text + icon + 2.0 * space::INSET).ceil()
     }
 
     pub fn show(self, ui: &mut Ui) -> Response {
         let sense = sense(self.disabled.is_none());
-        let (rect, response) =
-            ui.allocate_exact_size(vec2(self.width(ui), space::BUTTON), sense);
+        let (rect, response) = ui.allocate_exact_size(vec2(self.width(ui), space::BUTTON), sense);
         self.paint(ui, rect, response)
     }
 
@@ -97,7 +98,11 @@ impl<'a> Button<'a> {
         };
         let fade = if enabled { 1.0 } else { 0.45 };
         let painter = ui.painter();
-        let border = if self.kind == Kind::Plain { p.field_line } else { Color32::TRANSPARENT };
+        let border = if self.kind == Kind::Plain {
+            p.field_line
+        } else {
+            Color32::TRANSPARENT
+        };
         painter.rect(
             rect,
             radius::CONTROL,
@@ -129,7 +134,11 @@ fn finish(response: Response, disabled: Option<&str>, hint: Option<&str>) -> Res
 
 /// A disabled control is not there for the pointer's clicks.
 fn sense(enabled: bool) -> Sense {
-    if enabled { Sense::click() } else { Sense::hover() }
+    if enabled {
+        Sense::click()
+    } else {
+        Sense::hover()
+    }
 }
 
 fn lighten(colour: Color32) -> Color32 {
@@ -191,7 +200,8 @@ impl<'a> IconButton<'a> {
     }
 
     pub fn show(self, ui: &mut Ui) -> Response {
-        let (rect, response) = ui.allocate_exact_size(vec2(self.side, self.side), sense(!self.disabled));
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(self.side, self.side), sense(!self.disabled));
         self.paint(ui, rect, response)
     }
 
@@ -223,7 +233,8 @@ impl<'a> IconButton<'a> {
         paint::icon(painter, rect.center(), self.icon, size::ICON, colour);
         paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
         let enabled = !self.disabled;
-        response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, self.active, self.name));
+        response
+            .widget_info(|| WidgetInfo::selected(Role::Button, enabled, self.active, self.name));
         let hint = self.hint.unwrap_or(self.name);
         if self.disabled {
             finish(response, Some(hint), None)
@@ -234,24 +245,52 @@ impl<'a> IconButton<'a> {
 }
 
 /// One of several words, side by side; returns the one that was clicked.
-pub fn segmented(ui: &mut Ui, rect: Rect, name: &str, words: &[&str], chosen: usize) -> Option<usize> {
+pub fn segmented(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    words: &[&str],
+    chosen: usize,
+) -> Option<usize> {
     let p = theme::palette(ui.style());
-    paint::field(ui.painter(), p, rect, if p.field_line == Color32::TRANSPARENT { p.b2 } else { p.b3 });
+    paint::field(
+        ui.painter(),
+        p,
+        rect,
+        if p.field_line == Color32::TRANSPARENT {
+            p.b2
+        } else {
+            p.b3
+        },
+    );
     let step = rect.width() / words.len().max(1) as f32;
     let mut clicked = None;
     for (i, word) in words.iter().enumerate() {
         let left = rect.left() + step * i as f32;
-        let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);
+        let cell =
+            Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);
         let id = ui.make_persistent_id(("segment", name, i));
         let response = ui.interact(cell, id, Sense::click());
         let active = i == chosen;
         let painter = ui.painter();
         if active {
-            let fill = if p.field_line == Color32::TRANSPARENT { p.b3 } else { p.b2 };
+            let fill = if p.field_line == Color32::TRANSPARENT {
+                p.b3
+            } else {
+                p.b2
+            };
             painter.rect_filled(cell, radius::CHIP, fill);
         }
-        let colour = if active || response.hovered() { p.t1 } else { p.t2 };
-        let font = if active { theme::medium(size::LABEL) } else { theme::regular(size::LABEL) };
+        let colour = if active || response.hovered() {
+            p.t1
+        } else {
+            p.t2
+        };
+        let font = if active {
+            theme::medium(size::LABEL)
+        } else {
+            theme::regular(size::LABEL)
+        };
         paint::centre(painter, cell, word, font, colour);
         paint::focus_ring(painter, p, &response, cell, radius::CHIP);
         response.widget_info(|| {
@@ -288,7 +327,11 @@ pub fn checkbox(ui: &mut Ui, rect: Rect, name: &str, on: bool) -> Option<bool> {
 
 /// The eye at the end of a row; returns true when clicked.
 pub fn eye(ui: &mut Ui, rect: Rect, name: &str, visible: bool) -> bool {
-    let (icon, verb) = if visible { (icons::EYE, "Hide") } else { (icons::EYE_OFF, "Show") };
+    let (icon, verb) = if visible {
+        (icons::EYE, "Hide")
+    } else {
+        (icons::EYE_OFF, "Show")
+    };
     let p = theme::palette(ui.style());
     let name = format!("{verb} {name}");
     let colour = if visible { p.t2 } else { p.t3 };

@@ -3,9 +3,7 @@
 use super::super::format;
 use super::super::theme::{self, size, space};
 use super::paint;
-use egui::{
-    Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
 pub const BINS: usize = 64;
 const HISTOGRAM: f32 = 56.0;
@@ -57,14 +55,20 @@ impl Histogram<'_> {
             let font = theme::semibold(size::CAPTION);
             let half = paint::width(ui, text, font.clone()) * 0.5;
             let (first, last) = (low.right() + 6.0 + half, high.left() - 6.0 - half);
-            let x = if first < last { x.clamp(first, last) } else { texts.center().x };
+            let x = if first < last {
+                x.clamp(first, last)
+            } else {
+                texts.center().x
+            };
             let place = Rect::from_center_size(
                 pos2(x, texts.center().y),
                 vec2(half * 2.0 + 2.0, texts.height()),
             );
             paint::centre(painter, place, text, font, p.t1);
         }
-        let mark = self.mark.map_or(String::new(), |(_, text)| format!(", {text}"));
+        let mark = self
+            .mark
+            .map_or(String::new(), |(_, text)| format!(", {text}"));
         let summary = format!("{}: {} to {}{mark}", self.name, self.ends.0, self.ends.1);
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &summary));
         if let Some(at) = response.hover_pos() {

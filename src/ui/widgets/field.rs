@@ -16,17 +16,20 @@ pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Op
     if let Some(draft) = draft {
         return typing(ui, rect, name, (id, editing), draft);
     }
-    let response = ui.interact(rect, id, Sense::click()).on_hover_cursor(CursorIcon::Text);
+    let response = ui
+        .interact(rect, id, Sense::click())
+        .on_hover_cursor(CursorIcon::Text);
     let fill = if response.hovered() { p.b3 } else { p.b2 };
     let painter = ui.painter();
     paint::field(painter, p, rect, fill);
     let inner = paint::inset(rect, 4.0, 8.0);
-    let gap = if unit.is_empty() || unit == "°" { "" } else { "\u{202F}" };
+    let gap = if unit.is_empty() || unit == "°" {
+        ""
+    } else {
+        "\u{202F}"
+    };
     let unit = format!("{gap}{unit}");
-    let spans = [
-        (shown, font.clone(), p.t1),
-        (&*unit, font, p.t3),
-    ];
+    let spans = [(shown, font.clone(), p.t1), (&*unit, font, p.t3)];
     paint::spans(painter, inner, egui::Align2::RIGHT_CENTER, &spans);
     paint::focus_ring(painter, p, &response, rect, theme::radius::CONTROL);
     response.widget_info(|| WidgetInfo {
@@ -40,13 +43,24 @@ pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Op
     None
 }
 
-fn typing(ui: &mut Ui, rect: Rect, name: &str, (id, editing): (Id, Id), draft: String) -> Option<String> {
+fn typing(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    (id, editing): (Id, Id),
+    draft: String,
+) -> Option<String> {
     let mut text = draft;
     let first = ui.data(|d| d.get_temp::<bool>(editing).is_none());
     let p = theme::palette(ui.style());
     paint::field(ui.painter(), p, rect, p.b2);
     let stroke = egui::Stroke::new(1.0, p.accent);
-    ui.painter().rect_stroke(rect, theme::radius::CONTROL, stroke, egui::StrokeKind::Inside);
+    ui.painter().rect_stroke(
+        rect,
+        theme::radius::CONTROL,
+        stroke,
+        egui::StrokeKind::Inside,
+    );
     let edit = TextEdit::singleline(&mut text)
         .id(id)
         .font(theme::regular(size::LABEL))
@@ -97,7 +111,14 @@ pub enum Typed {
 }
 
 /// A text field over a rectangle, for names and paths. `focus` puts the caret there.
-pub fn text(ui: &mut Ui, rect: Rect, name: &str, text: &mut String, hint: &str, focus: bool) -> Typed {
+pub fn text(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    text: &mut String,
+    hint: &str,
+    focus: bool,
+) -> Typed {
     let p = theme::palette(ui.style());
     paint::field(ui.painter(), p, rect, p.b2);
     let id = ui.make_persistent_id(("text", name));
@@ -113,13 +134,28 @@ pub fn text(ui: &mut Ui, rect: Rect, name: &str, text: &mut String, hint: &str, 
         .scope_builder(egui::UiBuilder::new().max_rect(inner), |ui| ui.add(edit))
         .inner;
     let response = response.accessible_name(name);
-    let stroke = egui::Stroke::new(1.0, if response.has_focus() { p.accent } else { p.line });
-    ui.painter().rect_stroke(rect, theme::radius::CONTROL, stroke, egui::StrokeKind::Inside);
+    let stroke = egui::Stroke::new(
+        1.0,
+        if response.has_focus() {
+            p.accent
+        } else {
+            p.line
+        },
+    );
+    ui.painter().rect_stroke(
+        rect,
+        theme::radius::CONTROL,
+        stroke,
+        egui::StrokeKind::Inside,
+    );
     if focus {
         response.request_focus();
     }
     let (enter, escape) = ui.input(|i| {
-        (i.key_pressed(egui::Key::Enter), i.key_pressed(egui::Key::Escape))
+        (
+            i.key_pressed(egui::Key::Enter),
+            i.key_pressed(egui::Key::Escape),
+        )
     });
     match () {
         () if response.lost_focus() && enter => Typed::Entered,

@@ -14,9 +14,18 @@ pub fn select<T>(
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
     let p = theme::palette(ui.style());
-    let response = ui.interact(rect, ui.make_persistent_id(("select", name)), Sense::click());
+    let response = ui.interact(
+        rect,
+        ui.make_persistent_id(("select", name)),
+        Sense::click(),
+    );
     let painter = ui.painter();
-    paint::field(painter, p, rect, if response.hovered() { p.b3 } else { p.b2 });
+    paint::field(
+        painter,
+        p,
+        rect,
+        if response.hovered() { p.b3 } else { p.b2 },
+    );
     let inner = paint::inset(rect, 8.0, 26.0);
     paint::left(painter, inner, shown, theme::regular(size::LABEL), p.t1);
     let caret = pos2(rect.right() - 14.0, rect.center().y);
@@ -58,7 +67,13 @@ pub struct Item<'a> {
 
 impl<'a> Item<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { text, icon: None, key: "", chosen: false, enabled: true }
+        Self {
+            text,
+            icon: None,
+            key: "",
+            chosen: false,
+            enabled: true,
+        }
     }
 
     pub fn icon(mut self, icon: &'a str) -> Self {
@@ -90,7 +105,11 @@ impl<'a> Item<'a> {
     /// As [`Item::show`], with something painted in the icon's place.
     pub fn show_with(self, ui: &mut Ui, glyph: impl FnOnce(&egui::Painter, egui::Pos2)) -> bool {
         let p = theme::palette(ui.style());
-        let sense = if self.enabled { Sense::click() } else { Sense::hover() };
+        let sense = if self.enabled {
+            Sense::click()
+        } else {
+            Sense::hover()
+        };
         let size_wanted = vec2(ui.available_width(), 26.0);
         let (rect, response) = ui.allocate_exact_size(size_wanted, sense);
         let painter = ui.painter();
@@ -129,7 +148,13 @@ pub fn glyph_item(
     chosen: bool,
     glyph: impl FnOnce(&egui::Painter, egui::Pos2),
 ) -> bool {
-    Item { icon: Some(" "), ..Item::new(text) }.key(key).chosen(chosen).show_with(ui, glyph)
+    Item {
+        icon: Some(" "),
+        ..Item::new(text)
+    }
+    .key(key)
+    .chosen(chosen)
+    .show_with(ui, glyph)
 }
 
 /// A line between groups of rows.
@@ -137,7 +162,8 @@ pub fn line(ui: &mut Ui) {
     let p = theme::palette(ui.style());
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let y = rect.center().y.round() + 0.5;
-    ui.painter().hline(rect.x_range(), y, egui::Stroke::new(1.0, p.line));
+    ui.painter()
+        .hline(rect.x_range(), y, egui::Stroke::new(1.0, p.line));
 }
 
 /// A caption in a menu.
@@ -146,5 +172,11 @@ pub fn caption(ui: &mut Ui, text: &str) {
     let size_wanted = vec2(ui.available_width(), space::TABLE_HEAD + 2.0);
     let (rect, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
     let inner = paint::inset(rect, 8.0, 8.0);
-    paint::left(ui.painter(), inner, text, theme::regular(size::CAPTION), p.t3);
+    paint::left(
+        ui.painter(),
+        inner,
+        text,
+        theme::regular(size::CAPTION),
+        p.t3,
+    );
 }

@@ -108,7 +108,13 @@ impl<'a> Note<'a> {
         let painter = ui.painter();
         painter.rect_filled(rect, radius::CONTROL, self.fill);
         let left = rect.left() + 34.0;
-        paint::icon(painter, rect.min + vec2(18.0, 18.0), self.icon, size::ICON, self.ink);
+        paint::icon(
+            painter,
+            rect.min + vec2(18.0, 18.0),
+            self.icon,
+            size::ICON,
+            self.ink,
+        );
         let mut y = rect.top() + 10.0;
         if let Some(title) = self.title {
             let place = Rect::from_min_size(pos2(left, y - 1.0), vec2(text_width, 18.0));
@@ -118,13 +124,19 @@ impl<'a> Note<'a> {
         let text_height = galley.size().y;
         painter.galley(pos2(left, y), galley, p.t1);
         y += text_height + 8.0;
-        let spoken = self.title.map_or(self.text.to_owned(), |t| format!("{t}: {}", self.text));
+        let spoken = self
+            .title
+            .map_or(self.text.to_owned(), |t| format!("{t}: {}", self.text));
         response.widget_info(|| WidgetInfo::labeled(Role::Note, true, &spoken));
 
         let mut answer = None;
         let mut x = left;
         if let Some((word, icon)) = self.action {
-            let mut button = if self.primary { Button::primary(word) } else { Button::plain(word) };
+            let mut button = if self.primary {
+                Button::primary(word)
+            } else {
+                Button::plain(word)
+            };
             if let Some(icon) = icon {
                 button = button.icon(icon);
             }
@@ -142,9 +154,16 @@ impl<'a> Note<'a> {
             }
         }
         if self.cross {
-            let place = Rect::from_min_size(pos2(rect.right() - 28.0, rect.top() + 6.0), vec2(24.0, 24.0));
+            let place = Rect::from_min_size(
+                pos2(rect.right() - 28.0, rect.top() + 6.0),
+                vec2(24.0, 24.0),
+            );
             let name = format!("Dismiss: {}", self.text);
-            if IconButton::new(icons::CLOSE, &name).hint("Dismiss").show_at(ui, place).clicked() {
+            if IconButton::new(icons::CLOSE, &name)
+                .hint("Dismiss")
+                .show_at(ui, place)
+                .clicked()
+            {
                 answer = Some(Answer::Dismissed);
             }
         }

@@ -48,7 +48,12 @@ pub fn right(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Co
 }
 
 pub fn centre(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Color32) -> Rect {
-    spans(painter, rect, Align2::CENTER_CENTER, &[(text, font, colour)])
+    spans(
+        painter,
+        rect,
+        Align2::CENTER_CENTER,
+        &[(text, font, colour)],
+    )
 }
 
 /// Width of a line of text.
@@ -61,7 +66,13 @@ pub fn width(ui: &Ui, text: &str, font: FontId) -> f32 {
 
 /// An icon centred on a point.
 pub fn icon(painter: &Painter, centre: Pos2, icon: &str, size: f32, colour: Color32) {
-    painter.text(centre, Align2::CENTER_CENTER, icon, theme::icons(size), colour);
+    painter.text(
+        centre,
+        Align2::CENTER_CENTER,
+        icon,
+        theme::icons(size),
+        colour,
+    );
 }
 
 /// Wrapped text from a top-left corner; returns its rectangle.
@@ -113,7 +124,13 @@ pub fn focus_ring(painter: &Painter, p: &Palette, response: &Response, rect: Rec
 /// A filled field with its border.
 pub fn field(painter: &Painter, p: &Palette, rect: Rect, fill: Color32) {
     let stroke = Stroke::new(1.0, p.field_line);
-    painter.rect(rect, theme::radius::CONTROL, fill, stroke, StrokeKind::Inside);
+    painter.rect(
+        rect,
+        theme::radius::CONTROL,
+        fill,
+        stroke,
+        StrokeKind::Inside,
+    );
 }
 
 /// A rectangle of this size at the right end of another, centred vertically.
@@ -147,7 +164,14 @@ pub fn logo(painter: &Painter, rect: Rect, colour: Color32) {
 }
 
 /// A dashed rectangle with round corners.
-pub fn dashed_round(painter: &Painter, rect: Rect, radius: f32, stroke: Stroke, dash: f32, gap: f32) {
+pub fn dashed_round(
+    painter: &Painter,
+    rect: Rect,
+    radius: f32,
+    stroke: Stroke,
+    dash: f32,
+    gap: f32,
+) {
     use std::f32::consts::FRAC_PI_2;
     let corners = [
         (rect.right_top() + vec2(-radius, radius), 3.0),

@@ -49,14 +49,33 @@ pub fn chip(ui: &mut Ui, rect: Rect, region: &Region, selected: bool) -> Respons
     let response = ui.interact(rect, id, Sense::click());
     let painter = ui.painter();
     let line = if selected { p.accent } else { p.field_line };
-    let fill = if response.hovered() && !selected { p.b3 } else { p.b2 };
-    painter.rect(rect, radius::CONTROL, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+    let fill = if response.hovered() && !selected {
+        p.b3
+    } else {
+        p.b2
+    };
+    painter.rect(
+        rect,
+        radius::CONTROL,
+        fill,
+        Stroke::new(1.0, line),
+        StrokeKind::Inside,
+    );
     let colour = theme::region_colour(region);
-    glyph(painter, pos2(rect.left() + 14.0, rect.center().y), region.role, colour);
+    glyph(
+        painter,
+        pos2(rect.left() + 14.0, rect.center().y),
+        region.role,
+        colour,
+    );
     let role = region.role.name();
     // A region that is named after its role needs the word once only.
     let repeats = region.name.starts_with(role);
-    let prefix = if repeats { String::new() } else { format!("{role}  ") };
+    let prefix = if repeats {
+        String::new()
+    } else {
+        format!("{role}  ")
+    };
     let spans = [
         (&*prefix, theme::regular(size::LABEL), p.t3),
         (&*region.name, theme::medium(size::LABEL), p.t1),
@@ -65,7 +84,7 @@ pub fn chip(ui: &mut Ui, rect: Rect, region: &Region, selected: bool) -> Respons
     paint::spans(painter, text, egui::Align2::LEFT_CENTER, &spans);
     paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
     response.widget_info(|| {
-        let name = format!("{role} region {}", region.name);
+        let name = format!("Input {}, {}", region.name, role.to_lowercase());
         WidgetInfo::selected(egui::Role::Button, true, selected, name)
     });
     response

@@ -5,7 +5,12 @@ use super::paint;
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// A row that can be selected and dragged; the caller paints into it.
-pub fn list_row(ui: &mut Ui, name: &str, salt: impl std::hash::Hash + std::fmt::Debug, selected: bool) -> Response {
+pub fn list_row(
+    ui: &mut Ui,
+    name: &str,
+    salt: impl std::hash::Hash + std::fmt::Debug,
+    selected: bool,
+) -> Response {
     let p = theme::palette(ui.style());
     let size_wanted = vec2(ui.available_width(), space::ROW);
     let (rect, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
@@ -30,12 +35,28 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
     rect.max.y -= 4.0;
     let painter = ui.painter();
     paint::field(painter, p, rect, p.b2);
-    paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), icon, size::ICON, p.t2);
+    paint::icon(
+        painter,
+        pos2(rect.left() + 17.0, rect.center().y),
+        icon,
+        size::ICON,
+        p.t2,
+    );
     let text = paint::inset(rect, 30.0, 8.0);
-    let kind_text = if kind.is_empty() { String::new() } else { format!("{kind}  ") };
+    let kind_text = if kind.is_empty() {
+        String::new()
+    } else {
+        format!("{kind}  ")
+    };
     let regular = theme::regular(size::LABEL);
     let most = text.width() * 0.62;
-    let fact_at = paint::right(painter, paint::inset(text, text.width() - most, 0.0), fact, regular.clone(), p.t3);
+    let fact_at = paint::right(
+        painter,
+        paint::inset(text, text.width() - most, 0.0),
+        fact,
+        regular.clone(),
+        p.t3,
+    );
     let spans = [
         (&*kind_text, regular, p.t3),
         (name, theme::medium(size::LABEL), p.t1),
@@ -73,9 +94,25 @@ pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) 
         painter.rect_filled(rect, 0.0, p.b2);
     }
     let inner = paint::inset(rect, space::INSET, space::INSET);
-    paint::icon(painter, pos2(inner.left() + 8.0, inner.center().y), icon, size::ICON, colour);
-    let caret = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
-    paint::icon(painter, pos2(inner.right() - 7.0, inner.center().y), caret, 14.0, p.t2);
+    paint::icon(
+        painter,
+        pos2(inner.left() + 8.0, inner.center().y),
+        icon,
+        size::ICON,
+        colour,
+    );
+    let caret = if open {
+        icons::CARET_DOWN
+    } else {
+        icons::CARET_RIGHT
+    };
+    paint::icon(
+        painter,
+        pos2(inner.right() - 7.0, inner.center().y),
+        caret,
+        14.0,
+        p.t2,
+    );
     let spans = [
         (name, theme::medium(size::LABEL), p.t1),
         ("  ", theme::regular(size::LABEL), p.t3),
@@ -108,13 +145,15 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
 pub fn hint(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;
-    let mut job = egui::text::LayoutJob::simple(text.to_owned(), theme::regular(size::LABEL), p.t3, width);
+    let mut job =
+        egui::text::LayoutJob::simple(text.to_owned(), theme::regular(size::LABEL), p.t3, width);
     for section in &mut job.sections {
         section.format.line_height = Some(paint::line_height(size::LABEL));
     }
     let galley = ui.painter().layout_job(job);
     let size_wanted = vec2(ui.available_width(), galley.size().y + 4.0);
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
-    ui.painter().galley(rect.min + vec2(space::INSET, 0.0), galley, p.t3);
+    ui.painter()
+        .galley(rect.min + vec2(space::INSET, 0.0), galley, p.t3);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
 }

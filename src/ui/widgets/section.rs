@@ -10,10 +10,15 @@ const HEAD: f32 = 36.0;
 /// The head of a block; returns the place of the icon or fact on its right.
 pub fn head(ui: &mut Ui, title: &str) -> Rect {
     let p = theme::palette(ui.style());
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
-    let title_at = paint::left(ui.painter(), inner, title, theme::semibold(size::LABEL), p.t1);
+    let title_at = paint::left(
+        ui.painter(),
+        inner,
+        title,
+        theme::semibold(size::LABEL),
+        p.t1,
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, title));
     paint::inset(inner, title_at.width() + space::INSET, 0.0)
 }
@@ -51,11 +56,21 @@ pub fn fold(ui: &mut Ui, title: &str, open: bool) -> (bool, bool) {
         ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::click());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
-    let icon = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
+    let icon = if open {
+        icons::CARET_DOWN
+    } else {
+        icons::CARET_RIGHT
+    };
     let at = pos2(inner.left() + 7.0, inner.center().y);
     paint::icon(ui.painter(), at, icon, 14.0, colour);
     let text = paint::inset(inner, 24.0, 0.0);
-    paint::left(ui.painter(), text, title, theme::regular(size::LABEL), colour);
+    paint::left(
+        ui.painter(),
+        text,
+        title,
+        theme::regular(size::LABEL),
+        colour,
+    );
     paint::focus_ring(ui.painter(), p, &response, inner, theme::radius::CONTROL);
     response.widget_info(|| WidgetInfo::selected(Role::DisclosureTriangle, true, open, title));
     let clicked = response.clicked();

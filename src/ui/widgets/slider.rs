@@ -6,8 +6,8 @@ use super::{button, field, paint};
 use crate::state::Phase;
 use egui::accesskit::{Action, ActionData};
 use egui::{
-    Color32, EventFilter, Id, Key, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo,
-    pos2, vec2,
+    Color32, EventFilter, Id, Key, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2,
+    vec2,
 };
 use std::ops::RangeInclusive;
 
@@ -39,7 +39,12 @@ impl Columns {
         );
         let wide = Rect::from_min_max(pos2(start - 2.0, field.top()), field.max);
         let label = Rect::from_min_size(row.min, vec2(LABEL, row.height()));
-        Self { label, rail, field, wide }
+        Self {
+            label,
+            rail,
+            field,
+            wide,
+        }
     }
 }
 
@@ -60,7 +65,11 @@ impl Scale {
         } else {
             (value - low) / (high - low)
         };
-        if share.is_finite() { share.clamp(0.0, 1.0) as f32 } else { 0.0 }
+        if share.is_finite() {
+            share.clamp(0.0, 1.0) as f32
+        } else {
+            0.0
+        }
     }
 
     fn value(&self, share: f32) -> f64 {
@@ -87,7 +96,11 @@ impl Scale {
         if self.logarithmic {
             let next = self.value(self.share(value) + 0.02 * steps as f32);
             let unit = 10f64.powi(-self.decimals);
-            let moved = if next == value { value + steps * unit } else { next };
+            let moved = if next == value {
+                value + steps * unit
+            } else {
+                next
+            };
             moved.clamp(low, high)
         } else {
             let unit = 10f64.powi(-self.decimals);
@@ -128,7 +141,11 @@ impl<'a> SliderRow<'a> {
         Self {
             name,
             value,
-            scale: Scale { range, logarithmic: false, decimals: 2 },
+            scale: Scale {
+                range,
+                logarithmic: false,
+                decimals: 2,
+            },
             default: None,
             unit: "",
             help: "",
@@ -192,7 +209,8 @@ impl<'a> SliderRow<'a> {
                 }
                 if !self.help.is_empty() {
                     let id = ui.make_persistent_id(("help", self.name));
-                    ui.interact(columns.label, id, Sense::hover()).on_hover_text(self.help);
+                    ui.interact(columns.label, id, Sense::hover())
+                        .on_hover_text(self.help);
                 }
                 if !on {
                     let p = theme::palette(ui.style());
@@ -202,7 +220,10 @@ impl<'a> SliderRow<'a> {
                 }
             }
         }
-        let knob = Knob { name: self.name, value: self.value };
+        let knob = Knob {
+            name: self.name,
+            value: self.value,
+        };
         if let Some((value, phase)) = rail(ui, columns.rail, &self.scale, &[knob], self.default) {
             change = Some(Change::To(value[0], phase));
         }
@@ -245,22 +266,39 @@ impl RangeRow<'_> {
         if label(ui, columns.label, self.name, self.help).double_clicked() {
             change = self.default.map(|v| (v, Phase::Done));
         }
-        let (low, high) = (format!("{}, low", self.name), format!("{}, high", self.name));
+        let (low, high) = (
+            format!("{}, low", self.name),
+            format!("{}, high", self.name),
+        );
         let knobs = [
-            Knob { name: &low, value: self.values.0 },
-            Knob { name: &high, value: self.values.1 },
+            Knob {
+                name: &low,
+                value: self.values.0,
+            },
+            Knob {
+                name: &high,
+                value: self.values.1,
+            },
         ];
-        if let Some((values, phase)) = rail(ui, columns.rail, &self.scale, &knobs, None) {
-            change = Some(((values[0], values[1]), phase));
-        }
         let shown = format!(
             "{}–{}",
             self.scale.text(self.values.0),
             self.scale.text(self.values.1)
         );
-        // Two long numbers need more than the common field.
-        let needed = paint::width(ui, &format!("{shown} {}", self.unit), theme::regular(size::LABEL));
-        let place = paint::at_right(columns.field, vec2((needed + 14.0).max(FIELD), space::FIELD));
+        // Two long numbers need more than the common field; the rail gives way in steps, so that it
+        // does not wander while a knob moves.
+        let needed = paint::width(
+            ui,
+            &format!("{shown} {}", self.unit),
+            theme::regular(size::LABEL),
+        );
+        let wide = FIELD + ((needed + 14.0 - FIELD).max(0.0) / 12.0).ceil() * 12.0;
+        let place = paint::at_right(columns.field, vec2(wide, space::FIELD));
+        let mut along = columns.rail;
+        along.max.x = along.max.x.min(place.left() - GAP - 2.0);
+        if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, None) {
+            change = Some(((values[0], values[1]), phase));
+        }
         let typed = field::value(ui, place, self.name, &shown, self.unit);
         if let Some((low, high)) = typed.and_then(|t| format::parse_range(&t)) {
             let clamp = |v: f64| v.clamp(*self.limits.start(), *self.limits.end());
@@ -278,7 +316,13 @@ pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
     let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id(("label", name)), Sense::CLICK);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
-    paint::left(ui.painter(), rect, name, theme::regular(size::LABEL), colour);
+    paint::left(
+        ui.painter(),
+        rect,
+        name,
+        theme::regular(size::LABEL),
+        colour,
+    );
     if help.is_empty() {
         response
     } else {
@@ -357,8 +401,14 @@ fn moved(
         return (!grabbed).then(|| (scale.value(share), Phase::Live));
     }
     if response.dragged() {
-        let fine = if ui.input(|i| i.modifiers.shift) { 0.1 } else { 1.0 };
-        let share = ui.data(|d| d.get_temp::<f32>(place)).unwrap_or(scale.share(value));
+        let fine = if ui.input(|i| i.modifiers.shift) {
+            0.1
+        } else {
+            1.0
+        };
+        let share = ui
+            .data(|d| d.get_temp::<f32>(place))
+            .unwrap_or(scale.share(value));
         let share = share + response.drag_delta().x * fine / rect.width();
         ui.data_mut(|d| d.insert_temp(place, share));
         let next = scale.value(share);
@@ -369,7 +419,10 @@ fn moved(
     }
     if response.has_focus() {
         ui.memory_mut(|m| {
-            let arrows = EventFilter { horizontal_arrows: true, ..EventFilter::default() };
+            let arrows = EventFilter {
+                horizontal_arrows: true,
+                ..EventFilter::default()
+            };
             m.set_focus_lock_filter(id, arrows);
         });
         let steps = ui.input(|i| {
@@ -388,11 +441,12 @@ fn moved(
     }
     ui.input(|i| {
         let asked = i.accesskit_action_requests(id, Action::SetValue);
-        asked.filter_map(|request| match request.data {
-            Some(ActionData::NumericValue(value)) => Some((value, Phase::Done)),
-            _ => None,
-        })
-        .last()
+        asked
+            .filter_map(|request| match request.data {
+                Some(ActionData::NumericValue(value)) => Some((value, Phase::Done)),
+                _ => None,
+            })
+            .last()
     })
 }
 
@@ -426,11 +480,15 @@ fn draw(
         let bar = Rect::from_x_y_ranges(from..=to, y - 1.0..=y + 1.0);
         painter.rect_filled(bar, 1.0, colour);
     };
-    let rail_colour = if p.field_line == Color32::TRANSPARENT { p.b3 } else { p.line };
+    let rail_colour = if p.field_line == Color32::TRANSPARENT {
+        p.b3
+    } else {
+        p.line
+    };
     bar(rect.left(), rect.right(), rail_colour);
     if let Some(default) = default {
         let x = x_of(default).round() + 0.5;
-        painter.vline(x, y + 3.0..=y + 7.0, Stroke::new(1.0, p.t3));
+        painter.vline(x, y + 4.0..=y + 9.0, Stroke::new(1.0, p.t3));
     }
     match values {
         [low, high] => bar(x_of(*low), x_of(*high), p.accent),

@@ -1,0 +1,527 @@
+//! The window's panels, driven as a user drives them: clicks, drags, keys and typed values by the
+//! names that a screen reader reads.
+
+mod fake;
+mod keys;
+mod looks;
+mod words;
+
+use crate::support::test;
+use arcuate::jobs::Request;
+use arcuate::state::session::GuideStep;
+use arcuate::state::{Action, Effect, Layout, Severity, State, Task, Tool, update};
+use arcuate::ui::{self, Memory};
+use egui::Rect;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+
+/// A window without threads: effects are kept, not carried out.
+pub struct App {
+    state: State,
+    memory: Memory,
+    effects: Vec<Effect>,
+    actions: Vec<Action>,
+    /// Where the views are.
+    views: Rect,
+}
+
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
+        let mut place = Rect::NOTHING;
+        let state = &self.state;
+        let actions = ui::show(ui, state, &mut self.memory, &mut |ui, _| {
+            place = ui.max_rect()
+        });
+        self.views = place;
+        for action in actions {
+            self.actions.push(action.clone());
+            self.effects.extend(update(&mut self.state, action));
+        }
+    }
+}
+
+type Window = Harness<'static, App>;
+
+fn window(state: State, size: [f32; 2]) -> Window {
+    let app = App {
+        state,
+        memory: Memory::without_dialogs(),
+        effects: Vec::new(),
+        actions: Vec::new(),
+        views: Rect::NOTHING,
+    };
+    let mut window = Harness::builder()
+        .with_size(size)
+        // Two clicks within 0.3 s are a double click.
+        .with_step_dt(1.0 / 60.0)
+        .with_context_setup(ui::theme::install)
+        .build_eframe(|_| app);
+    window.run();
+    window
+}
+
+fn small_scan() -> State {
+    fake::state([16, 20, 15], 6)
+}
+
+fn tracking() -> State {
+    let mut state = fake::tracked(small_scan());
+    state.view.task = Task::Track;
+    state
+}
+
+fn click(window: &mut Window, name: &str) {
+    window.get_by_label(name).click();
+    window.run();
+}
+
+fn submitted(window: &Window) -> Vec<&Request> {
+    let effects = window.state().effects.iter();
+    effects
+        .filter_map(|e| match e {
+            Effect::Submit(request) => Some(request),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Types into the focused field, in place of what it holds, and presses Enter.
+fn type_over(window: &mut Window, text: &str) {
+    window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::A);
+    window.event(egui::Event::Text(text.to_owned()));
+    window.run();
+    window.key_press(egui::Key::Enter);
+    window.run();
+}
+
+pub fn tests() -> Vec<Trial> {
+    let own = vec![
+        test("ui::the first page opens the demo", first_page),
+        test("ui::a typed path is opened", typed_path),
+        test("ui::recent files open again", recent),
+        test("ui::clicks change task, layout and orientation", clicks),
+        test("ui::lists show, hide, select and rename", lists),
+        test("ui::the region menu puts a tool into the hand", region_menu),
+        test("ui::a slider drag is one undo step", slider_drag),
+        test(
+            "ui::typed values may leave the rail, nonsense changes nothing",
+            typed_values,
+        ),
+        test("ui::a screen reader moves sliders", screen_reader),
+        test("ui::stops can be switched off and on", switches),
+        test("ui::layers are sorted by dragging", sorting),
+        test(
+            "ui::an existing file is replaced only when asked",
+            overwriting,
+        ),
+        test("ui::the guide advances and can be left", guide),
+        test("ui::messages are notes until dismissed", messages),
+        test("ui::an empty result names one way out", empty_result),
+        test("ui::what cannot be done says why", disabled),
+        test(
+            "ui::a running job shows, and Cancel cancels it",
+            running_job,
+        ),
+    ];
+    [own, keys::tests(), looks::tests(), words::tests()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn first_page() {
+    let mut page = window(State::new(fake::BACKEND.to_owned()), [1280.0, 800.0]);
+    page.get_by_label("Open a scan, or try the demo head");
+    click(&mut page, "Open the demo head");
+    assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
+    assert_eq!(page.state().state.session.guide, None);
+    click(&mut page, "Start the guide");
+    assert_eq!(
+        page.state().state.session.guide,
+        Some(GuideStep::ClickSlice)
+    );
+    // Tasks wait for something to work on.
+    click(&mut page, "Track");
+    assert_eq!(page.state().state.view.task, Task::View);
+}
+
+fn typed_path() {
+    let mut page = window(State::new(fake::BACKEND.to_owned()), [1280.0, 800.0]);
+    click(&mut page, "Enter a path");
+    page.event(egui::Event::Text(
+        "/data/a.nii.gz; '/data/with space/b.bval'".to_owned(),
+    ));
+    page.run();
+    page.key_press(egui::Key::Enter);
+    page.run();
+    let [Request::Open { path, gradients }] = &submitted(&page)[..] else {
+        panic!("{:?}", submitted(&page));
+    };
+    assert_eq!(path.to_str(), Some("/data/a.nii.gz"));
+    assert_eq!(gradients[0].to_str(), Some("/data/with space/b.bval"));
+    assert!(page.query_by_label("Path").is_none(), "the field closes");
+    click(&mut page, "Enter a path");
+    page.key_press(egui::Key::Escape);
+    page.run();
+    assert!(
+        page.query_by_label("Path").is_none(),
+        "Esc closes the field"
+    );
+}
+
+fn recent() {
+    let (state, _) = fake::with_recent(State::new(fake::BACKEND.to_owned()));
+    let mut page = window(state, [1280.0, 800.0]);
+    page.get_by_label_contains("Open dwi.nii.gz").click();
+    page.run();
+    assert!(matches!(submitted(&page)[..], [Request::Open { .. }]));
+}
+
+fn clicks() {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    click(&mut window, "Track");
+    assert_eq!(window.state().state.view.task, Task::Track);
+    for (name, layout) in [
+        ("3-D with three slices", Layout::SceneFirst),
+        ("One view", Layout::Single),
+        ("Four views", Layout::Grid),
+    ] {
+        click(&mut window, name);
+        assert_eq!(window.state().state.view.layout, layout);
+    }
+    click(&mut window, "Orientation: radiological");
+    window.get_by_label("Orientation: neurological");
+    click(&mut window, "Help");
+    window.get_by_label("S: Place a seed");
+    click(&mut window, "Light theme");
+    assert!(window.state().state.view.light_theme);
+}
+
+fn lists() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    click(&mut window, "Layer FA");
+    let fa = window
+        .state()
+        .state
+        .document
+        .layer_named("FA")
+        .unwrap()
+        .clone();
+    assert_eq!(window.state().state.session.selected_layer, Some(fa.id));
+    click(&mut window, "Show FA");
+    assert!(
+        window
+            .state()
+            .state
+            .document
+            .layer_named("FA")
+            .unwrap()
+            .display
+            .visible
+    );
+    click(&mut window, "Hide Tracks, live");
+    assert!(!window.state().state.document.track_display.visible);
+    click(&mut window, "Role of Midline");
+    click(&mut window, "Include");
+    assert_eq!(
+        window.state().state.document.regions[2].role.name(),
+        "Include"
+    );
+    // Twice quickly on the row, and not as the end of a triple click.
+    window.run_steps(30);
+    let row = window.get_by_label("Target region Motor L").rect();
+    let pos = row.left_center() + egui::vec2(60.0, 0.0);
+    window.hover_at(pos);
+    for pressed in [true, false, true, false] {
+        let (button, modifiers) = (egui::PointerButton::Primary, egui::Modifiers::NONE);
+        window.event(egui::Event::PointerButton {
+            pos,
+            button,
+            pressed,
+            modifiers,
+        });
+    }
+    window.run();
+    type_over(&mut window, "Hand area");
+    window.get_by_label("Target region Hand area");
+    window.get_by_label("Layer FA").click_secondary();
+    window.run();
+    click(&mut window, "Delete");
+    assert!(window.state().state.document.layer_named("FA").is_none());
+    click(&mut window, "Undo");
+    assert!(window.state().state.document.layer_named("FA").is_some());
+}
+
+fn region_menu() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    click(&mut window, "Regions");
+    click(&mut window, "Add a region");
+    click(&mut window, "Shape: Box");
+    click(&mut window, "Target");
+    let tool = window.state().state.view.tool;
+    assert!(
+        matches!(tool, Tool::Place { role, cube: true } if role.name() == "Target"),
+        "{tool:?}"
+    );
+    click(&mut window, "Add a region");
+    click(&mut window, "From Brain mask");
+    let regions = &window.state().state.document.regions;
+    assert_eq!(
+        (regions[0].name.as_str(), regions[0].role.name()),
+        ("Brain mask", "Seed")
+    );
+}
+
+fn slider_drag() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let before = window.state().state.document.track.clone();
+    let rail = window
+        .get_by_role_and_label(egui::Role::Slider, "Step")
+        .rect();
+    let at = |share: f32| egui::pos2(rail.left() + rail.width() * share, rail.center().y);
+    window.drag_at(at(0.3));
+    window.run();
+    for share in [0.4, 0.5, 0.6, 0.7] {
+        window.hover_at(at(share));
+        window.run();
+    }
+    let live = window.state().actions.len();
+    window.drop_at(at(0.7));
+    window.run();
+    let step = window.state().state.document.track.step_mm;
+    // The rail runs from 0.1 to 2 mm, inset by the knob's radius at both ends.
+    assert!((step - 1.45).abs() < 0.1, "{step}");
+    assert!(
+        live >= 4,
+        "results follow while the knob moves: {live} actions"
+    );
+    let last = window.state().actions.last();
+    assert!(matches!(
+        last,
+        Some(Action::SetTrack {
+            phase: arcuate::state::Phase::Done,
+            ..
+        })
+    ));
+    assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
+    click(&mut window, "Undo");
+    assert_eq!(window.state().state.document.track, before);
+    assert_eq!(window.state().state.history.undo_label(), None);
+}
+
+fn typed_values() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let field = |window: &mut Window, name: &str, text: &str| {
+        window
+            .get_by_role_and_label(egui::Role::TextInput, name)
+            .click();
+        window.run();
+        type_over(window, text);
+    };
+    field(&mut window, "Step", "0,25");
+    assert_eq!(window.state().state.document.track.step_mm, 0.25);
+    field(&mut window, "Step", "4 mm");
+    assert_eq!(window.state().state.document.track.step_mm, 4.0);
+    field(&mut window, "Step", "abc");
+    assert_eq!(window.state().state.document.track.step_mm, 4.0);
+    field(&mut window, "Length", "40–200");
+    let track = &window.state().state.document.track;
+    assert_eq!(
+        (track.min_length_mm, track.max_length_mm),
+        (40.0, Some(200.0))
+    );
+    field(&mut window, "Maximum angle", "60");
+    let angle = window.state().state.document.track.max_angle_rad.unwrap();
+    assert!((angle.to_degrees() - 60.0).abs() < 1e-9);
+    // Esc keeps the value.
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Step")
+        .click();
+    window.run();
+    window.event(egui::Event::Text("9".to_owned()));
+    window.key_press(egui::Key::Escape);
+    window.run();
+    assert_eq!(window.state().state.document.track.step_mm, 4.0);
+}
+
+fn screen_reader() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let slider = |window: &Window, name: &str| {
+        let node = window.get_by_role_and_label(egui::Role::Slider, name);
+        node.accesskit_node().numeric_value().unwrap()
+    };
+    window
+        .get_by_role_and_label(egui::Role::Slider, "Step")
+        .set_value_accesskit(1.0);
+    window.run();
+    assert_eq!(slider(&window, "Step"), 1.0);
+    window
+        .get_by_role_and_label(egui::Role::Slider, "Length, low")
+        .increment_accesskit();
+    window.run();
+    assert_eq!(slider(&window, "Length, low"), 35.0);
+    window
+        .get_by_role_and_label(egui::Role::Slider, "Streamlines")
+        .focus();
+    window.run();
+    let before = slider(&window, "Streamlines");
+    window.key_press(egui::Key::ArrowRight);
+    window.run();
+    assert!(slider(&window, "Streamlines") > before);
+}
+
+fn switches() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    window
+        .get_by_role_and_label(egui::Role::CheckBox, "Stop below FA")
+        .click();
+    window.run();
+    assert_eq!(window.state().state.document.track.min_fa, None);
+    assert!(
+        window
+            .query_by_role_and_label(egui::Role::Slider, "Stop below FA")
+            .is_none()
+    );
+    window
+        .get_by_role_and_label(egui::Role::CheckBox, "Stop below FA")
+        .click();
+    window.run();
+    assert_eq!(window.state().state.document.track.min_fa, Some(0.15));
+    click(&mut window, "Integrator, seeding, random seed");
+    click(&mut window, "Integrator: Euler");
+    click(&mut window, "Both ways from the seed");
+    assert!(!window.state().state.document.track.both_ways);
+    click(&mut window, "Reset to defaults");
+    assert_eq!(
+        window.state().state.document.track,
+        arcuate::state::defaults::track()
+    );
+}
+
+fn sorting() {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    let names = |window: &Window| -> Vec<String> {
+        let layers = window.state().state.document.layers.iter();
+        layers.map(|l| l.name.clone()).collect()
+    };
+    assert_eq!(names(&window), ["dwi", "Brain mask", "MD", "FA", "DEC"]);
+    let top = window.get_by_label("Layer DEC").rect();
+    let below = window.get_by_label("Layer MD").rect();
+    window.drag_at(top.center());
+    window.run();
+    window.hover_at(below.center_bottom());
+    window.run();
+    window.drop_at(below.center_bottom());
+    window.run();
+    assert_eq!(names(&window), ["dwi", "Brain mask", "DEC", "MD", "FA"]);
+}
+
+fn overwriting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tracks.tck");
+    std::fs::write(&path, "there already").unwrap();
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Export…");
+    type_over(&mut window, path.to_str().unwrap());
+    // Whether the file exists is asked on a thread.
+    let patience = std::time::Instant::now();
+    while window.query_by_label("Replace").is_none() {
+        assert!(patience.elapsed().as_secs() < 10, "no answer");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        window.run();
+    }
+    assert!(submitted(&window).is_empty(), "nothing is written unasked");
+    window.get_by_label("tracks.tck exists. Saving replaces it");
+    click(&mut window, "Replace");
+    let requests = submitted(&window);
+    assert!(matches!(requests[..], [Request::SaveTractogram { path: p, .. }] if *p == path));
+}
+
+fn guide() {
+    let mut state = small_scan();
+    state.session.guide = Some(GuideStep::ClickSlice);
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label_contains("Guide · 1 of 5");
+    click(&mut window, "Next: place a seed");
+    window.get_by_label_contains("Guide · 2 of 5");
+    click(&mut window, "Take the seed");
+    assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+    let leave = window.get_all_by_label("Leave guide").last().unwrap();
+    leave.click();
+    window.run();
+    assert_eq!(window.state().state.session.guide, None);
+    assert!(window.query_by_label_contains("Guide · ").is_none());
+}
+
+fn messages() {
+    let mut state = small_scan();
+    state.session.say(Severity::Error, "The disk is full");
+    let mut window = window(state, [1280.0, 800.0]);
+    click(&mut window, "Dismiss: The disk is full");
+    assert!(window.query_by_label("The disk is full").is_none());
+    assert!(window.state().state.session.messages.is_empty());
+}
+
+fn empty_result() {
+    let mut state = tracking();
+    let mut live = state.session.live.clone().unwrap();
+    let mut output = fake::output(0);
+    output.fates = [0, 900, 0, 0, 20, 80];
+    live.output = std::sync::Arc::new(output);
+    state.session.live = Some(live);
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label("No streamline reaches a target");
+    click(&mut window, "Loosen the angle");
+    let angle = window.state().state.document.track.max_angle_rad.unwrap();
+    assert!((angle.to_degrees() - 60.0).abs() < 1e-9);
+}
+
+fn disabled() {
+    let mut state = small_scan();
+    state.view.task = Task::Track;
+    let mut window = window(state, [1280.0, 800.0]);
+    let keep = window.get_by_label("Keep as layer");
+    assert!(keep.accesskit_node().is_disabled());
+    let at = keep.rect().center();
+    click(&mut window, "Keep as layer");
+    assert!(window.state().actions.is_empty());
+    window.hover_at(at + egui::vec2(0.0, 60.0));
+    window.run();
+    window.hover_at(at);
+    window.run_steps(60);
+    window.get_by_label("There are no streamlines yet: place a seed first");
+    click(&mut window, "Take the seed tool");
+    assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+}
+
+fn running_job() {
+    let mut state = small_scan();
+    let control = arcuate::compute::Control::new();
+    control.begin("voxels", 200);
+    control.advance(50);
+    let job = arcuate::jobs::Job {
+        slot: arcuate::jobs::Slot::Fit,
+        ticket: 7,
+        label: "Fitting tensors".to_owned(),
+        control,
+        started: std::time::Instant::now(),
+    };
+    let ago = |ms| std::time::Instant::now().checked_sub(std::time::Duration::from_millis(ms));
+    state.session.jobs = vec![job];
+    let mut window = window(state, [1280.0, 800.0]);
+    assert!(
+        window.query_by_label_contains("Cancel").is_none(),
+        "a short job is not worth a word"
+    );
+    window.state_mut().state.session.jobs[0].started = ago(5_000).unwrap();
+    window.run_steps(2);
+    // A quarter took five seconds.
+    window.get_by_label("Fitting tensors · voxels · 25\u{202F}% · 15\u{202F}s left");
+    window.get_by_label("Cancel fitting tensors").click();
+    window.run_steps(2);
+    assert!(matches!(
+        window.state().effects[..],
+        [Effect::Cancel(arcuate::jobs::Slot::Fit)]
+    ));
+}

@@ -1,0 +1,126 @@
+//! Keys do what the shortcut sheet says, and nothing while something is being typed.
+
+use super::{Window, click, small_scan, tracking, window};
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::state::{Convention, Layout, Pane, Task, Tool};
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::keys::tools and switches", tools),
+        test("ui::keys::panes and tasks", panes),
+        test("ui::keys::the selection", selection),
+        test("ui::keys::Esc does the first that applies", escape),
+        test("ui::keys::letters are letters in a field", typing),
+    ]
+}
+
+fn press(window: &mut Window, key: Key) {
+    window.key_press(key);
+    window.run();
+}
+
+fn command(window: &mut Window, modifiers: Modifiers, key: Key) {
+    window.key_press_modifiers(Modifiers::COMMAND | modifiers, key);
+    window.run();
+}
+
+fn tools() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let keys = [
+        (Key::S, Role::Seed),
+        (Key::T, Role::Target),
+        (Key::I, Role::Include),
+        (Key::X, Role::Exclude),
+        (Key::E, Role::Terminate),
+    ];
+    for (key, role) in keys {
+        press(&mut window, key);
+        assert_eq!(
+            window.state().state.view.tool,
+            Tool::Place { role, cube: false }
+        );
+    }
+    press(&mut window, Key::R);
+    press(&mut window, Key::F);
+    press(&mut window, Key::O);
+    let view = &window.state().state.view;
+    assert_eq!(view.convention, Convention::Neurological);
+    assert!(!view.show_crosshair && !view.show_letters);
+}
+
+fn panes() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Key::Num4);
+    let view = &window.state().state.view;
+    assert_eq!((view.layout, view.single), (Layout::Single, Pane::Scene));
+    press(&mut window, Key::Num4);
+    assert_eq!(window.state().state.view.layout, Layout::Grid);
+    command(&mut window, Modifiers::NONE, Key::Num2);
+    assert_eq!(window.state().state.view.task, Task::Track);
+    let with = window.state().views;
+    command(&mut window, Modifiers::NONE, Key::Backslash);
+    assert!(
+        window.state().views.width() > with.width() + 300.0,
+        "side panels hide"
+    );
+    window.key_press_modifiers(Modifiers::ALT, Key::Num7);
+    window.run();
+    let from_above = window.state().state.view.camera.forward();
+    assert!(from_above.z < -0.99, "{from_above}");
+}
+
+fn selection() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    let radius = |window: &Window| match *window.state().state.document.regions[0].shape {
+        Shape::Sphere { radius_mm, .. } => radius_mm,
+        _ => unreachable!(),
+    };
+    press(&mut window, Key::Plus);
+    assert_eq!(radius(&window), 6.5);
+    press(&mut window, Key::Minus);
+    press(&mut window, Key::Minus);
+    assert_eq!(radius(&window), 5.5);
+    press(&mut window, Key::H);
+    assert!(!window.state().state.document.regions[0].visible);
+    press(&mut window, Key::Delete);
+    assert_eq!(window.state().state.document.regions.len(), 2);
+    command(&mut window, Modifiers::NONE, Key::Z);
+    assert_eq!(window.state().state.document.regions.len(), 3);
+    command(&mut window, Modifiers::SHIFT, Key::Z);
+    assert_eq!(window.state().state.document.regions.len(), 2);
+}
+
+fn escape() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Layers");
+    press(&mut window, Key::S);
+    press(&mut window, Key::Questionmark);
+    window.get_by_label("S: Place a seed");
+    press(&mut window, Key::Escape);
+    assert!(window.query_by_label("S: Place a seed").is_none());
+    window.get_by_label("Layer FA");
+    press(&mut window, Key::Escape);
+    assert!(window.query_by_label("Layer FA").is_none());
+    assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+    press(&mut window, Key::Escape);
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    assert!(window.state().state.session.selected_region.is_some());
+    press(&mut window, Key::Escape);
+    assert!(window.state().state.session.selected_region.is_none());
+}
+
+fn typing() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Step")
+        .click();
+    window.run();
+    press(&mut window, Key::S);
+    press(&mut window, Key::Delete);
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    assert_eq!(window.state().state.document.regions.len(), 3);
+}

@@ -1,0 +1,225 @@
+//! At every size: everything has a name, stays inside the window, and no text is cut. By numbers.
+
+use super::{Window, click, fake, tracking, window};
+use crate::support::test;
+use arcuate::state::{Convention, State, Task};
+use arcuate::ui::theme::{self, Palette};
+use egui::epaint::{ClippedShape, Shape};
+use egui::{Color32, Rect};
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+
+const SIZES: [[f32; 2]; 4] = [
+    [1280.0, 800.0],
+    [1500.0, 900.0],
+    [1920.0, 1080.0],
+    [2560.0, 1440.0],
+];
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "ui::looks::names, places and whole texts at every size",
+            every_size,
+        ),
+        test("ui::looks::panels keep their width, views grow", widths),
+        test(
+            "ui::looks::every text is readable on what it stands on",
+            contrast,
+        ),
+        test("ui::looks::both themes are whole", themes),
+    ]
+}
+
+/// What a window shows, with its name for a failing test.
+fn pages() -> Vec<(&'static str, State)> {
+    let empty = State::new(fake::BACKEND.to_owned());
+    let (first, _) = fake::with_recent(empty);
+    let mut view = fake::state([16, 20, 15], 6);
+    view.session.guide = Some(arcuate::state::session::GuideStep::PlaceSeed);
+    view.view.convention = Convention::Neurological;
+    let mut scalar = fake::state([16, 20, 15], 6);
+    scalar.session.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
+    let mut no_seed = fake::state([16, 20, 15], 6);
+    no_seed.view.task = Task::Track;
+    vec![
+        ("first page", first),
+        ("View", view),
+        ("View of MD", scalar),
+        ("Track", tracking()),
+        ("Track without a seed", no_seed),
+    ]
+}
+
+/// Opens every block that is folded.
+fn unfold(window: &mut Window) {
+    for name in [
+        "Tensor fit",
+        "Integrator, seeding, random seed",
+        "Why they stopped",
+        "Appearance",
+    ] {
+        let folded = window
+            .query_by_role_and_label(egui::Role::DisclosureTriangle, name)
+            .is_some_and(|n| n.accesskit_node().toggled() == Some(egui::accesskit::Toggled::False));
+        if folded {
+            click(window, name);
+        }
+    }
+}
+
+fn every_size() {
+    for size in SIZES {
+        for (name, state) in pages() {
+            let mut window = window(state, size);
+            unfold(&mut window);
+            let at = format!("{name} at {} × {}", size[0], size[1]);
+            assert_eq!(window.unnamed_widgets(), Vec::<String>::new(), "{at}");
+            inside(&window, size, &at);
+            whole_texts(&window, &at);
+        }
+    }
+}
+
+/// No widget reaches out of the window to the left or the right (panels scroll up and down).
+fn inside(window: &Window, size: [f32; 2], at: &str) {
+    let mut seen = 0;
+    for node in window.root().children_recursive() {
+        let Some(b) = node.accesskit_node().raw_bounds() else {
+            continue;
+        };
+        let label = node.accesskit_node().label().unwrap_or_default();
+        assert!(
+            b.x0 >= -0.5 && b.x1 <= f64::from(size[0]) + 0.5,
+            "{at}: {label:?} {b:?}"
+        );
+        seen += 1;
+    }
+    assert!(seen > 10, "{at}: only {seen} widgets");
+}
+
+/// Every line of text is complete: not elided, and not cut off by what it is in.
+fn whole_texts(window: &Window, at: &str) {
+    fn texts(shape: &Shape, clip: Rect, found: &mut Vec<(String, bool, Rect, Rect)>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| texts(s, clip, found)),
+            Shape::Text(text) => found.push((
+                text.galley.job.text.clone(),
+                text.galley.elided,
+                text.visual_bounding_rect(),
+                clip,
+            )),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for ClippedShape {
+        clip_rect, shape, ..
+    } in &window.output().shapes
+    {
+        texts(shape, *clip_rect, &mut found);
+    }
+    assert!(found.len() > 10, "{at}: only {} texts", found.len());
+    for (text, elided, rect, clip) in found.iter().filter(|f| f.2.is_positive()) {
+        assert!(!elided, "{at}: {text:?} is cut with an ellipsis");
+        let cut = rect.left() < clip.left() - 0.5 || rect.right() > clip.right() + 0.5;
+        assert!(!cut, "{at}: {text:?} at {rect:?} leaves {clip:?}");
+    }
+}
+
+fn widths() {
+    let views = |size: [f32; 2]| window(tracking(), size).state().views;
+    let narrow = views([1280.0, 800.0]);
+    assert_eq!((narrow.left(), narrow.right()), (44.0, 1280.0 - 312.0));
+    for size in [[1920.0, 1080.0], [2560.0, 1440.0]] {
+        let wide = views(size);
+        assert_eq!((wide.left(), wide.right()), (272.0, size[0] - 344.0));
+        assert_eq!((wide.top(), wide.bottom()), (44.0, size[1] - 28.0));
+    }
+}
+
+/// Relative luminance and contrast (WCAG 2.1, "contrast ratio").
+fn luminance(c: Color32) -> f64 {
+    let linear = |v: u8| {
+        let v = f64::from(v) / 255.0;
+        if v <= 0.040_45 {
+            v / 12.92
+        } else {
+            ((v + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * linear(c.r()) + 0.7152 * linear(c.g()) + 0.0722 * linear(c.b())
+}
+
+fn ratio(a: Color32, b: Color32) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+fn contrast() {
+    for (name, p) in [("dark", &theme::DARK), ("light", &theme::LIGHT)] {
+        let Palette {
+            b0,
+            b1,
+            b2,
+            b3,
+            t1,
+            t2,
+            t3,
+            ..
+        } = *p;
+        for ground in [b0, b1, b2, b3, p.tint, p.warning_tint, p.error_tint] {
+            assert!(ratio(t1, ground) > 11.0, "{name}: text on {ground:?}");
+        }
+        for ground in [b0, b1, b2, b3] {
+            for ink in [t2, t3] {
+                assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
+            }
+        }
+        let words = [
+            (p.warning, p.warning_tint),
+            (p.error, p.error_tint),
+            (p.accent, p.tint),
+        ];
+        for (ink, ground) in words {
+            assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
+        }
+        for (ink, ground) in [(p.ok, b1), (p.warning, b2), (p.accent, b0)] {
+            assert!(ratio(ink, ground) > 4.5, "{name}: {ink:?} on {ground:?}");
+        }
+        assert!(
+            ratio(theme::ON_FILL, p.fill) > 4.5,
+            "{name}: primary button"
+        );
+    }
+}
+
+/// Every filled rectangle that covers the window's corner is of the theme that was chosen.
+fn themes() {
+    for light in [false, true] {
+        let mut state = tracking();
+        state.view.light_theme = light;
+        let window = window(state, [1280.0, 800.0]);
+        let p = if light { &theme::LIGHT } else { &theme::DARK };
+        let grounds: Vec<Color32> = window
+            .output()
+            .shapes
+            .iter()
+            .filter_map(|s| match &s.shape {
+                Shape::Rect(r) if r.rect.area() > 1e4 => Some(r.fill),
+                _ => None,
+            })
+            .filter(|c| c.a() == 255)
+            .collect();
+        assert!(
+            grounds.contains(&p.b0) && grounds.contains(&p.b1),
+            "{grounds:?}"
+        );
+        let other = if light { &theme::DARK } else { &theme::LIGHT };
+        let strangers = [other.b0, other.b1, other.b2];
+        assert!(
+            grounds.iter().all(|c| *c == p.b0 || !strangers.contains(c)),
+            "{grounds:?}"
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! Numbers in words, and the numbers behind them.
+
+use super::fake;
+use crate::support::{Random, test};
+use arcuate::data::Tensor;
+use arcuate::solvers::tracking::{Fate, StopReason};
+use arcuate::state::defaults;
+use arcuate::ui::{format, probe, tracks};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "ui::words::numbers have a true minus and narrow gaps",
+            numbers,
+        ),
+        test("ui::words::what is shown reads back", read_back),
+        test("ui::words::ages follow the calendar", ages),
+        test(
+            "ui::words::the principal direction is the tensor's",
+            principal,
+        ),
+        test("ui::words::medians and bins of lengths", lengths),
+        test("ui::words::every fate and stop is told", told),
+    ]
+}
+
+fn numbers() {
+    assert_eq!(format::count(1_234_567), "1\u{202F}234\u{202F}567");
+    assert_eq!(format::count(999), "999");
+    assert_eq!(format::fixed(-21.04, 1), "−21.0");
+    assert_eq!(format::fixed(-0.01, 1), "0.0");
+    assert_eq!(format::fixed(12_345.678, 2), "12\u{202F}345.68");
+    assert_eq!(format::significant(0.5778), "0.578");
+    assert_eq!(format::significant(1184.2), "1\u{202F}184");
+    assert_eq!(format::with_unit("0.71", "mm"), "0.71\u{202F}mm");
+    assert_eq!(
+        format::spacing(DVec3::new(1.75, 1.75, 2.5)),
+        "1.75 × 1.75 × 2.5\u{202F}mm"
+    );
+    assert_eq!(format::parse_range("30-300 mm"), Some((30.0, 300.0)));
+    assert_eq!(format::parse_range("−5 to 7"), Some((-5.0, 7.0)));
+    assert_eq!(format::parse_range("40 – 12"), Some((12.0, 40.0)));
+    assert_eq!(format::parse("nonsense"), None);
+}
+
+fn read_back() {
+    let mut random = Random::fresh("ui::words::read_back");
+    for _ in 0..500 {
+        let value = random.uniform(-1e6, 1e6) * 10f64.powf(random.uniform(-6.0, 0.0));
+        let shown = format::with_unit(&format::fixed(value, 3), "mm");
+        let read = format::parse(&shown).unwrap();
+        // Half of the last digit shown, and rounding of the addition.
+        assert!(
+            (read - value).abs() <= 0.5e-3 + 1e-9,
+            "{value} as {shown} reads {read}"
+        );
+    }
+}
+
+fn ages() {
+    const DAY: u64 = 86_400;
+    // 2024-02-29 12:00 UTC, from the count of days: 54 years with 13 leap days, 59 days.
+    let leap = (54 * 365 + 13 + 59) * DAY + DAY / 2;
+    assert_eq!(format::age(leap, leap + 3600), "today");
+    assert_eq!(format::age(leap, leap + DAY), "yesterday");
+    assert_eq!(format::age(leap, leap + 40 * DAY), "29 Feb");
+    assert_eq!(format::age(leap, leap + 400 * DAY), "29 Feb 2024");
+    assert_eq!(format::age(leap + DAY, leap + 400 * DAY), "1 Mar 2024");
+    assert_eq!(format::age(0, leap), "1 Jan 1970");
+    // A clock that was set back.
+    assert_eq!(format::age(leap + DAY, leap), "today");
+}
+
+fn principal() {
+    let mut random = Random::fresh("ui::words::principal");
+    for _ in 0..200 {
+        let frame = DMat3::from_quat(random.rotation());
+        let second = random.uniform(0.1e-3, 1.2e-3);
+        let first = second + random.uniform(0.05e-3, 1e-3);
+        let values = DVec3::new(first, second, second * 0.9);
+        let m = frame * DMat3::from_diagonal(values) * frame.transpose();
+        let tensor = Tensor::new(
+            [
+                m.x_axis.x, m.x_axis.y, m.x_axis.z, m.y_axis.y, m.y_axis.z, m.z_axis.z,
+            ]
+            .map(|v| v as f32),
+        );
+        let direction = probe::principal_direction(&tensor).unwrap();
+        let sine = direction.cross(frame.x_axis).length();
+        // Rounding the tensor to f32 turns its axes by about 6e-8 times the size over the gap.
+        let tolerance = 2e-7 * first / (first - second) * 4.0;
+        assert!(sine < tolerance, "{sine} above {tolerance}");
+        assert!((direction.length() - 1.0).abs() < 1e-12);
+    }
+    assert_eq!(probe::principal_direction(&Tensor::default()), None);
+}
+
+fn lengths() {
+    let output = fake::output(451);
+    let all = &output.kept.per_streamline["length"];
+    let mut cache = tracks::Cache::default();
+    let lengths = cache.lengths(&output.kept, 1).unwrap().clone();
+    let mut sorted = all.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    assert_eq!(lengths.median, sorted[225]);
+    assert_eq!(lengths.bins.iter().sum::<u32>(), 451);
+    assert!(lengths.low <= sorted[0] && lengths.high >= sorted[450]);
+    assert_eq!(lengths.per_target, [(sorted[225], 451)]);
+    // Recounted by hand.
+    let width = (lengths.high - lengths.low) / 64.0;
+    let tenth = sorted
+        .iter()
+        .filter(|l| (((*l - lengths.low) / width) as usize).min(63) == 10)
+        .count();
+    assert_eq!(lengths.bins[10] as usize, tenth);
+    assert_eq!(cache.lengths(&fake::output(0).kept, 1), None);
+}
+
+fn told() {
+    let mut output = fake::output(3);
+    output.fates = [3, 10, 20, 30, 40, 50];
+    assert_eq!(tracks::started(&output), 103);
+    assert_eq!(tracks::headline(&output, true), "3 of 103 reach a target");
+    let dropped = tracks::dropped(&output);
+    for n in ["10 ", "20 ", "30 ", "40 ", "50 "] {
+        assert!(dropped.contains(n), "{dropped}");
+    }
+    output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    let parts = tracks::stops(&output, &defaults::track());
+    let counted: u64 = parts.iter().map(|p| p.count).sum();
+    // All but the ends that are seeds by wish.
+    assert_eq!(counted, 45 - output.stops[StopReason::Seed as usize]);
+    let mut colours: Vec<_> = parts.iter().map(|p| p.colour.to_array()).collect();
+    colours.sort();
+    colours.dedup();
+    assert_eq!(colours.len(), parts.len(), "each reason has its own colour");
+    for fate in [
+        Fate::MissedTargets,
+        Fate::MissedInclude,
+        Fate::TouchedExclude,
+        Fate::TooShort,
+        Fate::NoStart,
+    ] {
+        output.fates = [0; 6];
+        output.fates[fate as usize] = 5;
+        let (text, _) = tracks::nothing_kept(&output, &defaults::track()).unwrap();
+        assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
+    }
+    output.fates = [1, 5, 0, 0, 0, 0];
+    assert_eq!(tracks::nothing_kept(&output, &defaults::track()), None);
+}
