@@ -1,9 +1,9 @@
 //! Sets of voxels.
 
-use super::Grid;
+use super::{Grid, Volume};
 use crate::compute::DataId;
 use glam::DVec3;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A set of voxels of a grid.
 #[derive(Clone, Debug)]
@@ -12,6 +12,7 @@ pub struct Mask {
     pub grid: Arc<Grid>,
     /// 1 inside, 0 outside, in file order.
     pub inside: Arc<[u8]>,
+    image: Arc<OnceLock<Volume>>,
 }
 
 impl Mask {
@@ -27,11 +28,20 @@ impl Mask {
             id: DataId::fresh(),
             grid,
             inside,
+            image: Arc::default(),
         }
     }
 
     pub fn id(&self) -> DataId {
         self.id
+    }
+
+    /// The mask as an image of zeros and ones; made once, shared by all clones.
+    pub fn image(&self) -> &Volume {
+        self.image.get_or_init(|| {
+            let values: Vec<f32> = self.inside.iter().map(|&v| f32::from(v)).collect();
+            Volume::scalar(self.grid.clone(), values)
+        })
     }
 
     pub fn count(&self) -> usize {

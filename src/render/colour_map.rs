@@ -16,10 +16,12 @@ pub enum ColourMap {
     Diverging,
     /// One colour for a mask: opaque where the value is high.
     Mask,
+    /// Why streamlines stopped: one colour for each reason, by its number out of 8.
+    Stops,
 }
 
 impl ColourMap {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Grey,
         Self::Viridis,
         Self::Magma,
@@ -27,6 +29,17 @@ impl ColourMap {
         Self::Cost,
         Self::Diverging,
         Self::Mask,
+        Self::Stops,
+    ];
+
+    /// Those that make sense for an image.
+    pub const FOR_IMAGES: [Self; 6] = [
+        Self::Grey,
+        Self::Viridis,
+        Self::Magma,
+        Self::Cividis,
+        Self::Cost,
+        Self::Diverging,
     ];
 
     pub fn name(self) -> &'static str {
@@ -38,6 +51,7 @@ impl ColourMap {
             Self::Cost => "Blue to red",
             Self::Diverging => "Diverging",
             Self::Mask => "Single colour",
+            Self::Stops => "Stop reasons",
         }
     }
 
@@ -82,6 +96,18 @@ impl ColourMap {
             ],
             Self::Diverging => &[[0x2B, 0x6C, 0xB0], [0xE6, 0xE6, 0xE6], [0xC2, 0x41, 0x0C]],
             Self::Mask => &[[0x9A, 0xA4, 0xB2], [0x9A, 0xA4, 0xB2]],
+            // In the order of their numbers: what users wish for is green.
+            Self::Stops => &[
+                [0x2B, 0xB6, 0x8A],
+                [0xF5, 0xD9, 0x0A],
+                [0x9A, 0x86, 0xFF],
+                [0x56, 0xB4, 0xE9],
+                [0x8D, 0x95, 0xA1],
+                [0xE6, 0x9F, 0x00],
+                [0xCC, 0x79, 0xA7],
+                [0xD5, 0xDB, 0xE5],
+                [0x5C, 0x64, 0x70],
+            ],
         }
     }
 

@@ -8,6 +8,7 @@
 //! on the way converts them, so that a colour map's byte is the pixel's byte.
 
 mod blit;
+pub mod build;
 pub mod colour_map;
 mod darkening;
 mod device;

@@ -1,7 +1,8 @@
 //! Values that parameters start with, and why. The window and the command line share them.
 
+use super::Recipe;
 use super::document::{Display, LineColouring};
-use crate::data::{Gradients, Role};
+use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::tensor_fit::{self, Method};
@@ -49,12 +50,46 @@ pub fn track() -> tracking::Params {
     }
 }
 
+/// sRGB of a role: its glyph, ring and solid.
+pub const fn role_rgb(role: Role) -> [u8; 3] {
+    match role {
+        Role::Seed => [0xF5, 0xD9, 0x0A],
+        Role::Target => [0xFF, 0x5C, 0x55],
+        Role::Include => [0x2B, 0xB6, 0x8A],
+        Role::Exclude => [0xB4, 0x8C, 0xFF],
+        Role::Terminate => [0xE6, 0x9F, 0x00],
+        Role::Mask => [0x9A, 0xA4, 0xB2],
+    }
+}
+
 /// Radius or half edge of a new region, mm.
 pub fn region_radius_mm(role: Role) -> f64 {
     match role {
         Role::Seed => 5.0,
         Role::Target | Role::Include | Role::Mask => 8.0,
         Role::Exclude | Role::Terminate => 6.0,
+    }
+}
+
+/// The window an image starts with, and goes back to.
+pub fn window(volume: &Volume, frame: usize, recipe: &Recipe) -> (f32, f32) {
+    let map = match recipe {
+        Recipe::Fit { map, .. } => map.as_str(),
+        _ => "",
+    };
+    match map {
+        "fa" => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
+        "md" | "ad" | "rd" => (0.0, volume.percentiles(frame, 0.01, 0.99).1),
+        "dec" => (0.0, 1.0),
+        _ => volume.percentiles(frame, 0.01, 0.99),
+    }
+}
+
+/// The brightness a colour image starts with: colour by direction is dark, since FA rarely is 1.
+pub fn brightness(recipe: &Recipe) -> f32 {
+    match recipe {
+        Recipe::Fit { map, .. } if map == "dec" => 1.5,
+        _ => 1.0,
     }
 }
 

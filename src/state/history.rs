@@ -29,11 +29,6 @@ impl History {
         self.future.clear();
     }
 
-    /// Ends a drag without another edit.
-    pub fn close(&mut self) {
-        self.open = None;
-    }
-
     /// Forgets everything: another scan was opened in place of this one.
     pub fn clear(&mut self) {
         *self = Self::default();

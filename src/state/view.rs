@@ -114,6 +114,8 @@ pub struct View {
     pub show_letters: bool,
     pub show_panels: bool,
     pub show_slices_in_scene: bool,
+    /// The same in the task Track, where slices hide streamlines.
+    pub show_slices_with_tracks: bool,
     pub show_outline: bool,
     pub tool: Tool,
     /// Axial, sagittal, coronal: as [`Pane::ALL`].
@@ -141,6 +143,7 @@ impl Default for View {
             show_letters: true,
             show_panels: true,
             show_slices_in_scene: true,
+            show_slices_with_tracks: false,
             show_outline: true,
             tool: Tool::Crosshair,
             slices: [slice; 3],
@@ -188,6 +191,16 @@ impl Plane {
 }
 
 impl View {
+    /// Whether the 3-D view shows the slices: as switched on in the task, and always while a region
+    /// is to be placed, since it is placed on them.
+    pub fn slices_in_scene(&self) -> bool {
+        let switched_on = match self.task {
+            Task::View => self.show_slices_in_scene,
+            Task::Track => self.show_slices_with_tracks,
+        };
+        switched_on || matches!(self.tool, Tool::Place { .. })
+    }
+
     /// Screen right and screen down of a slice view in world axes.
     pub fn screen_axes(&self, pane: Pane) -> Option<(DVec3, DVec3)> {
         let towards_left = match self.convention {

@@ -14,6 +14,7 @@ mod guide;
 pub mod icons;
 mod keys;
 mod layers;
+pub mod paint_callback;
 mod panels;
 pub mod probe;
 mod regions;
@@ -22,6 +23,7 @@ mod status_bar;
 pub mod theme;
 mod top_bar;
 pub mod tracks;
+pub mod views;
 pub mod widgets;
 
 use crate::data::region::RegionId;

@@ -2,7 +2,8 @@
 //!
 //! Colours and sizes come from here only. Contrast of every text pair is at least 4.5.
 
-use crate::data::{Region, Role};
+use crate::data::Region;
+pub use crate::state::defaults::role_rgb;
 use egui::epaint::Shadow;
 use egui::style::{Selection, WidgetVisuals, Widgets};
 use egui::{
@@ -122,18 +123,6 @@ pub fn palette(style: &Style) -> &'static Palette {
         &DARK
     } else {
         &LIGHT
-    }
-}
-
-/// sRGB of a role: its glyph, ring and solid.
-pub const fn role_rgb(role: Role) -> [u8; 3] {
-    match role {
-        Role::Seed => [0xF5, 0xD9, 0x0A],
-        Role::Target => [0xFF, 0x5C, 0x55],
-        Role::Include => [0x2B, 0xB6, 0x8A],
-        Role::Exclude => [0xB4, 0x8C, 0xFF],
-        Role::Terminate => [0xE6, 0x9F, 0x00],
-        Role::Mask => [0x9A, 0xA4, 0xB2],
     }
 }
 

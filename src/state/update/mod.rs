@@ -7,7 +7,7 @@ mod tracks;
 
 use super::action::{Action, Effect, Phase};
 use super::session::{GuideStep, Severity};
-use super::view::{Layout, Pane, SliceCamera, Tool};
+use super::view::{Layout, Pane, SliceCamera, Task, Tool};
 use super::{Camera, Document, State};
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
@@ -57,7 +57,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ToggleCrosshair => state.view.show_crosshair ^= true,
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
-        Action::ToggleSlicesInScene => state.view.show_slices_in_scene ^= true,
+        Action::ToggleSlicesInScene => match state.view.task {
+            Task::View => state.view.show_slices_in_scene ^= true,
+            Task::Track => state.view.show_slices_with_tracks ^= true,
+        },
         Action::ToggleOutline => state.view.show_outline ^= true,
         Action::ToggleTheme => state.view.light_theme ^= true,
 
@@ -150,7 +153,6 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             travel(state, step, "Redid", effects);
         }
         Action::Settle => {
-            state.history.close();
             state.view.moving = false;
             if state.session.unsettled {
                 tracks::retrack(state, false, effects);

@@ -347,9 +347,12 @@ fn fitted(
     };
     let first = state.document.tensors.is_none();
 
-    let diffusivity = |volume: &Volume| {
-        let (_, high) = volume.percentiles(0, 0.01, 0.99);
-        defaults::image_display((0.0, high))
+    let shown_as = |name: &str, volume: &Volume| {
+        let recipe = map(name);
+        Display {
+            brightness: defaults::brightness(&recipe),
+            ..defaults::image_display(defaults::window(volume, 0, &recipe))
+        }
     };
     let hidden = |display: Display| Display {
         visible: false,
@@ -373,7 +376,7 @@ fn fitted(
             document,
             name,
             content,
-            hidden(diffusivity(volume)),
+            hidden(shown_as(&name.to_lowercase(), volume)),
             map(&name.to_lowercase()),
             "×10⁻³ mm²/s",
             1e3,
@@ -398,25 +401,20 @@ fn fitted(
     } else {
         document.layers.retain(|l| l.name != "Repaired tensors");
     }
-    let fa_window = (0.0, maps.fa.percentiles(0, 0.01, 0.998).1.max(0.5));
     put(
         document,
         "FA",
         Content::Image(maps.fa.clone()),
-        hidden(defaults::image_display(fa_window)),
+        hidden(shown_as("fa", &maps.fa)),
         map("fa"),
         "",
         1.0,
     );
-    let dec = Display {
-        brightness: 1.5,
-        ..defaults::image_display((0.0, 1.0))
-    };
     put(
         document,
         "DEC",
         Content::Image(maps.dec.clone()),
-        dec,
+        shown_as("dec", &maps.dec),
         map("dec"),
         "",
         1.0,

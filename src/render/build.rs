@@ -1,0 +1,277 @@
+//! From the state to what its panes show, for window, tests and command line alike.
+//!
+//! Pure: equal states and sizes give equal lists.
+
+use super::colour_map::ColourMap;
+use super::draw_list::{
+    ById, Image, LineColour, LineStyle, Lines, Outline, ScenePane, SlicePane, SliceQuad, Solid,
+    SolidShape,
+};
+use crate::data::{Mask, Role, Shape, Tractogram};
+use crate::state::defaults::role_rgb;
+use crate::state::document::{Content, Display, Document, LineColouring};
+use crate::state::{Camera, Pane, Recipe, State};
+use glam::{DVec2, DVec3};
+
+/// A pane's size on screen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Size {
+    pub points: DVec2,
+    pub pixels_per_point: f64,
+}
+
+impl Size {
+    pub fn pixels(&self) -> [u32; 2] {
+        let px = (self.points * self.pixels_per_point).round();
+        [px.x.max(1.0) as u32, px.y.max(1.0) as u32]
+    }
+
+    pub fn aspect(&self) -> f64 {
+        self.points.x / self.points.y.max(1e-9)
+    }
+}
+
+/// Streamlines within half of this of a slice are drawn on it, mm: about a voxel to either side.
+const SLAB_MM: f64 = 4.0;
+const LINE_ON_SLICE_PX: f32 = 1.6;
+/// Streamlines that miss the targets.
+const MISSED_RGB: [u8; 3] = [0xC8, 0xCC, 0xD2];
+const MISSED_OPACITY: f32 = 0.24;
+const MISSED_RADIUS_MM: f32 = 0.25;
+const OUTLINE_RGB: [u8; 3] = [0x8F, 0xB0, 0xEA];
+const OUTLINE_OPACITY: f32 = 0.75;
+const REGION_OPACITY: f32 = 0.6;
+/// Where the FA scale of streamlines starts and ends: white matter fills it.
+const FA_RANGE: (f32, f32) = (0.1, 0.8);
+
+/// `None` for the 3-D view.
+pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
+    let bounds = state.document.bounds();
+    let plane = state.view.plane(pane, bounds, size.points)?;
+    let mm_per_pixel = plane.mm_per_point / size.pixels_per_point;
+    let on_slice = |l: Lines| Lines {
+        style: LineStyle::Lines {
+            width_px: LINE_ON_SLICE_PX,
+        },
+        ..l
+    };
+    Some(SlicePane {
+        size_px: size.pixels(),
+        scale: size.pixels_per_point as f32,
+        origin: plane.world(DVec2::splat(0.5 / size.pixels_per_point)),
+        right: plane.right * mm_per_pixel,
+        down: plane.down * mm_per_pixel,
+        images: images(&state.document),
+        lines: lines(state).into_iter().map(on_slice).collect(),
+        slab_mm: SLAB_MM,
+    })
+}
+
+pub fn scene(state: &State, size: Size) -> ScenePane {
+    scene_from(state, &state.view.camera, size)
+}
+
+/// Seen by another camera than the view's own: on its way there.
+pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
+    let (document, view) = (&state.document, &state.view);
+    let head = head_mask(document);
+    let outline = head.clone().filter(|_| view.show_outline);
+    ScenePane {
+        size_px: size.pixels(),
+        scale: size.pixels_per_point as f32,
+        clip_from_world: camera.clip_from_world(size.aspect()),
+        eye: camera.eye(),
+        background: if view.light_theme { [255; 3] } else { [0; 3] },
+        slices: if view.slices_in_scene() {
+            quads(state, head)
+        } else {
+            Vec::new()
+        },
+        outline: outline.map(|mask| Outline {
+            mask: ById(mask),
+            colour: OUTLINE_RGB,
+            opacity: OUTLINE_OPACITY,
+        }),
+        lines: missed(state).into_iter().chain(lines(state)).collect(),
+        solids: solids(state),
+        moving: view.moving,
+    }
+}
+
+/// The visible images and masks, bottom to top.
+pub fn images(document: &Document) -> Vec<Image> {
+    let mut images: Vec<Image> = Vec::new();
+    for layer in document.layers.iter().filter(|l| l.display.visible) {
+        let volume = match &layer.content {
+            Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
+            Content::Mask(mask) => mask.image(),
+            Content::Tractogram(_) => continue,
+        };
+        let display = &layer.display;
+        let limit = display.hide_below_fa;
+        let fa = document.tensors.as_ref().filter(|_| limit > 0.0);
+        images.push(Image {
+            volume: ById(volume.clone()),
+            frame: display.frame.min(volume.frames.saturating_sub(1)),
+            window: display.window,
+            colour_map: display.colour_map,
+            opacity: display.opacity,
+            interpolation: display.interpolation,
+            brightness: display.brightness,
+            hide_below: fa.map(|tensors| (ById(tensors.fa.clone()), limit)),
+            // The lowest image is the ground; what lies over it lets it through.
+            transparent_below: !images.is_empty(),
+        });
+    }
+    images
+}
+
+/// The mask whose outline is the head, and which cuts out the slices of the 3-D view: the fitted
+/// one, else one that was found, else the only one there is.
+pub fn head_mask(document: &Document) -> Option<Mask> {
+    if let Some(tensors) = &document.tensors {
+        return Some(tensors.mask.clone());
+    }
+    let masks = || {
+        document.layers.iter().filter_map(|l| match &l.content {
+            Content::Mask(mask) => Some((l, mask)),
+            _ => None,
+        })
+    };
+    let found = masks().find(|(l, _)| matches!(l.recipe, Recipe::BrainMask(_)));
+    let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
+    let only = || masks().next().filter(|_| masks().count() == 1);
+    found
+        .or_else(named)
+        .or_else(only)
+        .map(|(_, mask)| mask.clone())
+}
+
+/// The planes of the three slice views through the crosshair, as they cross the head.
+fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
+    let images = images(&state.document);
+    if images.is_empty() {
+        return Vec::new();
+    }
+    let (low, high) = state.document.bounds();
+    let quad = |normal: usize| {
+        let (u, v) = ((normal + 1) % 3, (normal + 2) % 3);
+        let mut origin = low;
+        origin[normal] = state.view.crosshair[normal];
+        SliceQuad {
+            origin,
+            edge_u: DVec3::AXES[u] * (high[u] - low[u]),
+            edge_v: DVec3::AXES[v] * (high[v] - low[v]),
+            images: images.clone(),
+            cut_out: head.clone().map(ById),
+        }
+    };
+    (0..3).map(quad).collect()
+}
+
+/// The streamlines that missed the targets, see-through.
+fn missed(state: &State) -> Option<Lines> {
+    let document = &state.document;
+    let live = state.session.live.as_ref()?;
+    let targeted = document.regions.iter().any(|r| r.role == Role::Target);
+    let shown = targeted && document.track_display.visible && !live.output.missed.is_empty();
+    shown.then(|| Lines {
+        tractogram: ById(live.output.missed.clone()),
+        colour: LineColour::Fixed(MISSED_RGB),
+        style: LineStyle::Tubes {
+            radius_mm: MISSED_RADIUS_MM,
+        },
+        opacity: MISSED_OPACITY,
+        every: 1,
+    })
+}
+
+/// The live streamlines and the visible tractograms.
+fn lines(state: &State) -> Vec<Lines> {
+    tractograms(state)
+        .into_iter()
+        .filter_map(|(tractogram, display)| shown(tractogram, display))
+        .collect()
+}
+
+/// What [`lines`] shows, with how.
+pub fn tractograms(state: &State) -> Vec<(&Tractogram, &Display)> {
+    let display = &state.document.track_display;
+    let live = state.session.live.as_ref().filter(|_| display.visible);
+    let layers = state.document.layers.iter().filter(|l| l.display.visible);
+    let kept = layers.filter_map(|l| match &l.content {
+        Content::Tractogram(tractogram) => Some((tractogram, &l.display)),
+        _ => None,
+    });
+    live.map(|l| (&l.output.kept, display))
+        .into_iter()
+        .chain(kept)
+        .collect()
+}
+
+fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {
+    (!tractogram.is_empty()).then(|| Lines {
+        tractogram: ById(tractogram.clone()),
+        colour: line_colour(tractogram, display),
+        style: display.line_style,
+        opacity: display.opacity,
+        every: 1,
+    })
+}
+
+/// What colours streamlines; by direction where the values asked for are not there.
+pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
+    let scalar = |name: &str, range: (f32, f32), colour_map: ColourMap| LineColour::Scalar {
+        name: name.to_owned(),
+        range,
+        colour_map,
+    };
+    let per_streamline = |name: &str| tractogram.per_streamline.get(name);
+    match display.line_colouring {
+        LineColouring::Fixed(colour) => LineColour::Fixed(colour),
+        LineColouring::Fa if tractogram.per_point.contains_key("fa") => {
+            scalar("fa", FA_RANGE, ColourMap::Viridis)
+        }
+        LineColouring::Length => per_streamline("length").map_or(LineColour::Direction, |mm| {
+            let finite = mm.iter().copied().filter(|v| v.is_finite());
+            let (low, high) = finite.fold((f32::INFINITY, 0f32), |(low, high), v| {
+                (low.min(v), high.max(v))
+            });
+            // Whole centimetres, so that the scale does not tremble while a region is dragged.
+            let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
+            scalar(
+                "length",
+                (low.min(high - 10.0).max(0.0), high),
+                ColourMap::Viridis,
+            )
+        }),
+        LineColouring::StopReason if per_streamline("stop_end").is_some() => {
+            scalar("stop_end", (0.0, 8.0), ColourMap::Stops)
+        }
+        LineColouring::Direction | LineColouring::Fa | LineColouring::StopReason => {
+            LineColour::Direction
+        }
+    }
+}
+
+fn solids(state: &State) -> Vec<Solid> {
+    let regions = state.document.regions.iter().filter(|r| r.visible);
+    regions
+        .map(|region| Solid {
+            shape: match &*region.shape {
+                Shape::Sphere { centre, radius_mm } => SolidShape::Sphere {
+                    centre: *centre,
+                    radius_mm: *radius_mm,
+                },
+                Shape::Box { centre, half_mm } => SolidShape::Box {
+                    centre: *centre,
+                    half_mm: *half_mm,
+                },
+                Shape::Mask(mask) => SolidShape::Mask(ById(mask.clone())),
+            },
+            colour: region.colour.unwrap_or(role_rgb(region.role)),
+            opacity: REGION_OPACITY,
+            selected: state.session.selected_region == Some(region.id),
+        })
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! The one place where egui meets the renderer: each pane is drawn into a texture of its own before
+//! egui's pass, and shown in it.
+
+use crate::render::draw_list::{ScenePane, SlicePane};
+use crate::render::{PaneId, Renderer, Surface};
+use egui::{Context, PaintCallbackInfo, Rect, Shape};
+use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
+
+/// What a pane shows.
+#[derive(Clone, Debug)]
+pub enum List {
+    Slice(SlicePane),
+    Scene(ScenePane),
+}
+
+struct Pixels {
+    list: List,
+    pane: PaneId,
+    ctx: Context,
+}
+
+/// The pixels of a pane, to be added to a painter.
+pub fn pixels(ctx: &Context, rect: Rect, pane: PaneId, list: List) -> Shape {
+    let callback = Pixels {
+        list,
+        pane,
+        ctx: ctx.clone(),
+    };
+    egui_wgpu::Callback::new_paint_callback(rect, callback).into()
+}
+
+/// Says what egui's pass draws to. Without it, a window's usual format is assumed to be
+/// `Rgba8Unorm`, as tests have it.
+pub fn install(resources: &mut CallbackResources, format: wgpu::TextureFormat, samples: u32) {
+    resources.insert(Surface {
+        format,
+        samples,
+        depth: None,
+    });
+}
+
+/// Takes the renderer, with all that it has loaded, out of a window's egui renderer.
+pub fn take_renderer(resources: &mut CallbackResources) -> Option<Renderer> {
+    resources.remove::<Renderer>()
+}
+
+pub fn put_renderer(resources: &mut CallbackResources, renderer: Renderer) {
+    resources.insert(renderer);
+}
+
+impl CallbackTrait for Pixels {
+    fn prepare(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        _screen: &ScreenDescriptor,
+        _encoder: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        let surface = resources.get::<Surface>().copied().unwrap_or(Surface {
+            format: wgpu::TextureFormat::Rgba8Unorm,
+            samples: 1,
+            depth: None,
+        });
+        let renderer = resources
+            .entry::<Renderer>()
+            .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
+        match &self.list {
+            List::Slice(list) => drop(renderer.slice(list, self.pane)),
+            List::Scene(list) => drop(renderer.scene(list, self.pane)),
+        }
+        renderer.prepare_blit(surface);
+        if renderer.busy() {
+            self.ctx.request_repaint();
+        }
+        Vec::new()
+    }
+
+    fn paint(
+        &self,
+        _info: PaintCallbackInfo,
+        pass: &mut wgpu::RenderPass<'static>,
+        resources: &CallbackResources,
+    ) {
+        if let Some(renderer) = resources.get::<Renderer>() {
+            renderer.blit(self.pane, pass);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The state badge of the 3-D view: coarse while something is dragged, final soon after.
+
+use crate::state::State;
+use crate::ui::format::{THIN, count};
+use crate::ui::theme::{self, Palette, radius, size};
+use crate::ui::widgets::paint;
+use egui::{Color32, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+use std::time::Duration;
+
+/// A final result is news for this long, seconds.
+const NEWS_S: f64 = 2.0;
+pub const HEIGHT: f32 = 22.0;
+
+#[derive(Default)]
+pub struct Badge {
+    words: String,
+    since_s: f64,
+}
+
+/// What the badge says, and whether the result is coarse.
+pub fn words(state: &State) -> Option<(String, bool)> {
+    let live = state.session.live.as_ref()?;
+    let ms = format!("{:.0}{THIN}ms", live.wall_ms.max(1.0));
+    if !live.coarse {
+        return Some((format!("Final · {ms}"), false));
+    }
+    use crate::solvers::tracking::Seeding;
+    let seeds = count(live.seeds as u64);
+    let share = match state.document.track.seeding {
+        Seeding::Random { count: all } => format!("{seeds} of {}", count(all as u64)),
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => format!("{seeds} seeds"),
+    };
+    Some((format!("Coarse · {share} · {ms}"), true))
+}
+
+impl Badge {
+    /// Paints at the top right of a pane; returns its rectangle. `still`: as bright as news.
+    pub fn show(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        pane: Rect,
+        state: &State,
+        still: bool,
+    ) -> Option<Rect> {
+        let (words, coarse) = words(state)?;
+        let now = ui.input(|i| i.time);
+        if self.words != words {
+            self.words.clone_from(&words);
+            self.since_s = now;
+        }
+        let age = now - self.since_s;
+        let dim = !still && !coarse && age >= NEWS_S;
+        if !still && !coarse && !dim {
+            let wait = Duration::from_secs_f64((NEWS_S - age).max(0.0));
+            ui.ctx().request_repaint_after(wait);
+        }
+        let p = theme::palette(ui.style());
+        Some(paint_badge(painter, p, pane, &words, coarse, dim))
+    }
+}
+
+fn paint_badge(
+    painter: &Painter,
+    p: &Palette,
+    pane: Rect,
+    words: &str,
+    coarse: bool,
+    dim: bool,
+) -> Rect {
+    let strength = if dim { 0.55 } else { 1.0 };
+    let ink = |colour: Color32| colour.gamma_multiply(strength);
+    let text = painter.layout_job(paint::line(
+        &[(words, theme::medium(size::LABEL), ink(p.t1))],
+        f32::INFINITY,
+    ));
+    let size = vec2(text.size().x + 32.0, HEIGHT);
+    let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + 8.0);
+    let rect = Rect::from_min_size(corner, size);
+    let stroke = Stroke::new(1.0, ink(p.line));
+    let fill = ink(p.b2);
+    painter.rect(rect, radius::CONTROL, fill, stroke, StrokeKind::Inside);
+    let dot = pos2(rect.left() + 13.0, rect.center().y);
+    painter.circle_filled(dot, 4.0, ink(if coarse { p.warning } else { p.ok }));
+    let at = pos2(rect.left() + 23.0, rect.center().y - text.size().y * 0.5);
+    painter.galley(at, text, Color32::PLACEHOLDER);
+    rect
+}

@@ -1,0 +1,116 @@
+//! Buttons that appear over a view while the pointer is in it.
+
+use super::Views;
+use super::legend::{self, Legend};
+use super::scene_view::Scene;
+use super::slice_view::Slice;
+use crate::state::{Action, Display, Layout, Pane, Phase, State};
+use crate::ui::icons;
+use crate::ui::theme::{IN_VIEW, radius};
+use crate::ui::widgets::button::IconButton;
+use crate::ui::widgets::menu;
+use egui::{Color32, Rect, Ui, pos2, vec2};
+
+const SIDE: f32 = 24.0;
+
+impl Views {
+    pub(super) fn slice_buttons(
+        &mut self,
+        ui: &mut Ui,
+        slice: &Slice,
+        legend: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
+        // Beside the legend, not over it.
+        let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
+        let top = slice.rect.top() + 8.0;
+        let layers = buttons(ui, slice.pane, pos2(right, top), slice.state, actions);
+        let chosen = menu::popup(&layers, 200.0, |ui| layer_rows(ui, slice.state));
+        actions.extend(chosen);
+    }
+
+    pub(super) fn scene_buttons(
+        &mut self,
+        ui: &mut Ui,
+        scene: &Scene,
+        actions: &mut Vec<Action>,
+    ) {
+        let dec = legend::of_scene(scene.state);
+        let beside = match dec {
+            Some(Legend::Dec) => 66.0,
+            Some(Legend::Stops(_)) => 118.0,
+            _ => 8.0,
+        };
+        let corner = pos2(scene.rect.right() - beside, Self::scene_top(scene));
+        let layers = buttons(ui, Pane::Scene, corner, scene.state, actions);
+        let chosen = menu::popup(&layers, 200.0, |ui| {
+            let view = &scene.state.view;
+            let slices = menu::Item::new("Slices").chosen(view.slices_in_scene());
+            let outline = menu::Item::new("Head outline").chosen(view.show_outline);
+            let mut chosen = slices.show(ui).then_some(Action::ToggleSlicesInScene);
+            if outline.show(ui) {
+                chosen = Some(Action::ToggleOutline);
+            }
+            menu::line(ui);
+            layer_rows(ui, scene.state).or(chosen)
+        });
+        actions.extend(chosen);
+    }
+}
+
+/// Maximise and layers, right-aligned; returns the latter, to which a menu belongs.
+fn buttons(
+    ui: &mut Ui,
+    pane: Pane,
+    corner: egui::Pos2,
+    state: &State,
+    actions: &mut Vec<Action>,
+) -> egui::Response {
+    let place = Rect::from_min_size(
+        pos2(corner.x - 2.0 * SIDE, corner.y),
+        vec2(2.0 * SIDE, SIDE),
+    );
+    let painter = ui.painter();
+    painter.rect_filled(place, radius::CONTROL, Color32::from_black_alpha(140));
+    let (left, right) = place.split_left_right_at_fraction(0.5);
+    let alone = state.view.layout == Layout::Single;
+    let name = if alone {
+        "All views".to_owned()
+    } else {
+        format!("Maximise {}", pane.name())
+    };
+    let maximise = IconButton::new(icons::MAXIMISE, &name)
+        .side(SIDE)
+        .colour(IN_VIEW.t1);
+    if maximise.show_at(ui, right).clicked() {
+        actions.push(Action::ToggleMaximised(pane));
+    }
+    let name = format!("Layers of {}", pane.name());
+    IconButton::new(icons::LAYERS, &name)
+        .side(SIDE)
+        .colour(IN_VIEW.t1)
+        .show_at(ui, left)
+}
+
+/// A row for each layer; a click shows or hides it.
+fn layer_rows(ui: &mut Ui, state: &State) -> Option<Action> {
+    let mut chosen = None;
+    for layer in state.document.layers.iter().rev() {
+        let visible = layer.display.visible;
+        let icon = if visible { icons::EYE } else { icons::EYE_OFF };
+        let item = menu::Item::new(&layer.name).icon(icon).chosen(visible);
+        if item.show(ui) {
+            let display = Display {
+                visible: !visible,
+                ..layer.display.clone()
+            };
+            chosen = Some(Action::SetDisplay {
+                layer: layer.id,
+                display,
+                phase: Phase::Done,
+            });
+        }
+    }
+    chosen
+}

@@ -1,0 +1,101 @@
+//! What a pointer holds of a region, and the shape that a drag makes of it.
+
+use crate::data::Shape;
+use glam::DVec3;
+
+/// Regions do not get smaller than this, mm.
+const SMALLEST_MM: f64 = 0.5;
+/// And no larger.
+const LARGEST_MM: f64 = 200.0;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Part {
+    Body,
+    /// The outline; of a box, the faces along the axes marked.
+    Rim([bool; 3]),
+}
+
+/// A region in the hand: as it was when it was taken.
+#[derive(Clone, Debug)]
+pub struct Grip {
+    pub part: Part,
+    pub shape: Shape,
+    /// Where it was taken, world mm.
+    pub at: DVec3,
+}
+
+impl Grip {
+    /// The shape with the hand at `now`; `None` for what cannot be changed by hand.
+    pub fn dragged(&self, now: DVec3) -> Option<Shape> {
+        let moved = now - self.at;
+        match (&self.shape, self.part) {
+            (Shape::Sphere { centre, radius_mm }, Part::Body) => Some(Shape::Sphere {
+                centre: *centre + moved,
+                radius_mm: *radius_mm,
+            }),
+            (Shape::Box { centre, half_mm }, Part::Body) => Some(Shape::Box {
+                centre: *centre + moved,
+                half_mm: *half_mm,
+            }),
+            (Shape::Sphere { centre, radius_mm }, Part::Rim(_)) => {
+                // The rim keeps its distance from the hand, so that nothing jumps when taken.
+                let grown = now.distance(*centre) - self.at.distance(*centre);
+                Some(Shape::Sphere {
+                    centre: *centre,
+                    radius_mm: (radius_mm + grown).clamp(SMALLEST_MM, LARGEST_MM),
+                })
+            }
+            (Shape::Box { centre, half_mm }, Part::Rim(axes)) => {
+                let mut half = *half_mm;
+                for a in (0..3).filter(|&a| axes[a]) {
+                    let grown = (now[a] - centre[a]).abs() - (self.at[a] - centre[a]).abs();
+                    half[a] = (half[a] + grown).clamp(SMALLEST_MM, LARGEST_MM);
+                }
+                Some(Shape::Box {
+                    centre: *centre,
+                    half_mm: half,
+                })
+            }
+            (Shape::Mask(_), _) => None,
+        }
+    }
+}
+
+/// Whether two shapes are the same, to the last bit.
+pub fn same(a: &Shape, b: &Shape) -> bool {
+    match (a, b) {
+        (
+            Shape::Sphere { centre, radius_mm },
+            Shape::Sphere {
+                centre: c,
+                radius_mm: r,
+            },
+        ) => centre == c && radius_mm == r,
+        (
+            Shape::Box { centre, half_mm },
+            Shape::Box {
+                centre: c,
+                half_mm: h,
+            },
+        ) => centre == c && half_mm == h,
+        (Shape::Mask(a), Shape::Mask(b)) => a.id() == b.id(),
+        _ => false,
+    }
+}
+
+/// `6 mm`, `8 × 8 × 12 mm`, in millimetres across the radius or the half edges.
+pub fn size_words(shape: &Shape) -> String {
+    use crate::ui::format::{fixed, with_unit};
+    let mm = |v: f64| {
+        let text = fixed(v, 1);
+        text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    };
+    match shape {
+        Shape::Sphere { radius_mm, .. } => with_unit(&mm(*radius_mm), "mm"),
+        Shape::Box { half_mm, .. } => {
+            let edge = |a: usize| mm(half_mm[a] * 2.0);
+            with_unit(&format!("{} × {} × {}", edge(0), edge(1), edge(2)), "mm")
+        }
+        Shape::Mask(_) => "mask".to_owned(),
+    }
+}

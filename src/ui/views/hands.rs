@@ -1,0 +1,205 @@
+//! A drag in a view, from press to release.
+
+use super::grip::{Grip, Part, same};
+use crate::data::region::RegionId;
+use crate::data::{Role, Shape, VolumeKind};
+use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::{Action, Document, Pane, Phase, State, defaults};
+use egui::{CursorIcon, PointerButton, Pos2, Response, Ui, Vec2};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// A press that travels less than this is a click, points.
+pub const CLICK: f32 = 4.0;
+
+pub struct Drag {
+    pub pane: Pane,
+    pub button: PointerButton,
+    pub pressed: Pos2,
+    /// Where the pointer was last.
+    pub last: Pos2,
+    pub kind: Kind,
+    /// Something was sent as live: it must be concluded.
+    pub changed: bool,
+}
+
+pub enum Kind {
+    Crosshair,
+    /// A new region: the centre is where the button went down.
+    Place {
+        centre: DVec3,
+    },
+    Pan,
+    Window {
+        layer: LayerId,
+        before: Display,
+    },
+    Region {
+        id: RegionId,
+        grip: Grip,
+        was_selected: bool,
+        /// In the 3-D view: the plane the hand moves in, a point and its normal.
+        plane: Option<(DVec3, DVec3)>,
+    },
+    Orbit,
+}
+
+/// The button that went down over a pane in this frame, and where.
+pub fn press(ui: &Ui, response: &Response) -> Option<(PointerButton, Pos2)> {
+    const BUTTONS: [PointerButton; 3] = [
+        PointerButton::Primary,
+        PointerButton::Middle,
+        PointerButton::Secondary,
+    ];
+    ui.input(|i| {
+        let button = BUTTONS
+            .into_iter()
+            .find(|&b| i.pointer.button_pressed(b))?;
+        // A fast click goes down and up between two frames.
+        let ours = response.is_pointer_button_down_on() || response.clicked_by(button);
+        let at = i.pointer.press_origin().or(i.pointer.interact_pos())?;
+        (ours && response.rect.contains(at)).then_some((button, at))
+    })
+}
+
+/// How far a drag went since the last frame.
+pub fn travelled(drag: &mut Drag, now: Pos2) -> Vec2 {
+    let by = now - drag.last;
+    drag.last = now;
+    by
+}
+
+/// The shape of a new region, centred and, if the drag went anywhere, as large as it.
+pub fn new_shape(role: Role, cube: bool, centre: DVec3, dragged_mm: Option<f64>) -> Shape {
+    let radius_mm = dragged_mm.unwrap_or(defaults::region_radius_mm(role)).max(0.5);
+    if cube {
+        Shape::Box {
+            centre,
+            half_mm: DVec3::splat(radius_mm),
+        }
+    } else {
+        Shape::Sphere { centre, radius_mm }
+    }
+}
+
+/// Sends a region's new shape if it is one.
+pub fn reshape(
+    state: &State,
+    region: RegionId,
+    shape: Shape,
+    changed: &mut bool,
+    actions: &mut Vec<Action>,
+) {
+    let Some(now) = state.document.region(region) else {
+        return;
+    };
+    if !same(&now.shape, &shape) {
+        *changed = true;
+        actions.push(Action::SetRegionShape {
+            region,
+            shape,
+            phase: Phase::Live,
+        });
+    }
+}
+
+/// Ends a drag: what was live becomes a step.
+pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
+    if !drag.changed {
+        return;
+    }
+    match &drag.kind {
+        Kind::Region { id, .. } => {
+            // This frame's own move is already on its way.
+            let sent = actions.iter().rev().find_map(|a| match a {
+                Action::SetRegionShape { region, shape, .. } if region == id => Some(shape.clone()),
+                _ => None,
+            });
+            let now = || state.document.region(*id).map(|r| (*r.shape).clone());
+            if let Some(shape) = sent.or_else(now) {
+                actions.push(Action::SetRegionShape {
+                    region: *id,
+                    shape,
+                    phase: Phase::Done,
+                });
+            }
+        }
+        Kind::Window { layer, .. } => {
+            let sent = actions.iter().rev().find_map(|a| match a {
+                Action::SetDisplay {
+                    layer: l, display, ..
+                } if l == layer => Some(display.clone()),
+                _ => None,
+            });
+            let now = || state.document.layer(*layer).map(|l| l.display.clone());
+            if let Some(display) = sent.or_else(now) {
+                actions.push(Action::SetDisplay {
+                    layer: *layer,
+                    display,
+                    phase: Phase::Done,
+                });
+            }
+        }
+        Kind::Orbit | Kind::Pan | Kind::Crosshair | Kind::Place { .. } => {}
+    }
+}
+
+/// The layer whose window a right drag changes: the topmost visible scalar image, else the topmost
+/// colour image, whose brightness it changes.
+pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
+    let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
+    let kind = |l: &Layer| l.content.volume().map(|v| v.kind);
+    let scalar = visible().find(|l| kind(l) == Some(VolumeKind::Scalar));
+    scalar.or_else(|| visible().find(|l| kind(l) == Some(VolumeKind::Rgb)))
+}
+
+/// How a layer is shown after dragging by so many points: to the right widens the window (less
+/// contrast), upwards brightens.
+pub fn window_dragged(layer: &Layer, before: &Display, by: Vec2) -> Display {
+    const POINTS: f32 = 250.0;
+    let mut display = before.clone();
+    if is_colour(layer) {
+        display.brightness = (before.brightness * (-by.y / POINTS).exp()).clamp(0.5, 3.0);
+    } else {
+        let (low, high) = before.window;
+        let width = (high - low) * (by.x / POINTS).exp();
+        let level = (low + high) * 0.5 + (high - low) * by.y / POINTS;
+        display.window = (level - width * 0.5, level + width * 0.5);
+    }
+    display
+}
+
+/// The display with the window that the layer started with.
+pub fn window_reset(layer: &Layer) -> Display {
+    let mut display = layer.display.clone();
+    match &layer.content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+            display.brightness = defaults::brightness(&layer.recipe);
+            display.window = defaults::window(volume, display.frame, &layer.recipe);
+        }
+        Content::Mask(_) | Content::Tractogram(_) => {}
+    }
+    display
+}
+
+fn is_colour(layer: &Layer) -> bool {
+    let kind = layer.content.volume().map(|v| v.kind);
+    kind == Some(VolumeKind::Rgb)
+}
+
+/// The cursor over a part of a region, `off` from its middle.
+pub fn cursor(part: Part, off: Vec2) -> CursorIcon {
+    match part {
+        Part::Body => CursorIcon::Move,
+        Part::Rim(_) => {
+            // Eight directions, of which opposite ones look the same.
+            let eighth = (off.y.atan2(off.x) / std::f32::consts::FRAC_PI_4).round() as i32;
+            match eighth.rem_euclid(4) {
+                0 => CursorIcon::ResizeHorizontal,
+                1 => CursorIcon::ResizeNwSe,
+                2 => CursorIcon::ResizeVertical,
+                _ => CursorIcon::ResizeNeSw,
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Text and marks on top of images.
+
+use crate::data::Role;
+use crate::state::defaults::role_rgb;
+use crate::ui::theme::{self, IN_VIEW, radius, size};
+use crate::ui::widgets::paint::{self, Span};
+use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+
+/// Around text that may lie on bright tissue.
+const HALO: Color32 = Color32::from_black_alpha(150);
+/// Behind labels that belong to a thing in the picture.
+const PLATE: Color32 = Color32::from_black_alpha(178);
+
+/// One line of text with a dark rim; returns where it is.
+pub fn text(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
+    let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
+    let rect = align.anchor_size(at, galley.size());
+    for (x, y) in [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)] {
+        painter.galley_with_override_text_color(rect.min + vec2(x, y), galley.clone(), HALO);
+    }
+    painter.galley(rect.min, galley, Color32::PLACEHOLDER);
+    rect
+}
+
+/// The same without a rim, for a canvas that is not black.
+pub fn bare(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
+    let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
+    let rect = align.anchor_size(at, galley.size());
+    painter.galley(rect.min, galley, Color32::PLACEHOLDER);
+    rect
+}
+
+/// A label on a dark plate, to the right of a point but inside `within`.
+pub fn plate(painter: &Painter, at: Pos2, within: Rect, words: &str, colour: Color32) {
+    let font = theme::medium(size::LABEL);
+    let galley = painter.layout_no_wrap(words.to_owned(), font, colour);
+    let size = galley.size() + vec2(12.0, 4.0);
+    let corner = pos2(
+        at.x.min(within.right() - size.x - 2.0)
+            .max(within.left() + 2.0),
+        (at.y - size.y * 0.5).clamp(
+            within.top() + 2.0,
+            (within.bottom() - size.y - 2.0).max(within.top() + 2.0),
+        ),
+    );
+    let rect = Rect::from_min_size(corner, size);
+    painter.rect_filled(rect, radius::CHIP, PLATE);
+    painter.galley(rect.min + vec2(6.0, 2.0), galley, colour);
+}
+
+/// A circle as a closed line, for dashes.
+pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
+    let point = |i: usize| {
+        let angle = i as f32 / 64.0 * std::f32::consts::TAU;
+        centre + radius * vec2(angle.cos(), angle.sin())
+    };
+    (0..=64).map(point).collect()
+}
+
+/// The white squares by which a region is resized.
+pub fn handles(painter: &Painter, at: [Pos2; 4]) {
+    for centre in at {
+        let rect = Rect::from_center_size(centre, vec2(6.0, 6.0));
+        painter.rect(
+            rect,
+            0.0,
+            Color32::WHITE,
+            Stroke::new(1.0, Color32::from_black_alpha(120)),
+            StrokeKind::Outside,
+        );
+    }
+}
+
+/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane.
+pub fn colour_bar(
+    painter: &Painter,
+    pane: Rect,
+    ink: Color32,
+    (low, name, high): (&str, &str, &str),
+    colour: impl Fn(f32) -> [u8; 3],
+) {
+    const STEPS: usize = 64;
+    let height = 140f32.min(pane.height() - 80.0);
+    if height < 40.0 {
+        return;
+    }
+    let bar = Rect::from_center_size(
+        pos2(pane.right() - 16.0, pane.center().y),
+        vec2(8.0, height),
+    );
+    let mut mesh = egui::Mesh::default();
+    for step in 0..=STEPS {
+        let t = step as f32 / STEPS as f32;
+        let [r, g, b] = colour(t);
+        let y = bar.bottom() - t * bar.height();
+        mesh.colored_vertex(pos2(bar.left(), y), Color32::from_rgb(r, g, b));
+        mesh.colored_vertex(pos2(bar.right(), y), Color32::from_rgb(r, g, b));
+        if step > 0 {
+            let at = (2 * step) as u32;
+            mesh.add_triangle(at - 2, at - 1, at);
+            mesh.add_triangle(at - 1, at, at + 1);
+        }
+    }
+    painter.add(Shape::mesh(mesh));
+    let font = theme::regular(size::CAPTION);
+    let label = |y: f32, words: &str, colour: Color32| {
+        let at = pos2(bar.left() - 8.0, y);
+        bare(
+            painter,
+            at,
+            Align2::RIGHT_CENTER,
+            &[(words, font.clone(), colour)],
+        );
+    };
+    label(bar.top() + 6.0, high, ink);
+    label(bar.center().y, name, ink.gamma_multiply(0.75));
+    label(bar.bottom() - 6.0, low, ink);
+}
+
+/// What the colours of a direction-encoded image mean; top right, or left of `right`.
+pub fn dec_legend(painter: &Painter, right: f32, top: f32) {
+    for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
+        let (colour, y) = (theme::DEC[i], top + 8.0 + 15.0 * i as f32);
+        let font = theme::semibold(size::CAPTION);
+        let left = right - 24.0;
+        bare(
+            painter,
+            pos2(left, y),
+            Align2::LEFT_CENTER,
+            &[(words, font, colour)],
+        );
+        let dash = [pos2(left - 20.0, y), pos2(left - 6.0, y)];
+        painter.line_segment(dash, Stroke::new(3.0, colour));
+    }
+}
+
+/// The tool in hand, as a word beside the pointer.
+pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, words: &str, colour: Color32) {
+    plate(painter, pointer + vec2(14.0, 16.0), within, words, colour);
+}
+
+/// The colour of a role's tool.
+pub fn role_colour(role: Role) -> Color32 {
+    let [r, g, b] = role_rgb(role);
+    Color32::from_rgb(r, g, b)
+}
+
+/// The quiet line of the crosshair.
+pub fn crosshair_stroke() -> Stroke {
+    Stroke::new(1.0, IN_VIEW.t1.gamma_multiply(0.62))
+}

@@ -1,0 +1,46 @@
+//! Where the panes stand.
+
+use crate::state::{Layout, Pane};
+use crate::ui::theme::space::VIEW_GAP;
+use egui::{Rect, emath::GuiRounding as _, pos2};
+
+/// Share of the width that the 3-D view takes beside three slices.
+const SCENE_SHARE: f32 = 0.68;
+
+/// The panes on screen with their rectangles, on whole pixels.
+pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) -> Vec<(Pane, Rect)> {
+    let between = |low: f32, high: f32, share: f32| low + (high - low) * share;
+    let cell = |x: (f32, f32), y: (f32, f32)| {
+        // Half a gap on every side that is not the area's own.
+        let inner = |low: f32, high: f32, (from, to): (f32, f32)| {
+            let start = between(low, high, from) + if from > 0.0 { VIEW_GAP * 0.5 } else { 0.0 };
+            let end = between(low, high, to) - if to < 1.0 { VIEW_GAP * 0.5 } else { 0.0 };
+            (start, end)
+        };
+        let (left, right) = inner(area.left(), area.right(), x);
+        let (top, bottom) = inner(area.top(), area.bottom(), y);
+        Rect::from_min_max(pos2(left, top), pos2(right, bottom)).round_to_pixels(pixels_per_point)
+    };
+    const ALL: (f32, f32) = (0.0, 1.0);
+    const FIRST: (f32, f32) = (0.0, 0.5);
+    const SECOND: (f32, f32) = (0.5, 1.0);
+    match layout {
+        Layout::Grid => vec![
+            (Pane::Axial, cell(FIRST, FIRST)),
+            (Pane::Sagittal, cell(SECOND, FIRST)),
+            (Pane::Coronal, cell(FIRST, SECOND)),
+            (Pane::Scene, cell(SECOND, SECOND)),
+        ],
+        Layout::SceneFirst => {
+            let beside = (SCENE_SHARE, 1.0);
+            let third = |n: f32| (n / 3.0, if n == 2.0 { 1.0 } else { (n + 1.0) / 3.0 });
+            vec![
+                (Pane::Scene, cell((0.0, SCENE_SHARE), ALL)),
+                (Pane::Axial, cell(beside, third(0.0))),
+                (Pane::Sagittal, cell(beside, third(1.0))),
+                (Pane::Coronal, cell(beside, third(2.0))),
+            ]
+        }
+        Layout::Single => vec![(single, cell(ALL, ALL))],
+    }
+}

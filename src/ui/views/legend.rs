@@ -1,0 +1,123 @@
+//! What the colours of a view mean.
+
+use crate::data::VolumeKind;
+use crate::render::build;
+use crate::render::colour_map::ColourMap;
+use crate::render::draw_list::LineColour;
+use crate::solvers::tracking::StopReason;
+use crate::state::{Layer, State};
+use crate::ui::format::significant;
+
+/// Colours of a view in words.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Legend {
+    /// Directions: red, green, blue.
+    Dec,
+    /// A colour bar.
+    Bar {
+        name: String,
+        low: String,
+        high: String,
+        colour_map: ColourMap,
+    },
+    /// One colour a word.
+    Stops(Vec<(&'static str, [u8; 3])>),
+}
+
+/// Of the slices: what the topmost visible image is.
+pub fn of_slices(state: &State) -> Option<Legend> {
+    let top = top_image(state)?;
+    let volume = top.content.volume()?;
+    if volume.kind == VolumeKind::Rgb {
+        return Some(Legend::Dec);
+    }
+    let map = top.display.colour_map;
+    let mapped = !matches!(map, ColourMap::Grey | ColourMap::Mask | ColourMap::Stops);
+    mapped.then(|| {
+        let value = |v: f32| significant(f64::from(v * top.unit_scale));
+        Legend::Bar {
+            name: top.name.clone(),
+            low: value(top.display.window.0),
+            high: value(top.display.window.1),
+            colour_map: map,
+        }
+    })
+}
+
+/// Of the 3-D view: how its streamlines are coloured, else what the slices in it are.
+pub fn of_scene(state: &State) -> Option<Legend> {
+    let lines = build::tractograms(state);
+    let first = lines.iter().find(|(t, _)| !t.is_empty());
+    let Some((tractogram, display)) = first else {
+        let shown = state.view.slices_in_scene();
+        return shown.then(|| of_slices(state)).flatten();
+    };
+    match build::line_colour(tractogram, display) {
+        LineColour::Direction => Some(Legend::Dec),
+        LineColour::Fixed(_) => None,
+        LineColour::Scalar {
+            colour_map: ColourMap::Stops,
+            ..
+        } => Some(Legend::Stops(stops(
+            tractogram.per_streamline.get("stop_end")?,
+        ))),
+        LineColour::Scalar {
+            name,
+            range: (low, high),
+            colour_map,
+        } => {
+            let (name, text) = match name.as_str() {
+                "fa" => ("FA".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
+                "length" => (
+                    "mm".to_owned(),
+                    [low, high].map(|v| significant(f64::from(v))),
+                ),
+                _ => (name, [low, high].map(|v| significant(f64::from(v)))),
+            };
+            let [low, high] = text;
+            Some(Legend::Bar {
+                name,
+                low,
+                high,
+                colour_map,
+            })
+        }
+    }
+}
+
+/// The topmost visible image, masks left out.
+pub fn top_image(state: &State) -> Option<&Layer> {
+    let layers = state.document.layers.iter().rev();
+    layers
+        .map(AsRef::as_ref)
+        .find(|l| l.display.visible && l.content.volume().is_some())
+}
+
+/// The reasons that occur, the most frequent first.
+fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
+    let mut counts = [0usize; 9];
+    for &end in ends {
+        if let Some(count) = counts.get_mut(end as usize) {
+            *count += 1;
+        }
+    }
+    let mut found: Vec<usize> = (0..9).filter(|&i| counts[i] > 0).collect();
+    found.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
+    found
+        .into_iter()
+        .map(|i| (STOP_WORDS[i].1, ColourMap::Stops.at(i as f32 / 8.0)))
+        .collect()
+}
+
+/// Reasons in the order of their numbers.
+const STOP_WORDS: [(StopReason, &str); 9] = [
+    (StopReason::ReachedTarget, "Reached target"),
+    (StopReason::Terminated, "Terminate region"),
+    (StopReason::LeftVolume, "Left the volume"),
+    (StopReason::LeftMask, "Left the mask"),
+    (StopReason::LowFa, "Low FA"),
+    (StopReason::Angle, "Angle"),
+    (StopReason::MaxLength, "Longest allowed"),
+    (StopReason::MaxSteps, "Most steps"),
+    (StopReason::Seed, "At the seed"),
+];

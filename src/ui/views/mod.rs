@@ -1,0 +1,243 @@
+//! The four views: each pane's pixels by one paint callback, everything sharp on top of it by the
+//! painter, and the hands that move in it.
+//!
+//! A drag sends [`Phase::Live`](crate::state::Phase::Live) while it moves and [`Phase::Done`](crate::state::Phase::Done) when it is let go; nothing is
+//! sent when nothing changed.
+
+mod badge;
+mod chrome;
+mod cut;
+mod grip;
+mod hands;
+mod ink;
+pub mod layout;
+mod legend;
+mod rings;
+mod scene_paint;
+mod scene_view;
+mod slice_paint;
+mod slice_view;
+
+use crate::render::PaneId;
+use crate::state::{Action, Camera, Pane, State};
+use crate::ui::theme;
+use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Ui, WidgetInfo};
+use hands::Drag;
+
+/// The pointer rests when it has not moved for this long, seconds.
+const REST_S: f64 = 0.12;
+/// A camera preset is reached within this, seconds.
+const SNAP_S: f64 = 0.15;
+
+/// What the views remember between frames; nothing of it is worth keeping.
+#[derive(Default)]
+pub struct Views {
+    drag: Option<Drag>,
+    traces: cut::Traces,
+    badge: badge::Badge,
+    snap: Option<Snap>,
+    last_camera: Option<Camera>,
+    /// When pointer or wheel last moved, s.
+    moved_at: f64,
+    /// Scrolled points that do not yet make a step.
+    scrolled: f32,
+    /// For pictures: nothing that follows the pointer, and panes of their own in the renderer.
+    still: bool,
+}
+
+/// The camera on its way to a preset.
+struct Snap {
+    from: Camera,
+    started_s: f64,
+}
+
+impl Views {
+    /// For a picture instead of a window.
+    pub fn still() -> Self {
+        Self {
+            still: true,
+            ..Self::default()
+        }
+    }
+
+    /// Fills the rest of `ui` with the panes of the layout.
+    pub fn show(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+        let area = ui.available_rect_before_wrap();
+        ui.painter()
+            .rect_filled(area, 0.0, theme::palette(ui.style()).line);
+        let view = &state.view;
+        let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
+        let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
+        let mut hovered = None;
+        for (pane, rect) in panes {
+            let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(pane));
+            child.set_clip_rect(rect.intersect(ui.clip_rect()));
+            let is_hovered = if pane == Pane::Scene {
+                self.scene(&mut child, rect, state, actions)
+            } else {
+                let legend = first_slice == Some(pane);
+                self.slice(&mut child, pane, rect, legend, state, actions)
+            };
+            if is_hovered {
+                hovered = Some(pane);
+            }
+        }
+        if !self.still {
+            self.keys(ui, hovered, state, actions);
+            self.settle(ui, state, actions);
+        }
+        ui.advance_cursor_after_rect(area);
+    }
+
+    /// Senses a whole pane.
+    fn sense(&self, ui: &Ui, pane: Pane, rect: Rect) -> egui::Response {
+        let sense = if self.still {
+            Sense::hover()
+        } else {
+            Sense::click_and_drag()
+        };
+        let response = ui.interact(rect, Id::unique(("view", pane)), sense);
+        let name = format!("{} view", pane.name());
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &name));
+        response
+    }
+
+    fn pane_id(&self, pane: Pane) -> PaneId {
+        let index = Pane::ALL.iter().position(|&p| p == pane).unwrap_or(0) as u32;
+        PaneId(if self.still { 100 + index } else { index })
+    }
+
+    /// The panes that pictures use in the renderer.
+    pub fn still_panes() -> impl Iterator<Item = PaneId> {
+        (100..104).map(PaneId)
+    }
+
+    fn keys(&self, ui: &Ui, hovered: Option<Pane>, state: &State, actions: &mut Vec<Action>) {
+        let focused = ui.memory(|m| m.focused());
+        let on_pane = Pane::ALL
+            .into_iter()
+            .find(|&p| focused == Some(Id::unique(("view", p))));
+        if focused.is_some() && on_pane.is_none() {
+            return;
+        }
+        if let Some(pane) = on_pane {
+            // Up and down act on the pane instead of leaving it.
+            let filter = egui::EventFilter {
+                vertical_arrows: true,
+                ..egui::EventFilter::default()
+            };
+            ui.memory_mut(|m| m.set_focus_lock_filter(Id::unique(("view", pane)), filter));
+        }
+        let pressed = |modifiers: Modifiers, key: Key| {
+            ui.input_mut(|i| i.count_and_consume_key(modifiers, key)) as i32
+        };
+        if let Some(pane) = on_pane.or(hovered).filter(|&p| p != Pane::Scene) {
+            let by = |m: Modifiers| pressed(m, Key::ArrowUp) - pressed(m, Key::ArrowDown);
+            let steps = 10 * by(Modifiers::SHIFT) + by(Modifiers::NONE);
+            if steps != 0 {
+                actions.push(Action::StepSlice { pane, steps });
+            }
+        }
+    }
+
+    /// The camera to draw with: the view's, or, after a jump to a preset, one on its way there.
+    fn shown_camera(&mut self, ui: &Ui, state: &State) -> Camera {
+        use std::f64::consts::{PI, TAU};
+        /// More than a hand turns in one frame, radians.
+        const JUMP: f64 = 0.35;
+        let wanted = state.view.camera;
+        let now = ui.input(|i| i.time);
+        let short_way = |from: f64, to: f64| (to - from + PI).rem_euclid(TAU) - PI;
+        // The theme's animation time is 0 where motion is not wanted, and in tests.
+        let moves = ui.style().animation_time > 0.0 && !self.still && self.drag.is_none();
+        if let Some(last) = self.last_camera.filter(|last| *last != wanted && moves) {
+            let turn = short_way(last.azimuth, wanted.azimuth).abs();
+            if turn.max((last.elevation - wanted.elevation).abs()) > JUMP {
+                self.snap = Some(Snap {
+                    from: last,
+                    started_s: now,
+                });
+            }
+        }
+        self.last_camera = Some(wanted);
+        let Some(snap) = self.snap.as_ref().filter(|_| moves) else {
+            return wanted;
+        };
+        let t = (now - snap.started_s) / SNAP_S;
+        if t >= 1.0 {
+            self.snap = None;
+            return wanted;
+        }
+        ui.ctx().request_repaint();
+        let eased = t * t * (3.0 - 2.0 * t);
+        let from = &snap.from;
+        let turn = short_way(from.azimuth, wanted.azimuth);
+        Camera {
+            focus: from.focus.lerp(wanted.focus, eased),
+            distance_mm: from.distance_mm + (wanted.distance_mm - from.distance_mm) * eased,
+            azimuth: (from.azimuth + turn * eased).rem_euclid(TAU),
+            elevation: from.elevation + (wanted.elevation - from.elevation) * eased,
+        }
+    }
+
+    /// Full results follow the coarse ones as soon as the pointer rests.
+    fn settle(&mut self, ui: &Ui, state: &State, actions: &mut Vec<Action>) {
+        let (now, moving) = ui.input(|i| {
+            let scrolls = |e: &Event| matches!(e, Event::MouseWheel { .. } | Event::Zoom(_));
+            let moves = i.pointer.delta() != egui::Vec2::ZERO || i.events.iter().any(scrolls);
+            (i.time, moves)
+        });
+        if moving {
+            self.moved_at = now;
+        }
+        if !(state.session.unsettled || state.view.moving) {
+            return;
+        }
+        let rested = now - self.moved_at;
+        if rested >= REST_S {
+            actions.push(Action::Settle);
+        } else {
+            let wait = std::time::Duration::from_secs_f64(REST_S - rested);
+            ui.ctx().request_repaint_after(wait);
+        }
+    }
+}
+
+/// Steps that a wheel makes over `rect`: whole ones, the rest is kept for later.
+fn wheel_steps(ui: &Ui, left_over: &mut f32) -> (i32, bool) {
+    /// Points that a touchpad scrolls per step.
+    const POINTS: f32 = 24.0;
+    let mut lines = 0.0;
+    let mut shift = false;
+    ui.input(|i| {
+        for event in &i.events {
+            if let Event::MouseWheel {
+                unit,
+                delta,
+                modifiers,
+                ..
+            } = event
+                && !modifiers.command
+                && !modifiers.ctrl
+            {
+                // With Shift some systems turn the wheel sideways.
+                let along = if delta.y == 0.0 { delta.x } else { delta.y };
+                lines += match unit {
+                    egui::MouseWheelUnit::Line => along,
+                    egui::MouseWheelUnit::Point => along / POINTS,
+                    egui::MouseWheelUnit::Page => along * 10.0,
+                };
+                shift |= modifiers.shift;
+            }
+        }
+    });
+    *left_over += lines;
+    let steps = left_over.trunc();
+    *left_over -= steps;
+    (steps as i32, shift)
+}
+
+/// Where the pointer is, if it is known.
+fn pointer(ui: &Ui) -> Option<Pos2> {
+    ui.input(|i| i.pointer.latest_pos())
+}

@@ -1,0 +1,92 @@
+//! Regions as rings on slices: a shape and a line style for each role, besides its colour.
+
+use super::cut::Cut;
+use super::ink;
+use crate::data::Role;
+use egui::{Color32, Mesh, Painter, Pos2, Shape, Stroke, StrokeKind, vec2};
+
+const FILL: f32 = 0.16;
+const RING: f32 = 2.0;
+
+/// Paints a region's trace.
+pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: bool) {
+    let stroke = Stroke::new(RING, colour);
+    let fill = colour.gamma_multiply(FILL);
+    match cut {
+        Cut::Circle { centre, radius } => {
+            painter.circle_filled(*centre, *radius, fill);
+            if role == Role::Exclude {
+                dashed(painter, &ink::circle_points(*centre, *radius), stroke);
+            } else {
+                painter.circle_stroke(*centre, *radius, stroke);
+            }
+            glyph(painter, role, *centre, vec2(*radius, *radius), colour);
+        }
+        Cut::Box(rect) => {
+            painter.rect_filled(*rect, 0.0, fill);
+            if role == Role::Exclude {
+                let corners = [
+                    rect.left_top(),
+                    rect.right_top(),
+                    rect.right_bottom(),
+                    rect.left_bottom(),
+                    rect.left_top(),
+                ];
+                dashed(painter, &corners, stroke);
+            } else {
+                painter.rect_stroke(*rect, 0.0, stroke, StrokeKind::Middle);
+            }
+            glyph(painter, role, rect.center(), rect.size() * 0.5, colour);
+        }
+        Cut::Mask { border, inside } => {
+            let mut mesh = Mesh::default();
+            for quad in inside {
+                let first = mesh.vertices.len() as u32;
+                for at in quad {
+                    mesh.colored_vertex(*at, fill);
+                }
+                mesh.add_triangle(first, first + 1, first + 2);
+                mesh.add_triangle(first, first + 2, first + 3);
+            }
+            painter.add(Shape::mesh(mesh));
+            for (i, piece) in border.iter().enumerate() {
+                // Pieces are half a voxel long: leaving some out makes dashes.
+                if role != Role::Exclude || i % 5 < 3 {
+                    painter.line_segment(*piece, stroke);
+                }
+            }
+        }
+    }
+    if let Some(handles) = cut.handles().filter(|_| selected) {
+        ink::handles(painter, handles);
+    }
+}
+
+/// A ring around where a region is about to be placed.
+pub fn preview(painter: &Painter, centre: Pos2, radius: f32, colour: Color32) {
+    painter.circle_filled(centre, radius, colour.gamma_multiply(FILL * 0.5));
+    painter.circle_stroke(centre, radius, Stroke::new(1.0, colour.gamma_multiply(0.8)));
+}
+
+fn dashed(painter: &Painter, path: &[Pos2], stroke: Stroke) {
+    painter.extend(Shape::dashed_line(path, stroke, 5.0, 3.5));
+}
+
+/// The role's own sign in the middle of the ring.
+fn glyph(painter: &Painter, role: Role, centre: Pos2, half: egui::Vec2, colour: Color32) {
+    match role {
+        Role::Include => {
+            painter.circle_filled(centre, 2.5, colour);
+        }
+        Role::Exclude => {
+            // From rim to rim of the ellipse within, at 45 degrees.
+            let along = vec2(half.x, -half.y) * std::f32::consts::FRAC_1_SQRT_2;
+            painter.line_segment([centre - along, centre + along], Stroke::new(1.5, colour));
+        }
+        Role::Terminate => {
+            let across = vec2(half.x, 0.0);
+            painter.line_segment([centre - across, centre + across], Stroke::new(3.0, colour));
+        }
+        Role::Seed | Role::Target | Role::Mask => {}
+    }
+}

@@ -1,0 +1,170 @@
+//! What stands on top of the 3-D view: names, state, scales and which way up.
+
+use super::hands::{CLICK, Kind};
+use super::legend::{self, Legend};
+use super::scene_view::Scene;
+use super::slice_paint::sides_unknown;
+use super::{Views, badge, ink, pointer, rings};
+use crate::data::Shape;
+use crate::state::view::letter;
+use crate::state::{Tool, defaults};
+use crate::ui::theme::{self, IN_VIEW, Palette, size};
+use crate::ui::widgets::paint::Span;
+use egui::{Align2, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+use glam::DVec3;
+
+const MARGIN: f32 = 10.0;
+/// Length of the axis marker's arms, points.
+const ARM: f64 = 20.0;
+
+impl Views {
+    pub(super) fn scene_overlay(&mut self, ui: &Ui, scene: &Scene, hovered: bool) {
+        let state = scene.state;
+        if state.document.is_empty() {
+            return;
+        }
+        let painter = ui.painter().with_clip_rect(scene.rect);
+        let p = theme::palette(ui.style());
+        let text = |at: Pos2, spans: &[Span]| {
+            ink::bare(&painter, at, Align2::LEFT_CENTER, spans);
+        };
+        let at = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
+        text(
+            at,
+            &[
+                ("3-D", theme::semibold(size::LABEL), p.t1),
+                (" perspective", theme::regular(size::LABEL), p.t2),
+            ],
+        );
+        if sides_unknown(state) {
+            let font = theme::medium(size::LABEL);
+            text(
+                at + vec2(0.0, 17.0),
+                &[("left and right unknown", font, p.warning)],
+            );
+        }
+        self.scene_regions(ui, &painter, scene, hovered);
+        let still = self.still;
+        let badge = self.badge.show(ui, &painter, scene.rect, state, still);
+        let below_badge =
+            badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
+        match legend::of_scene(state) {
+            Some(Legend::Dec) => {
+                ink::dec_legend(&painter, scene.rect.right() - MARGIN, below_badge);
+            }
+            Some(Legend::Bar {
+                name,
+                low,
+                high,
+                colour_map,
+            }) => ink::colour_bar(&painter, scene.rect, p.t1, (&low, &name, &high), |t| {
+                colour_map.at(t)
+            }),
+            Some(Legend::Stops(words)) => stops(&painter, p, scene.rect, below_badge, &words),
+            None => {}
+        }
+        axis_marker(&painter, scene);
+    }
+
+    fn scene_regions(&mut self, ui: &Ui, painter: &Painter, scene: &Scene, hovered: bool) {
+        let state = scene.state;
+        for region in state.document.regions.iter().filter(|r| r.visible) {
+            let colour = theme::region_colour(region);
+            let selected = state.session.selected_region == Some(region.id);
+            let (centre, reach_mm) = match &*region.shape {
+                Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
+                Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),
+                // A mask has no size of its own that a label could stand beside.
+                Shape::Mask(_) => continue,
+            };
+            let Some((middle, radius)) = scene.silhouette(centre, reach_mm) else {
+                continue;
+            };
+            if !scene.rect.contains(middle) {
+                continue;
+            }
+            let is_sphere = matches!(&*region.shape, Shape::Sphere { .. });
+            if selected && is_sphere {
+                let stroke = Stroke::new(1.5, theme::IN_VIEW.t1);
+                painter.circle_stroke(middle, radius, stroke);
+            }
+            let beside = middle + vec2(radius + 10.0, 0.0);
+            ink::plate(painter, beside, scene.rect, &region.name, colour);
+        }
+        let Tool::Place { role, .. } = state.view.tool else {
+            return;
+        };
+        let colour = ink::role_colour(role);
+        let placing = self.drag.as_ref().and_then(|d| match &d.kind {
+            Kind::Place { centre } if d.pane == crate::state::Pane::Scene => {
+                Some((*centre, d.pressed))
+            }
+            _ => None,
+        });
+        let at = pointer(ui).filter(|_| hovered || placing.is_some());
+        let Some(at) = at else { return };
+        let centre = placing.map(|p| p.0).or_else(|| scene.slice_under(at));
+        let default_mm = defaults::region_radius_mm(role);
+        if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, default_mm)) {
+            let far = placing.map(|p| p.1.distance(at)).filter(|&d| d >= CLICK);
+            rings::preview(painter, middle, far.unwrap_or(radius), colour);
+        }
+        if placing.is_none() {
+            ink::tool_word(painter, at, scene.rect, role.name(), colour);
+        }
+    }
+
+    /// Top of what hovers at the right: under the badge.
+    pub(super) fn scene_top(scene: &Scene) -> f32 {
+        let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
+        scene.rect.top() + 8.0 + badge
+    }
+}
+
+fn stops(painter: &Painter, p: &Palette, pane: Rect, top: f32, words: &[(&str, [u8; 3])]) {
+    for (i, (word, [r, g, b])) in words.iter().enumerate() {
+        let y = top + 8.0 + 16.0 * i as f32;
+        let at = pos2(pane.right() - MARGIN - 14.0, y);
+        let span = (*word, theme::regular(size::CAPTION), p.t2);
+        ink::bare(painter, at, Align2::RIGHT_CENTER, &[span]);
+        let dot = Rect::from_center_size(pos2(pane.right() - MARGIN - 4.0, y), vec2(8.0, 8.0));
+        let colour = egui::Color32::from_rgb(*r, *g, *b);
+        let rim = Stroke::new(1.0, p.line);
+        painter.rect(dot, 2.0, colour, rim, StrokeKind::Inside);
+    }
+}
+
+/// Three arms to the ends of the body that face the viewer.
+fn axis_marker(painter: &Painter, scene: &Scene) {
+    let axes = scene.camera.axes();
+    let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
+    let mut arms: Vec<(usize, DVec3)> = (0..3)
+        .map(|a| {
+            let axis = DVec3::AXES[a];
+            let faces = axis.dot(axes.z_axis) >= 0.0;
+            (a, if faces { axis } else { -axis })
+        })
+        .collect();
+    // The nearest arm is drawn last.
+    arms.sort_by(|a, b| a.1.dot(axes.z_axis).total_cmp(&b.1.dot(axes.z_axis)));
+    let unknown = sides_unknown(scene.state);
+    for (a, direction) in arms {
+        let on_screen = vec2(
+            direction.dot(axes.x_axis) as f32,
+            -direction.dot(axes.y_axis) as f32,
+        );
+        let tip = origin + on_screen * ARM as f32;
+        let colour = theme::DEC[a];
+        painter.line_segment([origin, tip], Stroke::new(1.5, colour));
+        let away = if on_screen.length() > 0.05 {
+            on_screen.normalized()
+        } else {
+            vec2(0.0, -1.0)
+        };
+        let mark = if unknown && a == 0 { "?" } else { "" };
+        let word = format!("{}{mark}", letter(direction));
+        let span = (&*word, theme::semibold(size::CAPTION), colour);
+        ink::bare(painter, tip + away * 9.0, Align2::CENTER_CENTER, &[span]);
+    }
+    painter.circle_filled(origin, 1.5, IN_VIEW.t2);
+}

@@ -1,0 +1,360 @@
+//! The 3-D view: geometry and hands.
+
+use super::grip::{Grip, Part};
+use super::hands::{self, CLICK, Drag, Kind};
+use super::{Views, pointer, wheel_steps};
+use crate::data::region::RegionId;
+use crate::data::{Mask, Shape};
+use crate::render::build::{self, Size};
+use crate::state::{Action, Camera, Pane, Phase, State, Tool};
+use crate::ui::paint_callback::{List, pixels};
+use egui::{CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
+use glam::{DVec2, DVec3};
+
+/// A silhouette is taken from within this distance, points.
+const RIM: f32 = 5.0;
+/// A drag over the pane's smaller side turns by this, radians.
+const TURN: f64 = std::f64::consts::PI;
+/// A wheel step brings this much closer.
+const STEP: f64 = 1.1;
+
+/// The 3-D view in one frame.
+pub(super) struct Scene<'a> {
+    pub state: &'a State,
+    pub rect: Rect,
+    pub camera: Camera,
+    size: DVec2,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(state: &'a State, rect: Rect, camera: Camera) -> Self {
+        Self {
+            state,
+            rect,
+            camera,
+            size: DVec2::new(f64::from(rect.width()), f64::from(rect.height())),
+        }
+    }
+
+    fn aspect(&self) -> f64 {
+        self.size.x / self.size.y.max(1e-9)
+    }
+
+    /// Screen position of a world point; `None` behind the eye.
+    pub fn screen(&self, world: DVec3) -> Option<Pos2> {
+        let (at, _) = self.camera.project(world, self.aspect())?;
+        let at = at * self.size;
+        Some(self.rect.min + egui::vec2(at.x as f32, at.y as f32))
+    }
+
+    /// World ray through a screen position: origin and unit direction.
+    pub fn ray(&self, at: Pos2) -> (DVec3, DVec3) {
+        let d = at - self.rect.min;
+        let share = DVec2::new(f64::from(d.x), f64::from(d.y)) / self.size.max(DVec2::ONE);
+        self.camera.ray(share, self.aspect())
+    }
+
+    /// Where the ray through a position meets a plane (a point and its normal).
+    fn on_plane(&self, at: Pos2, (point, normal): (DVec3, DVec3)) -> Option<DVec3> {
+        let (origin, direction) = self.ray(at);
+        let slope = direction.dot(normal);
+        let t = (point - origin).dot(normal) / slope;
+        (slope.abs() > 1e-9 && t > 0.0).then(|| origin + direction * t)
+    }
+
+    /// A sphere's silhouette on screen: middle and radius.
+    pub fn silhouette(&self, centre: DVec3, radius_mm: f64) -> Option<(Pos2, f32)> {
+        let middle = self.screen(centre)?;
+        // Seen from nearby a sphere shows less than half of itself, and that larger.
+        let distance = centre.distance(self.camera.eye());
+        let shrink = (1.0 - (radius_mm / distance.max(radius_mm + 1e-6)).powi(2)).sqrt();
+        let edge = self.screen(centre + self.camera.axes().x_axis * (radius_mm / shrink))?;
+        Some((middle, edge.distance(middle)))
+    }
+
+    /// The nearest of the three slices that a ray meets inside the head.
+    pub fn slice_under(&self, at: Pos2) -> Option<DVec3> {
+        let (low, high) = self.state.document.bounds();
+        let head = build::head_mask(&self.state.document);
+        let (origin, direction) = self.ray(at);
+        let inside = |p: &DVec3| {
+            let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
+            within && head.as_ref().is_none_or(|mask| mask.contains(*p))
+        };
+        let hit = |axis: usize| {
+            let t = (self.state.view.crosshair[axis] - origin[axis]) / direction[axis];
+            let mut point = origin + direction * t;
+            // Exactly on the slice, so that its view does not move.
+            point[axis] = self.state.view.crosshair[axis];
+            (t.is_finite() && t > 0.0 && inside(&point)).then_some((t, point))
+        };
+        (0..3)
+            .filter_map(hit)
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, point)| point)
+    }
+
+    /// The nearest region under a position, its part, and where the hand holds it.
+    fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
+        let (origin, direction) = self.ray(at);
+        let regions = self.state.document.regions.iter().filter(|r| r.visible);
+        let hits = regions.filter_map(|region| {
+            let (distance, part) = match &*region.shape {
+                Shape::Sphere { centre, radius_mm } => {
+                    let (middle, radius) = self.silhouette(*centre, *radius_mm)?;
+                    let off = middle.distance(at) - radius;
+                    let inner = RIM.min(radius * 0.4);
+                    let part = if off > RIM {
+                        return None;
+                    } else if off < -inner {
+                        Part::Body
+                    } else {
+                        Part::Rim([true; 3])
+                    };
+                    (centre.distance(origin) - radius_mm, part)
+                }
+                Shape::Box { centre, half_mm } => {
+                    let t = through_box(origin, direction, *centre, *half_mm)?;
+                    (t, Part::Body)
+                }
+                Shape::Mask(mask) => (through_mask(origin, direction, mask)?, Part::Body),
+            };
+            Some((distance, region.id, part))
+        });
+        hits.min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, id, part)| (id, part))
+    }
+}
+
+/// Where a ray enters a box (Kay and Kajiya 1986), mm.
+fn through_box(origin: DVec3, direction: DVec3, centre: DVec3, half: DVec3) -> Option<f64> {
+    let (a, b) = (
+        (centre - half - origin) / direction,
+        (centre + half - origin) / direction,
+    );
+    let (enter, leave) = (a.min(b).max_element(), a.max(b).min_element());
+    (enter <= leave && leave > 0.0).then_some(enter.max(0.0))
+}
+
+/// Where a ray first meets a mask, mm; found in steps of half a voxel.
+fn through_mask(origin: DVec3, direction: DVec3, mask: &Mask) -> Option<f64> {
+    let (low, high) = mask.grid.bounds();
+    let enter = through_box(origin, direction, (low + high) * 0.5, (high - low) * 0.5)?;
+    let step = mask.grid.spacing().min_element() * 0.5;
+    let steps = ((high - low).length() / step).ceil() as usize;
+    (0..=steps)
+        .map(|i| enter + i as f64 * step)
+        .find(|&t| mask.contains(origin + direction * t))
+}
+
+impl Views {
+    /// Shows the 3-D view; returns whether the pointer is over it.
+    pub(super) fn scene(
+        &mut self,
+        ui: &mut Ui,
+        rect: Rect,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let response = self.sense(ui, Pane::Scene, rect);
+        let camera = self.shown_camera(ui, state);
+        let scene = Scene::new(state, rect, camera);
+        let hovered = response.contains_pointer() && !self.still;
+        if !self.still {
+            self.scene_hands(ui, &scene, &response, actions);
+        }
+        let size = Size {
+            points: scene.size,
+            pixels_per_point: f64::from(ui.pixels_per_point()),
+        };
+        let mut list = build::scene_from(state, &camera, size);
+        list.moving &= !self.still;
+        let ctx = ui.ctx().clone();
+        let painter = ui.painter().clone();
+        painter.rect_filled(rect, 0.0, crate::ui::theme::palette(ui.style()).canvas);
+        let id = self.pane_id(Pane::Scene);
+        painter.add(pixels(&ctx, rect, id, List::Scene(list)));
+        self.scene_overlay(ui, &scene, hovered);
+        if hovered && self.drag.is_none() {
+            self.scene_buttons(ui, &scene, actions);
+        }
+        hovered
+    }
+
+    fn scene_hands(
+        &mut self,
+        ui: &mut Ui,
+        scene: &Scene,
+        response: &Response,
+        actions: &mut Vec<Action>,
+    ) {
+        let shift = ui.input(|i| i.modifiers.shift);
+        if self.drag.is_none()
+            && let Some((button, at)) = hands::press(ui, response)
+            && let Some(kind) = scene_press(scene, button, at, shift, actions)
+        {
+            self.drag = Some(Drag {
+                pane: Pane::Scene,
+                button,
+                pressed: at,
+                last: at,
+                kind,
+                changed: false,
+            });
+        }
+        if let Some(mut drag) = self.drag.take_if(|d| d.pane == Pane::Scene) {
+            let at = pointer(ui).unwrap_or(drag.last);
+            scene_drag(scene, &mut drag, at, actions);
+            if ui.input(|i| i.pointer.button_down(drag.button)) {
+                self.drag = Some(drag);
+            } else {
+                scene_release(scene, &drag, at, actions);
+                hands::conclude(scene.state, &drag, actions);
+            }
+        }
+        if response.contains_pointer() {
+            self.scene_wheel(ui, scene, actions);
+            self.scene_cursor(ui, scene);
+        }
+    }
+
+    fn scene_wheel(&mut self, ui: &Ui, scene: &Scene, actions: &mut Vec<Action>) {
+        let (steps, _) = wheel_steps(ui, &mut self.scrolled);
+        let pinch = ui.input(|i| f64::from(i.zoom_delta()));
+        let factor = STEP.powi(steps) * pinch;
+        let camera = scene.camera.zoomed(factor);
+        if factor != 1.0 && camera != scene.camera {
+            actions.push(Action::SetCamera {
+                camera,
+                phase: Phase::Live,
+            });
+        }
+    }
+
+    fn scene_cursor(&self, ui: &Ui, scene: &Scene) {
+        let icon = match self.drag.as_ref().map(|d| &d.kind) {
+            Some(_) => CursorIcon::Grabbing,
+            None if matches!(scene.state.view.tool, Tool::Place { .. }) => CursorIcon::Crosshair,
+            None => pointer(ui)
+                .and_then(|at| {
+                    let (id, part) = scene.region_under(at)?;
+                    let region = scene.state.document.region(id)?;
+                    let centre = scene.screen(region.shape.centre())?;
+                    Some(hands::cursor(part, at - centre))
+                })
+                .unwrap_or(CursorIcon::Grab),
+        };
+        ui.ctx().set_cursor_icon(icon);
+    }
+}
+
+fn scene_press(
+    scene: &Scene,
+    button: PointerButton,
+    at: Pos2,
+    shift: bool,
+    actions: &mut Vec<Action>,
+) -> Option<Kind> {
+    let state = scene.state;
+    match button {
+        PointerButton::Middle => Some(Kind::Pan),
+        PointerButton::Primary if shift => Some(Kind::Pan),
+        PointerButton::Primary => {
+            if let Tool::Place { .. } = state.view.tool {
+                // Beside the head there is nothing to place on: the view turns.
+                return Some(
+                    scene
+                        .slice_under(at)
+                        .map_or(Kind::Orbit, |centre| Kind::Place { centre }),
+                );
+            }
+            let Some((id, part)) = scene.region_under(at) else {
+                return Some(Kind::Orbit);
+            };
+            let region = state.document.region(id)?;
+            let was_selected = state.session.selected_region == Some(id);
+            if !was_selected {
+                actions.push(Action::SelectRegion(Some(id)));
+            }
+            let plane = (region.shape.centre(), scene.camera.forward());
+            let grip = Grip {
+                part,
+                shape: (*region.shape).clone(),
+                at: scene.on_plane(at, plane)?,
+            };
+            Some(Kind::Region {
+                id,
+                grip,
+                was_selected,
+                plane: Some(plane),
+            })
+        }
+        _ => None,
+    }
+}
+
+fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action>) {
+    let travelled = hands::travelled(drag, at);
+    let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
+    let still = travelled == egui::Vec2::ZERO;
+    let camera = match &drag.kind {
+        Kind::Orbit if !still => {
+            let per_point = TURN / scene.size.min_element().max(1.0);
+            scene.camera.orbited(x * per_point, y * per_point)
+        }
+        Kind::Pan if !still => {
+            let mm = scene.camera.mm_per_pixel(scene.size);
+            scene.camera.panned(x * mm, y * mm)
+        }
+        Kind::Region {
+            id,
+            grip,
+            plane: Some(plane),
+            ..
+        } => {
+            let travels = drag.changed || at.distance(drag.pressed) >= CLICK;
+            let now = scene.on_plane(at, *plane).filter(|_| travels);
+            if let Some(shape) = now.and_then(|now| grip.dragged(now)) {
+                hands::reshape(scene.state, *id, shape, &mut drag.changed, actions);
+            }
+            return;
+        }
+        _ => return,
+    };
+    if camera != scene.camera {
+        actions.push(Action::SetCamera {
+            camera,
+            phase: Phase::Live,
+        });
+    }
+}
+
+fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
+    match &drag.kind {
+        Kind::Place { centre } => {
+            if let Tool::Place { role, cube } = scene.state.view.tool {
+                let plane = (*centre, scene.camera.forward());
+                let far = at.distance(drag.pressed) >= CLICK;
+                let edge = scene.on_plane(at, plane).filter(|_| far);
+                let dragged = edge.map(|p| p.distance(*centre));
+                actions.push(Action::MoveCrosshair(*centre));
+                actions.push(Action::PlaceRegion {
+                    role,
+                    shape: hands::new_shape(role, cube, *centre, dragged),
+                });
+            }
+        }
+        Kind::Orbit | Kind::Pan if scene.state.view.moving => {
+            // The last move of this frame, if there was one, is where the camera stays.
+            let sent = actions.iter().rev().find_map(|a| match a {
+                Action::SetCamera { camera, .. } => Some(*camera),
+                _ => None,
+            });
+            actions.push(Action::SetCamera {
+                camera: sent.unwrap_or(scene.camera),
+                phase: Phase::Done,
+            });
+        }
+        _ => {}
+    }
+}

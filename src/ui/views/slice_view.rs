@@ -1,0 +1,346 @@
+//! A slice view: geometry and hands.
+
+use super::cut::{Cut, to_screen, to_world};
+use super::grip::{Grip, Part};
+use super::hands::{self, CLICK, Drag, Kind};
+use super::{Views, pointer, wheel_steps};
+use crate::data::region::RegionId;
+use crate::render::build::{self, Size};
+use crate::state::view::{Plane, SliceCamera};
+use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::ui::paint_callback::{List, pixels};
+use egui::{Color32, CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
+use glam::{DVec2, DVec3};
+
+/// A rim is taken from within this distance, points.
+const RIM: f32 = 5.0;
+const ZOOM: (f64, f64) = (0.2, 40.0);
+
+/// One slice view in one frame.
+pub(super) struct Slice<'a> {
+    pub state: &'a State,
+    pub pane: Pane,
+    pub rect: Rect,
+    pub plane: Plane,
+    pub bounds: (DVec3, DVec3),
+}
+
+impl Slice<'_> {
+    pub fn world(&self, at: Pos2) -> DVec3 {
+        to_world(&self.plane, self.rect, at)
+    }
+
+    pub fn screen(&self, world: DVec3) -> Pos2 {
+        to_screen(&self.plane, self.rect, world)
+    }
+
+    fn camera(&self) -> SliceCamera {
+        let at = Pane::ALL.iter().position(|&p| p == self.pane);
+        self.state.view.slices[at.unwrap_or(0).min(2)]
+    }
+}
+
+impl Views {
+    /// Shows a slice view; returns whether the pointer is over it.
+    pub(super) fn slice(
+        &mut self,
+        ui: &mut Ui,
+        pane: Pane,
+        rect: Rect,
+        legend: bool,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let response = self.sense(ui, pane, rect);
+        let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+        let size = Size {
+            points,
+            pixels_per_point: f64::from(ui.pixels_per_point()),
+        };
+        let bounds = state.document.bounds();
+        let list = build::slice(state, pane, size);
+        let (Some(plane), Some(list)) = (state.view.plane(pane, bounds, points), list) else {
+            return false;
+        };
+        let slice = Slice {
+            state,
+            pane,
+            rect,
+            plane,
+            bounds,
+        };
+        let hovered = response.contains_pointer() && !self.still;
+        if !self.still {
+            self.slice_hands(ui, &slice, &response, actions);
+        }
+        let painter = ui.painter().clone();
+        painter.rect_filled(rect, 0.0, Color32::BLACK);
+        let ctx = ui.ctx().clone();
+        painter.add(pixels(&ctx, rect, self.pane_id(pane), List::Slice(list)));
+        self.slice_overlay(ui, &slice, legend, hovered);
+        if hovered && self.drag.is_none() {
+            self.slice_buttons(ui, &slice, legend, actions);
+        }
+        hovered
+    }
+
+    fn slice_hands(
+        &mut self,
+        ui: &mut Ui,
+        slice: &Slice,
+        response: &Response,
+        actions: &mut Vec<Action>,
+    ) {
+        let modifiers = ui.input(|i| i.modifiers);
+        if self.drag.is_none()
+            && let Some((button, at)) = hands::press(ui, response)
+            && let Some(kind) = self.slice_press(slice, button, at, modifiers.shift, actions)
+        {
+            self.drag = Some(Drag {
+                pane: slice.pane,
+                button,
+                pressed: at,
+                last: at,
+                kind,
+                changed: false,
+            });
+        }
+        if let Some(mut drag) = self.drag.take_if(|d| d.pane == slice.pane) {
+            let at = pointer(ui).unwrap_or(drag.last);
+            slice_drag(slice, &mut drag, at, actions);
+            if ui.input(|i| i.pointer.button_down(drag.button)) {
+                self.drag = Some(drag);
+            } else {
+                slice_release(slice, &drag, at, actions);
+                hands::conclude(slice.state, &drag, actions);
+            }
+        }
+        if response.double_clicked_by(PointerButton::Secondary)
+            && let Some(layer) = hands::windowed(&slice.state.document)
+        {
+            let display = hands::window_reset(layer);
+            if display != layer.display {
+                actions.push(Action::SetDisplay {
+                    layer: layer.id,
+                    display,
+                    phase: Phase::Done,
+                });
+            }
+        }
+        if response.contains_pointer() {
+            self.slice_wheel(ui, slice, actions);
+            self.slice_cursor(ui, slice);
+        }
+    }
+
+    fn slice_press(
+        &mut self,
+        slice: &Slice,
+        button: PointerButton,
+        at: Pos2,
+        shift: bool,
+        actions: &mut Vec<Action>,
+    ) -> Option<Kind> {
+        let state = slice.state;
+        match button {
+            PointerButton::Middle => Some(Kind::Pan),
+            PointerButton::Primary if shift => Some(Kind::Pan),
+            PointerButton::Secondary => {
+                hands::windowed(&state.document).map(|layer| Kind::Window {
+                    layer: layer.id,
+                    before: layer.display.clone(),
+                })
+            }
+            PointerButton::Primary => {
+                if let Tool::Place { .. } = state.view.tool {
+                    let centre = slice.world(at);
+                    return Some(Kind::Place { centre });
+                }
+                let Some((id, part)) = self.region_under(slice, at) else {
+                    return Some(Kind::Crosshair);
+                };
+                let region = state.document.region(id)?;
+                let was_selected = state.session.selected_region == Some(id);
+                if !was_selected {
+                    actions.push(Action::SelectRegion(Some(id)));
+                }
+                let grip = Grip {
+                    part,
+                    shape: (*region.shape).clone(),
+                    at: slice.world(at),
+                };
+                Some(Kind::Region {
+                    id,
+                    grip,
+                    was_selected,
+                    plane: None,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The region under a position, the selected one first, and its part.
+    fn region_under(&mut self, slice: &Slice, at: Pos2) -> Option<(RegionId, Part)> {
+        let state = slice.state;
+        let selected = state.session.selected_region;
+        let mut regions: Vec<_> = state
+            .document
+            .regions
+            .iter()
+            .rev()
+            .filter(|r| r.visible)
+            .collect();
+        regions.sort_by_key(|r| selected != Some(r.id));
+        regions.into_iter().find_map(|region| {
+            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces)?;
+            let distance = cut.distance(at);
+            let Some(bounds) = cut.bounds() else {
+                return (distance < 0.0).then_some((region.id, Part::Body));
+            };
+            // Small rings keep a body to hold.
+            let inner = RIM.min(bounds.width().min(bounds.height()) * 0.2);
+            if distance > RIM {
+                None
+            } else if distance < -inner {
+                Some((region.id, Part::Body))
+            } else {
+                let near = |a: f32, b: f32| (a - b).abs() <= RIM;
+                let across = near(at.x, bounds.left()) || near(at.x, bounds.right());
+                let along = near(at.y, bounds.top()) || near(at.y, bounds.bottom());
+                let (right, down) = (slice.plane.right.abs(), slice.plane.down.abs());
+                let axes =
+                    [0, 1, 2].map(|a| (across && right[a] > 0.5) || (along && down[a] > 0.5));
+                Some((region.id, Part::Rim(axes)))
+            }
+        })
+    }
+
+    fn slice_wheel(&mut self, ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
+        let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
+        if steps != 0 {
+            let steps = if shift { steps * 10 } else { steps };
+            actions.push(Action::StepSlice {
+                pane: slice.pane,
+                steps,
+            });
+        }
+        let factor = ui.input(|i| f64::from(i.zoom_delta()));
+        if let Some(at) = pointer(ui).filter(|_| factor != 1.0) {
+            let camera = slice.camera();
+            let zoom = (camera.zoom * factor).clamp(ZOOM.0, ZOOM.1);
+            if zoom != camera.zoom {
+                // What is under the pointer stays there.
+                let kept = slice.world(at) - slice.plane.centre;
+                let pan_mm = camera.pan_mm + kept * (1.0 - camera.zoom / zoom);
+                actions.push(Action::SetSlice {
+                    pane: slice.pane,
+                    slice: SliceCamera { zoom, pan_mm },
+                });
+            }
+        }
+    }
+
+    fn slice_cursor(&mut self, ui: &Ui, slice: &Slice) {
+        let shift = ui.input(|i| i.modifiers.shift);
+        let icon = match self.drag.as_ref().map(|d| &d.kind) {
+            Some(Kind::Pan) => CursorIcon::Grabbing,
+            Some(Kind::Region { grip, .. }) => match grip.part {
+                Part::Body => CursorIcon::Grabbing,
+                part => pointer(ui).map_or(CursorIcon::Move, |at| {
+                    hands::cursor(part, at - slice.screen(grip.shape.centre()))
+                }),
+            },
+            Some(_) => CursorIcon::Crosshair,
+            None if shift => CursorIcon::Grab,
+            None if matches!(slice.state.view.tool, Tool::Place { .. }) => CursorIcon::Crosshair,
+            None => pointer(ui)
+                .and_then(|at| {
+                    let (id, part) = self.region_under(slice, at)?;
+                    let region = slice.state.document.region(id)?;
+                    let centre = match part {
+                        Part::Body => at,
+                        Part::Rim(_) => slice.screen(region.shape.centre()),
+                    };
+                    Some(hands::cursor(part, at - centre))
+                })
+                .unwrap_or(CursorIcon::Crosshair),
+        };
+        ui.ctx().set_cursor_icon(icon);
+    }
+}
+
+fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action>) {
+    let state = slice.state;
+    let travelled = hands::travelled(drag, at);
+    match &drag.kind {
+        Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
+        Kind::Pan if travelled != egui::Vec2::ZERO => {
+            let camera = slice.camera();
+            let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
+            let moved = (slice.plane.right * x + slice.plane.down * y) * slice.plane.mm_per_point;
+            actions.push(Action::SetSlice {
+                pane: slice.pane,
+                slice: SliceCamera {
+                    pan_mm: camera.pan_mm - moved,
+                    ..camera
+                },
+            });
+        }
+        Kind::Window { layer, before } => {
+            if let Some(now) = state.document.layer(*layer) {
+                let display = hands::window_dragged(now, before, at - drag.pressed);
+                if display != now.display {
+                    drag.changed = true;
+                    actions.push(Action::SetDisplay {
+                        layer: *layer,
+                        display,
+                        phase: Phase::Live,
+                    });
+                }
+            }
+        }
+        Kind::Region { id, grip, .. } => {
+            let travels = drag.changed || at.distance(drag.pressed) >= CLICK;
+            if let Some(shape) = grip.dragged(slice.world(at)).filter(|_| travels) {
+                if grip.part == Part::Body {
+                    // The other views keep cutting through the region.
+                    move_crosshair(slice, shape.centre(), actions);
+                }
+                hands::reshape(state, *id, shape, &mut drag.changed, actions);
+            }
+        }
+        Kind::Pan | Kind::Place { .. } | Kind::Orbit => {}
+    }
+}
+
+fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
+    match &drag.kind {
+        Kind::Place { centre } => {
+            if let Tool::Place { role, cube } = slice.state.view.tool {
+                let far = at.distance(drag.pressed) >= CLICK;
+                let dragged = far.then(|| slice.world(at).distance(*centre));
+                move_crosshair(slice, *centre, actions);
+                actions.push(Action::PlaceRegion {
+                    role,
+                    shape: hands::new_shape(role, cube, *centre, dragged),
+                });
+            }
+        }
+        Kind::Region {
+            was_selected: true, ..
+        } if !drag.changed => move_crosshair(slice, slice.world(drag.pressed), actions),
+        _ => {}
+    }
+}
+
+/// Within the slice: its own position along the normal stays.
+fn move_crosshair(slice: &Slice, world: DVec3, actions: &mut Vec<Action>) {
+    let mut world = world.clamp(slice.bounds.0, slice.bounds.1);
+    if let Some(axis) = slice.pane.normal_axis() {
+        world[axis] = slice.state.view.crosshair[axis];
+    }
+    if world.distance(slice.state.view.crosshair) > 1e-9 {
+        actions.push(Action::MoveCrosshair(world));
+    }
+}
