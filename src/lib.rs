@@ -3,6 +3,7 @@
 //! Modules in reading order; each answers one question and may import only what stands above it
 //! (the exact table is `tests/architecture.rs`).
 
+pub mod app;
 pub mod cli;
 pub mod compute;
 pub mod data;

@@ -1,13 +1,35 @@
 //! Arguments → window or command.
 
-use arcuate::cli;
+use arcuate::app;
+use arcuate::cli::{self, Command, DemoOptions, Global};
 use clap::Parser as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    env_logger::init();
     let arguments = cli::Arguments::parse();
+    let global = &arguments.global;
     match arguments.command {
-        Some(command) => cli::run(command, &arguments.global),
-        None => ExitCode::SUCCESS,
+        Some(Command::Demo(options)) if options.wants_window() => window(Vec::new(), true, global),
+        Some(command) => cli::run(command, global),
+        None if arguments.files.is_empty() && !cli::has_display() => {
+            cli::run(Command::Demo(DemoOptions::default()), global)
+        }
+        None => window(arguments.files, false, global),
+    }
+}
+
+fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
+    let opened = global
+        .backend()
+        .map_err(|failure| failure.to_string())
+        .and_then(|backend| app::run(files, demo, backend));
+    match opened {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("arcuate: {sentence}");
+            ExitCode::FAILURE
+        }
     }
 }

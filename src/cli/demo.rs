@@ -1,10 +1,150 @@
-//! stand-in
+//! `arcuate demo`: the built-in head, in the window or, where there is no display, as files.
+
+use super::headless::Headless;
+use super::options::make_folder;
+use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-/// x
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:")]
-pub struct Options {}
-pub fn run(_: &Options, _: &mut Runner) -> Result<(), Failure> {
+use crate::data::{Role, Shape};
+use crate::io;
+use crate::phantom::{Head, suggestions};
+use crate::state::{Action, Pane, Task};
+use glam::DVec2;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate demo                         the window, or ./arcuate-demo where there is no display
+  arcuate demo --out demo              files even where there is a display
+
+Files: window.png, axial.png, coronal.png, sagittal.png, 3d.png; tracks.tck, the streamlines of the left
+corticospinal tract; report.json and report.md.";
+
+/// Where files go if no folder is named.
+const FOLDER: &str = "arcuate-demo";
+
+#[derive(clap::Args, Debug, Default)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Write files into this folder instead of opening the window
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+impl Options {
+    /// Whether the window is wanted and can be shown.
+    pub fn wants_window(&self) -> bool {
+        self.out.is_none() && has_display()
+    }
+}
+
+/// Whether a window can be shown at all: always, but on Linux without X11 and Wayland.
+pub fn has_display() -> bool {
+    let named = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    const SEED: u64 = 1;
+    if options.out.is_none() && !has_display() && !runner.json {
+        eprintln!("arcuate: No display, so the demo writes files instead of opening the window");
+    }
+    let folder = options.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+    make_folder(&folder)?;
+    let at = |name: &str| folder.join(name);
+    // The default folder holds nothing but an earlier demo.
+    if options.out.is_some() {
+        runner.may_write(&at("report.json"))?;
+    }
+
+    let mut window = Headless::new(runner);
+    window.act(Action::OpenDemo { guide: false })?;
+    let suggestion = suggestions(&Head::new(SEED)).into_iter().next();
+    let placements = suggestion.map(|s| s.placements).unwrap_or_default();
+    for place in &placements {
+        let shape = Shape::Sphere {
+            centre: place.centre,
+            radius_mm: place.radius_mm,
+        };
+        window.act(Action::PlaceRegion {
+            role: place.role,
+            shape,
+        })?;
+        if let Some(region) = window.state.session.selected_region {
+            window.act(Action::RenameRegion {
+                region,
+                name: place.name.to_owned(),
+            })?;
+        }
+        if place.role == Role::Seed {
+            window.act(Action::MoveCrosshair(place.centre))?;
+        }
+    }
+    window.act(Action::SelectTask(Task::Track))?;
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: at("tracks.tck"),
+    })?;
+    let state = window.state;
+
+    let mut pictures = Pictures::new()?;
+    let mut files = vec![at("tracks.tck")];
+    let size = DVec2::new(960.0, 720.0);
+    for (name, pane) in [
+        ("window.png", None),
+        ("axial.png", Some(Pane::Axial)),
+        ("coronal.png", Some(Pane::Coronal)),
+        ("sagittal.png", Some(Pane::Sagittal)),
+        ("3d.png", Some(Pane::Scene)),
+    ] {
+        let size = if pane.is_none() {
+            DVec2::new(1440.0, 900.0)
+        } else {
+            size
+        };
+        let path = at(name);
+        pictures.save(&state, pane, size, 1, &path, runner)?;
+        files.push(path);
+    }
+
+    let live = state.session.live.as_ref();
+    let kept = live.map_or(0, |l| l.output.kept.len());
+    let seeds = live.map_or(0, |l| l.seeds);
+    let command = live.map_or_else(String::new, |l| l.recipe.command());
+    let tensors = state.document.tensors.as_ref();
+    let (fitted, repaired) = tensors.map_or((0, 0), |t| (t.fitted, t.repaired));
+    let regions: Vec<_> = placements
+        .iter()
+        .map(|p| {
+            json!({"name": p.name, "role": p.role.name(), "centre_mm": p.centre.to_array(), "radius_mm": p.radius_mm})
+        })
+        .collect();
+    files.extend([at("report.json"), at("report.md")]);
+    let report = json!({
+        "command": "demo", "head": SEED, "fitted_voxels": fitted, "repaired_voxels": repaired,
+        "regions": regions, "seeds": seeds, "streamlines": kept, "repeat": command,
+        "drawn_by": pictures.device(), "backend": runner.backend.name(), "files": files,
+        "notice": "For research only: not a medical device",
+    });
+    let mut text = String::from("# Arcuate on its built-in head\n\n");
+    let _ = writeln!(
+        text,
+        "Tensors were fitted in {fitted} voxels, {repaired} of them repaired. From {seeds} seeds in \
+         \"{}\", {kept} streamlines reach \"{}\".\n\nThe same without a window:\n\n```sh\n{command}\n```\n\n\
+         For research only: not a medical device.",
+        placements.first().map_or("", |p| p.name),
+        placements.last().map_or("", |p| p.name),
+    );
+    let pretty = serde_json::to_string_pretty(&report).unwrap_or_default();
+    for (name, content) in [("report.json", &pretty), ("report.md", &text)] {
+        io::atomic::write_text(&at(name), content)
+            .map_err(|e| Failure::new(e.to_string()))?;
+    }
+    let mut said = format!("{kept} of {seeds} streamlines join the seed and the target. Files:\n");
+    for file in &files {
+        let _ = writeln!(said, "  {}", file.display());
+    }
+    runner.report(&report, &said);
     Ok(())
 }
-pub fn without_display() {}

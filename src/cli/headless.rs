@@ -1,7 +1,7 @@
 //! The window's state without the window: actions in, effects carried out at once.
 
 use super::runner::{Failure, Runner};
-use crate::jobs::Outcome;
+use crate::jobs::{Outcome, Request};
 use crate::state::{Action, Effect, Severity, State, update};
 
 pub struct Headless<'a> {
@@ -20,10 +20,18 @@ impl<'a> Headless<'a> {
 
     /// Applies an action and everything that follows from it; a job that fails ends it.
     pub fn act(&mut self, action: Action) -> Result<(), Failure> {
-        let mut effects = update(&mut self.state, action);
+        let effects = update(&mut self.state, action);
+        self.carry_out(effects)
+    }
+
+    /// Runs a request that no action stands for.
+    pub fn request(&mut self, request: Request) -> Result<(), Failure> {
+        self.carry_out(vec![Effect::Submit(request)])
+    }
+
+    fn carry_out(&mut self, mut effects: Vec<Effect>) -> Result<(), Failure> {
         while !effects.is_empty() {
-            let effect = effects.remove(0);
-            let Effect::Submit(request) = effect else {
+            let Effect::Submit(request) = effects.remove(0) else {
                 continue;
             };
             let event = self.runner.event(request);
@@ -32,15 +40,10 @@ impl<'a> Headless<'a> {
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }
-        if let Some(error) = self
-            .state
-            .session
-            .messages
-            .iter()
-            .find(|m| m.severity == Severity::Error)
-        {
-            return Err(Failure::new(error.text.clone()));
+        let mut messages = self.state.session.messages.iter();
+        match messages.find(|m| m.severity == Severity::Error) {
+            Some(error) => Err(Failure::new(error.text.clone())),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -44,12 +44,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 
 fn describe(file: &str, runner: &mut Runner) -> Result<(Value, String), Failure> {
     if file.starts_with("phantom:") {
-        let options = ScanOptions {
-            scan: file.to_owned(),
-            gradients: None,
-            bval: None,
-            bvec: None,
-        };
+        let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
         return Ok(image(file, &scan.dwi, Some(&scan.gradients), &[]));
     }

@@ -13,11 +13,12 @@ mod headless;
 mod info;
 mod options;
 mod phantom;
+mod pictures;
 mod render;
 mod runner;
 mod track;
 
-pub use demo::without_display;
+pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
 use crate::compute::{Backend, BackendChoice};

@@ -2,7 +2,7 @@
 
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::{Gradients, Grid, Mask, Region, Role, Shape, Volume};
+use crate::data::{Gradients, Mask, Region, Role, Shape, Volume};
 use crate::io;
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, Method};
@@ -127,6 +127,16 @@ impl ScanOptions {
             (Some(b), _, _) => vec![b.clone()],
             (None, Some(bval), Some(bvec)) => vec![bval.clone(), bvec.clone()],
             _ => Vec::new(),
+        }
+    }
+
+    /// A scan by name alone: gradients, if any, lie beside it.
+    pub fn of(scan: &str) -> Self {
+        Self {
+            scan: scan.to_owned(),
+            gradients: None,
+            bval: None,
+            bvec: None,
         }
     }
 
@@ -301,7 +311,7 @@ impl RegionOptions {
     }
 
     /// The regions, masks read from their files; a mask may lie on any grid.
-    pub fn regions(&self, grid: &Arc<Grid>) -> Result<Vec<Region>, Failure> {
+    pub fn regions(&self) -> Result<Vec<Region>, Failure> {
         let mut regions = Vec::new();
         for (role, shapes) in self.by_role() {
             for (i, spec) in shapes.iter().enumerate() {
@@ -315,7 +325,7 @@ impl RegionOptions {
                         half_mm: *half_mm,
                     },
                     ShapeSpec::Mask(path) => {
-                        let mask = io::mask(path, grid).map_err(|e| Failure::new(e.to_string()))?;
+                        let mask = io::mask_on_own_grid(path).map_err(|e| Failure::new(e.to_string()))?;
                         Shape::Mask(mask)
                     }
                 };

@@ -1,9 +1,169 @@
-//! stand-in
+//! `arcuate render`: a view, or the whole window, as a PNG.
+
+use super::headless::Headless;
+use super::options::{RegionOptions, ScanOptions};
+use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-/// x
+use crate::jobs::Request;
+use crate::state::{Action, Convention, Pane, Task};
+use glam::{DVec2, DVec3};
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate render dwi.nii.gz --view axial --at -24,-18,8 --out axial.png
+  arcuate render t1.nii.gz tracks.tck --view 3d --size 1600x1200 --out tracks.png
+  arcuate render phantom:1 --seed sphere:-24,-18,8,5 --view window --size 1920x1080 --out window.png
+
+A scan with gradients is fitted first. Letters, convention and scale bar are drawn as in the window.";
+
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:")]
-pub struct Options {}
-pub fn run(_: &Options, _: &mut Runner) -> Result<(), Failure> {
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie above
+    #[arg(required = true)]
+    pub inputs: Vec<String>,
+    #[arg(long, value_enum, default_value = "3d")]
+    pub view: ViewName,
+    /// Crosshair, world mm (default: the middle)
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
+    pub at: Option<DVec3>,
+    /// Only this image layer, by its name in the window: DEC, FA, MD, b0, the file's name
+    #[arg(long, value_name = "LAYER")]
+    pub show: Option<String>,
+    /// Points; each becomes SCALE × SCALE pixels
+    #[arg(long, value_name = "WxH", default_value = "960x720", value_parser = size)]
+    pub size: DVec2,
+    #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub scale: u32,
+    /// Patient right on screen right
+    #[arg(long)]
+    pub neurological: bool,
+    #[command(flatten)]
+    pub regions: RegionOptions,
+    /// Picture
+    #[arg(long, value_name = "FILE.png")]
+    pub out: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum ViewName {
+    Axial,
+    Coronal,
+    Sagittal,
+    #[value(name = "3d")]
+    Scene,
+    Window,
+}
+
+impl ViewName {
+    fn pane(self) -> Option<Pane> {
+        match self {
+            Self::Axial => Some(Pane::Axial),
+            Self::Coronal => Some(Pane::Coronal),
+            Self::Sagittal => Some(Pane::Sagittal),
+            Self::Scene => Some(Pane::Scene),
+            Self::Window => None,
+        }
+    }
+}
+
+fn point(text: &str) -> Result<DVec3, String> {
+    let parsed: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    match parsed.as_deref() {
+        Some(&[x, y, z]) if [x, y, z].iter().all(|v| v.is_finite()) => Ok(DVec3::new(x, y, z)),
+        _ => Err(format!("expected X,Y,Z in mm, found \"{text}\"")),
+    }
+}
+
+fn size(text: &str) -> Result<DVec2, String> {
+    let parsed = text
+        .split_once('x')
+        .and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let sound =
+        parsed.filter(|&(w, h): &(u32, u32)| (64..=8192).contains(&w) && (64..=8192).contains(&h));
+    let (w, h) =
+        sound.ok_or_else(|| format!("expected WxH with sides of 64 to 8192, found \"{text}\""))?;
+    Ok(DVec2::new(f64::from(w), f64::from(h)))
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if options
+        .out
+        .extension()
+        .is_none_or(|e| !e.eq_ignore_ascii_case("png"))
+    {
+        return Err(Failure::usage(format!(
+            "Pictures are written as PNG, expected a name ending in .png: {}",
+            options.out.display()
+        )));
+    }
+    runner.may_write(&options.out)?;
+    let mut window = Headless::new(runner);
+    for input in &options.inputs {
+        let phantom = ScanOptions::of(input).phantom_seed()?;
+        match phantom {
+            Some(seed) => window.request(Request::Demo { seed })?,
+            None => window.act(Action::Open(vec![PathBuf::from(input)]))?,
+        }
+    }
+    if options.neurological {
+        window.act(Action::SetConvention(Convention::Neurological))?;
+    }
+    if let Some(name) = &options.show {
+        let named = |l: &&Arc<crate::state::Layer>| l.name.eq_ignore_ascii_case(name);
+        let Some(layer) = window
+            .state
+            .document
+            .layers
+            .iter()
+            .find(named)
+            .map(|l| l.id)
+        else {
+            let names: Vec<&str> = window
+                .state
+                .document
+                .layers
+                .iter()
+                .map(|l| l.name.as_str())
+                .collect();
+            return Err(Failure::usage(format!(
+                "There is no layer \"{name}\", expected one of {}",
+                names.join(", ")
+            )));
+        };
+        window.act(Action::ShowOnly(layer))?;
+    }
+    for region in options.regions.regions()? {
+        let shape = (*region.shape).clone();
+        window.act(Action::PlaceRegion {
+            role: region.role,
+            shape,
+        })?;
+        window.act(Action::SelectTask(Task::Track))?;
+    }
+    if let Some(at) = options.at {
+        window.act(Action::MoveCrosshair(at))?;
+    }
+    let state = window.state;
+    let mut pictures = Pictures::new()?;
+    pictures.save(
+        &state,
+        options.view.pane(),
+        options.size,
+        options.scale,
+        &options.out,
+        runner,
+    )?;
+    let pixels = options.size * f64::from(options.scale);
+    let streamlines = state.session.live.as_ref().map(|l| l.output.kept.len());
+    let report = json!({
+        "command": "render", "file": options.out, "size_px": [pixels.x, pixels.y],
+        "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines,
+        "drawn_by": pictures.device(),
+    });
+    runner.report(&report, &options.out.display().to_string());
     Ok(())
 }

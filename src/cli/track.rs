@@ -163,7 +163,7 @@ impl Options {
 pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<Tracked, Failure> {
     let params = options.track.params();
     let recipe = options.recipe(&fitted.scan.gradients);
-    let regions = options.regions.regions(&fitted.fit.field.grid)?;
+    let regions = options.regions.regions()?;
     let request = Request::Track {
         field: fitted.fit.field.clone(),
         fa: fitted.maps.fa.clone(),

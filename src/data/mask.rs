@@ -48,6 +48,25 @@ impl Mask {
         self.inside.iter().filter(|&&v| v != 0).count()
     }
 
+    /// World axis-aligned bounds of the voxels inside, mm; `None` for an empty mask.
+    pub fn bounds_inside(&self) -> Option<(DVec3, DVec3)> {
+        let inside = self.inside.iter().enumerate().filter(|(_, v)| **v != 0);
+        let voxels = inside.map(|(i, _)| DVec3::from_array(self.grid.voxel(i).map(|v| v as f64)));
+        let (low, high) = voxels.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), v| {
+            (low.min(v), high.max(v))
+        });
+        if low.x > high.x {
+            return None;
+        }
+        let corners = (0..8).map(|c| {
+            let pick = |a: usize| if c >> a & 1 == 1 { high[a] + 0.5 } else { low[a] - 0.5 };
+            self.grid.world(DVec3::new(pick(0), pick(1), pick(2)))
+        });
+        corners
+            .map(|c| (c, c))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
     pub fn volume_ml(&self) -> f64 {
         self.count() as f64 * self.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
     }

@@ -9,6 +9,7 @@ pub mod atomic;
 mod error;
 pub mod gradients;
 mod mask;
+pub mod lines;
 pub mod nifti;
 pub mod png;
 mod rotation;

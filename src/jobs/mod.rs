@@ -2,8 +2,10 @@
 //! [`Event`]; nobody waits.
 
 mod request;
+mod trace;
 
 pub use request::{Loaded, Output, Request, Saved};
+pub use trace::Trace;
 
 use crate::compute::{Backend, Control, Progress};
 use std::collections::VecDeque;

@@ -131,6 +131,14 @@ impl Renderer {
         self.loading = Some(LOADING_SLICE);
     }
 
+    pub fn device(&self) -> &wgpu::Device {
+        &self.gpu.device
+    }
+
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.gpu.queue
+    }
+
     /// Draws a slice view if its list changed.
     pub fn slice(&mut self, list: &SlicePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();

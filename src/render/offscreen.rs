@@ -208,9 +208,17 @@ impl Renderer {
     }
 
     /// Hands out the rows of a pane.
-    fn read_rows(&self, id: PaneId, mut take: impl FnMut(usize, &[u8])) -> Result<(), Error> {
+    fn read_rows(&self, id: PaneId, take: impl FnMut(usize, &[u8])) -> Result<(), Error> {
+        self.read_texture(&self.panes[&id].texture, take)
+    }
+
+    /// Hands out the rows of a texture of 4 bytes a pixel; waits for the device.
+    pub fn read_texture(
+        &self,
+        texture: &wgpu::Texture,
+        mut take: impl FnMut(usize, &[u8]),
+    ) -> Result<(), Error> {
         let lost = |e: &dyn std::fmt::Display| Error::Lost(e.to_string());
-        let texture = &self.panes[&id].texture;
         let row_bytes = texture.width() * 4;
         // wgpu copies rows at multiples of 256 bytes only.
         let padded = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);

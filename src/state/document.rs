@@ -223,6 +223,12 @@ impl Document {
             .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
     }
 
+    /// What the 3-D view frames: the head where a fit knows it, else everything.
+    pub fn framed(&self) -> (DVec3, DVec3) {
+        let head = self.tensors.as_ref().and_then(|t| t.mask.bounds_inside());
+        head.unwrap_or_else(|| self.bounds())
+    }
+
     /// A name no region has yet: `Seed`, `Seed 2`, …
     pub fn region_name(&self, role: Role) -> String {
         let taken = |name: &str| self.regions.iter().any(|r| r.name == name);

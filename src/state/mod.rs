@@ -10,6 +10,7 @@ pub mod defaults;
 pub mod document;
 pub mod history;
 pub mod recipe;
+pub mod report;
 pub mod session;
 pub mod update;
 pub mod view;

@@ -66,6 +66,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("jobs", All),
             ("state", All),
             ("render", All),
+            ("ui", All),
         ],
     ),
     (
@@ -111,8 +112,14 @@ pub const RESERVED: &[Reserved] = &[
     only(&["png"], &["io"]),
     only(&["clap"], &["cli"]),
     only(&["indicatif"], &["cli"]),
-    only(&["wgpu"], &["render", "ui/paint_callback", "app"]),
-    only(&["egui_wgpu"], &["ui/paint_callback", "app"]),
+    only(
+        &["wgpu"],
+        &["render", "ui/paint_callback", "ui/snapshot", "app"],
+    ),
+    only(
+        &["egui_wgpu"],
+        &["ui/paint_callback", "ui/snapshot", "app"],
+    ),
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),
     only(&["rfd"], &["ui"]),

@@ -278,7 +278,7 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 }
 
 fn frame_all(state: &mut State) {
-    let (low, high) = state.document.bounds();
+    let (low, high) = state.document.framed();
     let camera = Camera::framing(low, high);
     state.view.camera = Camera {
         azimuth: state.view.camera.azimuth,

@@ -444,6 +444,10 @@ fn fitted(
         without_direction: fit.without_direction.clone(),
         wall_ms,
     }));
+    if first {
+        let (low, high) = state.document.framed();
+        state.view.camera = Camera::framing(low, high);
+    }
     state.session.status = format!("Fitted {fitted} voxels in {:.2} s", wall_ms / 1e3);
     if !fit.without_direction.is_empty() {
         let volumes: Vec<String> = fit

@@ -28,6 +28,7 @@ impl Views {
         let layers = buttons(ui, slice.pane, pos2(right, top), slice.state, actions);
         let chosen = menu::popup(&layers, 200.0, |ui| layer_rows(ui, slice.state));
         actions.extend(chosen);
+        self.note_menu(&layers, slice.pane);
     }
 
     pub(super) fn scene_buttons(
@@ -56,6 +57,18 @@ impl Views {
             layer_rows(ui, scene.state).or(chosen)
         });
         actions.extend(chosen);
+        self.note_menu(&layers, Pane::Scene);
+    }
+
+    /// The buttons stay while their menu is open, wherever the pointer is.
+    fn note_menu(&mut self, button: &egui::Response, pane: Pane) {
+        let id = egui::Popup::default_response_id(button);
+        let open = egui::Popup::is_id_open(&button.ctx, id);
+        if open {
+            self.menu = Some(pane);
+        } else if self.menu == Some(pane) {
+            self.menu = None;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::data::{DataId, Mask, Shape};
 use crate::state::view::Plane;
-use egui::{Pos2, Rect, pos2};
+use egui::{Pos2, Rect};
 use glam::{DVec2, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -51,15 +51,14 @@ pub fn press(ui: &Ui, response: &Response) -> Option<(PointerButton, Pos2)> {
         PointerButton::Middle,
         PointerButton::Secondary,
     ];
-    ui.input(|i| {
-        let button = BUTTONS
-            .into_iter()
-            .find(|&b| i.pointer.button_pressed(b))?;
-        // A fast click goes down and up between two frames.
-        let ours = response.is_pointer_button_down_on() || response.clicked_by(button);
+    let (button, at) = ui.input(|i| {
+        let button = BUTTONS.into_iter().find(|&b| i.pointer.button_pressed(b))?;
         let at = i.pointer.press_origin().or(i.pointer.interact_pos())?;
-        (ours && response.rect.contains(at)).then_some((button, at))
-    })
+        Some((button, at))
+    })?;
+    // A fast click goes down and up between two frames.
+    let ours = response.is_pointer_button_down_on() || response.clicked_by(button);
+    (ours && response.rect.contains(at)).then_some((button, at))
 }
 
 /// How far a drag went since the last frame.

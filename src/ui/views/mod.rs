@@ -37,6 +37,10 @@ pub struct Views {
     badge: badge::Badge,
     snap: Option<Snap>,
     last_camera: Option<Camera>,
+    /// The pane whose menu of layers is open.
+    menu: Option<Pane>,
+    /// Sizes of the panes on screen, points.
+    sizes: Vec<(Pane, egui::Vec2)>,
     /// When pointer or wheel last moved, s.
     moved_at: f64,
     /// Scrolled points that do not yet make a step.
@@ -68,6 +72,7 @@ impl Views {
         let view = &state.view;
         let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
+        self.sizes = panes.iter().map(|(pane, rect)| (*pane, rect.size())).collect();
         let mut hovered = None;
         for (pane, rect) in panes {
             let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(pane));
@@ -83,10 +88,16 @@ impl Views {
             }
         }
         if !self.still {
-            self.keys(ui, hovered, state, actions);
+            self.keys(ui, hovered, actions);
             self.settle(ui, state, actions);
         }
         ui.advance_cursor_after_rect(area);
+    }
+
+    /// The size of a pane that is on screen, points.
+    pub fn size_of(&self, pane: Pane) -> Option<egui::Vec2> {
+        let found = self.sizes.iter().find(|(p, _)| *p == pane);
+        found.map(|(_, size)| *size)
     }
 
     /// Senses a whole pane.
@@ -112,7 +123,7 @@ impl Views {
         (100..104).map(PaneId)
     }
 
-    fn keys(&self, ui: &Ui, hovered: Option<Pane>, state: &State, actions: &mut Vec<Action>) {
+    fn keys(&self, ui: &Ui, hovered: Option<Pane>, actions: &mut Vec<Action>) {
         let focused = ui.memory(|m| m.focused());
         let on_pane = Pane::ALL
             .into_iter()

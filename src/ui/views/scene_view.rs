@@ -175,7 +175,7 @@ impl Views {
         let id = self.pane_id(Pane::Scene);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));
         self.scene_overlay(ui, &scene, hovered);
-        if hovered && self.drag.is_none() {
+        if (hovered && self.drag.is_none()) || self.menu == Some(Pane::Scene) {
             self.scene_buttons(ui, &scene, actions);
         }
         hovered

@@ -78,7 +78,7 @@ impl Views {
         let ctx = ui.ctx().clone();
         painter.add(pixels(&ctx, rect, self.pane_id(pane), List::Slice(list)));
         self.slice_overlay(ui, &slice, legend, hovered);
-        if hovered && self.drag.is_none() {
+        if (hovered && self.drag.is_none()) || self.menu == Some(pane) {
             self.slice_buttons(ui, &slice, legend, actions);
         }
         hovered

@@ -1,0 +1,121 @@
+//! The window: eframe's calls become actions, actions effects, effects jobs.
+
+mod shots;
+mod start;
+
+pub use start::run;
+
+use crate::compute::Backend;
+use crate::jobs::{Jobs, Trace};
+use crate::state::{Action, Effect, Shot, State, report, update};
+use crate::ui::quit::Quit;
+use crate::ui::views::Views;
+use crate::ui::{self, Memory};
+use egui::{Context, Ui, ViewportCommand};
+use std::sync::Arc;
+
+/// Names a file that gets a line of JSON for each change, for tests and bug reports.
+const TRACE: &str = "ARCUATE_TRACE";
+const RECENT: &str = "recent";
+const LIGHT: &str = "light";
+
+pub struct App {
+    state: State,
+    jobs: Jobs,
+    memory: Memory,
+    views: Views,
+    quit: Quit,
+    /// To be taken before the next frame.
+    shots: Vec<Shot>,
+    recent_changed: bool,
+    title: String,
+    trace: Option<Trace>,
+}
+
+impl App {
+    fn new(ctx: &Context, state: State, backend: Backend, first: Vec<Action>) -> Self {
+        let waker = ctx.clone();
+        let mut app = Self {
+            state,
+            jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
+            memory: Memory::new(),
+            views: Views::default(),
+            quit: Quit::default(),
+            shots: Vec::new(),
+            recent_changed: false,
+            title: String::new(),
+            trace: std::env::var_os(TRACE).map(|path| Trace::to(path.into())),
+        };
+        app.act(first, ctx);
+        app
+    }
+
+    /// Applies actions and carries out what follows from them.
+    fn act(&mut self, actions: Vec<Action>, ctx: &Context) {
+        for action in actions {
+            let name = self.trace.as_ref().map(|_| report::name(&action));
+            let mut effects = update(&mut self.state, action);
+            while !effects.is_empty() {
+                match effects.remove(0) {
+                    Effect::Submit(request) => {
+                        let job = self.jobs.submit(request);
+                        effects.extend(update(&mut self.state, Action::JobStarted(job)));
+                    }
+                    Effect::Cancel(slot) => self.jobs.cancel(slot),
+                    Effect::CopyText(text) => ctx.copy_text(text),
+                    Effect::TakeShot(shot) => self.shots.push(shot),
+                    Effect::StoreRecent => self.recent_changed = true,
+                }
+            }
+            if let (Some(trace), Some(name)) = (&self.trace, name) {
+                let state = report::state(&self.state);
+                trace.line(serde_json::json!({ "action": name, "state": state }).to_string());
+            }
+            ctx.request_repaint();
+        }
+    }
+}
+
+impl eframe::App for App {
+    fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
+        let events = self.jobs.poll().into_iter().map(Action::Event).collect();
+        self.act(events, ctx);
+        if let Some(gpu) = frame.wgpu_render_state().filter(|_| !self.shots.is_empty()).cloned() {
+            for shot in std::mem::take(&mut self.shots) {
+                self.take(shot, &gpu, ctx);
+            }
+        }
+        if std::mem::take(&mut self.recent_changed)
+            && let Some(storage) = frame.storage_mut()
+        {
+            self.save(storage);
+            storage.flush();
+        }
+        let title = ui::quit::title(&self.state);
+        if title != self.title {
+            ctx.send_viewport_cmd(ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        let (state, views) = (&self.state, &mut self.views);
+        let actions = ui::show(ui, state, &mut self.memory, &mut |ui, actions| {
+            views.show(ui, state, actions);
+        });
+        self.quit.show(ui.ctx(), state);
+        let ctx = ui.ctx().clone();
+        self.act(actions, &ctx);
+    }
+
+    fn save(&mut self, storage: &mut dyn eframe::Storage) {
+        if let Ok(recent) = serde_json::to_string(&self.state.session.recent) {
+            storage.set_string(RECENT, recent);
+        }
+        if self.state.view.light_theme {
+            storage.set_string(LIGHT, "yes".to_owned());
+        } else {
+            storage.remove_string(LIGHT);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! From `arcuate` to a window.
+
+use super::App;
+use crate::compute::Backend;
+use crate::render::{device_descriptor, shortcoming};
+use crate::state::{Action, State};
+use crate::ui::{paint_callback, theme};
+use eframe::{CreationContext, NativeOptions};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Opens the window, with files or with the demo, and comes back when it is closed. An error is a
+/// sentence.
+pub fn run(files: Vec<PathBuf>, demo: bool, backend: Backend) -> Result<(), String> {
+    let mut first = Vec::new();
+    if demo {
+        first.push(Action::OpenDemo { guide: true });
+    }
+    if !files.is_empty() {
+        first.push(Action::Open(files));
+    }
+    let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {
+        Ok(Box::new(create(cc, backend, first)?))
+    };
+    eframe::run_native("Arcuate", options(), Box::new(create)).map_err(|e| sentence(&e))
+}
+
+fn options() -> NativeOptions {
+    let mut options = NativeOptions {
+        viewport: egui::ViewportBuilder::default()
+            .with_title("Arcuate")
+            .with_app_id("arcuate")
+            .with_inner_size([1280.0, 800.0])
+            .with_min_inner_size([900.0, 600.0])
+            .with_drag_and_drop(true),
+        dithering: false,
+        system_font_fallback: false,
+        ..NativeOptions::default()
+    };
+    let icon = eframe::icon_data::from_png_bytes(include_bytes!("../../assets/icon.png"));
+    if let Ok(icon) = icon {
+        options.viewport = options.viewport.with_icon(icon);
+    }
+    if let egui_wgpu::WgpuSetup::CreateNew(setup) = &mut options.wgpu_options.wgpu_setup {
+        setup.device_descriptor = Arc::new(device_descriptor);
+    }
+    options
+}
+
+/// An error is a sentence.
+fn create(cc: &CreationContext, backend: Backend, first: Vec<Action>) -> Result<App, String> {
+    theme::install(&cc.egui_ctx);
+    let gpu = cc.wgpu_render_state.as_ref();
+    let gpu = gpu.ok_or("The window has no graphics device: install a Vulkan driver")?;
+    if let Some(sentence) = shortcoming(&gpu.adapter) {
+        return Err(sentence);
+    }
+    let resources = &mut gpu.renderer.write().callback_resources;
+    paint_callback::install(resources, gpu.target_format, 1);
+    let mut state = State::new(format!("CPU {}", backend.detail()));
+    let stored = |key| cc.storage.and_then(|s| s.get_string(key));
+    if let Some(recent) = stored(super::RECENT) {
+        // What an other version wrote is not worth an error.
+        state.session.recent = serde_json::from_str(&recent).unwrap_or_default();
+    }
+    state.view.light_theme = stored(super::LIGHT).is_some();
+    Ok(App::new(&cc.egui_ctx, state, backend, first))
+}
+
+/// What stands in the way of a window, and what to do.
+fn sentence(error: &eframe::Error) -> String {
+    match error {
+        eframe::Error::AppCreation(why) => why.to_string(),
+        eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) => format!(
+            "No window can be opened here ({error}): set DISPLAY or WAYLAND_DISPLAY, or use the \
+             commands in arcuate --help"
+        ),
+        _ => format!(
+            "No graphics device can draw the window ({error}): install a Vulkan driver \
+             (mesa-vulkan-drivers draws without a graphics card)"
+        ),
+    }
+}

@@ -1,0 +1,69 @@
+//! Pictures of the window and its views, drawn without a window.
+
+use super::runner::{Failure, Runner};
+use crate::jobs::Request;
+use crate::render::Renderer;
+use crate::render::offscreen::Offscreen;
+use crate::state::{Pane, State, report};
+use crate::ui::{self, Memory, snapshot};
+use glam::DVec2;
+use std::path::Path;
+
+pub struct Pictures {
+    renderer: Option<Renderer>,
+    device: String,
+}
+
+impl Pictures {
+    pub fn new() -> Result<Self, Failure> {
+        let offscreen = Offscreen::new().map_err(|e| Failure::new(e.to_string()))?;
+        let device = offscreen.device_name().to_owned();
+        Ok(Self {
+            renderer: Some(offscreen.renderer),
+            device,
+        })
+    }
+
+    /// The graphics device that draws.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// Draws a view, or the whole window, and writes it as PNG with its parameters inside. `size`
+    /// is in points, of which each becomes `scale` × `scale` pixels.
+    pub fn save(
+        &mut self,
+        state: &State,
+        pane: Option<Pane>,
+        size: DVec2,
+        scale: u32,
+        path: &Path,
+        runner: &mut Runner,
+    ) -> Result<(), Failure> {
+        let size = [size.x as f32, size.y as f32];
+        let scale = scale as f32;
+        let picture = match pane {
+            Some(pane) => snapshot::pane(&mut self.renderer, state, pane, size, scale),
+            None => {
+                let mut memory = Memory::new();
+                snapshot::window(
+                    &mut self.renderer,
+                    state,
+                    size,
+                    scale,
+                    &mut |ui, state, views| {
+                        ui::show(ui, state, &mut memory, views);
+                    },
+                )
+            }
+        };
+        let picture = picture.map_err(|e| Failure::new(e.to_string()))?;
+        runner.run(Request::SavePng {
+            size: picture.size_px,
+            rgba: picture.rgba,
+            metadata: report::picture(state),
+            path: path.to_owned(),
+        })?;
+        Ok(())
+    }
+}

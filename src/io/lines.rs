@@ -1,0 +1,30 @@
+//! A growing text file: one line at a time, on disk as soon as it is written.
+
+use super::Error;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+pub struct Lines {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lines {
+    /// Starts the file anew.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let file = File::create(path).map_err(|e| Error::writing(path, &e))?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+        })
+    }
+
+    pub fn add(&mut self, line: &str) -> Result<(), Error> {
+        // In one piece, so that a reader never sees half a line.
+        let line = format!("{line}\n");
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(|e| Error::writing(&self.path, &e))
+    }
+}

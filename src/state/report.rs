@@ -1,0 +1,116 @@
+//! The state in machine-readable form: into pictures, traces and bug reports.
+
+use super::document::{Content, Layer};
+use super::session::Severity;
+use super::{Action, State};
+use crate::data::{Region, Shape};
+use serde_json::{Value, json};
+
+/// Goes into every exported file.
+pub const DISCLAIMER: &str = "For research only: not a medical device";
+
+fn shape(shape: &Shape) -> Value {
+    match shape {
+        Shape::Sphere { centre, radius_mm } => {
+            json!({ "sphere_mm": centre.to_array(), "radius_mm": radius_mm })
+        }
+        Shape::Box { centre, half_mm } => {
+            json!({ "box_mm": centre.to_array(), "half_mm": half_mm.to_array() })
+        }
+        Shape::Mask(mask) => json!({ "mask_voxels": mask.count() }),
+    }
+}
+
+fn region(region: &Region) -> Value {
+    json!({
+        "name": region.name,
+        "role": region.role.name(),
+        "visible": region.visible,
+        "shape": shape(&region.shape),
+    })
+}
+
+fn layer(layer: &Layer) -> Value {
+    let (kind, count) = match &layer.content {
+        Content::Scan { dwi, .. } => ("scan", dwi.frames),
+        Content::Image(volume) => ("image", volume.frames),
+        Content::Mask(mask) => ("mask", mask.count()),
+        Content::Tractogram(tractogram) => ("tractogram", tractogram.len()),
+    };
+    json!({
+        "name": layer.name,
+        "kind": kind,
+        "count": count,
+        "visible": layer.display.visible,
+        "window": [layer.display.window.0, layer.display.window.1],
+        "command": layer.recipe.command(),
+    })
+}
+
+/// The whole state in a few hundred bytes.
+pub fn state(state: &State) -> Value {
+    let (document, view, session) = (&state.document, &state.view, &state.session);
+    let live = session.live.as_ref().map(|live| {
+        json!({
+            "kept": live.output.kept.len(),
+            "seeds": live.seeds,
+            "coarse": live.coarse,
+            "wall_ms": live.wall_ms,
+            "command": live.recipe.command(),
+        })
+    });
+    let errors = session.messages.iter();
+    let errors = errors.filter(|m| m.severity == Severity::Error);
+    json!({
+        "document": document.name,
+        "layers": document.layers.iter().map(|l| layer(l)).collect::<Vec<_>>(),
+        "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
+        "fitted": document.tensors.as_ref().map(|t| t.fitted),
+        "live": live,
+        "live_error": session.live_error,
+        "status": session.status,
+        "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
+        "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
+        "undo": state.history.undo_label(),
+        "redo": state.history.redo_label(),
+        "unsettled": session.unsettled,
+        "view": view,
+    })
+}
+
+/// What a picture says about itself, as text chunks of a PNG.
+pub fn picture(state_shown: &State) -> Vec<(String, String)> {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut chunks = vec![
+        ("Software".to_owned(), format!("Arcuate {version}")),
+        ("Disclaimer".to_owned(), DISCLAIMER.to_owned()),
+        ("Title".to_owned(), state_shown.document.name.clone()),
+        ("Arcuate".to_owned(), state(state_shown).to_string()),
+    ];
+    if let Some(live) = &state_shown.session.live {
+        chunks.push(("Command".to_owned(), live.recipe.command()));
+    }
+    chunks
+}
+
+/// An action's name, as it stands in the source: `PlaceRegion`.
+pub fn name(action: &Action) -> String {
+    use std::fmt::Write;
+    /// Ends the formatting with the first word: what an event carries may be a whole scan.
+    struct FirstWord(String);
+    impl Write for FirstWord {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            for c in text.chars() {
+                if !c.is_ascii_alphanumeric() {
+                    return Err(std::fmt::Error);
+                }
+                self.0.push(c);
+            }
+            Ok(())
+        }
+    }
+    let mut name = FirstWord(String::new());
+    // The error is the end of the word.
+    let _ = write!(name, "{action:?}");
+    name.0
+}

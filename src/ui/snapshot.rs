@@ -1,0 +1,195 @@
+//! Pictures of a view or of the window, without a window: one egui frame with our fonts, drawn into
+//! a texture. Letters, convention and scale bar are part of the picture.
+
+use super::views::Views;
+use super::{paint_callback, theme};
+use crate::render::offscreen::{Error, Picture};
+use crate::render::Renderer;
+use crate::state::{Action, Layout, Pane, State, Tool};
+use egui::{Context, RawInput, Ui, Vec2, ViewportId, pos2};
+use egui_wgpu::{RendererOptions, ScreenDescriptor};
+
+const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+/// Frames until panels and text have their sizes.
+const FRAMES: usize = 3;
+/// Of a view that is not on screen, points.
+pub const DEFAULT_SIZE: Vec2 = Vec2::new(960.0, 720.0);
+
+/// A view alone, with everything that says which way round it is.
+pub fn pane(
+    renderer: &mut Option<Renderer>,
+    state: &State,
+    pane: Pane,
+    size: impl Into<Vec2>,
+    pixels_per_point: f32,
+) -> Result<Picture, Error> {
+    let state = pictured(state, Some(pane));
+    let mut views = Views::still();
+    draw(
+        renderer,
+        size.into(),
+        pixels_per_point,
+        state.view.light_theme,
+        &mut |ui| views.show(ui, &state, &mut Vec::new()),
+    )
+}
+
+/// The state as pictures show it: no tool in hand, nothing moving, letters on; with `pane`, that
+/// view alone.
+pub fn pictured(state: &State, pane: Option<Pane>) -> State {
+    let mut state = state.clone();
+    let view = &mut state.view;
+    view.show_letters = true;
+    view.moving = false;
+    view.tool = Tool::Crosshair;
+    if let Some(pane) = pane {
+        view.layout = Layout::Single;
+        view.single = pane;
+    }
+    state
+}
+
+/// The whole window, laid out by `window`, whose actions come to nothing.
+pub fn window(
+    renderer: &mut Option<Renderer>,
+    state: &State,
+    size: impl Into<Vec2>,
+    pixels_per_point: f32,
+    window: &mut dyn FnMut(&mut Ui, &State, &mut dyn FnMut(&mut Ui, &mut Vec<Action>)),
+) -> Result<Picture, Error> {
+    let state = pictured(state, None);
+    let mut views = Views::still();
+    draw(
+        renderer,
+        size.into(),
+        pixels_per_point,
+        state.view.light_theme,
+        &mut |ui| {
+            window(ui, &state, &mut |ui, actions| {
+                views.show(ui, &state, actions);
+            });
+        },
+    )
+}
+
+/// Draws what `add` lays out in `size` points. The renderer is lent for the time: what it has
+/// loaded need not be loaded again.
+fn draw(
+    renderer: &mut Option<Renderer>,
+    size: Vec2,
+    pixels_per_point: f32,
+    light: bool,
+    add: &mut dyn FnMut(&mut Ui),
+) -> Result<Picture, Error> {
+    let Some(mut lent) = renderer.take() else {
+        return Err(Error::NoDevice);
+    };
+    let (device, queue) = (lent.device().clone(), lent.queue().clone());
+    let px = (size * pixels_per_point).round();
+    let size_px = [px.x.max(1.0) as u32, px.y.max(1.0) as u32];
+    let most = device.limits().max_texture_dimension_2d;
+    if size_px.iter().any(|&n| n > most) {
+        *renderer = Some(lent);
+        return Err(Error::TooLarge { size_px });
+    }
+    lent.load_at_once();
+
+    let options = RendererOptions {
+        dithering: false,
+        ..RendererOptions::default()
+    };
+    let mut egui_renderer = egui_wgpu::Renderer::new(&device, FORMAT, options);
+    paint_callback::install(&mut egui_renderer.callback_resources, FORMAT, 1);
+    paint_callback::put_renderer(&mut egui_renderer.callback_resources, lent);
+
+    let ctx = Context::default();
+    theme::install(&ctx);
+    theme::select(&ctx, light);
+    ctx.all_styles_mut(|style| style.animation_time = 0.0);
+    let mut input = RawInput {
+        screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),
+        max_texture_side: Some(most as usize),
+        focused: false,
+        ..RawInput::default()
+    };
+    if let Some(viewport) = input.viewports.get_mut(&ViewportId::ROOT) {
+        viewport.native_pixels_per_point = Some(pixels_per_point);
+    }
+    let mut shapes = Vec::new();
+    for frame in 0..FRAMES {
+        input.time = Some(frame as f64);
+        let mut output = ctx.run_ui(input.clone(), |ui| add(ui));
+        for (id, deltas) in output.textures_delta.set.drain() {
+            for delta in deltas {
+                egui_renderer.update_texture(&device, &queue, id, &delta);
+            }
+        }
+        for id in output.textures_delta.free.drain() {
+            egui_renderer.free_texture(&id);
+        }
+        shapes = std::mem::take(&mut output.shapes);
+    }
+
+    let screen = ScreenDescriptor {
+        size_in_pixels: size_px,
+        pixels_per_point,
+    };
+    let triangles = ctx.tessellate(shapes, pixels_per_point);
+    let texture = device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("picture"),
+        size: wgpu::Extent3d {
+            width: size_px[0],
+            height: size_px[1],
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: FORMAT,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut buffers =
+        egui_renderer.update_buffers(&device, &queue, &mut encoder, &triangles, &screen);
+    {
+        let mut pass = encoder
+            .begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("picture"),
+                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                    view: &view,
+                    depth_slice: None,
+                    resolve_target: None,
+                    ops: wgpu::Operations {
+                        load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
+                        store: wgpu::StoreOp::Store,
+                    },
+                })],
+                depth_stencil_attachment: None,
+                timestamp_writes: None,
+                occlusion_query_set: None,
+                multiview_mask: None,
+            })
+            .forget_lifetime();
+        egui_renderer.render(&mut pass, &triangles, &screen);
+    }
+    buffers.push(encoder.finish());
+    queue.submit(buffers);
+
+    let Some(mut lent) = paint_callback::take_renderer(&mut egui_renderer.callback_resources)
+    else {
+        return Err(Error::NoDevice);
+    };
+    let row_bytes = size_px[0] as usize * 4;
+    let mut rgba = vec![0; row_bytes * size_px[1] as usize];
+    let read = lent.read_texture(&texture, |row, bytes| {
+        rgba[row * row_bytes..(row + 1) * row_bytes].copy_from_slice(bytes);
+    });
+    Views::still_panes().for_each(|pane| lent.forget(pane));
+    lent.load_in_pieces();
+    *renderer = Some(lent);
+    // A window's surface has no holes.
+    rgba.chunks_exact_mut(4).for_each(|pixel| pixel[3] = 255);
+    read.map(|()| Picture { size_px, rgba })
+}
