@@ -348,17 +348,22 @@ fn points(path: &Path) -> Vec<u8> {
 fn same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let head = ["phantom", "--spacing", "4", "--shells", "1000:12", "--out", "head"];
+    let head = [
+        "phantom",
+        "--spacing",
+        "4",
+        "--shells",
+        "1000:12",
+        "--out",
+        "head",
+    ];
     json(&head, here);
     let scan = "head/dwi.nii.gz";
     let mut files = Vec::new();
     for threads in ["1", "3"] {
         let name = format!("t{threads}.tck");
         let maps = format!("maps{threads}");
-        json(
-            &["track", scan, "--threads", threads, "--out", &name],
-            here,
-        );
+        json(&["track", scan, "--threads", threads, "--out", &name], here);
         json(
             &[
                 "fit",

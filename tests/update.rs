@@ -69,7 +69,9 @@ fn scan() -> (Volume, Gradients) {
         .zip(&b)
         .flat_map(|(d, b)| {
             let signal = (1000.0 * (-b * (0.3e-3 + 1.4e-3 * d.y * d.y)).exp()) as f32;
-            voxels.iter().map(move |&brain| if brain { signal } else { 5.0 })
+            voxels
+                .iter()
+                .map(move |&brain| if brain { signal } else { 5.0 })
         })
         .collect();
     let gradients = Gradients {

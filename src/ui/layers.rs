@@ -142,12 +142,7 @@ fn row(
     let selected = state.session.selected_layer == Some(layer.id);
     let name = format!("Layer {}", layer.name);
     let response = rows::list_row(ui, &name, layer.id, selected);
-    let renamed = rename(ui, response.rect, Named::Layer(layer.id), memory, |name| {
-        Action::RenameLayer {
-            layer: layer.id,
-            name,
-        }
-    });
+    let renamed = rename(ui, response.rect, Named::Layer(layer.id), memory);
     match renamed {
         Renamed::Not => {
             paint_row(
@@ -160,7 +155,10 @@ fn row(
             );
         }
         Renamed::Going => {}
-        Renamed::Done(action) => actions.push(action),
+        Renamed::Done(name) => actions.push(Action::RenameLayer {
+            layer: layer.id,
+            name,
+        }),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &layer.name, layer.display.visible) {
@@ -289,17 +287,11 @@ impl Renaming {
 pub(super) enum Renamed {
     Not,
     Going,
-    Done(Action),
+    Done(String),
 }
 
 /// The text field over a row whose name is being typed.
-pub(super) fn rename(
-    ui: &mut Ui,
-    row: Rect,
-    what: Named,
-    memory: &mut Memory,
-    action: impl FnOnce(String) -> Action,
-) -> Renamed {
+pub(super) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Memory) -> Renamed {
     let Some(renaming) = memory.renaming.as_mut().filter(|r| r.what == what) else {
         return Renamed::Not;
     };
@@ -324,7 +316,7 @@ pub(super) fn rename(
             if name.is_empty() {
                 Renamed::Not
             } else {
-                Renamed::Done(action(name))
+                Renamed::Done(name)
             }
         }
     }

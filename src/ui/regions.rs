@@ -160,16 +160,7 @@ fn row(
         pos2(menu_right - word - 18.0, rest.top()),
         pos2(menu_right, rest.bottom()),
     );
-    let renamed = rename(
-        ui,
-        response.rect,
-        Named::Region(region.id),
-        memory,
-        |name| Action::RenameRegion {
-            region: region.id,
-            name,
-        },
-    );
+    let renamed = rename(ui, response.rect, Named::Region(region.id), memory);
     match renamed {
         Renamed::Not => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
@@ -183,7 +174,10 @@ fn row(
             role_menu(ui, menu_at, region, actions);
         }
         Renamed::Going => {}
-        Renamed::Done(action) => actions.push(action),
+        Renamed::Done(name) => actions.push(Action::RenameRegion {
+            region: region.id,
+            name,
+        }),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &region.name, region.visible) {
