@@ -7,9 +7,11 @@ mod backend;
 mod control;
 mod id;
 pub mod lanes;
+mod memory;
 pub mod simd;
 
 pub use backend::{Backend, BackendChoice, BackendError};
 pub use control::{Cancelled, Control, Progress};
 pub use id::DataId;
 pub use lanes::Lanes;
+pub use memory::zeroed;

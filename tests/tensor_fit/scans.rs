@@ -88,8 +88,10 @@ fn agrees_with_dipy_wls(folder: &Path) {
     let mut fa_off = Vec::new();
     let mut angles = Vec::new();
     for voxel in inside {
-        let off = f64::from(maps.fa.values[voxel] - their_fa.values[voxel]).abs();
-        fa_off.push(off);
+        // Repairs differ: theirs raises eigenvalues to a smaller limit.
+        if output.repaired.inside[voxel] == 0 {
+            fa_off.push(f64::from(maps.fa.values[voxel] - their_fa.values[voxel]).abs());
+        }
         if their_fa.values[voxel] > 0.3 {
             let theirs = world_from_fsl * vector(&their_direction, voxel);
             angles.push(angle_deg(vector(&maps.direction, voxel), theirs));
@@ -103,7 +105,7 @@ fn agrees_with_dipy_wls(folder: &Path) {
          over {voxels}; {repaired} repaired, {unfitted} not fitted"
     );
     assert!(voxels > 10_000 && fa_off < 0.01 && angle < 1.0);
-    assert!(within > 0.98, "FA within 0.01 in only {within}");
+    assert!(within > 0.999, "FA within 0.01 in only {within}");
 }
 
 fn finds_the_brain(folder: &Path) {

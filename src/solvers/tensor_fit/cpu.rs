@@ -8,8 +8,8 @@
 
 use super::design::{DETERMINED, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, UNKNOWNS};
 use super::eigen::eigen_symmetric;
-use super::{unshared, zeroed};
-use crate::compute::{Cancelled, Control, Lanes, simd};
+use super::unshared;
+use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
 use crate::data::{Mask, Tensor, Volume};
 use glam::DVec3;
 use rayon::prelude::*;
@@ -53,7 +53,7 @@ pub(super) fn fit(
     let voxels: Vec<usize> = inside.filter(|(_, m)| **m != 0).map(|(i, _)| i).collect();
     control.begin("Fitting tensors", voxels.len() as u64);
     // A piece's logarithms (4 bytes a sample) take 128 KiB of the second-level cache.
-    let size = (32_768 / design.rows.len()).clamp(LANES, 512) / LANES * LANES;
+    let size = (131_072 / design.rows.len()).clamp(LANES, 2048) / LANES * LANES;
     let n = dwi.grid.voxel_count();
     let (mut tensors, mut s0, mut repaired) = (zeroed(n), zeroed(n), zeroed(n));
     let pieces = split(
@@ -128,6 +128,8 @@ fn split<'a>(
 
 /// Working memory of one thread.
 struct Scratch {
+    /// First voxel and length of each run of neighbours among the piece's voxels.
+    runs: Vec<(usize, usize)>,
     /// One frame's values at the piece's voxels.
     frame: Vec<f32>,
     /// ln S, group by group, row by row; NaN where the sample is not usable.
@@ -140,6 +142,7 @@ struct Scratch {
 impl Scratch {
     fn new(rows: usize, piece: usize) -> Self {
         Self {
+            runs: Vec::new(),
             frame: vec![0.0; piece],
             log: vec![Voxels::ZERO; rows * (piece / LANES)],
             weight: vec![Voxels::ZERO; rows],
@@ -190,13 +193,15 @@ impl simd::Kernel for FitPiece<'_> {
 fn load<const FMA: bool>(dwi: &Volume, design: &Design, voxels: &[usize], scratch: &mut Scratch) {
     let rows = design.rows.len();
     let filled = voxels.len().div_ceil(LANES) * LANES;
+    scratch.runs.clear();
+    let runs = voxels.chunk_by(|a, b| a + 1 == *b);
+    scratch.runs.extend(runs.map(|run| (run[0], run.len())));
     for (row, &volume) in design.volumes.iter().enumerate() {
         let frame = dwi.frame(volume);
         let mut at = 0;
-        for run in voxels.chunk_by(|a, b| a + 1 == *b) {
-            let values = &frame[run[0]..run[0] + run.len()];
-            scratch.frame[at..at + run.len()].copy_from_slice(values);
-            at += run.len();
+        for &(first, count) in &scratch.runs {
+            scratch.frame[at..at + count].copy_from_slice(&frame[first..first + count]);
+            at += count;
         }
         let last = scratch.frame[at - 1];
         scratch.frame[at..filled].fill(last);
@@ -422,7 +427,10 @@ fn store(group: &Group, voxels: &[usize], piece: &mut Piece, min_eigenvalue: f64
             continue;
         }
         let at = voxel - piece.first;
-        let mut d = group.tensor.map(|component| component.0[lane]);
+        let mut d = [0.0; 6];
+        for (value, component) in d.iter_mut().zip(&group.tensor) {
+            *value = component.0[lane];
+        }
         if group.safe.0[lane] == 0.0
             && let Some(repaired) = repair(d, min_eigenvalue)
         {

@@ -1,8 +1,8 @@
 //! Maps of a tensor field, eight voxels at a time.
 
 use super::eigen::principal;
-use super::{Maps, unshared, zeroed};
-use crate::compute::{Cancelled, Control, Lanes, simd};
+use super::{Maps, unshared};
+use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
 use crate::data::{Tensor, TensorField, Volume, VolumeKind};
 use rayon::prelude::*;
 

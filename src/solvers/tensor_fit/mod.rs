@@ -234,11 +234,7 @@ fn check_params(params: &Params) -> Result<cpu::Settings, Error> {
     })
 }
 
-/// A shared slice that is still ours to fill, built in place: no copy into the `Arc` at the end.
-fn zeroed<T: Default>(n: usize) -> Arc<[T]> {
-    (0..n).map(|_| T::default()).collect()
-}
-
+/// A new shared slice, to be filled in place: no copy into the `Arc` at the end.
 fn unshared<T>(slice: &mut Arc<[T]>) -> &mut [T] {
     Arc::get_mut(slice).expect("made here and not shared yet")
 }
