@@ -24,6 +24,7 @@ pub use tck::FibreInfo;
 use crate::compute::Control;
 use crate::data::{Tractogram, Volume};
 use source::Source;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Kinds of files that are read or written.
@@ -148,6 +149,15 @@ pub(crate) fn with_extension(path: &Path, new: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = &name[..name.len() - extension(path).len()];
     path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))
+}
+
+/// Values as the bytes of a little-endian file; a mere view where memory has that order too.
+fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        Cow::Borrowed(bytemuck::cast_slice(values))
+    } else {
+        Cow::Owned(values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
 }
 
 /// What a file is, by its name; where the name says nothing, by its first bytes.

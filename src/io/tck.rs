@@ -2,7 +2,7 @@
 //! streamline and an infinite one at the end.
 
 use super::source::{CHUNK_BYTES, Source};
-use super::{Error, atomic};
+use super::{Error, atomic, little_endian};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use std::io::Write;
@@ -39,22 +39,6 @@ struct Numbers {
 impl Numbers {
     fn bytes(self) -> usize {
         if self.double { 8 } else { 4 }
-    }
-
-    /// One coordinate; `bytes` is as long as one.
-    fn read(self, bytes: &[u8]) -> f32 {
-        let mut field = [0; 8];
-        let n = bytes.len();
-        field[..n].copy_from_slice(bytes);
-        if self.big_endian {
-            field[..n].reverse();
-        }
-        let [a, b, c, d, ..] = field;
-        if self.double {
-            f64::from_le_bytes(field) as f32
-        } else {
-            f32::from_le_bytes([a, b, c, d])
-        }
     }
 }
 
@@ -232,9 +216,22 @@ impl Points {
     }
 
     fn take(&mut self, path: &Path, bytes: &[u8], numbers: Numbers) -> Result<(), Error> {
-        let n = numbers.bytes();
-        for triplet in bytes.chunks_exact(3 * n) {
-            let point = [0, 1, 2].map(|a| numbers.read(&triplet[a * n..(a + 1) * n]));
+        match (numbers.double, numbers.big_endian) {
+            (false, false) => self.take_as(path, bytes, f32::from_le_bytes),
+            (false, true) => self.take_as(path, bytes, f32::from_be_bytes),
+            (true, false) => self.take_as(path, bytes, |b| f64::from_le_bytes(b) as f32),
+            (true, true) => self.take_as(path, bytes, |b| f64::from_be_bytes(b) as f32),
+        }
+    }
+
+    fn take_as<const N: usize>(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        number: impl Fn([u8; N]) -> f32,
+    ) -> Result<(), Error> {
+        for &triplet in bytes.as_chunks::<N>().0.as_chunks::<3>().0 {
+            let point = triplet.map(&number);
             if point.iter().all(|c| c.is_finite()) {
                 self.points.push(point);
             } else if point.iter().all(|c| c.is_nan()) {
@@ -324,18 +321,15 @@ pub fn save(
         path,
         |file| {
             file.write_all(header.as_bytes())?;
-            let separator = [f32::NAN; 3].map(f32::to_le_bytes);
             for (i, streamline) in tractogram.streamlines().enumerate() {
-                if i % 1024 == 0 {
+                if i.is_multiple_of(1024) {
                     control.check()?;
                     control.advance(1024.min(tractogram.len() - i) as u64);
                 }
-                for point in streamline {
-                    file.write_all(point.map(f32::to_le_bytes).as_flattened())?;
-                }
-                file.write_all(separator.as_flattened())?;
+                file.write_all(&little_endian(streamline.as_flattened()))?;
+                file.write_all(&little_endian(&[f32::NAN; 3]))?;
             }
-            Ok(file.write_all([f32::INFINITY; 3].map(f32::to_le_bytes).as_flattened())?)
+            Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
         },
         |written| {
             let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;

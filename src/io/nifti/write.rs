@@ -4,17 +4,18 @@ use super::header::COMMENT;
 use crate::compute::Control;
 use crate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};
 use crate::io::rotation::rotation;
-use crate::io::{Error, atomic, extension};
+use crate::io::{Error, atomic, extension, little_endian};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DMat3, DQuat, DVec3};
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
 const HEADER_BYTES: usize = 348;
 const DESCRIPTION_BYTES: usize = 80;
-/// Bytes compressed or written between two looks at `Control`.
-const CHUNK_BYTES: usize = 1 << 20;
+/// Voxels compressed or written between two looks at `Control`.
+const CHUNK_VOXELS: usize = 1 << 18;
 /// Largest size that NIfTI-1's 16-bit dimensions hold.
 const LARGEST_SIDE: usize = 32_767;
 /// A qform is written if no entry of the rotation is off by more: it then says the same as the
@@ -119,23 +120,18 @@ fn write_voxels(
     stored: usize,
     control: &Control,
 ) -> Result<(), atomic::Stop> {
-    let mut bytes = Vec::with_capacity(CHUNK_BYTES);
     let mut done = 0;
     while done < stored {
         control.check()?;
-        let range = done..(done + CHUNK_BYTES / 4).min(stored);
-        bytes.clear();
-        match voxels {
-            Voxels::Float(values) => {
-                bytes.extend(values[range.clone()].iter().flat_map(|v| v.to_le_bytes()));
-            }
-            Voxels::Byte(values) => bytes.extend_from_slice(&values[range.clone()]),
+        let range = done..(done + CHUNK_VOXELS).min(stored);
+        let bytes = match voxels {
+            Voxels::Float(values) => little_endian(&values[range.clone()]),
+            Voxels::Byte(values) => Cow::Borrowed(&values[range.clone()]),
             Voxels::Colour(planes) => {
-                for i in range.clone() {
-                    bytes.extend([0, 1, 2].map(|c| byte(planes[c * stored + i])));
-                }
+                let voxel = |i: usize| [0, 1, 2].map(|c| byte(planes[c * stored + i]));
+                Cow::Owned(range.clone().flat_map(voxel).collect())
             }
-        }
+        };
         file.write_all(&bytes)?;
         control.advance(range.len() as u64);
         done = range.end;
