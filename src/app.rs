@@ -80,7 +80,11 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
-        if let Some(gpu) = frame.wgpu_render_state().filter(|_| !self.shots.is_empty()).cloned() {
+        if let Some(gpu) = frame
+            .wgpu_render_state()
+            .filter(|_| !self.shots.is_empty())
+            .cloned()
+        {
             for shot in std::mem::take(&mut self.shots) {
                 self.take(shot, &gpu, ctx);
             }

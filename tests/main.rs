@@ -18,6 +18,7 @@ mod tensor_fit;
 mod tracking;
 mod ui;
 mod update;
+mod views;
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
@@ -36,6 +37,7 @@ fn main() {
         tracking::tests(),
         ui::tests(),
         update::tests(),
+        views::tests(),
     ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }

@@ -22,9 +22,15 @@ impl App {
             }
             None => {
                 let mut memory = Memory::without_dialogs();
-                snapshot::window(&mut renderer, state, size, pixels_per_point, &mut |ui, state, views| {
-                    ui::show(ui, state, &mut memory, views);
-                })
+                snapshot::window(
+                    &mut renderer,
+                    state,
+                    size,
+                    pixels_per_point,
+                    &mut |ui, state, views| {
+                        ui::show(ui, state, &mut memory, views);
+                    },
+                )
             }
         };
         if let Some(renderer) = renderer {

@@ -59,7 +59,13 @@ impl Mask {
             return None;
         }
         let corners = (0..8).map(|c| {
-            let pick = |a: usize| if c >> a & 1 == 1 { high[a] + 0.5 } else { low[a] - 0.5 };
+            let pick = |a: usize| {
+                if c >> a & 1 == 1 {
+                    high[a] + 0.5
+                } else {
+                    low[a] - 0.5
+                }
+            };
             self.grid.world(DVec3::new(pick(0), pick(1), pick(2)))
         });
         corners

@@ -3,8 +3,8 @@
 
 use super::views::Views;
 use super::{paint_callback, theme};
-use crate::render::offscreen::{Error, Picture};
 use crate::render::Renderer;
+use crate::render::offscreen::{Error, Picture};
 use crate::state::{Action, Layout, Pane, State, Tool};
 use egui::{Context, RawInput, Ui, Vec2, ViewportId, pos2};
 use egui_wgpu::{RendererOptions, ScreenDescriptor};

@@ -31,12 +31,7 @@ impl Views {
         self.note_menu(&layers, slice.pane);
     }
 
-    pub(super) fn scene_buttons(
-        &mut self,
-        ui: &mut Ui,
-        scene: &Scene,
-        actions: &mut Vec<Action>,
-    ) {
+    pub(super) fn scene_buttons(&mut self, ui: &mut Ui, scene: &Scene, actions: &mut Vec<Action>) {
         let dec = legend::of_scene(scene.state);
         let beside = match dec {
             Some(Legend::Dec) => 66.0,

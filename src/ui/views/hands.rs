@@ -70,7 +70,9 @@ pub fn travelled(drag: &mut Drag, now: Pos2) -> Vec2 {
 
 /// The shape of a new region, centred and, if the drag went anywhere, as large as it.
 pub fn new_shape(role: Role, cube: bool, centre: DVec3, dragged_mm: Option<f64>) -> Shape {
-    let radius_mm = dragged_mm.unwrap_or(defaults::region_radius_mm(role)).max(0.5);
+    let radius_mm = dragged_mm
+        .unwrap_or(defaults::region_radius_mm(role))
+        .max(0.5);
     if cube {
         Shape::Box {
             centre,

@@ -4,7 +4,7 @@ use crate::data::Role;
 use crate::state::defaults::role_rgb;
 use crate::ui::theme::{self, IN_VIEW, radius, size};
 use crate::ui::widgets::paint::{self, Span};
-use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
 /// Around text that may lie on bright tissue.
 const HALO: Color32 = Color32::from_black_alpha(150);
@@ -61,13 +61,8 @@ pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
 pub fn handles(painter: &Painter, at: [Pos2; 4]) {
     for centre in at {
         let rect = Rect::from_center_size(centre, vec2(6.0, 6.0));
-        painter.rect(
-            rect,
-            0.0,
-            Color32::WHITE,
-            Stroke::new(1.0, Color32::from_black_alpha(120)),
-            StrokeKind::Outside,
-        );
+        painter.rect_filled(rect.expand(0.75), 0.0, HALO);
+        painter.rect_filled(rect, 0.0, Color32::WHITE);
     }
 }
 
@@ -143,6 +138,10 @@ pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, words: &str, co
 pub fn role_colour(role: Role) -> Color32 {
     let [r, g, b] = role_rgb(role);
     Color32::from_rgb(r, g, b)
+}
+
+pub fn crosshair_rim() -> Stroke {
+    Stroke::new(3.0, Color32::from_black_alpha(70))
 }
 
 /// The quiet line of the crosshair.

@@ -72,7 +72,10 @@ impl Views {
         let view = &state.view;
         let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
-        self.sizes = panes.iter().map(|(pane, rect)| (*pane, rect.size())).collect();
+        self.sizes = panes
+            .iter()
+            .map(|(pane, rect)| (*pane, rect.size()))
+            .collect();
         let mut hovered = None;
         for (pane, rect) in panes {
             let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(pane));

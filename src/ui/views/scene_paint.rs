@@ -46,8 +46,7 @@ impl Views {
         self.scene_regions(ui, &painter, scene, hovered);
         let still = self.still;
         let badge = self.badge.show(ui, &painter, scene.rect, state, still);
-        let below_badge =
-            badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
+        let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
         match legend::of_scene(state) {
             Some(Legend::Dec) => {
                 ink::dec_legend(&painter, scene.rect.right() - MARGIN, below_badge);

@@ -9,7 +9,8 @@ use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{fixed, significant, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
-use egui::{Align2, Color32, Painter, Stroke, Ui, pos2, vec2};
+use egui::emath::GuiRounding as _;
+use egui::{Align2, Color32, Painter, Rect, Ui, vec2};
 
 /// From the pane's border to text.
 const MARGIN: f32 = 10.0;
@@ -81,13 +82,7 @@ impl Views {
                     .map_or(pointer(ui).unwrap_or(slice.rect.center()), |b| {
                         b.right_center()
                     });
-                ink::plate(
-                    painter,
-                    beside + vec2(9.0, 0.0),
-                    slice.rect,
-                    &words,
-                    colour,
-                );
+                ink::plate(painter, beside + vec2(9.0, 0.0), slice.rect, &words, colour);
             }
         }
         let Tool::Place { role, .. } = state.view.tool else {
@@ -125,11 +120,13 @@ fn crosshair(painter: &Painter, slice: &Slice) {
         painter.round_to_pixel_center(at.y),
     );
     let rect = slice.rect;
-    let stroke = ink::crosshair_stroke();
-    painter.hline(rect.left()..=x - GAP, y, stroke);
-    painter.hline(x + GAP..=rect.right(), y, stroke);
-    painter.vline(x, rect.top()..=y - GAP, stroke);
-    painter.vline(x, y + GAP..=rect.bottom(), stroke);
+    // A dark rim first: the line must show on bright tissue too.
+    for stroke in [ink::crosshair_rim(), ink::crosshair_stroke()] {
+        painter.hline(rect.left()..=x - GAP, y, stroke);
+        painter.hline(x + GAP..=rect.right(), y, stroke);
+        painter.vline(x, rect.top()..=y - GAP, stroke);
+        painter.vline(x, y + GAP..=rect.bottom(), stroke);
+    }
 }
 
 /// The grids of what a slice shows.
@@ -253,13 +250,14 @@ fn scale_bar(painter: &Painter, slice: &Slice) {
     let per_point = slice.plane.mm_per_point;
     let mm = bar_mm(per_point, f64::from(slice.rect.width()));
     let length = (mm / per_point) as f32;
-    let start = slice.rect.left_bottom() + vec2(MARGIN + 2.0, -12.0);
-    let y = painter.round_to_pixel_center(start.y);
-    let ends = [pos2(start.x, y), pos2(start.x + length, y)];
-    painter.line_segment(ends, Stroke::new(3.0, Color32::from_black_alpha(120)));
-    painter.line_segment(ends, Stroke::new(1.5, IN_VIEW.t1));
+    let corner = slice.rect.left_bottom() + vec2(MARGIN + 2.0, -13.0);
+    let bar = Rect::from_min_size(corner, vec2(length, 2.0));
+    // Whole pixels: a bar is a measure.
+    let bar = bar.round_to_pixels(painter.pixels_per_point());
+    painter.rect_filled(bar.expand(1.0), 0.0, Color32::from_black_alpha(120));
+    painter.rect_filled(bar, 0.0, IN_VIEW.t1);
     let words = with_unit(&fixed(mm, 0), "mm");
-    let at = pos2(start.x, y - 3.0);
+    let at = bar.left_top() - vec2(0.0, 3.0);
     let span = (&*words, theme::regular(size::CAPTION), IN_VIEW.t1);
     ink::text(painter, at, Align2::LEFT_BOTTOM, &[span]);
 }

@@ -1,0 +1,21 @@
+//! The views: what they show, where a click lands, what a drag does, what a picture has burned in.
+
+mod build;
+mod fake;
+mod hands;
+mod picture;
+mod scene;
+
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    [
+        build::tests(),
+        hands::tests(),
+        picture::tests(),
+        scene::tests(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

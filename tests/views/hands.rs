@@ -1,0 +1,548 @@
+//! What the pointer does in the views.
+
+use super::fake::{Hands, POINT_MM, add_sphere, near, state};
+use crate::support::{Random, test};
+use arcuate::data::{Role, Shape};
+use arcuate::jobs::Request;
+use arcuate::state::{Action, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults};
+use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+
+const LEFT: PointerButton = PointerButton::Primary;
+const SLICES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "views::click moves the crosshair there",
+            click_moves_crosshair,
+        ),
+        test("views::left is left in either convention", left_is_left),
+        test(
+            "views::dragging the crosshair follows the pointer",
+            crosshair_follows,
+        ),
+        test(
+            "views::nothing is sent when nothing changed",
+            nothing_when_nothing,
+        ),
+        test("views::wheel steps slices", wheel_steps),
+        test(
+            "views::zoom keeps what is under the pointer",
+            zoom_keeps_the_point,
+        ),
+        test("views::pan moves with the pointer", pan_moves),
+        test("views::right drag sets the window as one step", right_drag),
+        test(
+            "views::a region is placed where the click is",
+            places_regions,
+        ),
+        test(
+            "views::dragging a region is one coarse step, then final",
+            drags_regions,
+        ),
+        test("views::a rim resizes", rims_resize),
+        test("views::a box's edge resizes one axis", box_edges),
+        test(
+            "views::a click on a region selects it, a second moves the crosshair",
+            selects,
+        ),
+        test("views::the cursor tells", cursors),
+        test("views::full results follow when the pointer rests", settles),
+        test("views::hidden regions are not in the way", hidden_regions),
+        test("views::arrows step the view under the pointer", arrows),
+    ]
+}
+
+/// A position well inside a pane.
+pub fn somewhere(hands: &Hands, pane: Pane, random: &mut Random) -> Pos2 {
+    let rect = hands.rect(pane).shrink(60.0);
+    let share = |random: &mut Random| random.uniform(0.0, 1.0) as f32;
+    rect.min + vec2(share(random) * rect.width(), share(random) * rect.height())
+}
+
+fn clamped(hands: &Hands, world: DVec3) -> DVec3 {
+    let (low, high) = hands.state().document.bounds();
+    world.clamp(low, high)
+}
+
+fn click_moves_crosshair() {
+    let mut random = Random::fresh("click");
+    for convention in [Convention::Radiological, Convention::Neurological] {
+        for pane in SLICES {
+            let mut hands = Hands::new(state());
+            hands.act(Action::SetConvention(convention));
+            let before = hands.state().view.crosshair;
+            let at = somewhere(&hands, pane, &mut random);
+            let axis = pane.normal_axis().unwrap();
+            let expected = clamped(&hands, hands.world(pane, at));
+            if random.uniform(0.0, 1.0) < 0.5 {
+                hands.click(at);
+            } else {
+                hands.fast_click(at);
+            }
+            near(hands.state().view.crosshair, expected, POINT_MM);
+            assert_eq!(
+                hands.state().view.crosshair[axis],
+                before[axis],
+                "the slice stays"
+            );
+        }
+    }
+}
+
+/// The law of the display, without the code's own geometry: on a radiological slice the patient's
+/// right is on screen left, the nose up (axial) or left (sagittal), the head up.
+fn left_is_left() {
+    let centre = |hands: &Hands, pane: Pane| hands.rect(pane).center();
+    for (convention, right_of_screen) in [
+        (Convention::Radiological, -1.0),
+        (Convention::Neurological, 1.0),
+    ] {
+        for pane in [Pane::Axial, Pane::Coronal] {
+            let mut hands = Hands::new(state());
+            hands.act(Action::SetConvention(convention));
+            let at = centre(&hands, pane);
+            hands.click(at);
+            let from = hands.state().view.crosshair;
+            hands.click(at + vec2(40.0, 0.0));
+            let moved = hands.state().view.crosshair - from;
+            assert!(
+                moved.x * right_of_screen > 5.0,
+                "{pane:?} {convention:?} {moved}"
+            );
+            hands.click(at + vec2(0.0, -40.0));
+            let up = hands.state().view.crosshair - from;
+            let upwards = if pane == Pane::Axial { up.y } else { up.z };
+            assert!(upwards > 5.0, "{pane:?} {convention:?} {up}");
+        }
+        let mut hands = Hands::new(state());
+        hands.act(Action::SetConvention(convention));
+        let at = centre(&hands, Pane::Sagittal);
+        hands.click(at);
+        let from = hands.state().view.crosshair;
+        hands.click(at + vec2(-40.0, 0.0));
+        assert!((hands.state().view.crosshair - from).y > 5.0, "nose left");
+        hands.click(at + vec2(0.0, -40.0));
+        assert!((hands.state().view.crosshair - from).z > 5.0, "head up");
+    }
+}
+
+fn crosshair_follows() {
+    let mut hands = Hands::new(state());
+    let from = hands.rect(Pane::Axial).center();
+    hands.press(from, LEFT, Modifiers::NONE);
+    for i in 1..6 {
+        let at = from + vec2(7.0, -5.0) * i as f32;
+        let expected = hands.world(Pane::Axial, at);
+        hands.move_to(at);
+        near(hands.state().view.crosshair, expected, POINT_MM);
+    }
+    // Over another view it is still this slice's hand.
+    let outside = hands.rect(Pane::Sagittal).center();
+    let expected = clamped(&hands, hands.world(Pane::Axial, outside));
+    hands.move_to(outside);
+    near(hands.state().view.crosshair, expected, POINT_MM);
+    hands.release(outside, LEFT);
+    hands.take();
+    hands.move_to(from);
+    assert!(hands.take().is_empty(), "let go");
+}
+
+fn nothing_when_nothing() {
+    let mut hands = Hands::new(state());
+    let at = hands.rect(Pane::Axial).center() + vec2(13.0, 17.0);
+    hands.click(at);
+    hands.take();
+    hands.click(at);
+    for pane in Pane::ALL {
+        let at = hands.rect(pane).center();
+        hands.move_to(at);
+        hands.move_to(at + vec2(9.0, 3.0));
+        if pane != Pane::Axial {
+            // A press without a move: middle and right in slices, any in 3-D.
+            hands.drag(&[at], PointerButton::Middle, Modifiers::NONE);
+            hands.drag(&[at], PointerButton::Secondary, Modifiers::NONE);
+        }
+    }
+    hands.click(hands.rect(Pane::Scene).center() + vec2(0.0, 160.0));
+    hands.wait(1.0);
+    let sent = hands.take();
+    assert!(sent.is_empty(), "{sent:?}");
+    assert!(hands.state().history.undo_label().is_none());
+}
+
+fn wheel_steps() {
+    let mut random = Random::fresh("wheel");
+    for pane in SLICES {
+        let mut hands = Hands::new(state());
+        let axis = pane.normal_axis().unwrap();
+        let spacing = [2.0, 2.5, 3.0][axis];
+        let at = somewhere(&hands, pane, &mut random);
+        let before = hands.state().view.crosshair;
+        hands.wheel(at, 1.0, Modifiers::NONE);
+        let mut expected = before;
+        expected[axis] += spacing;
+        near(hands.state().view.crosshair, expected, 1e-9);
+        hands.wheel(at, -1.0, Modifiers::SHIFT);
+        expected[axis] -= 10.0 * spacing;
+        near(hands.state().view.crosshair, expected, 1e-9);
+        // Three thirds of a notch, as free wheels send them, make one step.
+        for _ in 0..3 {
+            hands.wheel(at, 1.0 / 3.0 + 1e-4, Modifiers::NONE);
+        }
+        expected[axis] += spacing;
+        near(hands.state().view.crosshair, expected, 1e-9);
+    }
+}
+
+fn zoom_keeps_the_point() {
+    let mut random = Random::fresh("zoom");
+    for pane in SLICES {
+        let mut hands = Hands::new(state());
+        for lines in [2.0, -1.0, 3.0] {
+            let at = somewhere(&hands, pane, &mut random);
+            let before = hands.world(pane, at);
+            let scale = hands.slice_plane(pane).mm_per_point;
+            hands.wheel(at, lines, Modifiers::CTRL);
+            near(hands.world(pane, at), before, 1e-6);
+            let factor = scale / hands.slice_plane(pane).mm_per_point;
+            assert!((factor > 1.05) == (lines > 0.0), "{factor}");
+        }
+        assert!(
+            hands
+                .take()
+                .iter()
+                .all(|a| matches!(a, Action::SetSlice { .. }))
+        );
+        hands.act(Action::FrameAll);
+        assert_eq!(
+            hands.state().view.slices,
+            arcuate::state::View::default().slices
+        );
+    }
+}
+
+fn pan_moves() {
+    for (button, modifiers) in [
+        (PointerButton::Middle, Modifiers::NONE),
+        (LEFT, Modifiers::SHIFT),
+    ] {
+        for pane in SLICES {
+            let mut hands = Hands::new(state());
+            let crosshair = hands.state().view.crosshair;
+            let from = hands.rect(pane).center();
+            let to = from + vec2(31.0, -22.0);
+            let held = hands.world(pane, from);
+            hands.drag(&[from, from + vec2(5.0, 5.0), to], button, modifiers);
+            near(hands.world(pane, to), held, 1e-6);
+            assert_eq!(hands.state().view.crosshair, crosshair);
+        }
+    }
+}
+
+fn right_drag() {
+    let mut hands = Hands::new(state());
+    let window = |hands: &Hands| hands.state().document.layers[0].display.window;
+    let before = window(&hands);
+    let from = hands.rect(Pane::Coronal).center();
+    let path: Vec<Pos2> = (0..6).map(|i| from + vec2(10.0, 0.0) * i as f32).collect();
+    hands.drag(&path, PointerButton::Secondary, Modifiers::NONE);
+    let (low, high) = window(&hands);
+    assert!(high - low > (before.1 - before.0) * 1.1, "right widens");
+    assert!(
+        ((low + high) - (before.0 + before.1)).abs() < 1e-3,
+        "the level stays"
+    );
+    let phases: Vec<Phase> = hands
+        .take()
+        .iter()
+        .filter_map(|a| match a {
+            Action::SetDisplay { phase, .. } => Some(*phase),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(phases.last(), Some(&Phase::Done));
+    assert_eq!(phases.iter().filter(|p| **p == Phase::Done).count(), 1);
+    let up: Vec<Pos2> = (0..6).map(|i| from - vec2(0.0, 8.0) * i as f32).collect();
+    hands.drag(&up, PointerButton::Secondary, Modifiers::NONE);
+    assert!(window(&hands).1 < high, "upwards brightens");
+    hands.act(Action::Undo);
+    assert_eq!(window(&hands), (low, high), "each drag is one step");
+    hands.act(Action::Undo);
+    assert_eq!(window(&hands), before);
+    hands.act(Action::Redo);
+    for _ in 0..2 {
+        hands.drag(&[from], PointerButton::Secondary, Modifiers::NONE);
+    }
+    // The image has two values: 1 % and 99 % of its voxels are them, to one of 4096 bins.
+    let (low, high) = window(&hands);
+    assert!(
+        (low - 20.0).abs() < 0.1 && (high - 100.0).abs() < 0.1,
+        "{low} {high}"
+    );
+}
+
+pub fn region_shape(state: &State, index: usize) -> (DVec3, f64) {
+    match &*state.document.regions[index].shape {
+        Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn places_regions() {
+    let mut random = Random::fresh("place");
+    for pane in SLICES {
+        for role in [Role::Seed, Role::Target, Role::Exclude] {
+            let mut hands = Hands::new(state());
+            hands.act(Action::SetTool(Tool::Place { role, cube: false }));
+            hands.take_effects();
+            let at = somewhere(&hands, pane, &mut random);
+            let expected = hands.world(pane, at);
+            hands.click(at);
+            let (centre, radius) = region_shape(hands.state(), 0);
+            near(centre, expected, POINT_MM);
+            assert_eq!(radius, defaults::region_radius_mm(role));
+            assert_eq!(hands.state().document.regions[0].role, role);
+            assert_eq!(hands.state().view.tool, Tool::Crosshair, "one region a key");
+            near(
+                hands.state().view.crosshair,
+                clamped(&hands, expected),
+                POINT_MM,
+            );
+            let tracks =
+                |e: &Effect| matches!(e, Effect::Submit(Request::Track { coarse: false, .. }));
+            assert_eq!(hands.take_effects().iter().any(tracks), role == Role::Seed);
+        }
+    }
+    // Pulled open, it is as large as the pull.
+    let mut hands = Hands::new(state());
+    let tool = Tool::Place {
+        role: Role::Target,
+        cube: false,
+    };
+    hands.act(Action::SetTool(tool));
+    let from = hands.rect(Pane::Axial).center();
+    let to = from + vec2(24.0, 18.0);
+    let expected = hands
+        .world(Pane::Axial, from)
+        .distance(hands.world(Pane::Axial, to));
+    hands.drag(&[from, from + vec2(9.0, 2.0), to], LEFT, Modifiers::NONE);
+    assert!((region_shape(hands.state(), 0).1 - expected).abs() < POINT_MM);
+}
+
+/// A seed that the axial slice cuts 1 mm off its middle.
+pub fn with_seed() -> (Hands, DVec3) {
+    let mut state = state();
+    let centre = state.view.crosshair + dvec3(8.0, -6.0, 1.0);
+    add_sphere(&mut state, Role::Seed, centre, 9.0);
+    (Hands::new(state), centre)
+}
+
+fn drags_regions() {
+    for (pane, convention) in [
+        (Pane::Axial, Convention::Radiological),
+        (Pane::Axial, Convention::Neurological),
+        (Pane::Coronal, Convention::Radiological),
+        (Pane::Sagittal, Convention::Neurological),
+    ] {
+        let (mut hands, centre) = with_seed();
+        hands.act(Action::MoveCrosshair(centre - dvec3(1.0, 1.0, 1.0)));
+        hands.act(Action::SetConvention(convention));
+        let from = hands.screen(pane, centre) + vec2(2.0, 1.0);
+        let offset = vec2(33.0, -21.0);
+        let moved = hands.world(pane, from + offset) - hands.world(pane, from);
+        hands.take_effects();
+        let path: Vec<Pos2> = (0..=6).map(|i| from + offset * (i as f32 / 6.0)).collect();
+        hands.drag(&path, LEFT, Modifiers::NONE);
+        let (now, radius) = region_shape(hands.state(), 0);
+        near(now, centre + moved, POINT_MM);
+        assert_eq!(radius, 9.0);
+        let coarse: Vec<bool> = hands
+            .take_effects()
+            .iter()
+            .filter_map(|e| match e {
+                Effect::Submit(Request::Track { coarse, .. }) => Some(*coarse),
+                _ => None,
+            })
+            .collect();
+        assert!(
+            coarse.len() > 3 && coarse[..coarse.len() - 1].iter().all(|c| *c),
+            "{coarse:?}"
+        );
+        assert_eq!(
+            coarse.last(),
+            Some(&false),
+            "the last result is the full one"
+        );
+        // The other views follow; this one keeps its slice.
+        let axis = pane.normal_axis().unwrap();
+        for a in (0..3).filter(|&a| a != axis) {
+            assert!((hands.state().view.crosshair[a] - now[a]).abs() < POINT_MM);
+        }
+        hands.act(Action::Undo);
+        near(region_shape(hands.state(), 0).0, centre, 1e-12);
+        assert!(
+            hands.state().history.undo_label().is_none(),
+            "a drag is one step"
+        );
+        hands.act(Action::Redo);
+        near(region_shape(hands.state(), 0).0, now, 1e-12);
+    }
+}
+
+fn rims_resize() {
+    let (mut hands, centre) = with_seed();
+    // Off its middle, the ring is smaller than the sphere.
+    let scale = hands.slice_plane(Pane::Axial).mm_per_point;
+    let ring_mm = (81.0f64 - 1.0).sqrt();
+    let direction = vec2(0.6, -0.8);
+    let middle = hands.screen(Pane::Axial, centre);
+    let from = middle + direction * (ring_mm / scale) as f32;
+    let to = from + direction * 20.0;
+    hands.drag(&[from, from + direction * 7.0, to], LEFT, Modifiers::NONE);
+    let (now, radius) = region_shape(hands.state(), 0);
+    assert_eq!(now, centre);
+    // The hand went from 9 mm of the centre to this far.
+    let expected = (1.0 + (ring_mm + 20.0 * scale).powi(2)).sqrt();
+    assert!(
+        (radius - expected).abs() < 2.0 * POINT_MM,
+        "{radius} {expected}"
+    );
+    // Through the middle and beyond nothing turns inside out.
+    let edge = middle + direction * ((radius * radius - 1.0).sqrt() / scale) as f32;
+    hands.drag(&[edge, middle], LEFT, Modifiers::NONE);
+    let radius = region_shape(hands.state(), 0).1;
+    assert!((0.5..3.0).contains(&radius), "{radius}");
+}
+
+fn box_edges() {
+    let mut state = state();
+    let centre = state.view.crosshair;
+    let id = add_sphere(&mut state, Role::Target, centre, 1.0);
+    let half_mm = dvec3(10.0, 14.0, 8.0);
+    let shape = Shape::Box { centre, half_mm };
+    let mut hands = Hands::new(state);
+    hands.act(Action::SetRegionShape {
+        region: id,
+        shape,
+        phase: Phase::Done,
+    });
+    let from = hands.screen(Pane::Axial, centre + dvec3(10.0, 3.0, 0.0));
+    let to = hands.screen(Pane::Axial, centre + dvec3(16.0, -5.0, 0.0));
+    hands.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
+    match &*hands.state().document.regions[0].shape {
+        Shape::Box { centre: c, half_mm } => {
+            assert_eq!(*c, centre);
+            near(*half_mm, dvec3(16.0, 14.0, 8.0), POINT_MM);
+        }
+        other => panic!("{other:?}"),
+    }
+    // A corner moves two axes.
+    let from = hands.screen(Pane::Coronal, centre + dvec3(-16.0, 0.0, -8.0));
+    let to = hands.screen(Pane::Coronal, centre + dvec3(-12.0, 0.0, -20.0));
+    hands.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
+    match &*hands.state().document.regions[0].shape {
+        Shape::Box { half_mm, .. } => near(*half_mm, dvec3(12.0, 14.0, 20.0), POINT_MM),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn selects() {
+    let (mut hands, centre) = with_seed();
+    let before = hands.state().view.crosshair;
+    let at = hands.screen(Pane::Axial, centre);
+    hands.click(at);
+    let id = hands.state().document.regions[0].id;
+    assert_eq!(hands.state().session.selected_region, Some(id));
+    assert_eq!(hands.state().view.crosshair, before);
+    let expected = hands.world(Pane::Axial, at);
+    hands.click(at);
+    near(hands.state().view.crosshair, expected, POINT_MM);
+    assert_eq!(hands.state().session.selected_region, Some(id));
+    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+    assert!(
+        hands.state().history.undo_label().is_none(),
+        "looking is no step"
+    );
+}
+
+fn cursors() {
+    let (mut hands, centre) = with_seed();
+    let scale = hands.slice_plane(Pane::Axial).mm_per_point;
+    let ring = (80f64.sqrt() / scale) as f32;
+    let middle = hands.screen(Pane::Axial, centre);
+    let mut over = |offset: egui::Vec2| {
+        hands.move_to(middle + offset);
+        hands.cursor
+    };
+    assert_eq!(over(vec2(0.0, 0.0)), CursorIcon::Move);
+    assert_eq!(over(vec2(ring, 0.0)), CursorIcon::ResizeHorizontal);
+    assert_eq!(over(vec2(0.0, -ring)), CursorIcon::ResizeVertical);
+    let diagonal = ring * std::f32::consts::FRAC_1_SQRT_2;
+    assert_eq!(over(vec2(diagonal, diagonal)), CursorIcon::ResizeNwSe);
+    assert_eq!(over(vec2(diagonal, -diagonal)), CursorIcon::ResizeNeSw);
+    assert_eq!(over(vec2(ring + 30.0, 0.0)), CursorIcon::Crosshair);
+}
+
+fn settles() {
+    let (mut hands, centre) = with_seed();
+    let from = hands.screen(Pane::Axial, centre);
+    hands.press(from, LEFT, Modifiers::NONE);
+    hands.move_to(from + vec2(12.0, 0.0));
+    assert!(hands.state().session.unsettled);
+    hands.take_effects();
+    hands.wait(0.09);
+    assert!(
+        hands.take_effects().is_empty(),
+        "the pointer has hardly stopped"
+    );
+    hands.wait(0.06);
+    let full = |e: &Effect| matches!(e, Effect::Submit(Request::Track { coarse: false, .. }));
+    assert!(hands.take_effects().iter().any(full));
+    assert!(!hands.state().session.unsettled);
+    hands.wait(1.0);
+    assert!(hands.take_effects().is_empty(), "once");
+    // The drag goes on and is still one step.
+    hands.move_to(from + vec2(20.0, 4.0));
+    hands.release(from + vec2(20.0, 4.0), LEFT);
+    hands.act(Action::Undo);
+    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+}
+
+fn hidden_regions() {
+    let (mut hands, centre) = with_seed();
+    let id = hands.state().document.regions[0].id;
+    hands.act(Action::ToggleRegion(id));
+    let at = hands.screen(Pane::Axial, centre);
+    let expected = hands.world(Pane::Axial, at);
+    hands.drag(&[at, at + vec2(3.0, 0.0), at], LEFT, Modifiers::NONE);
+    near(hands.state().view.crosshair, expected, POINT_MM);
+    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+}
+
+fn arrows() {
+    let mut hands = Hands::new(state());
+    hands.act(Action::SetLayout(Layout::SceneFirst));
+    hands.step();
+    let at = hands.rect(Pane::Coronal).center();
+    hands.move_to(at);
+    let before = hands.state().view.crosshair;
+    hands.key(Key::ArrowUp, Modifiers::NONE);
+    near(
+        hands.state().view.crosshair,
+        before + dvec3(0.0, 2.5, 0.0),
+        1e-9,
+    );
+    hands.key(Key::ArrowDown, Modifiers::SHIFT);
+    near(
+        hands.state().view.crosshair,
+        before - dvec3(0.0, 22.5, 0.0),
+        1e-9,
+    );
+    hands.move_to(pos2(-10.0, -10.0));
+    hands.take();
+    hands.key(Key::ArrowUp, Modifiers::NONE);
+    assert!(hands.take().is_empty(), "the pointer is in no view");
+}

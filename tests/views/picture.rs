@@ -1,0 +1,232 @@
+//! Pictures: what is burned in, at which size.
+
+use super::fake::{add_sphere, state, state_with};
+use crate::support::test;
+use arcuate::data::{AffineSource, Role};
+use arcuate::render::Renderer;
+use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::state::{Action, Convention, Pane, State, report, update};
+use arcuate::ui::snapshot;
+use egui::{Vec2, vec2};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "views::picture has letters, convention and scale burned in",
+            burned_in,
+        ),
+        test(
+            "views::picture shows the patient's left on the right, or says so",
+            left_in_pictures,
+        ),
+        test("views::picture says when sides are unknown", unknown_sides),
+        test(
+            "views::picture of the 3-D view has its marks",
+            scene_picture,
+        ),
+        test(
+            "views::picture too large for the device is an error",
+            too_large,
+        ),
+        test("views::picture knows its parameters", parameters),
+    ]
+}
+
+const SIZE: Vec2 = vec2(360.0, 300.0);
+
+struct Studio(Option<Renderer>);
+
+impl Studio {
+    fn new() -> Self {
+        Self(Some(
+            Offscreen::new()
+                .expect("a graphics device (mesa-vulkan-drivers)")
+                .renderer,
+        ))
+    }
+
+    fn take(&mut self, state: &State, pane: Pane, scale: f32) -> Picture {
+        let picture = snapshot::pane(&mut self.0, state, pane, SIZE, scale).unwrap();
+        assert!(self.0.is_some(), "the renderer comes back");
+        picture
+    }
+}
+
+/// Pixels of a part of a picture (in points) that a test picks.
+fn count(picture: &Picture, scale: f32, part: [f32; 4], is: impl Fn([u8; 4]) -> bool) -> usize {
+    let [x0, y0, x1, y1] = part.map(|v| (v * scale) as u32);
+    (y0..y1)
+        .flat_map(|y| (x0..x1).map(move |x| (x, y)))
+        .filter(|&(x, y)| is(picture.pixel(x, y)))
+        .count()
+}
+
+fn white(p: [u8; 4]) -> bool {
+    p[..3].iter().all(|&c| c > 200)
+}
+
+fn amber(p: [u8; 4]) -> bool {
+    p[0] > 200 && (130..220).contains(&p[1]) && p[2] < 110
+}
+
+const TITLE: [f32; 4] = [6.0, 6.0, 130.0, 24.0];
+const SECOND: [f32; 4] = [6.0, 25.0, 130.0, 42.0];
+const THIRD: [f32; 4] = [6.0, 43.0, 160.0, 60.0];
+const LEFT_LETTER: [f32; 4] = [6.0, 138.0, 24.0, 162.0];
+const SCALE_BAR: [f32; 4] = [8.0, 284.0, 60.0, 292.0];
+
+/// A black picture behind the marks.
+fn on_black(mut state: State) -> State {
+    let layer = state.document.layers[0].id;
+    let mut display = state.document.layers[0].display.clone();
+    display.window = (1e6, 2e6);
+    let phase = arcuate::state::Phase::Done;
+    update(
+        &mut state,
+        Action::SetDisplay {
+            layer,
+            display,
+            phase,
+        },
+    );
+    state
+}
+
+fn burned_in() {
+    let mut studio = Studio::new();
+    let mut state = on_black(state());
+    // Switched off in the window, they are in the picture all the same.
+    update(&mut state, Action::ToggleLetters);
+    for (scale, expected) in [(1.0, [360, 300]), (3.0, [1080, 900])] {
+        let picture = studio.take(&state, Pane::Axial, scale);
+        assert_eq!(picture.size_px, expected);
+        let area = (scale * scale) as usize;
+        for part in [TITLE, LEFT_LETTER] {
+            let found = count(&picture, scale, part, white);
+            assert!(found > 12 * area, "{part:?} at {scale}: {found}");
+        }
+        let grey = |p: [u8; 4]| p[0] > 120 && p[0].abs_diff(p[2]) < 40;
+        assert!(
+            count(&picture, scale, SECOND, grey) > 40 * area,
+            "radiological"
+        );
+        assert!(
+            count(&picture, scale, SCALE_BAR, white) > 20 * scale as usize,
+            "scale bar"
+        );
+        assert!(picture.rgba.chunks(4).all(|p| p[3] == 255));
+    }
+    update(&mut state, Action::SetConvention(Convention::Neurological));
+    let picture = studio.take(&state, Pane::Axial, 2.0);
+    assert!(
+        count(&picture, 2.0, SECOND, amber) > 60,
+        "neurological is amber"
+    );
+    let again = studio.take(&state, Pane::Axial, 2.0);
+    assert!(picture == again, "the same state gives the same picture");
+}
+
+/// The image is bright on the patient's left.
+fn left_in_pictures() {
+    let mut studio = Studio::new();
+    let mut state = state();
+    let brightness = |picture: &Picture| {
+        let half = |x0: f32| count(picture, 1.0, [x0, 180.0, x0 + 20.0, 230.0], |p| p[0] > 128);
+        (half(130.0), half(210.0))
+    };
+    let radiological = brightness(&studio.take(&state, Pane::Axial, 1.0));
+    assert!(
+        radiological.0 < 100 && radiological.1 > 800,
+        "{radiological:?}"
+    );
+    update(&mut state, Action::SetConvention(Convention::Neurological));
+    let neurological = brightness(&studio.take(&state, Pane::Coronal, 1.0));
+    assert!(
+        neurological.0 > 800 && neurological.1 < 100,
+        "{neurological:?}"
+    );
+}
+
+fn unknown_sides() {
+    let mut studio = Studio::new();
+    for pane in Pane::ALL {
+        let part = if pane == Pane::Scene { SECOND } else { THIRD };
+        let unknown = on_black(state_with(AffineSource::Pixdim));
+        let warned = count(&studio.take(&unknown, pane, 2.0), 2.0, part, amber);
+        let sure = count(
+            &studio.take(&on_black(state()), pane, 2.0),
+            2.0,
+            part,
+            amber,
+        );
+        assert!(warned > 150 && sure == 0, "{pane:?}: {warned} {sure}");
+    }
+}
+
+fn scene_picture() {
+    let mut studio = Studio::new();
+    let mut state = state();
+    let centre = state.view.camera.focus + dvec3(0.0, 0.0, 4.0);
+    add_sphere(&mut state, Role::Seed, centre, 12.0);
+    let picture = studio.take(&state, Pane::Scene, 2.0);
+    // The axis marker's three colours at the bottom left.
+    for (channel, _) in ["red", "green", "blue"].into_iter().enumerate() {
+        let is = |p: [u8; 4]| {
+            let others = (0..3)
+                .filter(|&c| c != channel)
+                .map(|c| p[c])
+                .max()
+                .unwrap();
+            p[channel] > 120 && p[channel] - others.min(p[channel]) > 40
+        };
+        let found = count(&picture, 2.0, [10.0, 225.0, 90.0, 296.0], is);
+        assert!(found > 20, "axis {channel}: {found}");
+    }
+    let yellow = |p: [u8; 4]| p[0] > 100 && p[1] > 85 && p[2] < 70;
+    assert!(
+        count(&picture, 2.0, [140.0, 100.0, 220.0, 200.0], yellow) > 300,
+        "the seed"
+    );
+}
+
+fn too_large() {
+    let mut studio = Studio::new();
+    let huge = snapshot::pane(
+        &mut studio.0,
+        &state(),
+        Pane::Axial,
+        vec2(9000.0, 9000.0),
+        4.0,
+    );
+    assert!(huge.is_err());
+    studio.take(&state(), Pane::Axial, 1.0);
+}
+
+fn parameters() {
+    let mut state = state();
+    add_sphere(&mut state, Role::Target, dvec3(1.0, 2.0, 3.0), 4.0);
+    let chunks = report::picture(&state);
+    let chunk = |key: &str| {
+        chunks
+            .iter()
+            .find(|c| c.0 == key)
+            .map(|c| c.1.clone())
+            .unwrap()
+    };
+    assert_eq!(
+        chunk("Disclaimer"),
+        "For research only: not a medical device"
+    );
+    let report: serde_json::Value = serde_json::from_str(&chunk("Arcuate")).unwrap();
+    assert_eq!(report["regions"][0]["role"], "Target");
+    assert_eq!(report["regions"][0]["shape"]["radius_mm"], 4.0);
+    assert_eq!(report["layers"][0]["name"], "image");
+    assert_eq!(report["view"]["convention"], "Radiological");
+    assert_eq!(report::name(&Action::FrameAll), "FrameAll");
+    assert_eq!(
+        report::name(&Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0))),
+        "MoveCrosshair"
+    );
+}
