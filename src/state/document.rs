@@ -120,6 +120,8 @@ pub struct Tensors {
     pub unfitted: usize,
     pub without_direction: Vec<usize>,
     pub wall_ms: f64,
+    /// World bounds of the fitted voxels, mm.
+    pub head: (DVec3, DVec3),
 }
 
 #[derive(Clone, Debug)]
@@ -223,10 +225,13 @@ impl Document {
             .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
     }
 
-    /// What the 3-D view frames: the head where a fit knows it, else everything.
+    /// What the views frame: the head where a fit knows it, with some air, else everything.
     pub fn framed(&self) -> (DVec3, DVec3) {
-        let head = self.tensors.as_ref().and_then(|t| t.mask.bounds_inside());
-        head.unwrap_or_else(|| self.bounds())
+        const AIR_MM: f64 = 8.0;
+        match &self.tensors {
+            Some(tensors) => (tensors.head.0 - AIR_MM, tensors.head.1 + AIR_MM),
+            None => self.bounds(),
+        }
     }
 
     /// A name no region has yet: `Seed`, `Seed 2`, …

@@ -62,7 +62,7 @@ fn planted_imports() {
         ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
         ("src/ui/theme.rs", "use wgpu::Device;", 1),
         ("src/ui/theme.rs", "fn f(d: &egui_wgpu::wgpu::Device) {}", 1),
-        ("src/cli/fit.rs", "use crate::ui::theme;", 1),
+        ("src/cli/fit.rs", "use crate::app::App;", 1),
         ("src/cli/fit.rs", "use std::{env, fs::{File}};", 1),
         ("src/cli/fit.rs", "fn f() { ::std::fs::read(p) }", 1),
         (

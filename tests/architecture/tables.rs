@@ -110,7 +110,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["nifti"], &["io"]),
     only(&["flate2"], &["io"]),
     only(&["png"], &["io"]),
-    only(&["clap"], &["cli"]),
+    only(&["clap"], &["cli", "main"]),
     only(&["indicatif"], &["cli"]),
     only(
         &["wgpu"],

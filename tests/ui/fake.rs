@@ -162,6 +162,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     document.tensors = Some(Arc::new(Tensors {
         field: TensorField::new(grid.clone(), tensors),
         fa,
+        head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask,
         params: document.fit.clone(),
         recipe: map("tensor"),

@@ -435,6 +435,7 @@ fn fitted(
     document.tensors = Some(Arc::new(Tensors {
         field: fit.field.clone(),
         fa: maps.fa.clone(),
+        head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask,
         params: document.fit.clone(),
         recipe: map("tensor"),
@@ -447,6 +448,7 @@ fn fitted(
     if first {
         let (low, high) = state.document.framed();
         state.view.camera = Camera::framing(low, high);
+        state.view.crosshair = (low + high) * 0.5;
     }
     state.session.status = format!("Fitted {fitted} voxels in {:.2} s", wall_ms / 1e3);
     if !fit.without_direction.is_empty() {

@@ -57,7 +57,7 @@ impl Views {
             points,
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
-        let bounds = state.document.bounds();
+        let bounds = state.document.framed();
         let list = build::slice(state, pane, size);
         let (Some(plane), Some(list)) = (state.view.plane(pane, bounds, points), list) else {
             return false;
