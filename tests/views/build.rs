@@ -63,7 +63,7 @@ fn pixels_are_points() {
             let list = build::slice(&state, pane, size).unwrap();
             let plane = state
                 .view
-                .plane(pane, state.document.bounds(), size.points)
+                .plane(pane, state.document.framed(), size.points)
                 .unwrap();
             for _ in 0..20 {
                 let pixel =

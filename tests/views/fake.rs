@@ -73,6 +73,7 @@ pub fn state_with(source: AffineSource) -> State {
         u8::from((0..3).all(|a| voxel[a] >= 4 && voxel[a] + 4 < grid.shape[a]))
     };
     let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+    let mask = Mask::new(grid.clone(), inside);
     let along_y = Tensor::new([0.3e-3, 0.0, 0.0, 1.5e-3, 0.0, 0.3e-3]);
     let source = Source::Phantom { seed: 1 };
     let fit = FitRecipe {
@@ -83,7 +84,8 @@ pub fn state_with(source: AffineSource) -> State {
     state.document.tensors = Some(Arc::new(Tensors {
         field: TensorField::new(grid.clone(), vec![along_y; grid.voxel_count()]),
         fa: volume,
-        mask: Mask::new(grid.clone(), inside),
+        head: mask.bounds_inside().unwrap(),
+        mask,
         params: state.document.fit.clone(),
         recipe: Recipe::Fit {
             fit,
@@ -308,7 +310,7 @@ impl Hands {
         let state = &self.state;
         state
             .view
-            .plane(pane, state.document.bounds(), size)
+            .plane(pane, state.document.framed(), size)
             .unwrap()
     }
 

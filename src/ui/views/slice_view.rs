@@ -22,6 +22,7 @@ pub(super) struct Slice<'a> {
     pub pane: Pane,
     pub rect: Rect,
     pub plane: Plane,
+    /// Where the crosshair may go.
     pub bounds: (DVec3, DVec3),
 }
 
@@ -57,9 +58,9 @@ impl Views {
             points,
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
-        let bounds = state.document.framed();
+        let framed = state.document.framed();
         let list = build::slice(state, pane, size);
-        let (Some(plane), Some(list)) = (state.view.plane(pane, bounds, points), list) else {
+        let (Some(plane), Some(list)) = (state.view.plane(pane, framed, points), list) else {
             return false;
         };
         let slice = Slice {
@@ -67,7 +68,7 @@ impl Views {
             pane,
             rect,
             plane,
-            bounds,
+            bounds: state.document.bounds(),
         };
         let hovered = response.contains_pointer() && !self.still;
         if !self.still {
