@@ -30,9 +30,9 @@ pub struct ScanOptions {
 pub enum MethodName {
     /// Ordinary least squares
     Ols,
-    /// Weighted by the measured signal
+    /// Weighted by the signal that an ordinary fit predicts
     Wls,
-    /// Weighted, then reweighted by the predicted signal
+    /// Weighted, then reweighted by what each fit predicts
     Iwls,
 }
 
