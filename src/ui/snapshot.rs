@@ -49,13 +49,16 @@ pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     state
 }
 
+/// Adds the views where the window leaves room for them.
+pub type AddViews<'a> = dyn FnMut(&mut Ui, &mut Vec<Action>) + 'a;
+
 /// The whole window, laid out by `window`, whose actions come to nothing.
 pub fn window(
     renderer: &mut Option<Renderer>,
     state: &State,
     size: impl Into<Vec2>,
     pixels_per_point: f32,
-    window: &mut dyn FnMut(&mut Ui, &State, &mut dyn FnMut(&mut Ui, &mut Vec<Action>)),
+    window: &mut dyn FnMut(&mut Ui, &State, &mut AddViews),
 ) -> Result<Picture, Error> {
     let state = pictured(state, None);
     let mut views = Views::still();
