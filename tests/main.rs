@@ -9,6 +9,7 @@ mod data;
 mod io;
 mod jobs;
 mod lanes;
+mod phantom;
 mod render;
 #[cfg(unix)]
 mod setup;
@@ -29,6 +30,7 @@ fn main() {
         io::tests(),
         jobs::tests(),
         lanes::tests(),
+        phantom::tests(),
         render::tests(),
         #[cfg(unix)]
         setup::tests(),

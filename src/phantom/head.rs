@@ -64,10 +64,10 @@ impl Head {
     pub fn new(seed: u64) -> Self {
         let random = Random::new(seed);
         let size = random.stream(1);
-        let overall = size.within(0, 0.945, 0.985);
+        let overall = size.within(0, 0.93, 0.965);
         let scale = DVec3::new(
-            overall * size.within(1, 0.975, 1.025),
-            overall * size.within(2, 0.975, 1.025),
+            overall * size.within(1, 0.98, 1.02),
+            overall * size.within(2, 0.98, 1.02),
             overall * size.within(3, 0.98, 1.02),
         );
         let bundles = tracts::bundles(scale);

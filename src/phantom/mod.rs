@@ -4,7 +4,8 @@
 //! matter, cerebellum, brain stem, skull and face as implicit surfaces, and fibre bundles
 //! ([`Bundle`]) as curves in closed form. It can be scanned ([`Head::diffusion_scan`]) and pictured
 //! ([`Head::t1`], [`Head::tumour_t1`]), and it knows the truth ([`Head::labels`],
-//! [`Head::brain_mask`], [`Head::true_fibres`]).
+//! [`Head::brain_mask`], [`Head::true_fibres`]). [`fields`] holds analytic fields whose streamlines
+//! and geodesics are known exactly.
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
 
@@ -13,6 +14,7 @@ mod cortex;
 mod deep;
 mod demo;
 pub mod directions;
+pub mod fields;
 mod head;
 mod images;
 mod implicit;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Diffusivity along and across the fibres of a bundle, mm²/s.
 pub const BUNDLE_MM2_PER_S: [f64; 2] = [1.7e-3, 0.3e-3];
 /// The same where no bundle runs and all fibres agree: less, since small fibres mingle there.
-pub const REST_MM2_PER_S: [f64; 2] = [1.5e-3, 0.4e-3];
+pub const REST_MM2_PER_S: [f64; 2] = [1.35e-3, 0.45e-3];
 /// Signal of white matter at b = 0; the SNR of a scan is relative to it.
 pub const WHITE_SIGNAL: f64 = 1000.0;
 
@@ -31,7 +31,7 @@ pub fn signal(tissue: Tissue) -> (f64, f64) {
         Tissue::Marrow => (150.0, 0.4e-3),
         Tissue::Eye => (2600.0, 3.0e-3),
         Tissue::Csf | Tissue::Ventricle => (2700.0, 3.0e-3),
-        Tissue::Grey | Tissue::CerebellarGrey => (1270.0, 0.8e-3),
+        Tissue::Grey | Tissue::CerebellarGrey => (1380.0, 0.8e-3),
         Tissue::DeepGrey => (1080.0, 0.8e-3),
         Tissue::White | Tissue::CerebellarWhite | Tissue::BrainStem => (WHITE_SIGNAL, 0.7e-3),
     }

@@ -301,10 +301,10 @@ const COMMISSURAL: &[Commissural] = &[
     },
     Commissural {
         name: "Middle cerebellar peduncle",
-        weight: 0.8,
+        weight: 0.7,
         across: [0.0, 0.1, 1.0],
         rows: &[
-            [0.0, -15.5, -32.0, 8.5, 3.4],
+            [0.0, -15.5, -32.0, 7.0, 3.4],
             [9.5, -16.5, -33.0, 8.0, 3.4],
             [19.0, -24.5, -35.0, 7.0, 3.8],
             [23.0, -37.0, -37.0, 6.4, 4.2],
