@@ -39,30 +39,45 @@ impl Points {
     }
 }
 
+// One loop a component: the compiler turns each into one vector instruction.
 impl Add for Points {
     type Output = Self;
     #[inline(always)]
-    fn add(mut self, other: Self) -> Self {
-        for lane in 0..LANES {
-            self.x[lane] += other.x[lane];
-            self.y[lane] += other.y[lane];
-            self.z[lane] += other.z[lane];
+    fn add(self, other: Self) -> Self {
+        Self {
+            x: add(self.x, other.x),
+            y: add(self.y, other.y),
+            z: add(self.z, other.z),
         }
-        self
     }
 }
 
 impl Mul<f32> for Points {
     type Output = Self;
     #[inline(always)]
-    fn mul(mut self, factor: f32) -> Self {
-        for lane in 0..LANES {
-            self.x[lane] *= factor;
-            self.y[lane] *= factor;
-            self.z[lane] *= factor;
+    fn mul(self, factor: f32) -> Self {
+        Self {
+            x: scale(self.x, factor),
+            y: scale(self.y, factor),
+            z: scale(self.z, factor),
         }
-        self
     }
+}
+
+#[inline(always)]
+fn add(mut a: Lane<f32>, b: Lane<f32>) -> Lane<f32> {
+    for lane in 0..LANES {
+        a[lane] += b[lane];
+    }
+    a
+}
+
+#[inline(always)]
+fn scale(mut a: Lane<f32>, factor: f32) -> Lane<f32> {
+    for value in &mut a {
+        *value *= factor;
+    }
+    a
 }
 
 /// One voxel, or what is interpolated between voxels.
@@ -89,13 +104,18 @@ struct Lattice {
     /// Largest voxel coordinate of a centre.
     last: [f32; 3],
     /// Index of the last cell; 0 where the grid is one voxel thick.
-    last_cell: [i32; 3],
+    last_cell: [f32; 3],
 }
+
+/// Adding it rounds a number from 0 to 2²² to an integer and leaves that in the low bits; unlike the
+/// language's conversion, which minds overflow, this is vector code.
+const ROUND: f32 = 8_388_608.0;
+const ROUND_MASK: u32 = 0x7F_FFFF;
 
 /// Lower corner and position inside it, 0..=1, of the cell around each point.
 #[derive(Default)]
 struct Cells {
-    corner: [Lane<i32>; 3],
+    corner: [Lane<u32>; 3],
     fraction: [Lane<f32>; 3],
     in_volume: Lane<u32>,
 }
@@ -110,7 +130,7 @@ impl Lattice {
         Self {
             voxel_from_world: [row(0), row(1), row(2)],
             last: grid.shape.map(|n| (n - 1) as f32),
-            last_cell: grid.shape.map(|n| n.saturating_sub(2) as i32),
+            last_cell: grid.shape.map(|n| n.saturating_sub(2) as f32),
         }
     }
 
@@ -129,22 +149,34 @@ impl Lattice {
                 // Comparisons this way round turn NaN into 0.
                 let v = if v > 0.0 { v } else { 0.0 };
                 let v = if v < last { v } else { last };
-                let cell = v as i32;
+                let nearest = (v + ROUND) - ROUND;
+                let cell = if nearest > v { nearest - 1.0 } else { nearest };
                 let cell = if cell < last_cell { cell } else { last_cell };
-                cells.corner[axis][lane] = cell;
-                cells.fraction[axis][lane] = v - cell as f32;
+                cells.corner[axis][lane] = (cell + ROUND).to_bits() & ROUND_MASK;
+                cells.fraction[axis][lane] = v - cell;
             }
         }
         cells
     }
 }
 
-/// `sum += weight · record`.
+/// `sum + weight · record`.
 #[inline(always)]
-fn accumulate(sum: &mut Record, weight: f32, record: &Record) {
-    for (sum, value) in sum.iter_mut().zip(record) {
-        *sum += weight * value;
+fn add_weighted(sum: &Record, weight: f32, record: &Record) -> Record {
+    let mut out = *sum;
+    for k in 0..8 {
+        out[k] += weight * record[k];
     }
+    out
+}
+
+#[inline(always)]
+fn weighted(weight: f32, record: &Record) -> Record {
+    let mut out = *record;
+    for value in &mut out {
+        *value *= weight;
+    }
+    out
 }
 
 /// Linear along each axis; continuous, with kinks at the faces between cells.
@@ -189,12 +221,12 @@ impl Sampler for Trilinear<'_> {
     fn sample(&self, at: &Points) -> Samples {
         let cells = self.lattice.cells(at);
         let [sy, sz] = self.strides;
-        let mut base: Lane<i32> = [0; LANES];
+        let mut base: Lane<u32> = [0; LANES];
         let mut weights: [Lane<f32>; 8] = [[0.0; LANES]; 8];
         for lane in 0..LANES {
             base[lane] = cells.corner[0][lane]
-                .wrapping_add(cells.corner[1][lane].wrapping_mul(sy as i32))
-                .wrapping_add(cells.corner[2][lane].wrapping_mul(sz as i32));
+                .wrapping_add(cells.corner[1][lane].wrapping_mul(sy as u32))
+                .wrapping_add(cells.corner[2][lane].wrapping_mul(sz as u32));
             let [x, y, z] = [0, 1, 2].map(|a| cells.fraction[a][lane]);
             let (low, high) = ((1.0 - y) * (1.0 - z), y * (1.0 - z));
             let (low_z, high_z) = ((1.0 - y) * z, y * z);
@@ -209,18 +241,16 @@ impl Sampler for Trilinear<'_> {
         };
         for lane in 0..LANES {
             let base = base[lane] as usize;
-            let mut sum = [[0.0; 8]; 2];
-            for (pair, start) in [base, base + sy, base + sz, base + sy + sz]
-                .into_iter()
-                .enumerate()
-            {
+            let w = |corner: usize| weights[corner][lane];
+            let edge = |start: usize, first: usize| {
                 let row = &self.records[start..start + 2];
-                accumulate(&mut sum[pair / 2], weights[2 * pair][lane], &row[0]);
-                accumulate(&mut sum[pair / 2], weights[2 * pair + 1][lane], &row[1]);
-            }
+                add_weighted(&weighted(w(first), &row[0]), w(first + 1), &row[1])
+            };
+            let low = [edge(base, 0), edge(base + sy, 2)];
+            let high = [edge(base + sz, 4), edge(base + sz + sy, 6)];
             let out = &mut samples.records[lane];
             for k in 0..8 {
-                out[k] = sum[0][k] + sum[1][k];
+                out[k] = (low[0][k] + low[1][k]) + (high[0][k] + high[1][k]);
             }
         }
         samples
@@ -273,19 +303,20 @@ impl Sampler for Cubic<'_> {
         };
         for lane in 0..LANES {
             // The margin of one record makes the cell's corner the second of the four.
-            let [x, y, z] = [0, 1, 2].map(|a| cells.corner[a][lane] as usize);
-            let base = x + sy * y + sz * z;
-            let [wx, wy, wz] = [0, 1, 2].map(|a| [0, 1, 2, 3].map(|k| weights[a][k][lane]));
+            let [x, y, z] = cells.corner;
+            let base = x[lane] as usize + sy * y[lane] as usize + sz * z[lane] as usize;
             let mut sum = [0.0; 8];
-            for (k, wz) in wz.into_iter().enumerate() {
-                for (j, wy) in wy.into_iter().enumerate() {
+            for k in 0..4 {
+                for j in 0..4 {
                     let start = base + sy * j + sz * k;
                     let row = &self.coefficients.records[start..start + 4];
-                    let mut line = [0.0; 8];
-                    for (record, wx) in row.iter().zip(wx) {
-                        accumulate(&mut line, wx, record);
+                    let w = weights[1][j][lane] * weights[2][k][lane];
+                    let x = |i: usize| weights[0][i][lane];
+                    let near = add_weighted(&weighted(x(1), &row[1]), x(2), &row[2]);
+                    let far = add_weighted(&weighted(x(0), &row[0]), x(3), &row[3]);
+                    for c in 0..8 {
+                        sum[c] += w * (near[c] + far[c]);
                     }
-                    accumulate(&mut sum, wy * wz, &line);
                 }
             }
             samples.records[lane] = sum;
