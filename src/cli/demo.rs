@@ -138,8 +138,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     );
     let pretty = serde_json::to_string_pretty(&report).unwrap_or_default();
     for (name, content) in [("report.json", &pretty), ("report.md", &text)] {
-        io::atomic::write_text(&at(name), content)
-            .map_err(|e| Failure::new(e.to_string()))?;
+        io::atomic::write_text(&at(name), content).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut said = format!("{kept} of {seeds} streamlines join the seed and the target. Files:\n");
     for file in &files {

@@ -325,7 +325,8 @@ impl RegionOptions {
                         half_mm: *half_mm,
                     },
                     ShapeSpec::Mask(path) => {
-                        let mask = io::mask_on_own_grid(path).map_err(|e| Failure::new(e.to_string()))?;
+                        let mask =
+                            io::mask_on_own_grid(path).map_err(|e| Failure::new(e.to_string()))?;
                         Shape::Mask(mask)
                     }
                 };

@@ -8,8 +8,8 @@
 pub mod atomic;
 mod error;
 pub mod gradients;
-mod mask;
 pub mod lines;
+mod mask;
 pub mod nifti;
 pub mod png;
 mod rotation;

@@ -116,10 +116,7 @@ pub const RESERVED: &[Reserved] = &[
         &["wgpu"],
         &["render", "ui/paint_callback", "ui/snapshot", "app"],
     ),
-    only(
-        &["egui_wgpu"],
-        &["ui/paint_callback", "ui/snapshot", "app"],
-    ),
+    only(&["egui_wgpu"], &["ui/paint_callback", "ui/snapshot", "app"]),
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),
     only(&["rfd"], &["ui"]),
