@@ -55,20 +55,20 @@ fn report(
     mask: &Mask,
     backend: &Backend,
 ) -> Value {
-    let [nx, ny, nz] = dwi.grid.shape;
     let voxels = mask.count();
     let mut line = json!({
         "workload": "fit",
         "method": method,
-        "size": format!("{nx}x{ny}x{nz}x{}, {voxels} voxels in mask", dwi.frames),
+        "size": {"voxels": dwi.grid.shape, "volumes": dwi.frames, "in_mask": voxels},
         "backend": backend.name(),
+        "detail": backend.detail(),
         "threads": backend.threads(),
     });
     match wall_s {
         Ok(wall_s) => {
             line["wall_s"] = json!(wall_s);
             line["rate"] = json!((voxels as f64 / wall_s).round());
-            line["rate_unit"] = json!("voxels/s");
+            line["unit"] = json!("voxels_per_s");
         }
         Err(error) => line["error"] = json!(error.to_string()),
     }
