@@ -187,7 +187,7 @@ fn one_in_so_many() {
         let picture = offscreen.slice(&list).expect("a picture");
         for i in 0..20 {
             let there = picture.pixel(20, i * 2 + 1)[0] > 200;
-            assert_eq!(there, i as usize % every == 0, "{every} {i}");
+            assert_eq!(there, (i as usize).is_multiple_of(every), "{every} {i}");
         }
     }
 }

@@ -71,7 +71,7 @@ fn scene_places() {
     for _ in 0..60 {
         let mut hands = Hands::new(state());
         let mut camera = hands.state().view.camera;
-        camera.azimuth = random.uniform(0.0, 6.28);
+        camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
         camera.elevation = random.uniform(-1.2, 1.2);
         hands.act(Action::SetCamera {
             camera,
