@@ -194,7 +194,7 @@ fn lines(state: &State) -> Vec<Lines> {
         .collect()
 }
 
-/// What [`lines`] shows, with how.
+/// What `lines` shows, with how.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, &Display)> {
     let display = &state.document.track_display;
     let live = state.session.live.as_ref().filter(|_| display.visible);

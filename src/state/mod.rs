@@ -1,6 +1,6 @@
-//! What the user has, changed only by [`update`].
+//! What the user has, changed only by [`update()`].
 //!
-//! One direction: pointer → [`Action`] → [`update`] → [`Effect`] → jobs → event → [`update`] → draw
+//! One direction: pointer → [`Action`] → [`update()`] → [`Effect`] → jobs → event → [`update()`] → draw
 //! list → pixels. The [`Document`] is what undo restores; the [`View`] is where the user looks; the
 //! [`Session`] is what happens meanwhile.
 

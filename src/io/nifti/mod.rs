@@ -5,7 +5,7 @@
 //! has no colours: the NIfTI-2 header, every check, the voxels (decoded straight to float32, in
 //! one pass) and writing. The tests read what is written here with the crate's own reader.
 //!
-//! Nothing is allocated for voxels before the file is known to hold them ([`Source::prove`]).
+//! Nothing is allocated for voxels before the file is known to hold them (`Source::prove`).
 
 mod decode;
 mod header;

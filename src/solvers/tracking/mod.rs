@@ -11,7 +11,7 @@
 //! limits the result; splines have an error of fourth order.
 //!
 //! *Cost.* One, two or four interpolations and directions a step; eight streamlines side by side in
-//! vector registers ([`follow`]). All arithmetic is plain IEEE `f32` without fused operations, so
+//! vector registers (`follow`). All arithmetic is plain IEEE `f32` without fused operations, so
 //! that every instruction set gives the same streamlines.
 //!
 //! *What counts.*
