@@ -159,7 +159,7 @@ pub enum Action {
     ShotTaken(Result<String, String>),
 }
 
-/// What the window does on behalf of [`super::update`].
+/// What the window does on behalf of [`super::update()`].
 #[derive(Clone, Debug)]
 pub enum Effect {
     Submit(Request),
