@@ -1,12 +1,14 @@
 //! The window: eframe's calls become actions, actions effects, effects jobs.
 
+pub mod events;
+mod record;
 mod shots;
 mod start;
 
 pub use start::run;
 
 use crate::compute::Backend;
-use crate::jobs::{Jobs, Trace};
+use crate::jobs::Jobs;
 use crate::state::{Action, Effect, Shot, State, report, update};
 use crate::ui::quit::Quit;
 use crate::ui::views::Views;
@@ -14,8 +16,6 @@ use crate::ui::{self, Memory};
 use egui::{Context, Ui, ViewportCommand};
 use std::sync::Arc;
 
-/// Names a file that gets a line of JSON for each change, for tests and bug reports.
-const TRACE: &str = "ARCUATE_TRACE";
 const RECENT: &str = "recent";
 const LIGHT: &str = "light";
 
@@ -25,11 +25,12 @@ pub struct App {
     memory: Memory,
     views: Views,
     quit: Quit,
+    events: events::Queue,
     /// To be taken before the next frame.
     shots: Vec<Shot>,
     recent_changed: bool,
     title: String,
-    trace: Option<Trace>,
+    record: Option<record::Record>,
 }
 
 impl App {
@@ -41,10 +42,11 @@ impl App {
             memory: Memory::new(),
             views: Views::default(),
             quit: Quit::default(),
+            events: events::Queue::default(),
             shots: Vec::new(),
             recent_changed: false,
             title: String::new(),
-            trace: std::env::var_os(TRACE).map(|path| Trace::to(path.into())),
+            record: record::Record::wanted(),
         };
         app.act(first, ctx);
         app
@@ -53,7 +55,7 @@ impl App {
     /// Applies actions and carries out what follows from them.
     fn act(&mut self, actions: Vec<Action>, ctx: &Context) {
         for action in actions {
-            let name = self.trace.as_ref().map(|_| report::name(&action));
+            let name = self.record.as_ref().map(|_| report::name(&action));
             let mut effects = update(&mut self.state, action);
             while !effects.is_empty() {
                 match effects.remove(0) {
@@ -67,9 +69,8 @@ impl App {
                     Effect::StoreRecent => self.recent_changed = true,
                 }
             }
-            if let (Some(trace), Some(name)) = (&self.trace, name) {
-                let state = report::state(&self.state);
-                trace.line(serde_json::json!({ "action": name, "state": state }).to_string());
+            if let (Some(record), Some(name)) = (&self.record, name) {
+                record.write(&name, &self.state, &self.views);
             }
             ctx.request_repaint();
         }
@@ -110,6 +111,15 @@ impl eframe::App for App {
         self.quit.show(ui.ctx(), state);
         let ctx = ui.ctx().clone();
         self.act(actions, &ctx);
+        if let Some(record) = &mut self.record {
+            record.watch(&ctx, &self.state, &self.views);
+        }
+    }
+
+    fn raw_input_hook(&mut self, ctx: &Context, input: &mut egui::RawInput) {
+        if self.events.feed(&mut input.events) {
+            ctx.request_repaint();
+        }
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

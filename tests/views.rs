@@ -1,6 +1,7 @@
 //! The views: what they show, where a click lands, what a drag does, what a picture has burned in.
 
 mod build;
+mod events;
 mod fake;
 mod hands;
 mod picture;
@@ -11,6 +12,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     [
         build::tests(),
+        events::tests(),
         hands::tests(),
         picture::tests(),
         scene::tests(),

@@ -17,7 +17,8 @@ impl App {
         let (state, size) = (&self.state, ctx.content_rect().size());
         let picture = match shot.pane {
             Some(pane) => {
-                let size = self.views.size_of(pane).unwrap_or(snapshot::DEFAULT_SIZE);
+                let on_screen = self.views.panes().iter().find(|(p, _)| *p == pane);
+                let size = on_screen.map_or(snapshot::DEFAULT_SIZE, |(_, rect)| rect.size());
                 snapshot::pane(&mut renderer, state, pane, size, pixels_per_point)
             }
             None => {

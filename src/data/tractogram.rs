@@ -1,8 +1,9 @@
 //! Streamlines.
 
 use crate::compute::DataId;
+use glam::{DVec3, Vec3};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Many streamlines: all points in one array, cut by `offsets`. Order and index are never changed,
 /// so that weights and per-streamline values still match.
@@ -17,6 +18,7 @@ pub struct Tractogram {
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
     /// Values per point (dpv), each as long as `points`.
     pub per_point: BTreeMap<String, Arc<[f32]>>,
+    bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
 }
 
 impl Tractogram {
@@ -36,6 +38,7 @@ impl Tractogram {
             offsets,
             per_streamline: BTreeMap::new(),
             per_point: BTreeMap::new(),
+            bounds: Arc::default(),
         }
     }
 
@@ -61,6 +64,20 @@ impl Tractogram {
 
     pub fn id(&self) -> DataId {
         self.id
+    }
+
+    /// World axis-aligned bounds of the finite points, mm; `None` where there is none. Looked for
+    /// once, shared by all clones.
+    pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
+        *self.bounds.get_or_init(|| {
+            let finite = self.points.iter().map(|p| Vec3::from(*p));
+            let (low, high) = finite
+                .filter(|p| p.is_finite())
+                .fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(low, high), p| {
+                    (low.min(p), high.max(p))
+                });
+            (low.x <= high.x).then(|| (low.as_dvec3(), high.as_dvec3()))
+        })
     }
 
     /// Number of streamlines.

@@ -192,13 +192,7 @@ impl Request {
                 let mut output = tracking::track(&field, &regions, &params, backend, control)
                     .map_err(|e| e.to_string())?;
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
-                let lengths: Vec<f32> = (0..output.kept.len())
-                    .map(|i| output.kept.length_mm(i))
-                    .collect();
-                output.kept = output
-                    .kept
-                    .with_per_point("fa", along)
-                    .with_per_streamline("length", lengths);
+                output.kept = with_lengths(output.kept.with_per_point("fa", along));
                 Ok(Output::Tracked {
                     output: Arc::new(output),
                     coarse,
@@ -247,13 +241,26 @@ fn saved(path: PathBuf, what: String) -> Result<Output, String> {
     Ok(Output::Saved(Saved { path, what }))
 }
 
+/// With each streamline's whole length, mm: what the window can colour by.
+fn with_lengths(tractogram: Tractogram) -> Tractogram {
+    let lengths: Vec<f32> = (0..tractogram.len())
+        .map(|i| tractogram.length_mm(i))
+        .collect();
+    tractogram.with_per_streamline("length", lengths)
+}
+
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
 fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output, String> {
     let sentence = |e: io::Error| e.to_string();
     let opened = io::open(path, control).map_err(sentence)?;
     let mut notes = opened.warnings().to_vec();
     let loaded = match opened {
-        io::Opened::Tractogram(tractogram, _) => Loaded::Tractogram(tractogram),
+        io::Opened::Tractogram(tractogram, _) => {
+            let tractogram = with_lengths(tractogram);
+            // Looked for here, so that the window does not have to.
+            tractogram.bounds();
+            Loaded::Tractogram(tractogram)
+        }
         io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => Loaded::Image(volume),
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
             let (grid, volumes) = (&volume.grid, volume.frames);

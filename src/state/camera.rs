@@ -24,7 +24,7 @@ impl Camera {
         let radius = (high - low).length() * 0.5;
         Self {
             focus: (low + high) * 0.5,
-            distance_mm: radius.max(1.0) * 0.72 / (FIELD_OF_VIEW * 0.5).sin(),
+            distance_mm: radius.max(1.0) * 0.64 / (FIELD_OF_VIEW * 0.5).sin(),
             azimuth: 1.95,
             elevation: 0.22,
         }

@@ -42,18 +42,7 @@ impl Content {
         match self {
             Self::Scan { dwi: volume, .. } | Self::Image(volume) => Some(volume.grid.bounds()),
             Self::Mask(mask) => Some(mask.grid.bounds()),
-            Self::Tractogram(tractogram) => {
-                let finite = tractogram
-                    .points
-                    .iter()
-                    .map(|p| glam::Vec3::from(*p).as_dvec3());
-                finite
-                    .filter(|p| p.is_finite())
-                    .fold(None, |bounds, p| match bounds {
-                        None => Some((p, p)),
-                        Some((lo, hi)) => Some((p.min(lo), p.max(hi))),
-                    })
-            }
+            Self::Tractogram(tractogram) => tractogram.bounds(),
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn pane(
 }
 
 /// The state as pictures show it: no tool in hand, nothing moving, letters on; with `pane`, that
-/// view alone.
+/// view alone and no region's handles.
 pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     let mut state = state.clone();
     let view = &mut state.view;
@@ -45,6 +45,7 @@ pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     if let Some(pane) = pane {
         view.layout = Layout::Single;
         view.single = pane;
+        state.session.selected_region = None;
     }
     state
 }

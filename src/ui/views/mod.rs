@@ -21,7 +21,7 @@ mod slice_view;
 use crate::render::PaneId;
 use crate::state::{Action, Camera, Pane, State};
 use crate::ui::theme;
-use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Ui, WidgetInfo};
+use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use hands::Drag;
 
 /// The pointer rests when it has not moved for this long, seconds.
@@ -39,8 +39,8 @@ pub struct Views {
     last_camera: Option<Camera>,
     /// The pane whose menu of layers is open.
     menu: Option<Pane>,
-    /// Sizes of the panes on screen, points.
-    sizes: Vec<(Pane, egui::Vec2)>,
+    /// The panes on screen, points.
+    panes: Vec<(Pane, Rect)>,
     /// When pointer or wheel last moved, s.
     moved_at: f64,
     /// Scrolled points that do not yet make a step.
@@ -72,10 +72,7 @@ impl Views {
         let view = &state.view;
         let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
-        self.sizes = panes
-            .iter()
-            .map(|(pane, rect)| (*pane, rect.size()))
-            .collect();
+        self.panes.clone_from(&panes);
         let mut hovered = None;
         for (pane, rect) in panes {
             let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(pane));
@@ -89,6 +86,11 @@ impl Views {
             if is_hovered {
                 hovered = Some(pane);
             }
+            if ui.memory(|m| m.focused()) == Some(pane_widget(pane)) {
+                let stroke = Stroke::new(1.0, theme::IN_VIEW.accent);
+                let painter = ui.painter();
+                painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
+            }
         }
         if !self.still {
             self.keys(ui, hovered, actions);
@@ -97,10 +99,9 @@ impl Views {
         ui.advance_cursor_after_rect(area);
     }
 
-    /// The size of a pane that is on screen, points.
-    pub fn size_of(&self, pane: Pane) -> Option<egui::Vec2> {
-        let found = self.sizes.iter().find(|(p, _)| *p == pane);
-        found.map(|(_, size)| *size)
+    /// The panes on screen, points.
+    pub fn panes(&self) -> &[(Pane, Rect)] {
+        &self.panes
     }
 
     /// Senses a whole pane.
@@ -110,7 +111,7 @@ impl Views {
         } else {
             Sense::click_and_drag()
         };
-        let response = ui.interact(rect, Id::unique(("view", pane)), sense);
+        let response = ui.interact(rect, pane_widget(pane), sense);
         let name = format!("{} view", pane.name());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &name));
         response
@@ -130,7 +131,7 @@ impl Views {
         let focused = ui.memory(|m| m.focused());
         let on_pane = Pane::ALL
             .into_iter()
-            .find(|&p| focused == Some(Id::unique(("view", p))));
+            .find(|&p| focused == Some(pane_widget(p)));
         if focused.is_some() && on_pane.is_none() {
             return;
         }
@@ -140,7 +141,7 @@ impl Views {
                 vertical_arrows: true,
                 ..egui::EventFilter::default()
             };
-            ui.memory_mut(|m| m.set_focus_lock_filter(Id::unique(("view", pane)), filter));
+            ui.memory_mut(|m| m.set_focus_lock_filter(pane_widget(pane), filter));
         }
         let pressed = |modifiers: Modifiers, key: Key| {
             ui.input_mut(|i| i.count_and_consume_key(modifiers, key)) as i32
@@ -215,6 +216,10 @@ impl Views {
             ui.ctx().request_repaint_after(wait);
         }
     }
+}
+
+fn pane_widget(pane: Pane) -> Id {
+    Id::unique(("view", pane))
 }
 
 /// Steps that a wheel makes over `rect`: whole ones, the rest is kept for later.

@@ -62,6 +62,22 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
     }
 }
 
+/// The silhouette of a solid in the 3-D view: a thin ring, by which it is resized.
+pub fn rim(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: bool) {
+    let Cut::Circle { centre, radius } = cut else {
+        return;
+    };
+    let stroke = Stroke::new(1.25, colour.gamma_multiply(0.9));
+    if role == Role::Exclude {
+        dashed(painter, &ink::circle_points(*centre, *radius), stroke);
+    } else {
+        painter.circle_stroke(*centre, *radius, stroke);
+    }
+    if let Some(handles) = cut.handles().filter(|_| selected) {
+        ink::handles(painter, handles);
+    }
+}
+
 /// A ring around where a region is about to be placed.
 pub fn preview(painter: &Painter, centre: Pos2, radius: f32, colour: Color32) {
     painter.circle_filled(centre, radius, colour.gamma_multiply(FILL * 0.5));

@@ -1,5 +1,6 @@
 //! What stands on top of the 3-D view: names, state, scales and which way up.
 
+use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
@@ -7,7 +8,7 @@ use super::slice_paint::sides_unknown;
 use super::{Views, badge, ink, pointer, rings};
 use crate::data::Shape;
 use crate::state::view::letter;
-use crate::state::{Tool, defaults};
+use crate::state::{Layout, Tool, defaults};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
 use crate::ui::widgets::paint::Span;
 use egui::{Align2, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -44,8 +45,10 @@ impl Views {
             );
         }
         self.scene_regions(ui, &painter, scene, hovered);
-        let still = self.still;
-        let badge = self.badge.show(ui, &painter, scene.rect, state, still);
+        // A picture of this view alone is about what is in it, not about how long that took.
+        let alone = self.still && state.view.layout == Layout::Single;
+        let badge = (!alone).then(|| self.badge.show(ui, &painter, scene.rect, state, self.still));
+        let badge = badge.flatten();
         let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
         match legend::of_scene(state) {
             Some(Legend::Dec) => {
@@ -82,10 +85,13 @@ impl Views {
             if !scene.rect.contains(middle) {
                 continue;
             }
-            let is_sphere = matches!(&*region.shape, Shape::Sphere { .. });
-            if selected && is_sphere {
-                let stroke = Stroke::new(1.5, theme::IN_VIEW.t1);
-                painter.circle_stroke(middle, radius, stroke);
+            // Streamlines may hide the solid: its rim always shows.
+            let rim = Cut::Circle {
+                centre: middle,
+                radius,
+            };
+            if matches!(&*region.shape, Shape::Sphere { .. }) {
+                rings::rim(painter, &rim, region.role, colour, selected);
             }
             let beside = middle + vec2(radius + 10.0, 0.0);
             ink::plate(painter, beside, scene.rect, &region.name, colour);

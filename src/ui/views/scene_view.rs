@@ -168,7 +168,7 @@ impl Views {
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
         let mut list = build::scene_from(state, &camera, size);
-        list.moving &= !self.still;
+        list.moving = (list.moving || self.snap.is_some()) && !self.still;
         let ctx = ui.ctx().clone();
         let painter = ui.painter().clone();
         painter.rect_filled(rect, 0.0, crate::ui::theme::palette(ui.style()).canvas);

@@ -1,0 +1,53 @@
+//! What was done and what came of it, one line of JSON each, for tests and bug reports.
+
+use crate::jobs::Trace;
+use crate::state::{State, report};
+use crate::ui::views::Views;
+use egui::{Context, Rect};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Names the file.
+const VARIABLE: &str = "ARCUATE_TRACE";
+
+pub struct Record {
+    trace: Trace,
+    typing: bool,
+    panes: usize,
+}
+
+impl Record {
+    /// `None` unless the variable is set.
+    pub fn wanted() -> Option<Self> {
+        let path = std::env::var_os(VARIABLE)?;
+        Some(Self {
+            trace: Trace::to(path.into()),
+            typing: false,
+            panes: 0,
+        })
+    }
+
+    /// A line of its own where the window changed without an action.
+    pub fn watch(&mut self, ctx: &Context, state: &State, views: &Views) {
+        let (typing, panes) = (ctx.text_edit_focused(), views.panes().len());
+        if (typing, panes) != (self.typing, self.panes) {
+            (self.typing, self.panes) = (typing, panes);
+            self.write("Window", state, views);
+        }
+    }
+
+    pub fn write(&self, action: &str, state: &State, views: &Views) {
+        let corners = |r: &Rect| [r.left(), r.top(), r.right(), r.bottom()];
+        let panes = views.panes().iter();
+        let panes: BTreeMap<&str, Value> = panes
+            .map(|(pane, rect)| (pane.name(), json!(corners(rect))))
+            .collect();
+        let line = json!({
+            "action": action,
+            "typing": self.typing,
+            "panes": panes,
+            "state": report::state(state),
+        });
+        self.trace.line(line.to_string());
+    }
+}

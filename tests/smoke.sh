@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# The window under a real X server with real pointer and key events: opens the demo head, places a
+# seed and a target, tracks, drags the seed, saves streamlines and a picture, undoes and redoes.
+# Judged by the files it writes and by the window's own record (ARCUATE_TRACE), not by pixels.
+#
+#   bash tests/smoke.sh [BINARY]     KEEP=1 keeps the folder with files, record and last picture
+set -euo pipefail
+cd "$(dirname "$0")/.."
+binary=${1:-${CARGO_TARGET_DIR:-target}/release/arcuate}
+[[ -x $binary ]] || cargo build --locked --release
+for program in Xvfb xdotool; do
+    command -v "$program" >/dev/null || { echo "smoke: $program is missing: ./setup.sh --ci"; exit 1; }
+done
+
+folder=$(mktemp -d)
+record=$folder/record.jsonl
+server='' window=''
+finish() {
+    local status=$?
+    if ((status)); then
+        echo "smoke: FAILED; the last line of the record, and what the window said:"
+        tail -n 1 "$record" 2>/dev/null | cut -c 1-3000 || true
+        tail -n 20 "$folder/window.log" 2>/dev/null || true
+        command -v import >/dev/null && import -window root "$folder/last.png" 2>/dev/null || true
+        KEEP=1
+    fi
+    [[ -z $window ]] || kill "$window" 2>/dev/null || true
+    [[ -z $server ]] || kill "$server" 2>/dev/null || true
+    if [[ ${KEEP:-} ]]; then echo "smoke: kept $folder"; else rm -rf "$folder"; fi
+    exit "$status"
+}
+trap finish EXIT
+
+# until_true SECONDS WHAT COMMAND...: repeats the command until it succeeds.
+until_true() {
+    local limit=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@" >/dev/null 2>&1; do
+        kill -0 "$window" 2>/dev/null || [[ -z $window ]] || { echo "smoke: the window is gone"; return 1; }
+        ((SECONDS < limit)) || { echo "smoke: waited in vain for: $what"; return 1; }
+        sleep 0.1
+    done
+    printf 'smoke: %3d s  %s\n' "$SECONDS" "$what"
+}
+now() { tail -n 1 "$record" | grep -qE -- "$1"; }          # in the state as it is
+ever() { grep -qE -- "$1" "$record"; }                     # in any line so far
+lines() { wc -l <"$record"; }
+# Fails unless the condition (an awk expression) holds.
+holds() { awk "BEGIN { exit !($2) }" || { echo "smoke: $1: not ($2)"; return 1; }; }
+
+mkdir -p "$folder/home" "$folder/run"
+chmod 700 "$folder/run"
+Xvfb -displayfd 3 -screen 0 1280x800x24 -nolisten tcp 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
+server=$!
+until_true 20 "an X server" test -s "$folder/display"
+export DISPLAY=:$(<"$folder/display") HOME=$folder/home XDG_RUNTIME_DIR=$folder/run
+unset WAYLAND_DISPLAY
+ARCUATE_TRACE=$record "$binary" demo >"$folder/window.log" 2>&1 &
+window=$!
+gets_keys() { xdotool windowfocus "$(xdotool search --onlyvisible --name Arcuate | head -n 1)"; }
+until_true 20 "a window" gets_keys
+
+until_true 60 "the demo head, fitted" now '"fitted":[1-9][0-9]*'
+until_true 20 "four views" now '"panes":\{"3-D":\[.*"Sagittal"'
+# Without a window manager nobody else gives the window the keys.
+gets_keys
+
+# pane NAME: its corners as "left top right bottom".
+pane() { tail -n 1 "$record" | sed -n "s/.*\"panes\":{[^}]*\"$1\":\[\([^]]*\)\].*/\1/p" | tr ',' ' '; }
+crosshair() { tail -n 1 "$record" | sed -n 's/.*"crosshair":\[\([^]]*\)\].*/\1/p' | tr ',' ' '; }
+# goes X Y: moves the pointer there.
+goes() { xdotool mousemove "${1%.*}" "${2%.*}"; }
+# looks X Y: clicks there and prints where the crosshair went.
+looks() {
+    local before
+    before=$(lines)
+    goes "$1" "$2"
+    xdotool click 1
+    until_true 10 "a click at $1 $2" moved_since "$before" >&2
+    crosshair
+}
+moved_since() { tail -n "+$(($1 + 1))" "$record" | grep -q '"action":"MoveCrosshair"'; }
+middle() { read -r l t r b <<<"$(pane "$1")"; echo "$(((${l%.*} + ${r%.*}) / 2)) $(((${t%.*} + ${b%.*}) / 2))"; }
+# pixel BASE PER_PIXEL FROM TO: where along an axis the coordinate TO is, given FROM at BASE.
+pixel() { awk "BEGIN { printf \"%d\", $1 + ($4 - ($3)) / ($2) + 0.5 }"; }
+
+# In the left corticospinal tract of the demo head, mm.
+seed=(-24 -16 10)
+target=(-32 -22 52)
+
+# Which way the axes run on screen is law: radiological, nose left.
+read -r ax ay <<<"$(middle Axial)"
+read -r cx cy <<<"$(middle Coronal)"
+read -r sx sy <<<"$(middle Sagittal)"
+read -r x0 y0 z0 <<<"$(looks $((ax + 1)) $((ay + 1)))"
+read -r x1 y1 z1 <<<"$(looks $((ax + 61)) $((ay + 41)))"
+holds "the patient's left is on the right of an axial slice" "$x1 < $x0 - 5 && $y1 < $y0 - 5 && $z1 == $z0"
+ax_mm=$(awk "BEGIN { print ($x1 - ($x0)) / 60 }")
+read -r x2 y2 z2 <<<"$(looks $((cx + 1)) $((cy + 1)))"
+read -r x3 y3 z3 <<<"$(looks $((cx + 61)) $((cy - 29)))"
+holds "the head is upright in a coronal slice" "$x3 < $x2 - 5 && $z3 > $z2 + 5 && $y3 == $y2"
+c_mm=$(awk "BEGIN { print ($x3 - ($x2)) / 60 }")
+read -r x4 y4 z4 <<<"$(looks $((sx + 1)) $((sy + 1)))"
+read -r x5 y5 z5 <<<"$(looks $((sx + 61)) $((sy + 1)))"
+holds "the nose is left in a sagittal slice" "$y5 < $y4 - 5 && $x5 == $x4"
+s_mm=$(awk "BEGIN { print ($y5 - ($y4)) / 60 }")
+axial_x() { pixel $((ax + 1)) "$ax_mm" "$x0" "$1"; }
+axial_y() { pixel $((ay + 1)) "$ax_mm" "$y0" "$1"; }
+coronal_x() { pixel $((cx + 1)) "$c_mm" "$x2" "$1"; }
+coronal_y() { pixel $((cy + 1)) "$c_mm" "$z2" "$1"; }
+sagittal_x() { pixel $((sx + 1)) "$s_mm" "$y4" "$1"; }
+sagittal_y() { pixel $((sy + 1)) "$s_mm" "$z4" "$1"; }
+
+# A seed: the coronal view chooses the axial slice, S and a click place it there.
+looks "$(coronal_x "${seed[0]}")" "$(coronal_y "${seed[2]}")" >/dev/null
+xdotool key s
+goes "$(axial_x "${seed[0]}")" "$(axial_y "${seed[1]}")"
+xdotool click 1
+until_true 10 "a seed" now '"role":"Seed"'
+until_true 20 "streamlines" now '"live":\{[^}]*"coarse":false[^}]*"kept":[1-9]'
+placed=$(tail -n 1 "$record" | sed -n 's/.*"sphere_mm":\[\([^]]*\)\].*/\1/p' | tr ',' ' ')
+read -r px py pz <<<"$placed"
+holds "the seed is where the click was, to a pixel" \
+    "($px - (${seed[0]}))^2 + ($py - (${seed[1]}))^2 + ($pz - (${seed[2]}))^2 < 3"
+
+# Dragged a little and back, by its middle: coarse on the way, full at rest.
+gx=$(axial_x "${seed[0]}") gy=$(axial_y "${seed[1]}")
+goes "$gx" "$gy"
+xdotool mousedown 1
+for step in 4 8 12; do
+    goes $((gx + step)) $((gy - step / 3))
+    sleep 0.05
+done
+until_true 10 "coarse streamlines while the seed is dragged" ever '"coarse":true'
+for step in 9 6 3; do
+    goes $((gx + step)) $((gy - step / 3))
+    sleep 0.05
+done
+xdotool mouseup 1
+until_true 20 "full ones at rest" now '"live":\{[^}]*"coarse":false.*"undo":"Move region"'
+
+# A target: pulled open to 12 mm in the sagittal view.
+looks "$(coronal_x "${target[0]}")" "$(coronal_y "${target[2]}")" >/dev/null
+xdotool key t
+goes "$(sagittal_x "${target[1]}")" "$(sagittal_y "${target[2]}")"
+xdotool mousedown 1
+goes "$(sagittal_x "$((target[1] + 6))")" "$(sagittal_y "${target[2]}")"
+goes "$(sagittal_x "$((target[1] + 12))")" "$(sagittal_y "${target[2]}")"
+xdotool mouseup 1
+until_true 10 "a target" now '"role":"Target"'
+until_true 20 "streamlines that reach it" now '"live":\{[^}]*"coarse":false[^}]*--target[^}]*"kept":[1-9]'
+kept=$(tail -n 1 "$record" | sed -n 's/.*"kept":\([0-9]*\).*/\1/p')
+
+# Saved through the path field.
+types() {
+    until_true 15 "a path field" now '"typing":true'
+    xdotool key ctrl+a
+    xdotool type --delay 1 "$1"
+    xdotool key Return
+}
+xdotool key ctrl+e
+types "$folder/tracks.tck"
+until_true 20 "a streamline file" test -s "$folder/tracks.tck"
+head -c 13 "$folder/tracks.tck" | grep -q '^mrtrix tracks'
+grep -aqE "^count: 0*$kept\$" "$folder/tracks.tck"
+grep -aq 'arcuate track phantom:' "$folder/tracks.tck"
+# The camera in the top bar.
+goes 1217 22
+xdotool click 1
+types "$folder/view.png"
+until_true 30 "a picture" test -s "$folder/view.png"
+[[ $(head -c 4 "$folder/view.png" | tail -c 3) == PNG ]]
+grep -aq 'not a medical device' "$folder/view.png"
+
+# Undo and redo, by keys.
+xdotool key ctrl+z
+until_true 20 "undone: no target" now '"redo":"Place region"'
+if now '"role":"Target"'; then echo "smoke: the target is still there"; exit 1; fi
+xdotool key ctrl+y
+until_true 20 "redone: the target is back" now '"redo":null.*"role":"Target"'
+until_true 20 "and its streamlines" now "\"live\":\\{[^}]*\"coarse\":false[^}]*\"kept\":$kept,"
+now '"errors":\[\]'
+kill -0 "$window"
+printf 'smoke: ok in %d s\n' "$SECONDS"
