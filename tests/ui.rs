@@ -108,6 +108,10 @@ pub fn tests() -> Vec<Trial> {
             "ui::typed values may leave the rail, nonsense changes nothing",
             typed_values,
         ),
+        test(
+            "ui::a double click on a label resets, a touch does nothing",
+            labels_reset,
+        ),
         test("ui::a screen reader moves sliders", screen_reader),
         test("ui::stops can be switched off and on", switches),
         test("ui::layers are sorted by dragging", sorting),
@@ -228,21 +232,8 @@ fn lists() {
         window.state().state.document.regions[2].role.name(),
         "Include"
     );
-    // Twice quickly on the row, and not as the end of a triple click.
-    window.run_steps(30);
     let row = window.get_by_label("Target region Motor L").rect();
-    let pos = row.left_center() + egui::vec2(60.0, 0.0);
-    window.hover_at(pos);
-    for pressed in [true, false, true, false] {
-        let (button, modifiers) = (egui::PointerButton::Primary, egui::Modifiers::NONE);
-        window.event(egui::Event::PointerButton {
-            pos,
-            button,
-            pressed,
-            modifiers,
-        });
-    }
-    window.run();
+    double_click(&mut window, row.left_center() + egui::vec2(60.0, 0.0));
     type_over(&mut window, "Hand area");
     window.get_by_label("Target region Hand area");
     window.get_by_label("Layer FA").click_secondary();
@@ -308,6 +299,51 @@ fn slider_drag() {
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.track, before);
     assert_eq!(window.state().state.history.undo_label(), None);
+}
+
+fn labels_reset() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let rail = window
+        .get_by_role_and_label(egui::Role::Slider, "Step")
+        .rect();
+    // The knob stands at the default: a touch without a movement is no edit.
+    let share = (0.5 - 0.1) / 1.9;
+    let knob = egui::pos2(
+        rail.left() + 6.0 + (rail.width() - 12.0) * share,
+        rail.center().y,
+    );
+    window.drag_at(knob);
+    window.run();
+    window.drop_at(knob);
+    window.run();
+    assert!(
+        window.state().actions.is_empty(),
+        "{:?}",
+        window.state().actions
+    );
+    window
+        .get_by_role_and_label(egui::Role::Slider, "Step")
+        .set_value_accesskit(1.7);
+    window.run();
+    assert_eq!(window.state().state.document.track.step_mm, 1.7);
+    double_click(&mut window, rail.left_center() - egui::vec2(60.0, 0.0));
+    assert_eq!(window.state().state.document.track.step_mm, 0.5);
+}
+
+/// Two clicks, and not as the end of a triple click.
+fn double_click(window: &mut Window, pos: egui::Pos2) {
+    window.run_steps(30);
+    window.hover_at(pos);
+    for pressed in [true, false, true, false] {
+        let (button, modifiers) = (egui::PointerButton::Primary, egui::Modifiers::NONE);
+        window.event(egui::Event::PointerButton {
+            pos,
+            button,
+            pressed,
+            modifiers,
+        });
+    }
+    window.run();
 }
 
 fn typed_values() {

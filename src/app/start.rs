@@ -4,7 +4,7 @@ use super::App;
 use crate::compute::Backend;
 use crate::render::{device_descriptor, shortcoming};
 use crate::state::{Action, State};
-use crate::ui::{paint_callback, theme};
+use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,7 +64,13 @@ fn create(cc: &CreationContext, backend: Backend, first: Vec<Action>) -> Result<
         state.session.recent = serde_json::from_str(&recent).unwrap_or_default();
     }
     state.view.light_theme = stored(super::LIGHT).is_some();
-    Ok(App::new(&cc.egui_ctx, state, backend, first))
+    let mut app = App::new(&cc.egui_ctx, state, backend, first);
+    let demo = include_bytes!("../../assets/demo.png");
+    if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {
+        let size = [picture.width, picture.height].map(|n| n as usize);
+        app.memory = Memory::new().with_demo_picture(size, &picture.rgba);
+    }
+    Ok(app)
 }
 
 /// What stands in the way of a window, and what to do.

@@ -14,6 +14,7 @@ pub mod report;
 pub mod session;
 pub mod update;
 pub mod view;
+pub mod words;
 
 pub use crate::jobs::{Job, Slot};
 pub use action::{Action, Effect, Phase, Shot};

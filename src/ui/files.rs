@@ -94,6 +94,7 @@ enum Answer {
     /// There is no desktop that shows a dialog.
     NoDialog(Purpose, Place, String),
     Exists(Purpose, Place, PathBuf),
+    Cancelled,
 }
 
 /// File dialogs and the path field.
@@ -103,6 +104,8 @@ pub struct Files {
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
     sheet: Option<Sheet>,
+    /// A dialog is open: another one would only hide it.
+    waiting: bool,
     /// Relative paths start here.
     folder: PathBuf,
 }
@@ -115,6 +118,7 @@ impl Files {
             sender,
             receiver,
             sheet: None,
+            waiting: false,
             folder: std::env::current_dir().unwrap_or_default(),
         }
     }
@@ -123,6 +127,9 @@ impl Files {
     pub fn ask(&mut self, ctx: &egui::Context, purpose: Purpose, place: Place, suggested: &str) {
         if !self.native {
             return self.type_path(purpose, place, suggested);
+        }
+        if std::mem::replace(&mut self.waiting, true) {
+            return;
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let suggested = suggested.to_owned();
@@ -134,7 +141,7 @@ impl Files {
                 None if started.elapsed() < Duration::from_millis(250) => {
                     Answer::NoDialog(purpose, place, suggested)
                 }
-                None => return,
+                None => Answer::Cancelled,
             };
             // The window may be gone by now.
             let _ = sender.send(answer);
@@ -165,7 +172,9 @@ impl Files {
     pub fn poll(&mut self, actions: &mut Vec<Action>) {
         let answers: Vec<Answer> = self.receiver.try_iter().collect();
         for answer in answers {
+            self.waiting = false;
             match answer {
+                Answer::Cancelled => {}
                 Answer::Chosen(purpose, paths) => actions.extend(purpose.action(paths)),
                 Answer::NoDialog(purpose, place, suggested) => {
                     self.type_path(purpose, place, &suggested);

@@ -4,9 +4,13 @@ use super::files::{Place, Purpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
-use super::{Memory, demo_picture, format, icons, panels, top_bar};
+use super::{Memory, format, icons, panels, top_bar};
 use crate::state::{Action, Slot, State, Task};
-use egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::epaint::RectShape;
+use egui::{
+    Color32, ColorImage, CornerRadius, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind,
+    TextureHandle, TextureOptions, Ui, WidgetInfo, pos2, vec2,
+};
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;
@@ -166,17 +170,9 @@ fn demo_card(
 ) {
     let p = theme::palette(ui.style());
     let v = theme::IN_VIEW;
-    let painter = ui.painter().with_clip_rect(rect);
     // The picture is data on black, in either theme.
-    painter.rect_filled(rect, radius::CARD, v.canvas);
-    let picture = Rect::from_min_max(
-        pos2(rect.left() + rect.width() * 0.36, rect.top() - 6.0),
-        rect.max + vec2(10.0, 10.0),
-    );
-    memory
-        .demo
-        .get_or_insert_with(demo_picture::Picture::new)
-        .paint(&painter, picture);
+    ui.painter().rect_filled(rect, radius::CARD, v.canvas);
+    memory.demo.paint(ui, rect);
     let painter = ui.painter();
     painter.rect_stroke(
         rect,
@@ -212,6 +208,47 @@ fn demo_card(
     dark.visuals_mut().dark_mode = true;
     if open.show_at(&mut dark, open_place).clicked() {
         actions.push(Action::OpenDemo { guide: false });
+    }
+}
+
+/// A picture made by this program, at twice the size it is shown at.
+#[derive(Default)]
+pub struct Picture {
+    image: Option<ColorImage>,
+    texture: Option<TextureHandle>,
+}
+
+impl Picture {
+    pub fn of(size: [usize; 2], rgba: &[u8]) -> Self {
+        // Anything else is no picture of this size.
+        let whole = rgba.len() == size[0] * size[1] * 4 && !rgba.is_empty();
+        let image = whole.then(|| ColorImage::from_rgba_unmultiplied(size, rgba));
+        Self {
+            image,
+            texture: None,
+        }
+    }
+
+    /// At the right end of a card and as high as it; cut on the right where the card is short.
+    fn paint(&mut self, ui: &Ui, card: Rect) {
+        if let Some(image) = self.image.take() {
+            let options = TextureOptions::LINEAR;
+            self.texture = Some(ui.ctx().load_texture("demo", image, options));
+        }
+        let Some(texture) = &self.texture else { return };
+        let size = texture.size_vec2();
+        let whole = size.x * card.height() / size.y;
+        let wide = whole.min(card.width() - 176.0);
+        let place = Rect::from_min_max(pos2(card.right() - wide, card.top()), card.max);
+        let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(wide / whole, 1.0));
+        let round = CornerRadius {
+            ne: radius::CARD,
+            se: radius::CARD,
+            nw: 0,
+            sw: 0,
+        };
+        let shape = RectShape::filled(place, round, Color32::WHITE);
+        ui.painter().add(shape.with_texture(texture.id(), uv));
     }
 }
 

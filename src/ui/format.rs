@@ -1,12 +1,7 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
-/// Narrow no-break space.
-pub const THIN: char = '\u{202F}';
-
-/// `1 492`.
-pub fn count(n: u64) -> String {
-    grouped(&n.to_string())
-}
+use crate::state::words::grouped;
+pub use crate::state::words::{THIN, count};
 
 /// With this many decimals: `−21.0`, `1 184`.
 pub fn fixed(value: f64, decimals: usize) -> String {
@@ -137,15 +132,4 @@ fn civil(day: i64) -> (i64, usize, i64) {
     };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month as usize, day_of_month)
-}
-
-fn grouped(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 * 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(THIN);
-        }
-        text.push(c);
-    }
-    text
 }

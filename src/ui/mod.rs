@@ -5,7 +5,6 @@
 //! half-typed path, an open list) lives in [`Memory`].
 
 mod crosshair;
-mod demo_picture;
 pub mod files;
 mod first_run;
 pub mod format;
@@ -71,7 +70,8 @@ pub struct Memory {
     tracks: tracks::Cache,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
-    demo: Option<demo_picture::Picture>,
+    /// For the demo's card on the first page.
+    demo: first_run::Picture,
     /// Seconds since 1970, for ages; fixed in tests.
     now_s: Option<u64>,
 }
@@ -96,7 +96,7 @@ impl Memory {
             cube: false,
             tracks: tracks::Cache::default(),
             ranges: BTreeMap::new(),
-            demo: None,
+            demo: first_run::Picture::default(),
             now_s: None,
         }
     }
@@ -104,6 +104,12 @@ impl Memory {
     /// Fixes the clock that ages of recent files are counted by.
     pub fn at_time(mut self, seconds_since_1970: u64) -> Self {
         self.now_s = Some(seconds_since_1970);
+        self
+    }
+
+    /// Shows this picture on the demo's card: straight RGBA, row by row from the top.
+    pub fn with_demo_picture(mut self, size: [usize; 2], rgba: &[u8]) -> Self {
+        self.demo = first_run::Picture::of(size, rgba);
         self
     }
 

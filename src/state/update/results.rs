@@ -8,6 +8,7 @@ use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::{FitRecipe, Source};
 use crate::state::session::{Live, Recent, Severity};
+use crate::state::words::{THIN, count};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,7 +99,7 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
             };
             let seeds = output.fates.iter().sum::<u64>() as usize;
             if whole_brain {
-                let n = output.kept.len();
+                let n = count(output.kept.len() as u64);
                 tracks::add_layer(
                     state,
                     "Whole brain",
@@ -106,12 +107,16 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
                     recipe,
                 );
                 state.session.status = format!(
-                    "Tracked {n} of {seeds} streamlines in {:.1} s",
+                    "Tracked {n} of {} streamlines in {:.1}{THIN}s",
+                    count(seeds as u64),
                     wall_ms / 1e3
                 );
                 return;
             }
-            state.session.status = format!("Tracked {seeds} streamlines in {wall_ms:.0} ms");
+            state.session.status = format!(
+                "Tracked {} streamlines in {wall_ms:.0}{THIN}ms",
+                count(seeds as u64)
+            );
             let targets = state
                 .document
                 .regions
@@ -450,7 +455,11 @@ fn fitted(
         state.view.camera = Camera::framing(low, high);
         state.view.crosshair = (low + high) * 0.5;
     }
-    state.session.status = format!("Fitted {fitted} voxels in {:.2} s", wall_ms / 1e3);
+    state.session.status = format!(
+        "Fitted {} voxels in {:.2}{THIN}s",
+        count(fitted as u64),
+        wall_ms / 1e3
+    );
     if !fit.without_direction.is_empty() {
         let volumes: Vec<String> = fit
             .without_direction

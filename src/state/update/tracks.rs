@@ -7,6 +7,7 @@ use crate::solvers::tracking::Seeding;
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::session::{GuideStep, Severity};
+use crate::state::words::count;
 use crate::state::{Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -158,7 +159,10 @@ pub fn keep(state: &mut State) {
         Content::Tractogram(live.output.kept.clone()),
         live.recipe,
     );
-    state.session.status = format!("Kept {} streamlines as a layer", live.output.kept.len());
+    state.session.status = format!(
+        "Kept {} streamlines as a layer",
+        count(live.output.kept.len() as u64)
+    );
 }
 
 /// Saves a layer's streamlines, or the live ones.

@@ -185,7 +185,8 @@ fn window(
 ) {
     let d = &layer.display;
     let scale = f64::from(layer.unit_scale);
-    let (low, high) = extent(memory, volume, d.frame.min(volume.frames - 1));
+    let frame = d.frame.min(volume.frames - 1);
+    let (low, high) = extent(memory, volume, frame);
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
     // About three significant digits of the range.
     let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
@@ -198,7 +199,10 @@ fn window(
             logarithmic: false,
             decimals,
         },
-        default: None,
+        default: &|| {
+            let (low, high) = volume.percentiles(frame, 0.01, 0.99);
+            (f64::from(low) * scale, f64::from(high) * scale)
+        },
         unit: "",
         help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
         limits: f64::MIN..=f64::MAX,

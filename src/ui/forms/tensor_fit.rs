@@ -234,7 +234,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
                 logarithmic: false,
                 decimals: -1,
             },
-            default: Some((usual.0, usual.1.min(most))),
+            default: &|| (usual.0, usual.1.min(most)),
             unit: "s/mm²",
             help: "Volumes with b in this range take part; b = 0 always does",
             limits: 0.0..=f64::MAX,

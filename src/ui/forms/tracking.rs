@@ -40,7 +40,9 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         .side(24.0)
         .show_right(ui, place);
     regions::add_menu(&add, state, memory, actions);
-    let regions = &state.document.regions;
+    // Seeds first, then where they lead.
+    let mut regions: Vec<_> = state.document.regions.iter().collect();
+    regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
     for pair in regions.chunks(2) {
         let (rect, _) =
             ui.allocate_exact_size(vec2(ui.available_width(), space::ROW + 4.0), Sense::hover());
@@ -204,7 +206,7 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             logarithmic: false,
             decimals: 0,
         },
-        default: Some((usual.min_length_mm, usual.max_length_mm.unwrap_or(300.0))),
+        default: &|| (usual.min_length_mm, usual.max_length_mm.unwrap_or(300.0)),
         unit: "mm",
         help: "Shorter paths are dropped and counted, longer ones stop",
         limits: 0.0..=10_000.0,

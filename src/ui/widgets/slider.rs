@@ -253,7 +253,8 @@ pub struct RangeRow<'a> {
     pub name: &'a str,
     pub values: (f64, f64),
     pub scale: Scale,
-    pub default: Option<(f64, f64)>,
+    /// Asked on a double click only: it may take a pass over the data.
+    pub default: &'a dyn Fn() -> (f64, f64),
     pub unit: &'a str,
     pub help: &'a str,
     pub limits: RangeInclusive<f64>,
@@ -264,7 +265,7 @@ impl RangeRow<'_> {
         let columns = Columns::allocate(ui);
         let mut change = None;
         if label(ui, columns.label, self.name, self.help).double_clicked() {
-            change = self.default.map(|v| (v, Phase::Done));
+            change = Some(((self.default)(), Phase::Done));
         }
         let (low, high) = (
             format!("{}, low", self.name),
@@ -397,25 +398,27 @@ fn moved(
         } else {
             (pointer.x - rect.left()) / rect.width()
         };
-        ui.data_mut(|d| d.insert_temp(place, share));
+        ui.data_mut(|d| d.insert_temp(place, (share, !grabbed)));
         return (!grabbed).then(|| (scale.value(share), Phase::Live));
     }
+    let (share, sent) = ui
+        .data(|d| d.get_temp::<(f32, bool)>(place))
+        .unwrap_or((scale.share(value), false));
     if response.dragged() {
         let fine = if ui.input(|i| i.modifiers.shift) {
             0.1
         } else {
             1.0
         };
-        let share = ui
-            .data(|d| d.get_temp::<f32>(place))
-            .unwrap_or(scale.share(value));
-        let share = share + response.drag_delta().x * fine / rect.width();
-        ui.data_mut(|d| d.insert_temp(place, share));
-        let next = scale.value(share);
-        return (next != value && response.drag_delta().x != 0.0).then_some((next, Phase::Live));
+        let by = response.drag_delta().x * fine / rect.width();
+        let next = scale.value(share + by);
+        let changed = next != value && by != 0.0;
+        ui.data_mut(|d| d.insert_temp(place, (share + by, sent || changed)));
+        return changed.then_some((next, Phase::Live));
     }
     if response.drag_stopped() {
-        return Some((value, Phase::Done));
+        // A knob that was only touched is no edit.
+        return sent.then_some((value, Phase::Done));
     }
     if response.has_focus() {
         ui.memory_mut(|m| {
