@@ -2,6 +2,8 @@
 
 @group(0) @binding(0) var pane: texture_2d<f32>;
 @group(0) @binding(1) var smooth_sampler: sampler;
+// The share of the pane that is filled, and the most that may be looked at.
+@group(0) @binding(2) var<uniform> corner: vec4<f32>;
 
 struct Corner {
     @builtin(position) position: vec4<f32>,
@@ -14,15 +16,19 @@ fn vs_blit(@builtin(vertex_index) index: u32) -> Corner {
     return Corner(position, position.xy * vec2<f32>(0.5, -0.5) + 0.5);
 }
 
+fn colour_at(at: vec2<f32>) -> vec3<f32> {
+    return textureSampleLevel(pane, smooth_sampler, min(at * corner.xy, corner.zw), 0.0).rgb;
+}
+
 @fragment
 fn fs_as_is(in: Corner) -> @location(0) vec4<f32> {
-    return vec4<f32>(textureSampleLevel(pane, smooth_sampler, in.at, 0.0).rgb, 1.0);
+    return vec4<f32>(colour_at(in.at), 1.0);
 }
 
 // For sRGB surfaces, which encode what they are given: undo that (IEC 61966-2-1).
 @fragment
 fn fs_to_srgb_surface(in: Corner) -> @location(0) vec4<f32> {
-    let c = textureSampleLevel(pane, smooth_sampler, in.at, 0.0).rgb;
+    let c = colour_at(in.at);
     let linear = select(pow((c + 0.055) / 1.055, vec3<f32>(2.4)), c / 12.92, c <= vec3<f32>(0.04045));
     return vec4<f32>(linear, 1.0);
 }

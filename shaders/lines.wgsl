@@ -80,7 +80,8 @@ fn is_gap(slot: u32) -> bool {
 }
 
 struct Ribbon {
-    @builtin(position) position: vec4<f32>,
+    // The same to the last bit in both passes of faint lines.
+    @builtin(position) @invariant position: vec4<f32>,
     @location(0) colour: vec3<f32>,
     // Across the ribbon, -1 to 1.
     @location(1) across: f32,

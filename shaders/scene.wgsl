@@ -1,10 +1,10 @@
-// Puts the 3-D view together: the scene, the outline's glass over it, brought to the pane's size.
+// Puts the 3-D view together: the scene, darker in its hollows, and the outline's glass over it.
 
 struct Together {
     // Size of the scene's part of its target, and of the whole target, px.
     scene: vec4<f32>,
-    // Size of the pane; pixels of the scene per pixel of the glass (0: no glass); 1 if rough.
-    pane: vec4<f32>,
+    // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough.
+    glass: vec4<f32>,
     // See `distance_from`.
     depth: vec4<f32>,
     // How much hollows are darkened (0: not at all); how deep the darkest is, mm.
@@ -27,7 +27,7 @@ fn scene_distance(at: vec2<f32>) -> f32 {
 // The coarse glass at a pixel of the scene: of the four around it, those that were cast to about
 // the same depth count, so that edges of the opaque scene stay sharp.
 fn coarse_glass(at: vec2<f32>) -> vec4<f32> {
-    let per_pixel = together.pane.z;
+    let per_pixel = together.glass.x;
     let last = vec2<i32>(ceil(together.scene.xy / per_pixel)) - 1;
     let here = scene_distance(at);
     let position = at / per_pixel - 0.5;
@@ -76,21 +76,20 @@ fn vs_together(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32
 
 @fragment
 fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let at = position.xy / together.pane.xy * together.scene.xy;
-    let inside = clamp(at, vec2<f32>(0.5), together.scene.xy - 0.5);
-    var colour = textureSampleLevel(scene, smooth_sampler, inside / together.scene.zw, 0.0).rgb;
+    let at = position.xy;
+    var colour = textureLoad(scene, vec2<i32>(at), 0).rgb;
     if together.hollows.x > 0.0 {
         colour *= light_left(at);
     }
     var over = vec4<f32>(0.0);
-    if together.pane.w > 0.5 && together.pane.z > 0.5 {
-        let size = ceil(together.scene.xy / together.pane.z);
-        let texel = clamp(at / together.pane.z, vec2<f32>(0.5), size - 0.5);
+    if together.glass.y > 0.5 && together.glass.x > 0.5 {
+        let size = ceil(together.scene.xy / together.glass.x);
+        let texel = clamp(at / together.glass.x, vec2<f32>(0.5), size - 0.5);
         over = textureSampleLevel(glass, smooth_sampler, texel / together.scene.zw, 0.0);
-    } else if together.pane.z > 1.5 {
+    } else if together.glass.x > 1.5 {
         over = coarse_glass(at);
-    } else if together.pane.z > 0.5 {
-        over = textureLoad(glass, vec2<i32>(inside), 0);
+    } else if together.glass.x > 0.5 {
+        over = textureLoad(glass, vec2<i32>(at), 0);
     }
     colour = colour * (1.0 - over.a) + over.rgb;
     return vec4<f32>(colour, 1.0);

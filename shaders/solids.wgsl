@@ -185,10 +185,10 @@ fn fs_solid(in: Hull) -> Shaded {
     let diffuse = max(dot(hit.normal, solid.light.xyz), 0.0);
     let shine = pow(max(dot(hit.normal, half_vector), 0.0), 48.0);
     let base = solid.colour.rgb;
-    var colour = base * (0.42 + 0.62 * diffuse) + vec3<f32>(0.55 * shine);
+    var colour = base * (0.62 + 0.48 * diffuse) + vec3<f32>(0.5 * shine);
     // Denser at grazing angles, as a glass ball is.
     let grazing = pow(1.0 - facing, 3.0);
-    var alpha = clamp(solid.colour.a * (0.86 + 0.5 * grazing) + 0.3 * shine, 0.0, 1.0);
+    var alpha = clamp(solid.colour.a * (1.0 + 0.4 * grazing) + 0.25 * shine, 0.0, 1.0);
     // A rim in the pure colour, white when selected.
     let rim = 1.0 - clamp(hit.from_edge - solid.rim.x + 0.5, 0.0, 1.0);
     let rim_colour = select(base, vec3<f32>(1.0), solid.kind.y == 1u);

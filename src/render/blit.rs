@@ -23,7 +23,7 @@ impl Blit {
     pub fn new(gpu: &Gpu) -> Self {
         let stages = wgpu::ShaderStages::FRAGMENT;
         Self {
-            layout: gpu.layout(stages, &[Slot::Filtered2, Slot::Sampler]),
+            layout: gpu.layout(stages, &[Slot::Filtered2, Slot::Sampler, Slot::Uniform]),
             sampler: gpu.device.create_sampler(&wgpu::SamplerDescriptor {
                 mag_filter: wgpu::FilterMode::Linear,
                 min_filter: wgpu::FilterMode::Linear,
@@ -78,12 +78,39 @@ impl Blit {
         self.pipeline = Some((surface, pipeline));
     }
 
-    pub fn group(&self, gpu: &Gpu, view: &wgpu::TextureView) -> wgpu::BindGroup {
+    /// For [`Blit::group`]: which corner of the pane is shown; all of it at first.
+    pub fn corner(&self, gpu: &Gpu, size: [u32; 2]) -> wgpu::Buffer {
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("corner"),
+            size: 16,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        self.show_corner(gpu, &buffer, size, size);
+        buffer
+    }
+
+    pub fn show_corner(&self, gpu: &Gpu, corner: &wgpu::Buffer, filled: [u32; 2], whole: [u32; 2]) {
+        let [x, y] = [0, 1].map(|a| filled[a] as f32 / whole[a] as f32);
+        // The last half pixel is left out, so that what lies beyond is not mixed in.
+        let [u, v] = [0, 1].map(|a| (filled[a] as f32 - 0.5) / whole[a] as f32);
+        let numbers = [x, y, u, v];
+        gpu.queue
+            .write_buffer(corner, 0, bytemuck::cast_slice(&numbers));
+    }
+
+    pub fn group(
+        &self,
+        gpu: &Gpu,
+        view: &wgpu::TextureView,
+        corner: &wgpu::Buffer,
+    ) -> wgpu::BindGroup {
         gpu.bind(
             &self.layout,
             &[
                 wgpu::BindingResource::TextureView(view),
                 wgpu::BindingResource::Sampler(&self.sampler),
+                corner.as_entire_binding(),
             ],
         )
     }

@@ -1,6 +1,7 @@
 //! Streamlines on the graphics device: built a slice of time per frame, shown as they come.
 
 use super::gpu::Gpu;
+use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
 use crate::data::{DataId, Tractogram};
 use glam::{DVec3, Vec3};
 use std::collections::{HashMap, HashSet};
@@ -10,21 +11,17 @@ use std::time::Instant;
 
 /// A point: position and packed tangent.
 const SLOT_BYTES: u64 = 16;
-/// More than this in one buffer gains nothing, and allocators dislike it.
-const CHUNK_BYTES: u64 = 64 << 20;
-/// A cut streamline leaves at least this many points on either side.
-const SHORTEST_PIECE: usize = 64;
+/// One draw each; more in one buffer would only leave more of the last one empty.
+const CHUNK_BYTES: u64 = 16 << 20;
 const GAP: u32 = 1 << 30;
 /// Stands for values that are not finite.
 const MISSING: f32 = -3.4e38;
-/// Points between two looks at the clock.
-const POINTS_PER_LOOK: usize = 4096;
 
 /// Slots whose common bounds are kept, so that slices look only at what is near them.
 pub(super) const BLOCK: usize = 32;
 
-/// A tractogram of which every so many streamlines are kept.
-pub(super) type LineKey = (DataId, usize);
+/// A tractogram of which every so many streamlines are kept, with so many of their points.
+pub(super) type LineKey = (DataId, usize, Detail);
 
 /// Up to [`CHUNK_BYTES`] of slots.
 pub(super) struct Chunk {
@@ -78,113 +75,9 @@ pub(super) struct LineBuffers {
     used: u64,
 }
 
-/// Streamlines in an order whose every beginning is spread evenly over the whole, so that a part
-/// (while loading, or while moving on a slow device) looks like a thinner whole.
-#[derive(Clone, Copy)]
-struct Order {
-    every: usize,
-    count: usize,
-    stride: usize,
-}
-
-impl Order {
-    fn new(streamlines: usize, every: usize) -> Self {
-        let every = every.max(1);
-        let count = streamlines.div_ceil(every);
-        // Golden-section steps are the most even (Weyl); a stride without a common divisor visits all.
-        let golden = ((count as f64 * 0.618_033_988_75) as usize).max(1);
-        let stride = (golden..golden + count.max(1))
-            .find(|&s| greatest_common_divisor(s, count) <= 1)
-            .unwrap_or(1);
-        Self {
-            every,
-            count,
-            stride,
-        }
-    }
-
-    fn streamline(&self, place: usize) -> usize {
-        (place as u128 * self.stride as u128 % self.count as u128) as usize * self.every
-    }
-}
-
-fn greatest_common_divisor(a: usize, b: usize) -> usize {
-    if b == 0 {
-        a
-    } else {
-        greatest_common_divisor(b, a % b)
-    }
-}
-
-/// Where the next streamline goes.
-#[derive(Clone, Copy, Default)]
-struct Walk {
-    place: usize,
-    chunk: usize,
-    slot: usize,
-}
-
-/// Points that lie in one chunk without a gap.
-struct Piece {
-    points: Range<usize>,
-    chunk: usize,
-    slot: usize,
-}
-
-impl Walk {
-    /// Places one streamline; `capacity` gives the size of a chunk, making it if need be.
-    fn next(
-        &mut self,
-        order: &Order,
-        tractogram: &Tractogram,
-        mut capacity: impl FnMut(usize) -> usize,
-        mut put: impl FnMut(usize, Piece),
-    ) {
-        let streamline = order.streamline(self.place);
-        self.place += 1;
-        let offsets = &tractogram.offsets;
-        let end = offsets[streamline + 1] as usize;
-        let mut start = offsets[streamline] as usize;
-        let finite = |i: usize| tractogram.points[i].iter().all(|c| c.is_finite());
-        while start < end {
-            if !finite(start) {
-                start += 1;
-                continue;
-            }
-            let mut stop = start + 1;
-            while stop < end && finite(stop) {
-                stop += 1;
-            }
-            // A single point draws nothing.
-            while stop - start >= 2 {
-                let room = capacity(self.chunk) - self.slot;
-                let length = stop - start;
-                if room <= length.min(SHORTEST_PIECE) {
-                    self.chunk += 1;
-                    self.slot = 0;
-                    continue;
-                }
-                let taken = length.min(room - 1);
-                put(
-                    streamline,
-                    Piece {
-                        points: start..start + taken,
-                        chunk: self.chunk,
-                        slot: self.slot,
-                    },
-                );
-                self.slot += taken + 1;
-                // The next piece starts at this one's last point so that no segment is lost.
-                start += if taken == length { taken } else { taken - 1 };
-            }
-            start = stop;
-        }
-    }
-}
-
 impl LineBuffers {
-    fn new(tractogram: &Tractogram, every: usize) -> Self {
-        let order = Order::new(tractogram.len(), every);
+    fn new(tractogram: &Tractogram, every: usize, detail: Detail) -> Self {
+        let order = Order::new(tractogram.len(), every, detail);
         let slots = |place: usize| {
             let i = place * order.every;
             (tractogram.offsets[i + 1] - tractogram.offsets[i]) as usize + 1
@@ -249,7 +142,7 @@ impl LineBuffers {
                 }
                 chunks[index].capacity
             },
-            |_, points, batch| pack(&tractogram.points, points, batch, bounds),
+            |_, piece, batch| pack(&tractogram.points, piece, batch, bounds),
             |chunks, index, slot, batch: &[[u32; 4]]| {
                 let chunk = &mut chunks[index];
                 let bytes = bytemuck::cast_slice(batch);
@@ -299,10 +192,10 @@ impl LineBuffers {
             deadline,
             &mut (chunks, ready),
             |_, index| points[index].capacity,
-            |streamline, points, batch: &mut Vec<f32>| {
+            |streamline, (_, kept), batch: &mut Vec<f32>| {
                 match per_point {
-                    Some(values) => batch.extend(values[points].iter().map(|&v| safe(v))),
-                    None => batch.extend(points.map(|_| safe(source[streamline]))),
+                    Some(values) => batch.extend(kept.iter().map(|&i| safe(values[i]))),
+                    None => batch.extend(kept.iter().map(|_| safe(source[streamline]))),
                 }
                 batch.push(0.0);
             },
@@ -320,50 +213,6 @@ impl LineBuffers {
     }
 }
 
-/// Places streamlines until `until`, or until the deadline: `emit` appends a piece and its gap to a
-/// batch, `write` stores a batch; both, and the sizes of chunks, may need the `target`.
-fn build<T, C>(
-    (order, walk, until): (&Order, &mut Walk, usize),
-    tractogram: &Tractogram,
-    deadline: Option<Instant>,
-    target: &mut C,
-    mut capacity: impl FnMut(&mut C, usize) -> usize,
-    mut emit: impl FnMut(usize, Range<usize>, &mut Vec<T>),
-    mut write: impl FnMut(&mut C, usize, usize, &[T]),
-) {
-    let mut pieces: Vec<(usize, Piece)> = Vec::new();
-    let mut batch: Vec<T> = Vec::new();
-    let mut batch_at = (0, 0);
-    let mut since_look = 0;
-    while walk.place < until {
-        let place = |index: usize| capacity(target, index);
-        walk.next(order, tractogram, place, |streamline, piece| {
-            pieces.push((streamline, piece));
-        });
-        for (streamline, piece) in pieces.drain(..) {
-            // Each write costs, so pieces that follow each other go out together.
-            if batch_at != (piece.chunk, piece.slot.wrapping_sub(batch.len())) {
-                if !batch.is_empty() {
-                    write(target, batch_at.0, batch_at.1, &batch);
-                    batch.clear();
-                }
-                batch_at = (piece.chunk, piece.slot);
-            }
-            since_look += piece.points.len();
-            emit(streamline, piece.points, &mut batch);
-        }
-        if since_look > POINTS_PER_LOOK {
-            since_look = 0;
-            if deadline.is_some_and(|d| Instant::now() > d) {
-                break;
-            }
-        }
-    }
-    if !batch.is_empty() {
-        write(target, batch_at.0, batch_at.1, &batch);
-    }
-}
-
 fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
     let most = CHUNK_BYTES
         .min(gpu.limits.max_storage_buffer_binding_size)
@@ -378,18 +227,18 @@ fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
     }
 }
 
-/// Appends the points of a piece and the gap after it.
+/// Appends the points of a piece and the gap after it. Tangents come from all points, also those
+/// that are left out.
 fn pack(
     points: &[[f32; 3]],
-    piece: Range<usize>,
+    (run, kept): (&Range<usize>, &[usize]),
     batch: &mut Vec<[u32; 4]>,
     bounds: &mut Option<(Vec3, Vec3)>,
 ) {
-    let (first, last) = (piece.start, piece.end - 1);
     let (mut low, mut high) = bounds.unwrap_or((Vec3::INFINITY, Vec3::NEG_INFINITY));
-    for i in piece {
-        let before = Vec3::from(points[i.max(first + 1) - 1]);
-        let after = Vec3::from(points[(i + 1).min(last)]);
+    for &i in kept {
+        let before = Vec3::from(points[i.max(run.start + 1) - 1]);
+        let after = Vec3::from(points[(i + 1).min(run.end - 1)]);
         let [x, y, z] = points[i];
         let here = Vec3::new(x, y, z);
         low = low.min(here);
@@ -457,12 +306,19 @@ impl LineStore {
         values: Option<&str>,
         deadline: Option<Instant>,
     ) -> LineKey {
-        let key = (tractogram.id(), every.max(1));
+        // Values per point are colours of points: none may be left out.
+        let per_point = values.is_some_and(|name| tractogram.per_point.contains_key(name));
+        let detail = if per_point {
+            Detail::EveryPoint
+        } else {
+            Detail::Shape
+        };
+        let key = (tractogram.id(), every.max(1), detail);
         self.clock += 1;
         let lines = self
             .kept
             .entry(key)
-            .or_insert_with(|| LineBuffers::new(tractogram, every));
+            .or_insert_with(|| LineBuffers::new(tractogram, every, detail));
         lines.used = self.clock;
         if !lines.complete() {
             lines.build_points(gpu, tractogram, deadline);

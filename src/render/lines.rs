@@ -35,9 +35,17 @@ const LEAST_HALF_WIDTH_PX: f64 = 0.5;
 
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
-    /// For 1 and 4 samples: opaque, and see-through (which do not hide each other).
-    ribbon: [[wgpu::RenderPipeline; 2]; 2],
+    /// For 1 and 4 samples.
+    ribbon: [Ribbons; 2],
     capsule: wgpu::RenderPipeline,
+}
+
+struct Ribbons {
+    opaque: wgpu::RenderPipeline,
+    /// Faint lines twice: their depth, then the nearest of them in colour. All of them, one over
+    /// the other, would be a fog.
+    faint_depth: wgpu::RenderPipeline,
+    faint_colour: wgpu::RenderPipeline,
 }
 
 /// The chunks of some streamlines, ready to draw.
@@ -75,7 +83,15 @@ impl LinePipelines {
         );
         let module = gpu.shader("lines", source(SHADER));
         let pipeline_layout = gpu.pipeline_layout(&layout);
-        let make = |name: &str, strip: bool, samples: u32, depth: Option<bool>| {
+        let make = |name: &str, strip: bool, samples: u32, depth: Option<bool>, colour: bool| {
+            let target = if colour {
+                blended()
+            } else {
+                wgpu::ColorTargetState {
+                    write_mask: wgpu::ColorWrites::empty(),
+                    ..blended()
+                }
+            };
             let topology = if strip {
                 wgpu::PrimitiveTopology::TriangleStrip
             } else {
@@ -104,16 +120,20 @@ impl LinePipelines {
                         module: &module,
                         entry_point: Some(&format!("fs_{name}")),
                         compilation_options: Default::default(),
-                        targets: &[Some(blended())],
+                        targets: &[Some(target)],
                     }),
                     multiview_mask: None,
                     cache: None,
                 })
         };
-        let ribbon = |samples| [true, false].map(|w| make("ribbon", true, samples, Some(w)));
+        let ribbon = |samples| Ribbons {
+            opaque: make("ribbon", true, samples, Some(true), true),
+            faint_depth: make("ribbon", true, samples, Some(true), false),
+            faint_colour: make("ribbon", true, samples, Some(false), true),
+        };
         Self {
             ribbon: [ribbon(1), ribbon(4)],
-            capsule: make("capsule", false, 1, None),
+            capsule: make("capsule", false, 1, None, true),
             layout,
         }
     }
@@ -251,11 +271,19 @@ impl LinePipelines {
         samples: u32,
         opaque: bool,
     ) {
-        pass.set_pipeline(&self.ribbon[usize::from(samples > 1)][usize::from(!opaque)]);
+        let ribbons = &self.ribbon[usize::from(samples > 1)];
+        let passes: &[_] = if opaque {
+            &[&ribbons.opaque]
+        } else {
+            &[&ribbons.faint_depth, &ribbons.faint_colour]
+        };
         for strand in strands.iter().filter(|s| s.opaque == opaque) {
-            for (group, slots) in &strand.groups {
-                pass.set_bind_group(0, group, &[]);
-                pass.draw(0..slots * 2, 0..1);
+            for pipeline in passes {
+                pass.set_pipeline(pipeline);
+                for (group, slots) in &strand.groups {
+                    pass.set_bind_group(0, group, &[]);
+                    pass.draw(0..slots * 2, 0..1);
+                }
             }
         }
     }

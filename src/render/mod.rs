@@ -15,6 +15,7 @@ mod device;
 pub mod draw_list;
 mod gpu;
 mod line_buffers;
+mod line_walk;
 mod lines;
 pub mod offscreen;
 mod outline;
@@ -35,7 +36,7 @@ use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu};
 use line_buffers::{LineKey, LineStore};
 use pace::Pace;
-use scene::{Scenes, Targets, Tools};
+use scene::{Quality, Scenes, Targets, Tools};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use stopwatch::Stopwatch;
@@ -82,6 +83,8 @@ struct Pane {
     list: Option<List>,
     texture: wgpu::Texture,
     view: wgpu::TextureView,
+    /// How much of the texture a rough picture fills.
+    corner: wgpu::Buffer,
     group: wgpu::BindGroup,
     scene: Option<ScenePart>,
     /// All its streamlines are loaded.
@@ -197,7 +200,8 @@ impl Renderer {
         self.view(id)
     }
 
-    /// Draws the 3-D view if its list changed.
+    /// Draws the 3-D view if its list changed. While that is slow, a coarser picture fills a corner of
+    /// the texture, and [`Renderer::blit`] stretches it.
     pub fn scene(&mut self, list: &ScenePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
         list.size_px = self.possible(list.size_px);
@@ -206,10 +210,10 @@ impl Renderer {
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
         let changed = !self.panes[&id].list.as_ref().is_some_and(same);
         let patient = self.loading.is_none();
-        let better = self.panes[&id]
-            .scene
-            .as_ref()
-            .is_some_and(|s| s.pace.rested() || (patient && s.pace.owes_better()));
+        let rested = |s: &ScenePart| s.pace.rested();
+        let better = self.panes[&id].scene.as_ref().is_some_and(rested);
+        // While streamlines come in, more pictures follow of their own accord.
+        let moving = list.moving || !self.loaded(&list.lines, &keys).1;
         if better || self.stale(id, &list.lines, &keys, same) {
             let started = Instant::now();
             let Some(pane) = self.panes.get_mut(&id) else {
@@ -221,8 +225,11 @@ impl Renderer {
                 pace: Pace::new(self.gpu.software),
             });
             let measured = part.stopwatch.fresh();
-            let hurried = changed && !patient;
-            let quality = part.pace.quality(measured, list.moving, hurried);
+            let quality = if patient && !moving {
+                Quality::best(self.gpu.software)
+            } else {
+                part.pace.quality(measured, moving, changed)
+            };
             let tools = Tools {
                 gpu: &self.gpu,
                 textures: &mut self.textures,
@@ -232,9 +239,11 @@ impl Renderer {
                 stopwatch: &mut part.stopwatch,
             };
             let (targets, view) = (&mut part.targets, &pane.view);
-            let used = self
+            let (used, filled) = self
                 .scenes
                 .draw(tools, &list, &keys, quality, targets, view);
+            self.blit
+                .show_corner(&self.gpu, &pane.corner, filled, list.size_px);
             self.last_scene = Some(id);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
             self.drawn(id, List::Scene(list), used, keys);
@@ -335,7 +344,8 @@ impl Renderer {
             let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;
             let texture = self.gpu.texture_2d(size, COLOUR, 1, usage);
             let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-            let group = self.blit.group(&self.gpu, &view);
+            let corner = self.blit.corner(&self.gpu, size);
+            let group = self.blit.group(&self.gpu, &view, &corner);
             // What was learnt about the pace holds for other sizes too.
             let scene = self.panes.remove(&id).and_then(|p| p.scene);
             self.panes.insert(
@@ -344,6 +354,7 @@ impl Renderer {
                     list: None,
                     texture,
                     view,
+                    corner,
                     group,
                     scene,
                     complete: false,

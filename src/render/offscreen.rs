@@ -159,7 +159,8 @@ impl Renderer {
         })
     }
 
-    /// What a pane shows now, as bytes; waits for the device. Panics if it was never drawn.
+    /// A pane's texture as bytes (of a rough picture only a corner is filled); waits for the device.
+    /// Panics if the pane was never drawn.
     pub fn read(&self, id: PaneId) -> Result<Picture, Error> {
         let texture = &self.panes[&id].texture;
         let size_px = [texture.width(), texture.height()];

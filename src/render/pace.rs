@@ -10,6 +10,8 @@ const FLUID_SOFTWARE_MS: f64 = 45.0;
 /// Coarser than this nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
 const FEWEST_SLOTS: f64 = 40_000.0;
+/// A picture at rest that holds a processor up for longer is drawn with fewer samples, ms.
+const PATIENCE_MS: f64 = 600.0;
 /// Changes that follow each other within this belong to one gesture.
 const GESTURE: Duration = Duration::from_millis(200);
 
@@ -19,6 +21,8 @@ pub(super) struct Pace {
     slots: f64,
     /// What the last picture that was not rough took.
     full_ms: Option<f64>,
+    /// Of pictures that are not rough.
+    samples: u32,
     changed: Option<Instant>,
     /// The last picture was rough and will not be followed by a change of its own accord.
     owes_better: bool,
@@ -31,6 +35,7 @@ impl Pace {
             scale: if software { 0.6 } else { 1.0 },
             slots: if software { 150_000.0 } else { 1e12 },
             full_ms: None,
+            samples: 4,
             changed: None,
             owes_better: false,
         }
@@ -64,7 +69,14 @@ impl Pace {
     ) -> Quality {
         match measured {
             Some((ms, true)) => self.adapt(ms),
-            Some((ms, false)) => self.full_ms = Some(ms),
+            Some((ms, false)) => {
+                self.full_ms = Some(ms);
+                if self.software && ms > PATIENCE_MS {
+                    self.samples = 1;
+                } else if ms < PATIENCE_MS / 5.0 {
+                    self.samples = 4;
+                }
+            }
             None => {}
         }
         let now = Instant::now();
@@ -82,11 +94,8 @@ impl Pace {
         self.owes_better = rough && !moving;
         if !rough {
             return Quality {
-                samples: 4,
-                scale: 1.0,
-                glass: if self.software { 2 } else { 1 },
-                most_slots: usize::MAX,
-                rough,
+                samples: self.samples,
+                ..Quality::best(self.software)
             };
         }
         Quality {

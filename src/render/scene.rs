@@ -21,7 +21,7 @@ pub(super) const SHADER: &str = include_str!("../../shaders/scene.wgsl");
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct TogetherUniform {
     scene: [f32; 4],
-    pane: [f32; 4],
+    glass: [f32; 4],
     depth: [f32; 4],
     hollows: [f32; 4],
 }
@@ -42,6 +42,19 @@ pub(super) struct Quality {
     pub most_slots: usize,
     /// A better picture follows soon.
     pub rough: bool,
+}
+
+impl Quality {
+    pub fn best(software: bool) -> Self {
+        Self {
+            samples: 4,
+            scale: 1.0,
+            // The outline is soft: on a processor every fourth pixel of it will do.
+            glass: if software { 2 } else { 1 },
+            most_slots: usize::MAX,
+            rough: false,
+        }
+    }
 }
 
 /// The textures that one pane is drawn in before it is put together.
@@ -108,7 +121,7 @@ impl Scenes {
                 &[
                     Slot::Uniform,
                     Slot::Depth { samples },
-                    Slot::Filtered2,
+                    Slot::Image2,
                     Slot::Filtered2,
                     Slot::Sampler,
                     Slot::Image2,
@@ -150,7 +163,7 @@ impl Scenes {
     }
 
     /// Draws into `pane`, a texture of the list's size; `keys` are its lines' buffers. Returns the
-    /// textures it used.
+    /// textures it used, and the size of the pane's corner that a rough picture fills.
     pub fn draw(
         &self,
         tools: Tools,
@@ -159,7 +172,7 @@ impl Scenes {
         quality: Quality,
         targets: &mut Option<Targets>,
         pane: &wgpu::TextureView,
-    ) -> Vec<Key> {
+    ) -> (Vec<Key>, [u32; 2]) {
         let Tools {
             gpu,
             textures,
@@ -272,7 +285,7 @@ impl Scenes {
             stopwatch,
         );
         stopwatch.stop(gpu, encoder);
-        used
+        (used, drawn)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -291,7 +304,7 @@ impl Scenes {
         let [w, h] = targets.size.map(|n| n as f32);
         let uniform = TogetherUniform {
             scene: [drawn[0] as f32, drawn[1] as f32, w, h],
-            pane: [w, h, glass as f32, f32::from(quality.rough)],
+            glass: [glass as f32, f32::from(quality.rough), 0.0, 0.0],
             depth: distance_numbers(&list.clip_from_world),
             hollows: if quality.rough {
                 [0.0; 4]
@@ -329,6 +342,8 @@ impl Scenes {
             occlusion_query_set: None,
             multiview_mask: None,
         });
+        // What is coarse is stretched when it is shown, not before.
+        pass.set_viewport(0.0, 0.0, drawn[0] as f32, drawn[1] as f32, 0.0, 1.0);
         pass.set_pipeline(pipeline);
         pass.set_bind_group(0, &group, &[]);
         pass.draw(0..3, 0..1);

@@ -1,6 +1,6 @@
 //! Streamlines on slices: slab, colours, and which of them are drawn.
 
-use super::{apart, lines, offscreen, pane, tractogram, world};
+use super::{apart, fresh_offscreen, lines, offscreen, pane, tractogram, world};
 use crate::support::{Random, test};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{LineColour, LineStyle, Lines};
@@ -16,6 +16,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::streamlines_are_not_joined", not_joined),
         test("render::through_plane_is_a_dot", through_plane),
         test("render::one_in_so_many", one_in_so_many),
+        test(
+            "render::finely_sampled_curves_keep_their_shape",
+            fine_curves,
+        ),
     ]
 }
 
@@ -190,4 +194,31 @@ fn one_in_so_many() {
             assert_eq!(there, (i as usize).is_multiple_of(every), "{every} {i}");
         }
     }
+}
+
+/// A circle of 5000 points is drawn with fewer of them, and stays a circle to a quarter of a pixel.
+fn fine_curves() {
+    let mut offscreen = fresh_offscreen();
+    let point = |i: i32| {
+        let (sin, cos) = (f64::from(i) * std::f64::consts::TAU / 5000.0).sin_cos();
+        DVec3::new(cos, sin, 0.0) * 30.0
+    };
+    let circle = tractogram(&[(0..=5000).map(point).collect()]);
+    let mut list = pane(401, DVec3::ZERO, DVec3::X, DVec3::Y, 0.2);
+    list.lines = vec![lines(&circle, WHITE, THIN)];
+    let picture = offscreen.slice(&list).expect("a picture");
+    let mut lit = 0;
+    for y in 0..401 {
+        for x in 0..401 {
+            let off_px = (world(&list, x, y).length() - 30.0).abs() / 0.2;
+            let bright = picture.pixel(x, y)[0];
+            if off_px < 0.25 {
+                assert!(bright > 250, "{x} {y}");
+                lit += 1;
+            } else if off_px > 1.75 {
+                assert_eq!(bright, 0, "{x} {y}");
+            }
+        }
+    }
+    assert!(lit > 300, "{lit}");
 }
