@@ -15,10 +15,12 @@ use std::f64::consts::PI;
 
 /// Distance between neighbouring sulci is about 0.87 of this (mean spacing of zeros of a random
 /// field on a plane cut through waves of one length).
-const FOLD_MM: f64 = 22.0;
+const FOLD_MM: f64 = 20.5;
 
 /// The edge between the hemispheres' outer and inner walls is rounded over so much, mm.
 const WALL_SEAM_MM: f64 = 5.0;
+/// No sulcus goes deeper, mm.
+const DEEPEST_MM: f64 = 21.5;
 /// No point of a gyrus is further than this from a sulcus.
 const CROWN_MM: f64 = 7.0;
 
@@ -113,12 +115,10 @@ impl Cortex {
         if p.x < 0.0 {
             s.normal.x = -s.normal.x;
         }
-        let (value, _) = if s.distance.abs() < 30.0 {
-            self.shape.at(p)
-        } else {
-            (0.0, DVec3::ZERO)
-        };
-        s.grown(0.9 * value)
+        if s.distance.abs() > 30.0 {
+            return s;
+        }
+        s.grown(0.7 * self.shape.value(p))
     }
 
     /// `None` well outside the envelope.
@@ -157,12 +157,12 @@ impl Cortex {
         let mut fold = Fold {
             wall_mm: wall,
             depth_mm: -envelope.distance,
-            ribbon_mm: 2.8 - 2.4 * callosal,
+            ribbon_mm: 2.9 - 2.5 * callosal,
             outward: envelope.normal.normalize_or(DVec3::Z),
             around: outward,
             u_fibres: 0.0,
         };
-        if depth < 30.0 {
+        if depth < DEEPEST_MM + 4.0 {
             let q = p + outward * depth.max(0.0);
             let pattern = self.pattern(q, outside.distance, sign);
             // Where two walls are equally near, the way out is undecided: no sulci there.
@@ -253,7 +253,8 @@ impl Cortex {
         // No deeper than the body they cut has room for.
         let temporal = ramp(-5.0, 3.0, under) * ramp(22.0, 30.0, x) * ramp(18.0, 8.0, z);
         let limbic = ramp(2.0, -8.0, z) * ramp(30.0, 24.0, x) * ramp(14.0, 4.0, y);
-        let room = (11.0 + 10.5 * ramp(5.0, 16.0, x) - 9.0 * temporal).min(21.5 - 15.5 * limbic);
+        let room =
+            (11.0 + 10.5 * ramp(5.0, 16.0, x) - 9.0 * temporal).min(DEEPEST_MM - 15.5 * limbic);
         let share = 1.0 - 0.62 * guided;
         Pattern {
             value: value + share * noise,

@@ -13,14 +13,16 @@ fn v(x: f64, y: f64, z: f64) -> DVec3 {
     DVec3::new(x, y, z)
 }
 
-/// Frontal horn, body and atrium of the lateral ventricle: x y z radius.
+/// The body of the ventricle is wider than high by this.
+const WIDER: f64 = 1.35;
+/// Frontal horn, body and atrium of the lateral ventricle: x / `WIDER`, y, z, radius.
 const BODY: &[[f64; 4]] = &[
-    [9.0, 29.0, 3.0, 2.5],
-    [8.5, 22.0, 9.0, 5.5],
-    [9.0, 8.0, 16.0, 5.5],
-    [11.0, -10.0, 19.0, 4.6],
-    [15.0, -26.0, 17.5, 4.8],
-    [22.0, -38.0, 11.0, 6.0],
+    [7.0, 29.0, 3.0, 2.5],
+    [6.0, 22.0, 9.0, 5.2],
+    [5.6, 8.0, 16.0, 5.2],
+    [6.8, -10.0, 19.0, 4.4],
+    [10.5, -26.0, 17.5, 4.6],
+    [16.5, -38.0, 11.0, 5.6],
 ];
 const OCCIPITAL_HORN: &[[f64; 4]] = &[
     [22.0, -38.0, 11.0, 6.0],
@@ -71,9 +73,9 @@ const PEDUNCLE: &[[f64; 4]] = &[[19.0, -14.0, 0.0, 7.0], [10.0, -18.0, -18.0, 6.
 
 /// Arm of the brain stem to the cerebellum.
 const ARM: &[[f64; 4]] = &[
-    [12.0, -23.0, -34.0, 9.0],
-    [20.0, -28.0, -35.5, 8.0],
-    [24.0, -44.0, -37.5, 7.5],
+    [12.0, -23.0, -36.0, 9.0],
+    [20.0, -28.0, -38.0, 7.6],
+    [24.0, -44.0, -39.5, 7.2],
 ];
 
 /// Distances further than this only need a lower bound, mm.
@@ -136,7 +138,7 @@ impl Deep {
 
     fn lateral_ventricle(&self, side: DVec3) -> f64 {
         let reach = REACH_MM + 2.0;
-        let body = self.body.distance(side, reach);
+        let body = self.body.distance(side * v(1.0 / WIDER, 1.0, 1.0), reach);
         let back = self.occipital_horn.distance(side, reach);
         let down = self.temporal_horn.distance(side, reach);
         // The septum keeps the two apart.
@@ -146,7 +148,9 @@ impl Deep {
 
     /// Third ventricle, aqueduct and fourth ventricle.
     fn midline_ventricles(&self, p: DVec3) -> f64 {
-        let third = ellipsoid(p, v(0.0, -13.0, -1.0), v(1.5, 13.5, 10.0));
+        let roof = ellipsoid(p, v(0.0, -16.0, 1.0), v(1.3, 11.0, 8.0));
+        let recess = ellipsoid(p, v(0.0, -4.0, -6.0), v(1.2, 6.0, 8.0));
+        let third = roof.union(recess, 1.0);
         let wide = ellipsoid(p, v(0.0, -42.5, -33.0), v(9.0, 3.4, 7.0));
         third
             .distance
@@ -196,7 +200,7 @@ fn thalamus(side: DVec3) -> f64 {
 
 /// Where the two thalami touch, across the third ventricle.
 fn adhesion(side: DVec3) -> f64 {
-    ellipsoid(side, v(0.0, -12.0, 3.0), v(4.0, 5.0, 4.0)).distance
+    ellipsoid(side, v(0.0, -12.0, 3.0), v(4.0, 3.4, 2.8)).distance
 }
 
 /// Putamen with the accumbens that joins it to the caudate, and pallidum.
@@ -250,7 +254,7 @@ impl Cerebellum {
         let wander = self.wander.value(p);
         let (y, z) = (p.y + 50.0 - 0.004 * p.x * p.x, p.z + 33.0);
         let radius = hypot(y, z).max(1.0);
-        let angle = z.atan2(y) + 0.06 * wander;
+        let angle = z.atan2(y) + 0.085 * wander;
         // Half turns between folia, so that the spacing is about 4.5 mm at 26 mm.
         let count = 18.0;
         let phase = angle * count;

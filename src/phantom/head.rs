@@ -261,7 +261,7 @@ impl Head {
         let (value, gradient) = self.texture.at(p);
         // Neighbouring fibres agree only roughly.
         let stray = 0.30 * gradient * (TEXTURE_MM / std::f64::consts::TAU);
-        let mut firm = 0.95 + 0.2 * value;
+        let firm = 0.95 + 0.2 * value;
         let mut go = |weight: f64, v: DVec3| led.add(weight, v.normalize_or_zero() + stray);
         if stem.distance < 0.0 {
             go(0.7, DVec3::new(0.12 * side, 0.28, -1.0));
@@ -276,7 +276,6 @@ impl Head {
             go(0.6 * inner * temporal, DVec3::new(0.2 * side, 1.0, -0.35));
             let crown = p - DVec3::new(17.0 * side, -12.0, -8.0);
             go(0.6 * inner * (1.0 - temporal), crown);
-            firm -= 0.2 * (1.0 - inner);
         }
         let firm = firm.clamp(0.4, 1.0) / led.weight.max(1e-9);
         led.dyad.map(|d| firm * d)

@@ -80,11 +80,11 @@ pub struct PictureOptions {
 /// nothing with a scan's.
 pub fn oblique_grid() -> Option<Arc<Grid>> {
     let turn = DQuat::from_axis_angle(DVec3::new(0.8, 0.3, 0.52).normalize(), 15f64.to_radians());
-    let shape = [180usize, 226, 192];
+    let shape = [176usize, 220, 176];
     let middle = (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
     // Stored left to right reversed and from above, as scanners do.
     let axes = DMat3::from_quat(turn) * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
-    let centre = DVec3::new(0.0, -12.0, 6.0);
+    let centre = DVec3::new(0.0, -12.0, 12.0);
     let affine = DAffine3::from_mat3_translation(axes, centre - axes * middle);
     Grid::new(shape, affine, crate::data::AffineSource::Computed).map(Arc::new)
 }

@@ -82,7 +82,7 @@ impl Shell {
         let texture = self.texture.value(p);
         let bone = cavity.distance - SKULL_MM - 0.7 * texture * ramp(30.0, 0.0, p.z);
         // Marrow between two tables of bone, thicker at the top.
-        let middle = (cavity.distance - 0.5 * SKULL_MM).abs() - 1.3 - 0.5 * texture;
+        let middle = (cavity.distance - 0.5 * SKULL_MM).abs() - 1.4 - 0.25 * texture;
         layers.lay_thin(Tissue::Marrow, middle.max(bone), ramp(-25.0, 15.0, p.z));
         layers.lay(Tissue::Skull, bone);
         let mut muscles = skin.distance + 5.0 + 3.0 * ramp(-5.0, 20.0, p.z);
