@@ -3,6 +3,7 @@
 mod directions;
 mod fields;
 mod orders;
+mod phantom;
 mod regions;
 mod seeds;
 mod stops;
@@ -13,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         directions::tests(),
         orders::tests(),
+        phantom::tests(),
         stops::tests(),
         seeds::tests(),
         regions::tests(),

@@ -4,7 +4,7 @@ use super::{Grid, Mask};
 use crate::compute::DataId;
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One voxel's tensor, 32 bytes so that one aligned load fetches all that tracking reads.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Pod, Zeroable)]
@@ -43,6 +43,7 @@ pub struct TensorField {
     pub grid: Arc<Grid>,
     /// One per voxel in file order.
     pub tensors: Arc<[Tensor]>,
+    spline: Arc<OnceLock<Vec<[f32; 8]>>>,
 }
 
 impl TensorField {
@@ -58,7 +59,22 @@ impl TensorField {
             id: DataId::fresh(),
             grid,
             tensors,
+            spline: Arc::default(),
         }
+    }
+
+    /// Spline coefficients that a solver derives from the tensors; made by the first who asks, kept
+    /// as long as the tensors, so that a drag pays for them once.
+    pub fn spline<E>(
+        &self,
+        make: impl FnOnce() -> Result<Vec<[f32; 8]>, E>,
+    ) -> Result<&[[f32; 8]], E> {
+        // Not under the lock: `make` may be cancelled, and may wait for threads that ask here too.
+        if self.spline.get().is_none() {
+            let made = make()?;
+            return Ok(self.spline.get_or_init(|| made));
+        }
+        Ok(self.spline.get().map_or(&[], Vec::as_slice))
     }
 
     pub fn id(&self) -> DataId {

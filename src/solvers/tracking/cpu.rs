@@ -58,7 +58,7 @@ pub fn track(
         Interpolation::CubicBSpline => {
             control.begin("Preparing splines", 0);
             let coefficients = Coefficients::new(field, control)?;
-            job.run(&Cubic::new(&field.grid, &coefficients))
+            job.run(&Cubic::new(&field.grid, coefficients))
         }
     }?;
     Ok(gather(joined, gates.targets))

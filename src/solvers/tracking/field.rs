@@ -260,11 +260,11 @@ impl Sampler for Trilinear<'_> {
 /// Cubic B-splines through the voxels' values; twice continuously differentiable.
 pub struct Cubic<'a> {
     lattice: Lattice,
-    coefficients: &'a Coefficients,
+    coefficients: Coefficients<'a>,
 }
 
 impl<'a> Cubic<'a> {
-    pub fn new(grid: &Grid, coefficients: &'a Coefficients) -> Self {
+    pub fn new(grid: &Grid, coefficients: Coefficients<'a>) -> Self {
         Self {
             lattice: Lattice::new(grid),
             coefficients,
@@ -287,7 +287,7 @@ impl Sampler for Cubic<'_> {
     #[inline(always)]
     fn sample(&self, at: &Points) -> Samples {
         let cells = self.lattice.cells(at);
-        let [sy, sz] = self.coefficients.strides();
+        let [sy, sz] = self.coefficients.strides;
         let mut weights = [[[0.0; LANES]; 4]; 3];
         for axis in 0..3 {
             for lane in 0..LANES {

@@ -16,51 +16,54 @@ const POLE: f32 = -0.267_949_2;
 const HORIZON: usize = 40;
 
 /// Records in file order with a margin of one on every side, mirrored at the outer voxel centres.
-pub struct Coefficients {
-    pub records: Vec<Record>,
-    shape: [usize; 3],
+pub struct Coefficients<'a> {
+    pub records: &'a [Record],
+    /// Records from one to the next along y and z.
+    pub strides: [usize; 2],
 }
 
-impl Coefficients {
-    /// Records from one to the next along y and z.
-    #[inline(always)]
-    pub fn strides(&self) -> [usize; 2] {
-        [self.shape[0], self.shape[0] * self.shape[1]]
-    }
-
+impl<'a> Coefficients<'a> {
     /// Needs the backend's threads installed.
-    pub fn new(field: &TensorField, control: &Control) -> Result<Self, Cancelled> {
-        let shape = field.grid.shape;
-        let mut records = extend(field, control)?;
-        let [nx, ny, _] = shape;
-        records.par_chunks_mut(nx * ny).for_each(|plane| {
-            for row in plane.chunks_exact_mut(nx) {
-                filter(row, 1);
-            }
-            filter(plane, nx);
-        });
-        control.check()?;
-        filter(&mut records, nx * ny);
-        control.check()?;
+    pub fn new(field: &'a TensorField, control: &Control) -> Result<Self, Cancelled> {
         // One voxel of margin, and the far side of cells in a grid one voxel thick.
-        let padded = shape.map(|n| n.max(2) + 2);
-        let source = |i: usize, n: usize| mirror(i as isize - 1, n);
-        let plane = padded[0] * padded[1];
-        let mut out = vec![[0.0; 8]; plane * padded[2]];
-        out.par_chunks_mut(plane).enumerate().for_each(|(k, out)| {
-            let z = source(k, shape[2]);
-            for (j, row) in out.chunks_exact_mut(padded[0]).enumerate() {
-                let start = nx * (source(j, shape[1]) + ny * z);
-                for (i, record) in row.iter_mut().enumerate() {
-                    *record = records[start + source(i, nx)];
-                }
-            }
-        });
+        let shape = field.grid.shape.map(|n| n.max(2) + 2);
         Ok(Self {
-            records: out,
-            shape: padded,
+            records: field.spline(|| filtered(field, shape, control))?,
+            strides: [shape[0], shape[0] * shape[1]],
         })
     }
+}
+
+fn filtered(
+    field: &TensorField,
+    padded: [usize; 3],
+    control: &Control,
+) -> Result<Vec<Record>, Cancelled> {
+    let shape = field.grid.shape;
+    let mut records = extend(field, control)?;
+    let [nx, ny, _] = shape;
+    records.par_chunks_mut(nx * ny).for_each(|plane| {
+        for row in plane.chunks_exact_mut(nx) {
+            filter(row, 1);
+        }
+        filter(plane, nx);
+    });
+    control.check()?;
+    filter(&mut records, nx * ny);
+    control.check()?;
+    let source = |i: usize, n: usize| mirror(i as isize - 1, n);
+    let plane = padded[0] * padded[1];
+    let mut out = vec![[0.0; 8]; plane * padded[2]];
+    out.par_chunks_mut(plane).enumerate().for_each(|(k, out)| {
+        let z = source(k, shape[2]);
+        for (j, row) in out.chunks_exact_mut(padded[0]).enumerate() {
+            let start = nx * (source(j, shape[1]) + ny * z);
+            for (i, record) in row.iter_mut().enumerate() {
+                *record = records[start + source(i, nx)];
+            }
+        }
+    });
+    Ok(out)
 }
 
 /// Index in `0..n` after mirroring at 0 and n − 1.
