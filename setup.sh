@@ -15,7 +15,7 @@ It looks first, names what it is about to install, and asks nothing. A second ru
   window libraries  X11, Wayland, keyboard
   file dialogs      zenity, where a desktop has no portal for them
   --ci              also a software Vulkan driver, Xvfb, xdotool and ImageMagick, for the tests that
-                    use a window
+                    use a window, and Python with venv, which makes the kernels
 
 On Debian and Ubuntu all of it is installed, with sudo where needed. Elsewhere:
 
@@ -202,6 +202,12 @@ Xvfb xvfb
 xdotool xdotool
 import imagemagick
 END
+        if have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; then
+            row "Python with venv" "found"
+        else
+            row "Python with venv" "missing"
+            need "Python with venv" "python3 python3-venv"
+        fi
     fi
 fi
 

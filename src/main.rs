@@ -1,7 +1,7 @@
 //! Arguments → window or command.
 
 use arcuate::app;
-use arcuate::cli::{self, Command, DemoOptions, Global};
+use arcuate::cli::{self, Command, DemoOptions, Failure, Global};
 use clap::Parser as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,13 +23,12 @@ fn main() -> ExitCode {
 fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
     let opened = global
         .backend()
-        .map_err(|failure| failure.to_string())
-        .and_then(|backend| app::run(files, demo, backend));
+        .and_then(|backend| app::run(files, demo, backend).map_err(Failure::new));
     match opened {
         Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            eprintln!("arcuate: {sentence}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            eprintln!("arcuate: {failure}");
+            ExitCode::from(failure.code)
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn jobs() -> Jobs {
-    let backend = Backend::choose(&BackendChoice { threads: Some(2) }).expect("two threads");
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     Jobs::new(backend, Arc::new(|| {}))
 }
 
@@ -149,7 +149,7 @@ fn failures_are_sentences() {
 fn every_event_wakes() {
     let woken = Arc::new(AtomicU64::new(0));
     let counter = woken.clone();
-    let backend = Backend::choose(&BackendChoice { threads: Some(1) }).expect("one thread");
+    let backend = Backend::choose(&BackendChoice::cpu(Some(1))).expect("one thread");
     let wake = Arc::new(move || {
         counter.fetch_add(1, Ordering::SeqCst);
     });

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod architecture;
+mod backend;
 mod cli;
 mod data;
 mod io;
 mod jobs;
+mod kernels;
 mod lanes;
 mod phantom;
 mod render;
@@ -25,10 +27,12 @@ fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let tests = [
         architecture::tests(),
+        backend::tests(),
         cli::tests(),
         data::tests(),
         io::tests(),
         jobs::tests(),
+        kernels::tests(),
         lanes::tests(),
         phantom::tests(),
         render::tests(),

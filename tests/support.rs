@@ -1,7 +1,9 @@
-//! What several test files share: outside data, fresh random numbers.
+//! What several test files share: outside data, a graphics card, fresh random numbers.
 
+use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
 use libtest_mimic::{Failed, Trial};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
 pub fn data(relative: &str) -> Option<PathBuf> {
@@ -29,6 +31,38 @@ pub fn data_test(name: &str, needs: &str, run: impl FnOnce(PathBuf) + Send + 'st
             format!("{name} (not run: {needs} is not at $ARCUATE_DATA)"),
             || Err(Failed::from("outside data is missing")),
         )
+        .with_ignored_flag(true),
+    }
+}
+
+/// Every graphics card of this machine, opened once.
+fn cards() -> &'static Result<Backend, BackendError> {
+    static CARDS: OnceLock<Result<Backend, BackendError>> = OnceLock::new();
+    CARDS.get_or_init(|| {
+        Backend::choose(&BackendChoice {
+            kind: BackendKind::Cuda(Which::All),
+            threads: None,
+        })
+    })
+}
+
+/// Every graphics card of this machine, if there is one that works.
+pub fn cuda_backend() -> Option<Backend> {
+    cards().as_ref().ok().cloned()
+}
+
+/// A test on a graphics card; reported as ignored, with the reason in its name, where there is none.
+pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
+    let reason = match cards() {
+        Ok(_) => String::new(),
+        Err(BackendError::Cuda(error)) => error.found(),
+        Err(error) => error.to_string(),
+    };
+    match cuda_backend() {
+        Some(backend) => test(name, move || run(backend)),
+        None => Trial::test(format!("{name} (not run: {reason})"), || {
+            Err(Failed::from("there is no graphics card"))
+        })
         .with_ignored_flag(true),
     }
 }

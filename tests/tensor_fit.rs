@@ -51,7 +51,7 @@ pub fn tests() -> Vec<Trial> {
 
 pub fn backend(threads: usize) -> Backend {
     let threads = Some(threads);
-    Backend::choose(&BackendChoice { threads }).unwrap()
+    Backend::choose(&BackendChoice::cpu(threads)).unwrap()
 }
 
 pub fn params(method: Method) -> Params {

@@ -113,7 +113,7 @@ struct Window {
 
 impl Window {
     fn new() -> Self {
-        let backend = Backend::choose(&BackendChoice { threads: Some(2) }).expect("two threads");
+        let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
         let jobs = Jobs::new(backend, Arc::new(|| {}));
         Self {
             state: State::new(String::new()),

@@ -57,7 +57,8 @@ fn create(cc: &CreationContext, backend: Backend, first: Vec<Action>) -> Result<
     }
     let resources = &mut gpu.renderer.write().callback_resources;
     paint_callback::install(resources, gpu.target_format, 1);
-    let mut state = State::new(format!("CPU {}", backend.detail()));
+    let mut state = State::new(backend.label());
+    state.session.backend_reason = backend.reason();
     let stored = |key| cc.storage.and_then(|s| s.get_string(key));
     if let Some(recent) = stored(super::RECENT) {
         // What an other version wrote is not worth an error.

@@ -60,8 +60,9 @@ fn report(
         "workload": "fit",
         "method": method,
         "size": {"voxels": dwi.grid.shape, "volumes": dwi.frames, "in_mask": voxels},
-        "backend": backend.name(),
-        "detail": backend.detail(),
+        // It has no kernel.
+        "backend": backend.cpu().name(),
+        "detail": backend.cpu().detail(),
         "threads": backend.threads(),
     });
     match wall_s {

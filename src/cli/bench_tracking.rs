@@ -100,8 +100,9 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
         "rate": steps as f64 / wall,
         "unit": "steps_per_s",
         "wall_s": wall,
-        "backend": backend.name(),
-        "detail": backend.detail(),
+        // It has no kernel.
+        "backend": backend.cpu().name(),
+        "detail": backend.cpu().detail(),
         "threads": backend.threads(),
     })
 }

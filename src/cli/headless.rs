@@ -11,11 +11,9 @@ pub struct Headless<'a> {
 
 impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
-        let backend = format!("CPU {}", runner.backend.detail());
-        Self {
-            state: State::new(backend),
-            runner,
-        }
+        let mut state = State::new(runner.backend.label());
+        state.session.backend_reason = runner.backend.reason();
+        Self { state, runner }
     }
 
     /// Applies an action and everything that follows from it; a job that fails ends it.

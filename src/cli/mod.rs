@@ -21,10 +21,12 @@ mod track;
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
-use crate::compute::{Backend, BackendChoice};
+use crate::compute::{Backend, BackendChoice, BackendKind};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+const BACKEND_VARIABLE: &str = "ARCUATE_BACKEND";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,9 +62,10 @@ pub struct Global {
     /// Worker threads (default: one per core)
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Where solvers run
-    #[arg(long, global = true, value_name = "NAME", default_value = "cpu", value_parser = ["cpu"])]
-    pub backend: String,
+    /// Where solvers run: auto, cpu, cuda, cuda:NUMBER or cuda:all [default: $ARCUATE_BACKEND, else auto:
+    /// an NVIDIA graphics card if there is one that works]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub backend: Option<BackendKind>,
     /// One JSON object on standard output instead of text
     #[arg(long, global = true)]
     pub json: bool,
@@ -95,9 +98,23 @@ pub enum Command {
 impl Global {
     pub fn backend(&self) -> Result<Backend, Failure> {
         let choice = BackendChoice {
+            kind: self.backend_kind()?,
             threads: self.threads.map(usize::from),
         };
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
+    }
+
+    /// The option, else the variable, else automatic.
+    fn backend_kind(&self) -> Result<BackendKind, Failure> {
+        let variable = || std::env::var_os(BACKEND_VARIABLE).filter(|text| !text.is_empty());
+        match (self.backend, variable()) {
+            (Some(kind), _) => Ok(kind),
+            (None, None) => Ok(BackendKind::Auto),
+            (None, Some(text)) => text
+                .to_string_lossy()
+                .parse()
+                .map_err(|e| Failure::usage(format!("{BACKEND_VARIABLE}: {e}"))),
+        }
     }
 }
 

@@ -1,29 +1,38 @@
 //! The machine that runs the solvers.
 
+use super::choice::{BackendChoice, BackendKind, Which};
+use super::cuda::{self, Device};
+use super::simd;
+use rayon::ThreadPool;
+use std::fmt;
 use std::sync::Arc;
-
-/// What the user asked for (`--backend`, `--threads`, or the setting).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct BackendChoice {
-    /// Worker threads; `None` means one per core.
-    pub threads: Option<usize>,
-}
 
 /// Where solvers run. Chosen once; cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Backend {
     /// All cores of this machine, through a pool of our own.
-    Cpu { pool: Arc<rayon::ThreadPool> },
+    Cpu {
+        pool: Arc<ThreadPool>,
+        /// Why no graphics card computes, in words.
+        reason: Arc<str>,
+    },
+    /// NVIDIA graphics cards, at least one; solvers that have no kernel use the pool.
+    Cuda {
+        pool: Arc<ThreadPool>,
+        devices: Arc<[Device]>,
+    },
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum BackendError {
     /// The operating system refused to start the worker threads.
     Threads { wanted: usize, why: String },
+    /// The graphics card that was asked for cannot be used.
+    Cuda(cuda::Error),
 }
 
-impl std::fmt::Display for BackendError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Threads { wanted, why } => {
                 write!(
@@ -31,6 +40,7 @@ impl std::fmt::Display for BackendError {
                     "Could not start {wanted} worker threads ({why}); ask for fewer with --threads"
                 )
             }
+            Self::Cuda(error) => error.fmt(f),
         }
     }
 }
@@ -39,45 +49,131 @@ impl std::error::Error for BackendError {}
 
 impl Backend {
     pub fn choose(choice: &BackendChoice) -> Result<Self, BackendError> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let wanted = choice.threads.unwrap_or(cores).max(1);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(wanted)
-            .thread_name(|i| format!("solver-{i}"))
-            .build()
-            .map_err(|e| BackendError::Threads {
-                wanted,
-                why: e.to_string(),
-            })?;
-        Ok(Self::Cpu {
-            pool: Arc::new(pool),
-        })
+        let pool = pool(choice.threads)?;
+        let cpu = |pool, reason: &str| Self::Cpu {
+            pool,
+            reason: reason.into(),
+        };
+        let which = match choice.kind {
+            BackendKind::Cpu => return Ok(cpu(pool, "chosen")),
+            BackendKind::Auto => Which::First,
+            BackendKind::Cuda(which) => which,
+        };
+        match cuda::open(which) {
+            Ok(devices) => Ok(Self::Cuda {
+                pool,
+                devices: devices.into(),
+            }),
+            Err(error) if choice.kind == BackendKind::Auto => Ok(cpu(pool, &error.found())),
+            Err(error) => Err(BackendError::Cuda(error)),
+        }
+    }
+
+    /// The same threads without the graphics cards: what runs a solver that has no kernel.
+    pub fn cpu(&self) -> Self {
+        match self {
+            Self::Cpu { .. } => self.clone(),
+            Self::Cuda { pool, .. } => Self::Cpu {
+                pool: pool.clone(),
+                reason: "no kernel does this".into(),
+            },
+        }
+    }
+
+    fn pool(&self) -> &ThreadPool {
+        match self {
+            Self::Cpu { pool, .. } | Self::Cuda { pool, .. } => pool,
+        }
     }
 
     /// Runs `work` with every rayon call inside it on this backend's threads.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match self {
-            Self::Cpu { pool } => pool.install(work),
-        }
+        self.pool().install(work)
     }
 
     pub fn threads(&self) -> usize {
+        self.pool().current_num_threads()
+    }
+
+    /// The graphics cards in use; none on the CPU.
+    pub fn devices(&self) -> &[Device] {
         match self {
-            Self::Cpu { pool } => pool.current_num_threads(),
+            Self::Cpu { .. } => &[],
+            Self::Cuda { devices, .. } => devices,
         }
     }
 
-    /// For `--json` and benchmarks: `cpu`.
+    /// For `--json` and benchmarks: `cpu` or `cuda`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Cpu { .. } => "cpu",
+            Self::Cuda { .. } => "cuda",
         }
     }
 
-    /// For the status line, with the vector instructions in use: `16 threads · AVX2`.
+    /// `16 threads · AVX2`, with the vector instructions in use, or `2 × NVIDIA H200 · 139 GB`,
+    /// with the memory of one card.
     pub fn detail(&self) -> String {
+        match self {
+            Self::Cpu { .. } => self.threads_detail(),
+            Self::Cuda { devices, .. } => cards(devices),
+        }
+    }
+
+    fn threads_detail(&self) -> String {
         let n = self.threads();
         let plural = if n == 1 { "" } else { "s" };
-        format!("{n} thread{plural} · {}", super::simd::level().name())
+        format!("{n} thread{plural} · {}", simd::level().name())
     }
+
+    /// For the status line: `CPU 16 threads · AVX2`, `CUDA NVIDIA H200 · 139 GB`.
+    pub fn label(&self) -> String {
+        let kind = match self {
+            Self::Cpu { .. } => "CPU",
+            Self::Cuda { .. } => "CUDA",
+        };
+        format!("{kind} {}", self.detail())
+    }
+
+    /// Why this one: `CPU: no NVIDIA driver found`.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Cpu { reason, .. } => format!("CPU: {reason}"),
+            Self::Cuda { .. } => format!(
+                "CUDA: the self-test passed; what has no kernel runs on {}",
+                self.threads_detail()
+            ),
+        }
+    }
+}
+
+fn pool(threads: Option<usize>) -> Result<Arc<ThreadPool>, BackendError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = threads.unwrap_or(cores).max(1);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(wanted)
+        .thread_name(|i| format!("solver-{i}"))
+        .build()
+        .map_err(|e| BackendError::Threads {
+            wanted,
+            why: e.to_string(),
+        })?;
+    Ok(Arc::new(pool))
+}
+
+/// Equal cards once, with their number.
+fn cards(devices: &[Device]) -> String {
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for device in devices {
+        let card = format!("{} · {}", device.name(), cuda::gigabytes(device.total()));
+        match kinds.iter_mut().find(|(known, _)| *known == card) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((card, 1)),
+        }
+    }
+    let words = kinds.into_iter().map(|(card, count)| match count {
+        1 => card,
+        _ => format!("{count} × {card}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }

@@ -4,13 +4,18 @@
 //! backend in exactly one place, its `mod.rs`.
 
 mod backend;
+mod choice;
 mod control;
+pub mod cuda;
 mod id;
+pub mod kernels;
 pub mod lanes;
+pub mod lru;
 mod memory;
 pub mod simd;
 
-pub use backend::{Backend, BackendChoice, BackendError};
+pub use backend::{Backend, BackendError};
+pub use choice::{BackendChoice, BackendKind, UnknownBackend, Which};
 pub use control::{Cancelled, Control, Progress};
 pub use id::DataId;
 pub use lanes::Lanes;

@@ -76,6 +76,8 @@ impl GuideStep {
 pub struct Session {
     /// Last field of the status line: `CPU 2 threads · AVX2`.
     pub backend: String,
+    /// Why that one: `CPU: no NVIDIA driver found`.
+    pub backend_reason: String,
     pub jobs: Vec<Job>,
     pub messages: Vec<Message>,
     /// What last finished, for the status line.
@@ -97,6 +99,7 @@ impl Session {
     pub fn new(backend: String) -> Self {
         Self {
             backend,
+            backend_reason: String::new(),
             jobs: Vec::new(),
             messages: Vec::new(),
             status: String::new(),

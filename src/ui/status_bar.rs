@@ -78,10 +78,8 @@ fn backend(ui: &mut Ui, inner: Rect, state: &State, narrow: bool) -> f32 {
     let response = ui.interact(whole, ui.make_persistent_id("backend"), Sense::hover());
     let name = format!("Backend: {}", state.session.backend);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
-    response.on_hover_text(format!(
-        "Everything is computed here: {}",
-        state.session.backend
-    ));
+    let (place, why) = (&state.session.backend, &state.session.backend_reason);
+    response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
     let x = (start - 12.0).round() + 0.5;
     ui.painter().vline(
         x,

@@ -195,10 +195,7 @@ fn threads() {
     let (seed, noise) = (random.bits(), random.bits());
     let grid = scan_grid(7.0).unwrap();
     let scan = |threads, noise| {
-        let choice = BackendChoice {
-            threads: Some(threads),
-        };
-        let backend = Backend::choose(&choice).unwrap();
+        let backend = Backend::choose(&BackendChoice::cpu(Some(threads))).unwrap();
         let head = Head::new(seed);
         let scan = options(grid.clone(), Some(25.0), noise);
         let made = backend.install(|| head.diffusion_scan(&scan, &Control::new()));

@@ -137,7 +137,7 @@ pub fn one_seed(at: DVec3, params: &Params) -> (Region, Params) {
 
 pub fn backend(threads: usize) -> Backend {
     let threads = Some(threads);
-    Backend::choose(&BackendChoice { threads }).unwrap()
+    Backend::choose(&BackendChoice::cpu(threads)).unwrap()
 }
 
 pub fn try_run(field: &TensorField, regions: &[Region], params: &Params) -> Result<Output, Error> {

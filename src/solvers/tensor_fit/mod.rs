@@ -119,7 +119,7 @@ pub fn fit(
     let selection = Selection::new(gradients, params.b_range_s_per_mm2);
     let design = Design::new(gradients, &selection.used)?;
     let fitted = match backend {
-        Backend::Cpu { .. } => {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
             backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?
         }
     };
@@ -136,7 +136,9 @@ pub fn fit(
 /// FA (Basser and Pierpaoli 1996, J Magn Reson B 111:209), diffusivities and directions.
 pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result<Maps, Error> {
     match backend {
-        Backend::Cpu { .. } => Ok(backend.install(|| maps::maps(field, control))?),
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            Ok(backend.install(|| maps::maps(field, control))?)
+        }
     }
 }
 
@@ -150,7 +152,9 @@ pub fn brain_mask(
 ) -> Result<Mask, Error> {
     check_gradients(dwi, gradients)?;
     match backend {
-        Backend::Cpu { .. } => backend.install(|| brain_mask::find(dwi, gradients, control)),
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            backend.install(|| brain_mask::find(dwi, gradients, control))
+        }
     }
 }
 

@@ -187,7 +187,9 @@ pub fn track(
     check(field, regions, params).map_err(Error::Input)?;
     control.check()?;
     match backend {
-        Backend::Cpu { .. } => backend.install(|| cpu::track(field, regions, params, control)),
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            backend.install(|| cpu::track(field, regions, params, control))
+        }
     }
 }
 

@@ -341,7 +341,8 @@ fn close(state: &mut State, effects: &mut Vec<Effect>) {
     for slot in [Slot::Load, Slot::Fit, Slot::Live, Slot::Track] {
         effects.push(Effect::Cancel(slot));
     }
-    let fresh = State::new(state.session.backend.clone());
+    let mut fresh = State::new(state.session.backend.clone());
+    fresh.session.backend_reason = std::mem::take(&mut state.session.backend_reason);
     let recent = std::mem::take(&mut state.session.recent);
     let view = super::View {
         light_theme: state.view.light_theme,

@@ -1,0 +1,90 @@
+//! What the user asked for, in the words of `--backend`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What the user asked for (`--backend`, `--threads`, or the setting).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BackendChoice {
+    pub kind: BackendKind,
+    /// Worker threads; `None` means one per core.
+    pub threads: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BackendKind {
+    /// A graphics card if there is one that works, else the processor.
+    #[default]
+    Auto,
+    Cpu,
+    /// These graphics cards, or an error.
+    Cuda(Which),
+}
+
+/// Cards in the driver's order, counted from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// The first one, which is the driver's guess of the fastest.
+    First,
+    Number(usize),
+    All,
+}
+
+impl BackendChoice {
+    /// The processor alone.
+    pub fn cpu(threads: Option<usize>) -> Self {
+        Self {
+            kind: BackendKind::Cpu,
+            threads,
+        }
+    }
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(Which::First) => f.write_str("cuda"),
+            Self::Cuda(Which::Number(n)) => write!(f, "cuda:{n}"),
+            Self::Cuda(Which::All) => f.write_str("cuda:all"),
+        }
+    }
+}
+
+impl FromStr for BackendKind {
+    type Err = UnknownBackend;
+
+    fn from_str(text: &str) -> Result<Self, UnknownBackend> {
+        // `parse` alone would take "+1".
+        let number = |n: &str| {
+            let digits = n.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| n.parse().ok()).flatten()
+        };
+        let kind = match text.split_once(':') {
+            None if text == "auto" => Some(Self::Auto),
+            None if text == "cpu" => Some(Self::Cpu),
+            None if text == "cuda" => Some(Self::Cuda(Which::First)),
+            Some(("cuda", "all")) => Some(Self::Cuda(Which::All)),
+            Some(("cuda", n)) => number(n).map(|n| Self::Cuda(Which::Number(n))),
+            _ => None,
+        };
+        kind.ok_or_else(|| UnknownBackend(text.to_owned()))
+    }
+}
+
+/// No backend has this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownBackend(String);
+
+impl fmt::Display for UnknownBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\"{}\" is no backend: expected auto, cpu, cuda, cuda:NUMBER or cuda:all",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownBackend {}

@@ -1,0 +1,82 @@
+//! Uploaded data, found again by its id.
+
+use crate::compute::DataId;
+use crate::compute::lru::Lru;
+use cudarc::driver::CudaSlice;
+use std::any::{Any, TypeId};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Which value, in which form, of which element type.
+type Key = (DataId, &'static str, TypeId);
+type Buffer = Arc<dyn Any + Send + Sync>;
+
+/// The device buffers of one card, dropped when room is short and nobody else holds them.
+pub struct Buffers {
+    kept: Mutex<Lru<Key, Buffer>>,
+    /// Most bytes kept.
+    capacity: u64,
+    /// One upload at a time, so that two threads never upload the same.
+    uploading: Mutex<()>,
+}
+
+impl Buffers {
+    pub fn new(capacity: u64) -> Self {
+        Self {
+            kept: Mutex::new(Lru::new()),
+            capacity,
+            uploading: Mutex::new(()),
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Lru<Key, Buffer>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.kept().bytes()
+    }
+
+    fn find<T: 'static>(&self, key: &Key) -> Option<Arc<CudaSlice<T>>> {
+        self.kept().get(key)?.clone().downcast().ok()
+    }
+
+    /// The buffer of this name, which `upload` makes unless it is there.
+    pub fn get<T: 'static, E>(
+        &self,
+        id: DataId,
+        tag: &'static str,
+        upload: impl FnOnce() -> Result<CudaSlice<T>, E>,
+    ) -> Result<Arc<CudaSlice<T>>, E> {
+        let key = (id, tag, TypeId::of::<T>());
+        if let Some(found) = self.find(&key) {
+            return Ok(found);
+        }
+        let _one = self
+            .uploading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = self.find(&key) {
+            return Ok(found);
+        }
+        let made = Arc::new(upload()?);
+        let bytes = made.num_bytes() as u64;
+        let mut kept = self.kept();
+        let over = (kept.bytes() + bytes).saturating_sub(self.capacity);
+        let mut gone = kept.evict(over, unused);
+        gone.extend(kept.insert(key, made.clone(), bytes));
+        // Freeing waits for the card; others may look meanwhile.
+        drop(kept);
+        drop(gone);
+        Ok(made)
+    }
+
+    /// Frees buffers that nobody uses, until they make up `wanted` bytes; false if there was none.
+    pub fn evict(&self, wanted: u64) -> bool {
+        let gone = self.kept().evict(wanted, unused);
+        !gone.is_empty()
+    }
+}
+
+fn unused(buffer: &Buffer) -> bool {
+    Arc::strong_count(buffer) == 1
+}

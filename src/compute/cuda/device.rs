@@ -1,0 +1,311 @@
+//! One graphics card: its kernels, its memory, its clock.
+
+// Memory of the card comes without values.
+#![allow(unsafe_code)]
+
+use super::buffers::Buffers;
+use super::error::{Error, is_out_of_memory, why};
+use super::staging::Staging;
+use super::{library, probe};
+use crate::compute::DataId;
+use crate::compute::kernels::KernelFile;
+use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
+use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, DeviceRepr,
+    DriverError,
+};
+use cudarc::nvrtc::Ptx;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What buffers hold: plain numbers, arrays of them, and `#[repr(C)]` structs of them.
+pub trait Element: DeviceRepr + bytemuck::Pod + Send + Sync {}
+impl<T: DeviceRepr + bytemuck::Pod + Send + Sync> Element for T {}
+
+/// Left free for the driver and the window.
+const RESERVE: u64 = 64 << 20;
+/// The PTX is made for this compute capability.
+const LEAST_CAPABILITY: (i32, i32) = (7, 0);
+
+/// An open card. All of it may be used from several threads.
+pub struct Device {
+    number: usize,
+    name: String,
+    capability: (i32, i32),
+    total: u64,
+    stream: Arc<CudaStream>,
+    modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
+    buffers: Buffers,
+    staging: Staging,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuda:{} {}", self.number, self.name)
+    }
+}
+
+impl Device {
+    /// Opens a card, counted from 0 in the driver's order, and runs its self-test.
+    pub fn open(number: usize) -> Result<Self, Error> {
+        let count = library::device_count()?;
+        if number >= count {
+            return Err(Error::NoSuchDevice { number, count });
+        }
+        let opening = |error| Error::of("opening the graphics card", error);
+        let context = CudaContext::new(number).map_err(|error| {
+            if !is_out_of_memory(error) {
+                return opening(error);
+            }
+            Error::OutOfMemory {
+                what: "starting".to_owned(),
+                needs: RESERVE,
+                free: 0,
+            }
+        })?;
+        let name = context.name().map_err(opening)?;
+        let capability = context.compute_capability().map_err(opening)?;
+        if capability < LEAST_CAPABILITY {
+            return Err(Error::OldDevice { name, capability });
+        }
+        let total = context.total_mem().map_err(opening)? as u64;
+        // Who waits for the card sleeps: the window and the CPU's solvers need the cores.
+        context
+            .set_flags(CU_CTX_SCHED_BLOCKING_SYNC)
+            .map_err(opening)?;
+        let device = Self {
+            number,
+            name,
+            capability,
+            total,
+            stream: context.new_stream().map_err(opening)?,
+            modules: Mutex::default(),
+            buffers: Buffers::new(total / 2),
+            staging: Staging::default(),
+        };
+        device.self_test(0x5EED)?;
+        Ok(device)
+    }
+
+    /// Runs a kernel whose numbers are known; milliseconds of the launch.
+    pub fn self_test(&self, salt: u32) -> Result<f32, Error> {
+        probe::run(self, salt)
+    }
+
+    /// In the driver's order, from 0: `cuda:1` is the second card.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Compute capability, major and minor.
+    pub fn capability(&self) -> (i32, i32) {
+        self.capability
+    }
+
+    /// Bytes of memory.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Bytes free at this moment, and all.
+    pub fn memory(&self) -> Result<(u64, u64), Error> {
+        let asked = self.stream.context().mem_get_info();
+        let (free, total) = self.check("asking for its memory", asked)?;
+        Ok((free as u64, total as u64))
+    }
+
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.stream.context()
+    }
+
+    /// Where uploads, downloads and the launches of most solvers stand in line.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+
+    /// Another line. Buffers used in both are waited for without further ado.
+    pub fn new_stream(&self) -> Result<Arc<CudaStream>, Error> {
+        self.check("making a stream", self.context().new_stream())
+    }
+
+    /// Waits until the line of [`Device::stream`] is empty.
+    pub fn synchronize(&self, doing: &str) -> Result<(), Error> {
+        self.check(doing, self.stream.synchronize())
+    }
+
+    /// A driver's answer in our words, `doing` being what was tried: "tracing rays".
+    pub fn check<T>(&self, doing: &str, answer: Result<T, DriverError>) -> Result<T, Error> {
+        answer.map_err(|error| {
+            if is_out_of_memory(error) {
+                return self.out_of_memory(doing, 0);
+            }
+            Error::of(doing, error)
+        })
+    }
+
+    fn out_of_memory(&self, what: &str, needs: u64) -> Error {
+        Error::OutOfMemory {
+            what: what.to_owned(),
+            needs,
+            free: self.context().mem_get_info().map_or(0, |m| m.0 as u64),
+        }
+    }
+
+    /// The kernel `entry` of a file, whose PTX is loaded on first use.
+    pub fn kernel(&self, file: KernelFile, entry: &str) -> Result<CudaFunction, Error> {
+        let failed = |error| Error::Module {
+            stem: file.stem.to_owned(),
+            why: why(error),
+        };
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let module = match modules.get(file.stem) {
+            Some(module) => module.clone(),
+            None => {
+                let ptx = Ptx::from_src(file.ptx);
+                let module = self.context().load_module(ptx).map_err(failed)?;
+                modules.insert(file.stem, module.clone());
+                module
+            }
+        };
+        drop(modules);
+        module.load_function(entry).map_err(failed)
+    }
+
+    /// Whether `bytes` more would fit, after dropping cached buffers that nobody uses. Ask before
+    /// a job that allocates much: `needs(bytes, "tracing 300000 rays")`.
+    pub fn needs(&self, bytes: u64, what: &str) -> Result<(), Error> {
+        loop {
+            let (free, _) = self.memory()?;
+            let wanted = bytes.saturating_add(RESERVE);
+            if wanted <= free {
+                return Ok(());
+            }
+            if !self.buffers.evict(wanted - free) {
+                return Err(Error::OutOfMemory {
+                    what: what.to_owned(),
+                    needs: bytes,
+                    free: free.saturating_sub(RESERVE),
+                });
+            }
+            // Memory goes back to the driver at the next synchronisation.
+            self.synchronize("freeing memory")?;
+        }
+    }
+
+    /// Bytes of the buffers that [`Device::cached`] keeps.
+    pub fn cached_bytes(&self) -> u64 {
+        self.buffers.bytes()
+    }
+
+    /// The buffer of a value that never changes, uploaded on first use. `tag` tells apart several
+    /// forms of one value ("tensors", "mask").
+    pub fn cached<T: Element, C: AsRef<[T]>>(
+        &self,
+        id: DataId,
+        tag: &'static str,
+        values: impl FnOnce() -> C,
+    ) -> Result<Arc<CudaSlice<T>>, Error> {
+        self.buffers.get(id, tag, || self.upload(values().as_ref()))
+    }
+
+    pub fn upload<T: Element>(&self, values: &[T]) -> Result<CudaSlice<T>, Error> {
+        let mut buffer = self.alloc(values.len())?;
+        if !values.is_empty() {
+            self.check("copying", self.stream.memcpy_htod(values, &mut buffer))?;
+        }
+        Ok(buffer)
+    }
+
+    pub fn alloc_zeros<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
+        let mut buffer = self.alloc::<T>(len)?;
+        if len > 0 {
+            let bytes = buffer.num_bytes();
+            // SAFETY: the same bytes; all zero is a value of every `Pod`.
+            let whole = unsafe { buffer.transmute_mut::<u8>(bytes) };
+            if let Some(mut whole) = whole {
+                self.check("clearing memory", self.stream.memset_zeros(&mut whole))?;
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// Memory without values; retried once without cached buffers when it is short.
+    fn alloc<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
+        const WHAT: &str = "this job";
+        let Some(bytes) = len.checked_mul(size_of::<T>()) else {
+            return Err(self.out_of_memory(WHAT, u64::MAX));
+        };
+        let attempt = || {
+            if len == 0 {
+                return self.stream.null();
+            }
+            // SAFETY: private, and both callers write all of it before they hand it out.
+            unsafe { self.stream.alloc(len) }
+        };
+        let retried = match attempt() {
+            Err(error) if is_out_of_memory(error) && self.buffers.evict(bytes as u64) => {
+                self.synchronize("freeing memory")?;
+                attempt()
+            }
+            other => other,
+        };
+        match retried {
+            Err(error) if is_out_of_memory(error) => Err(self.out_of_memory(WHAT, bytes as u64)),
+            other => self.check("allocating memory", other),
+        }
+    }
+
+    /// Elements of a buffer, after all earlier work on it, through page-locked memory.
+    ///
+    /// # Panics
+    /// If the range does not lie in the buffer.
+    pub fn download<T: Element>(
+        &self,
+        from: &CudaSlice<T>,
+        range: Range<usize>,
+    ) -> Result<Vec<T>, Error> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut values: Vec<T> = bytemuck::zeroed_vec(range.len());
+        let view = from.slice(range);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        let whole: Option<CudaView<u8>> =
+            // SAFETY: the same bytes, all of which have values: they are uploaded, cleared or
+            // written by kernels, and any bytes are a `Pod`.
+            unsafe { view.transmute(bytes.len()) };
+        if let Some(whole) = whole {
+            let copied = self.staging.download(&self.stream, &whole, bytes);
+            self.check("copying results", copied)?;
+        }
+        Ok(values)
+    }
+
+    /// A point in the line of [`Device::stream`], for [`Device::elapsed_ms`].
+    pub fn mark(&self) -> Result<CudaEvent, Error> {
+        // Without the flag an event carries no time.
+        self.check("timing", self.stream.record_event(Some(CU_EVENT_DEFAULT)))
+    }
+
+    /// Milliseconds on the card between two marks; waits for the later one.
+    pub fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32, Error> {
+        self.check("timing", from.elapsed_ms(to))
+    }
+
+    /// What `work` gives, and the milliseconds that its launches on [`Device::stream`] took; waits
+    /// for them.
+    pub fn elapsed<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, f32), Error> {
+        let from = self.mark()?;
+        let result = work()?;
+        let to = self.mark()?;
+        Ok((result, self.elapsed_ms(&from, &to)?))
+    }
+}

@@ -1,0 +1,65 @@
+//! Whether there is a driver that can be used. cudarc panics on a library or a function that is not
+//! there, so nothing else may be called before this has said yes.
+
+// Calls into a library that is loaded at run time.
+#![allow(unsafe_code)]
+
+use super::Error;
+use super::error::why;
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::{self, CUresult};
+use std::ffi::c_int;
+
+/// 1000 × major + 10 × minor: what `cuda-12020` in Cargo.toml and the PTX ask for.
+const LEAST_VERSION: c_int = 12020;
+
+/// What is called before the version is known, and the newest of what is called afterwards; a
+/// driver of that version has all of it, something else of the same name does not.
+const FUNCTIONS: [&str; 8] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorString",
+    "cuDeviceGetCount",
+    "cuDevicePrimaryCtxRetain",
+    "cuCtxSetFlags",
+    "cuMemAllocAsync",
+    "cuModuleLoadData",
+];
+
+/// How many cards the driver sees; at least one.
+pub fn device_count() -> Result<usize, Error> {
+    // SAFETY: loading the driver's library runs its initialisers, which every CUDA program does.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Error::NoDriver);
+    }
+    // SAFETY: the library is present, so this loads it instead of panicking.
+    let library = unsafe { sys::culib() };
+    for lacks in FUNCTIONS {
+        // SAFETY: the symbol is looked up and not called.
+        if unsafe { library.get::<unsafe extern "C" fn()>(lacks.as_bytes()) }.is_err() {
+            return Err(Error::Incomplete { lacks });
+        }
+    }
+    let mut version = 0;
+    // SAFETY: the function is there and writes one int; it may be called before cuInit.
+    let asked = unsafe { sys::cuDriverGetVersion(&mut version) };
+    // A toolkit's stand-in for the library answers every call with an error.
+    if asked == CUresult::CUDA_ERROR_STUB_LIBRARY {
+        return Err(Error::NoDriver);
+    }
+    if version < LEAST_VERSION {
+        return Err(Error::OldDriver { version });
+    }
+    let count = CudaContext::device_count().map_err(|error| match error.0 {
+        CUresult::CUDA_ERROR_NO_DEVICE => Error::NoDevice,
+        CUresult::CUDA_ERROR_STUB_LIBRARY => Error::NoDriver,
+        _ => Error::Driver {
+            doing: "starting".to_owned(),
+            why: why(error),
+        },
+    })?;
+    match usize::try_from(count) {
+        Ok(0) | Err(_) => Err(Error::NoDevice),
+        Ok(count) => Ok(count),
+    }
+}

@@ -1,0 +1,41 @@
+//! NVIDIA graphics cards through the driver's library, which is loaded when there is one.
+//!
+//! Nothing here knows what is computed: a solver's `cuda.rs` asks a [`Device`] for kernels, memory
+//! and copies, and launches. Names of the driver's own types (`CudaSlice`, `CudaFunction`,
+//! `LaunchConfig`) come from `cudarc::driver`.
+
+mod buffers;
+mod device;
+mod error;
+mod library;
+mod probe;
+mod staging;
+
+pub use device::{Device, Element};
+pub use error::Error;
+
+use super::choice::Which;
+
+/// The cards asked for, each of which has passed the self-test.
+pub fn open(which: Which) -> Result<Vec<Device>, Error> {
+    let count = library::device_count()?;
+    let numbers = match which {
+        Which::First => 0..1,
+        Which::Number(number) if number < count => number..number + 1,
+        Which::Number(number) => return Err(Error::NoSuchDevice { number, count }),
+        Which::All => 0..count,
+    };
+    numbers.map(Device::open).collect()
+}
+
+/// Bytes as memory is sold: `139 GB`, `3.2 GB`, `48 MB`; 1 GB is 2³⁰ bytes.
+pub fn gigabytes(bytes: u64) -> String {
+    let gigabytes = bytes as f64 / (1u64 << 30) as f64;
+    if gigabytes >= 99.95 {
+        format!("{gigabytes:.0} GB")
+    } else if gigabytes >= 0.995 {
+        format!("{gigabytes:.1} GB").replace(".0 GB", " GB")
+    } else {
+        format!("{:.0} MB", (gigabytes * 1024.0).ceil())
+    }
+}

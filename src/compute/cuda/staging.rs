@@ -1,0 +1,100 @@
+//! Page-locked memory on the way from the card to the host, which the card writes at full speed.
+
+// Page-locked memory comes without values, and the driver writes it behind the compiler's back.
+#![allow(unsafe_code)]
+
+use cudarc::driver::sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC;
+use cudarc::driver::{CudaStream, DevicePtr, DriverError, PinnedHostSlice, result};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Large enough to hide the start of a copy, small enough to be still in the processor's cache when
+/// it is copied on.
+const CHUNK: usize = 4 << 20;
+
+/// Two chunks: the card fills one while the other is emptied.
+type Pair = [PinnedHostSlice<u8>; 2];
+
+/// Pairs that no copy uses at the moment.
+#[derive(Default)]
+pub struct Staging(Mutex<Vec<Pair>>);
+
+impl Staging {
+    fn take(&self, stream: &CudaStream) -> Result<Pair, DriverError> {
+        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(pair) = free {
+            return Ok(pair);
+        }
+        let chunk = || {
+            // Not `alloc_pinned`: its write-combined memory is slow to read.
+            // SAFETY: read only where a copy has written.
+            let mut chunk = unsafe { stream.context().alloc_pinned_with_flags::<u8>(CHUNK, 0)? };
+            chunk.as_mut_slice()?.fill(0);
+            Ok::<_, DriverError>(chunk)
+        };
+        Ok([chunk()?, chunk()?])
+    }
+
+    /// Copies bytes from the card, after all earlier work on them, and waits.
+    pub fn download(
+        &self,
+        stream: &Arc<CudaStream>,
+        from: &impl DevicePtr<u8>,
+        to: &mut [u8],
+    ) -> Result<(), DriverError> {
+        assert_eq!(from.len(), to.len(), "as many bytes as asked for");
+        stream.context().bind_to_thread()?;
+        let mut pair = self.take(stream)?;
+        let copied = copy(stream, from, to, &mut pair);
+        if copied.is_err() {
+            // The card may still be writing to a chunk that is about to be freed.
+            let _ = stream.synchronize();
+            return copied;
+        }
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push(pair);
+        Ok(())
+    }
+}
+
+fn copy(
+    stream: &Arc<CudaStream>,
+    from: &impl DevicePtr<u8>,
+    to: &mut [u8],
+    pair: &mut Pair,
+) -> Result<(), DriverError> {
+    let (source, _read) = from.device_ptr(stream);
+    let mut waiting = None;
+    for (i, begin) in (0..to.len()).step_by(CHUNK).enumerate() {
+        let range = begin..to.len().min(begin + CHUNK);
+        let chunk = pair[i % 2].as_mut_slice()?;
+        // SAFETY: the range lies in `from`, whose length is that of `to`; the chunk is not read,
+        // written or freed before the event below has passed.
+        unsafe {
+            result::memcpy_dtoh_async(
+                &mut chunk[..range.len()],
+                source + range.start as u64,
+                stream.cu_stream(),
+            )?;
+        }
+        let event = stream.record_event(Some(CU_EVENT_BLOCKING_SYNC))?;
+        if let Some((range, event, which)) = waiting.replace((range, event, i % 2)) {
+            event.synchronize()?;
+            empty(&pair[which], to, range)?;
+        }
+    }
+    if let Some((range, event, which)) = waiting {
+        event.synchronize()?;
+        empty(&pair[which], to, range)?;
+    }
+    Ok(())
+}
+
+fn empty(
+    chunk: &PinnedHostSlice<u8>,
+    to: &mut [u8],
+    range: Range<usize>,
+) -> Result<(), DriverError> {
+    to[range.clone()].copy_from_slice(&chunk.as_slice()?[..range.len()]);
+    Ok(())
+}

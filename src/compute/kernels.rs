@@ -1,0 +1,20 @@
+//! The kernels: `kernels/<stem>.cu`, and the PTX that `kernels/make_ptx.py` made of it.
+
+/// What one `.cu` file gives. PTX for compute capability 7.0, which every newer card runs too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelFile {
+    pub stem: &'static str,
+    pub ptx: &'static str,
+    /// `extern "C"` names: `<stem>_<verb>`.
+    pub entries: &'static [&'static str],
+}
+
+/// The self-test of a card.
+pub const PROBE: KernelFile = KernelFile {
+    stem: "probe",
+    ptx: include_str!("../../kernels/ptx/probe.sm70.ptx"),
+    entries: &["probe_fill"],
+};
+
+/// Every kernel file.
+pub const ALL: &[KernelFile] = &[PROBE];
