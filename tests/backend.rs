@@ -247,7 +247,7 @@ fn eviction() {
                 }
                 _ => {
                     let wanted = random.bits() % 3000;
-                    let may_go = |value: &u64| value % 3 != 0;
+                    let may_go = |value: &u64| !value.is_multiple_of(3);
                     let mut freed = 0;
                     let mut gone = Vec::new();
                     model.retain(|(_, value, bytes)| {

@@ -159,12 +159,15 @@ fn copies(backend: Backend) {
     });
     let n = 64 << 20;
     let buffer = device.alloc_zeros::<f32>(n).unwrap();
-    for _ in 0..2 {
-        let begun = std::time::Instant::now();
-        let values = device.download(&buffer, 0..n).unwrap();
-        let seconds = begun.elapsed().as_secs_f64();
-        println!("download: {:.2} GB/s", values.len() as f64 * 4e-9 / seconds);
-    }
+    let rate = |begun: std::time::Instant| n as f64 * 4e-9 / begun.elapsed().as_secs_f64();
+    let begun = std::time::Instant::now();
+    let mut values = device.download(&buffer, 0..n).unwrap();
+    println!("into fresh memory: {:.2} GB/s", rate(begun));
+    values.fill(1.0);
+    let begun = std::time::Instant::now();
+    device.download_into(&buffer, 0, &mut values).unwrap();
+    println!("into used memory: {:.2} GB/s", rate(begun));
+    assert!(values.iter().all(|v| *v == 0.0));
 }
 
 fn caching(backend: Backend) {

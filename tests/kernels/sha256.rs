@@ -3,7 +3,11 @@
 /// The first 32 bits of the fractional parts of the `root`-th roots of the first primes.
 fn constants<const N: usize>(root: f64) -> [u32; N] {
     let mut out = [0; N];
-    let is_prime = |n: &u64| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime = |n: &u64| {
+        (2..*n)
+            .take_while(|d| d * d <= *n)
+            .all(|d| !n.is_multiple_of(d))
+    };
     for (value, prime) in out.iter_mut().zip((2..).filter(is_prime)) {
         let guess = (prime as f64).powf(1.0 / root);
         *value = ((guess - guess.floor()) * 2f64.powi(32)) as u32;
