@@ -55,7 +55,7 @@ fn cpu() {
     assert_eq!(backend.install(rayon::current_num_threads), 3);
     assert!(backend.devices().is_empty());
     assert!(backend.label().starts_with("CPU 3 threads · "));
-    assert_eq!(backend.reason(), "CPU: chosen");
+    assert_eq!(backend.reason(), "CPU: chosen by hand");
 }
 
 fn automatic() {

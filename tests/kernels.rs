@@ -174,7 +174,8 @@ fn caching(backend: Backend) {
     let device = first(&backend);
     let id = DataId::fresh();
     let made = AtomicUsize::new(0);
-    let n = 1 << 20;
+    let n = 256 << 20;
+    let size = n as u64 * 4;
     let before = device.cached_bytes();
     let get = || {
         let values = || {
@@ -190,7 +191,7 @@ fn caching(backend: Backend) {
             .iter()
             .all(|b| std::sync::Arc::ptr_eq(b, &buffers[0]))
     );
-    assert_eq!(device.cached_bytes() - before, n as u64 * 4);
+    assert_eq!(device.cached_bytes() - before, size);
     // Another form of the same value, and another element type.
     let other = device.cached(id, "other", || [1u32, 2, 3]).unwrap();
     let bytes = device.cached(id, "other", || [9u8]).unwrap();
@@ -199,11 +200,18 @@ fn caching(backend: Backend) {
     // More than there is: what is in use stays, the rest goes.
     drop((other, bytes));
     assert!(device.needs(device.total(), "too much").is_err());
-    assert_eq!(device.cached_bytes(), n as u64 * 4);
+    assert_eq!(device.cached_bytes(), size);
     assert_eq!(device.download(&buffers[0], n - 1..n).unwrap(), [7.5]);
+    let (free_before, _) = device.memory().unwrap();
     drop(buffers);
     assert!(device.needs(device.total(), "too much").is_err());
     assert_eq!(device.cached_bytes(), 0);
+    let (free, _) = device.memory().unwrap();
+    // Half, since other tests allocate meanwhile, at most a fraction of this.
+    assert!(
+        free > free_before + size / 2,
+        "{free_before} to {free} free"
+    );
     get();
     assert_eq!(made.load(Ordering::Relaxed), 2, "uploads");
 }

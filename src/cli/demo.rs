@@ -124,7 +124,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let report = json!({
         "command": "demo", "head": SEED, "fitted_voxels": fitted, "repaired_voxels": repaired,
         "regions": regions, "seeds": seeds, "streamlines": kept, "repeat": command,
-        "drawn_by": pictures.device(), "backend": runner.backend.name(), "files": files,
+        // Neither the fit nor tracking has a kernel.
+        "drawn_by": pictures.device(), "backend": runner.backend.cpu().name(), "files": files,
         "notice": "For research only: not a medical device",
     });
     let mut text = String::from("# Arcuate on its built-in head\n\n");

@@ -55,7 +55,7 @@ impl Backend {
             reason: reason.into(),
         };
         let which = match choice.kind {
-            BackendKind::Cpu => return Ok(cpu(pool, "chosen")),
+            BackendKind::Cpu => return Ok(cpu(pool, "chosen by hand")),
             BackendKind::Auto => Which::First,
             BackendKind::Cuda(which) => which,
         };

@@ -278,7 +278,7 @@ impl Device {
     }
 
     /// As [`Device::download`], from element `start` on, into memory that may have been used before:
-    /// three times as fast for large results, since fresh pages cost more than the copy.
+    /// several times as fast for large results, since fresh pages cost more than the copy.
     ///
     /// # Panics
     /// If the buffer ends before `to` is full.
