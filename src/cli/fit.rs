@@ -3,6 +3,7 @@
 use super::options::{FitOptions, Fitted, make_folder};
 use super::runner::{Failure, Runner};
 use crate::data::{Mask, TensorField, Volume, VolumeKind};
+use crate::io;
 use crate::jobs::{Output, Request};
 use crate::state::Recipe;
 use serde_json::json;
@@ -101,6 +102,7 @@ fn mrtrix_order(field: &TensorField) -> Volume {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let path_of = |name: &str| options.out.join(format!("{name}.nii.gz"));
+    io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
     for map in &options.maps {
         runner.may_write(&path_of(map.name()))?;
     }

@@ -60,7 +60,7 @@ pub struct Arguments {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Global {
     /// Worker threads (default: one per core)
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Where solvers run: auto, cpu, cuda, cuda:NUMBER or cuda:all [default: $ARCUATE_BACKEND, else auto:
     /// an NVIDIA graphics card if there is one that works]

@@ -46,13 +46,13 @@ pub struct FitOptions {
     #[arg(long, value_enum, default_value = "iwls")]
     pub method: MethodName,
     /// Reweighted solves of iwls
-    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=50))]
+    #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=50))]
     pub iterations: u32,
     /// b-values that take part, LOW..HIGH in s/mm² (default: up to 1550 where such a shell is there)
-    #[arg(long, value_name = "LOW..HIGH", value_parser = b_range)]
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = b_range)]
     pub b_range: Option<(f64, f64)>,
     /// Eigenvalues below this are raised to it, mm²/s (default: 1e-5)
-    #[arg(long, value_name = "X", value_parser = positive)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub min_eigenvalue: Option<f64>,
 }
 
@@ -116,6 +116,15 @@ pub fn positive(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| format!("expected a number above 0, found \"{text}\""))
 }
 
+/// A mask whose warnings go to standard error.
+fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
+    let (mask, warnings) = read.map_err(|e| Failure::new(e.to_string()))?;
+    for warning in warnings {
+        eprintln!("arcuate: {warning}: {}", path.display());
+    }
+    Ok(mask)
+}
+
 /// Makes a folder for results, with those above it.
 pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     io::atomic::make_folder(folder).map_err(|e| Failure::new(e.to_string()))
@@ -164,6 +173,20 @@ impl ScanOptions {
         }
     }
 
+    /// Each option names one kind of file; the window, which asks for any, guesses.
+    fn check_gradients(&self) -> Result<(), Failure> {
+        use io::gradients::{TableFiles, check_named};
+        let files = match self.gradient_files().as_slice() {
+            [table] => TableFiles::Mrtrix(table.clone()),
+            [bval, bvec] => TableFiles::Fsl {
+                bval: bval.clone(),
+                bvec: bvec.clone(),
+            },
+            _ => return Ok(()),
+        };
+        check_named(&files).map_err(|e| Failure::new(e.to_string()))
+    }
+
     pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
         if let Some(seed) = self.phantom_seed()? {
             let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
@@ -177,6 +200,7 @@ impl ScanOptions {
                 t1: Some(demo.t1.clone()),
             });
         }
+        self.check_gradients()?;
         let path = PathBuf::from(&self.scan);
         let request = Request::Open {
             path: path.clone(),
@@ -249,9 +273,7 @@ impl FitOptions {
             eprintln!("arcuate: {note}: {}", self.scan.scan);
         }
         let given = match &self.mask {
-            Some(path) => {
-                Some(io::mask(path, &scan.dwi.grid).map_err(|e| Failure::new(e.to_string()))?)
-            }
+            Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),
             // The window fits the built-in head within its true mask.
             None => scan.true_mask.clone(),
         };
@@ -324,11 +346,7 @@ impl RegionOptions {
                         centre: *centre,
                         half_mm: *half_mm,
                     },
-                    ShapeSpec::Mask(path) => {
-                        let mask =
-                            io::mask_on_own_grid(path).map_err(|e| Failure::new(e.to_string()))?;
-                        Shape::Mask(mask)
-                    }
+                    ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
                 };
                 let number = if i == 0 {
                     String::new()

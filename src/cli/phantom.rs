@@ -35,7 +35,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "6", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub b0: u16,
     /// Voxel size of the scan, mm
-    #[arg(long, value_name = "MM", default_value = "2", value_parser = positive)]
+    #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]
     pub spacing: f64,
     /// Folder for the files; made if missing
     #[arg(long, value_name = "FOLDER")]
@@ -62,10 +62,16 @@ fn shell(text: &str) -> Result<(f64, usize), String> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let too_fine = "The grid would be too large: choose --spacing between 0.5 and 10 mm";
+    let spacing = options.spacing;
+    let wrong = if spacing > 10.0 {
+        "larger than parts of the head"
+    } else {
+        "so small that the scan would be too large"
+    };
+    let wrong = format!("Voxels of {spacing} mm are {wrong}, expected --spacing from 0.5 to 10 mm");
     let grid = scan_grid(options.spacing).filter(|_| (0.5..=10.0).contains(&options.spacing));
     let (Some(grid), Some(oblique)) = (grid, oblique_grid()) else {
-        return Err(Failure::usage(too_fine));
+        return Err(Failure::usage(wrong));
     };
     let at = |name: &str| options.out.join(name);
     runner.may_write(&at("dwi.nii.gz"))?;

@@ -5,7 +5,7 @@ use super::options::{RegionOptions, ScanOptions};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::jobs::Request;
-use crate::state::{Action, Convention, Pane, Task};
+use crate::state::{Action, Content, Convention, Pane, Task};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.out.display()
         )));
     }
-    runner.may_write(&options.out)?;
+    runner.may_make(&options.out)?;
     let mut window = Headless::new(runner);
     for input in &options.inputs {
         let phantom = ScanOptions::of(input).phantom_seed()?;
@@ -158,7 +158,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner,
     )?;
     let pixels = options.size * f64::from(options.scale);
-    let streamlines = state.session.live.as_ref().map(|l| l.output.kept.len());
+    let live = state.session.live.as_ref().map(|l| l.output.kept.len());
+    let layers = state
+        .document
+        .layers
+        .iter()
+        .filter_map(|l| match &l.content {
+            Content::Tractogram(tractogram) => Some(tractogram.len()),
+            _ => None,
+        });
+    // Without any it is null, which is not the same as a count of 0.
+    let streamlines = live.into_iter().chain(layers).reduce(|a, b| a + b);
     let report = json!({
         "command": "render", "file": options.out, "size_px": [pixels.x, pixels.y],
         "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines,

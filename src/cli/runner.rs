@@ -2,6 +2,7 @@
 
 use super::Global;
 use crate::compute::{Backend, Progress};
+use crate::io;
 use crate::jobs::{Event, Jobs, Outcome, Output, Request};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt;
@@ -109,6 +110,12 @@ impl Runner {
             "File exists, add --force to overwrite it: {}",
             path.display()
         )))
+    }
+
+    /// As [`Runner::may_write`], and refuses a place where no file can be made: before the work.
+    pub fn may_make(&self, path: &Path) -> Result<(), Failure> {
+        self.may_write(path)?;
+        io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))
     }
 
     /// Prints the result: the JSON object, or the text.

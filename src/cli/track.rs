@@ -6,6 +6,7 @@ use crate::data::{Gradients, Region, Role};
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, StopReason};
 use crate::state::{Recipe, defaults};
+use crate::ui::tracks;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,26 +36,26 @@ pub struct Options {
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrackOptions {
     /// random:N (in all), grid:MM or per-voxel:N
-    #[arg(long, value_name = "HOW", value_parser = seeding)]
+    #[arg(long, value_name = "HOW", allow_negative_numbers = true, value_parser = seeding)]
     pub seeds: Option<Seeding>,
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub random_seed: Option<u64>,
     /// Step size, mm
-    #[arg(long, value_name = "MM", value_parser = positive)]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
     /// Largest turn in one step, degrees, or off
-    #[arg(long, value_name = "DEG|off", value_parser = or_off)]
+    #[arg(long, value_name = "DEG|off", allow_negative_numbers = true, value_parser = or_off)]
     pub angle: Option<Limit>,
     /// Stop below this FA, or off
-    #[arg(long, value_name = "FA|off", value_parser = or_off)]
+    #[arg(long, value_name = "FA|off", allow_negative_numbers = true, value_parser = or_off)]
     pub fa: Option<Limit>,
     /// Shorter streamlines are dropped, mm
-    #[arg(long, value_name = "MM")]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = length)]
     pub min_length: Option<f64>,
     /// Streamlines stop at this length, mm, or off
-    #[arg(long, value_name = "MM|off", value_parser = or_off)]
+    #[arg(long, value_name = "MM|off", allow_negative_numbers = true, value_parser = or_off)]
     pub max_length: Option<Limit>,
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_steps: Option<usize>,
     #[arg(long, value_enum)]
     pub integrator: Option<IntegratorName>,
@@ -92,7 +93,13 @@ fn or_off(text: &str) -> Result<Limit, String> {
         .filter(|v| v.is_finite() && *v >= 0.0);
     number
         .map(|v| Limit(Some(v)))
-        .ok_or_else(|| format!("expected a number or off, found \"{text}\""))
+        .ok_or_else(|| format!("expected a number from 0 or off, found \"{text}\""))
+}
+
+fn length(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let sound = number.filter(|v| v.is_finite() && *v >= 0.0);
+    sound.ok_or_else(|| format!("expected a number from 0, found \"{text}\""))
 }
 
 fn seeding(text: &str) -> Result<Seeding, String> {
@@ -261,6 +268,19 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
     (value, text)
 }
 
+/// One sentence about an empty result: the most frequent fate, and regions out of reach.
+fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -> Option<String> {
+    let (why, _) = tracks::nothing_kept(&tracked.output, params)?;
+    let grid = &fitted.fit.field.grid;
+    let outside = tracked.regions.iter().filter(|r| !r.shape.meets(grid));
+    let outside: Vec<&str> = outside.map(|r| r.name.as_str()).collect();
+    Some(match outside.as_slice() {
+        [] => why,
+        [one] => format!("{why}; {one} lies outside the volume"),
+        more => format!("{why}; {} lie outside the volume", more.join(" and ")),
+    })
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if options
         .out
@@ -272,7 +292,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.out.display()
         )));
     }
-    runner.may_write(&options.out)?;
+    runner.may_make(&options.out)?;
     let fitted = options.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
     let request = Request::SaveTractogram {
@@ -284,6 +304,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut value, mut text) = summary(&tracked);
     value["file"] = json!(options.out);
     text += &format!("{}\n", options.out.display());
+    if let Some(why) = nothing_kept(&fitted, &tracked, &options.track.params()) {
+        eprintln!("arcuate: {why}");
+    }
     runner.report(&value, &text);
     Ok(())
 }

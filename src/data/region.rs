@@ -1,6 +1,6 @@
 //! Regions a user places: where streamlines start, must go, may not go, and end.
 
-use super::Mask;
+use super::{Grid, Mask};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -77,6 +77,24 @@ impl Shape {
             Self::Box { centre, half_mm } => (*centre - *half_mm, *centre + *half_mm),
             Self::Mask(mask) => mask.grid.bounds(),
         }
+    }
+
+    /// Whether its bounds, along the grid's axes, meet the grid's volume.
+    pub fn meets(&self, grid: &Grid) -> bool {
+        let (low, high) = match self {
+            Self::Mask(mask) => mask.bounds_inside().unwrap_or(mask.grid.bounds()),
+            Self::Sphere { .. } | Self::Box { .. } => self.bounds(),
+        };
+        let centre = grid.voxel_at((low + high) * 0.5);
+        let half = (high - low) * 0.5;
+        (0..3).all(|axis| {
+            let row = grid.voxel_from_world.matrix3.row(axis);
+            let reach = match self {
+                Self::Sphere { radius_mm, .. } => row.length() * radius_mm,
+                Self::Box { .. } | Self::Mask(_) => row.abs().dot(half),
+            };
+            centre[axis] + reach >= -0.5 && centre[axis] - reach <= grid.shape[axis] as f64 - 0.5
+        })
     }
 
     /// The middle of a sphere or box; of a mask, its centre of mass (the grid's centre if empty).

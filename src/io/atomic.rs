@@ -163,15 +163,39 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     )
 }
 
+/// Whether a file could be written here now, so that an hour's work need not be done to find out.
+pub fn check_file(path: &Path) -> Result<(), Error> {
+    // What is made to try is removed at once.
+    create_beside(&target(path)?)
+        .map(drop)
+        .map_err(|e| Error::writing(path, &e))
+}
+
+/// Whether a folder could be made here, or is there, and files could be written into it.
+pub fn check_folder(path: &Path) -> Result<(), Error> {
+    let is_there = |p: &&Path| p.as_os_str().is_empty() || p.exists();
+    let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    if above.as_os_str().is_empty() || above.is_dir() {
+        return create_beside(&above.join("a file"))
+            .map(drop)
+            .map_err(|e| Error::writing(path, &e));
+    }
+    Err(no_folder(path))
+}
+
+/// What stands in the way is a file.
+fn no_folder(path: &Path) -> Error {
+    Error::malformed(
+        path,
+        "a file in place of a folder",
+        "a folder or a name that is free",
+    )
+}
+
 /// Makes a folder, with those above it.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(path).map_err(|e| match e.kind() {
-        // What stands in the way is a file.
-        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Error::malformed(
-            path,
-            "a file in place of a folder",
-            "a folder or a name that is free",
-        ),
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => no_folder(path),
         _ => Error::writing(path, &e),
     })
 }

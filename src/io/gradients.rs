@@ -116,6 +116,29 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }
 
+/// Refuses files that do not hold what they were named as. [`read`] takes a pair in either order,
+/// which a command that names each must not.
+pub fn check_named(files: &TableFiles) -> Result<(), Error> {
+    match files {
+        TableFiles::Mrtrix(path) => mrtrix_rows(path).map(drop),
+        TableFiles::Fsl { bval, bvec } => {
+            let exchanged = || {
+                let (b, v) = (rows(bval).ok()?, rows(bvec).ok()?);
+                (is_b_values(&v) && !is_b_values(&b)).then(|| shape_in_words(&b))
+            };
+            if let Some(found) = exchanged() {
+                return Err(Error::malformed(
+                    bval,
+                    format!("{found} in place of b-values"),
+                    "one row or one column; exchange the names of the bval and the bvec file",
+                ));
+            }
+            b_values(bval)?;
+            fsl_vectors(bvec).map(drop)
+        }
+    }
+}
+
 /// A table that was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
@@ -284,7 +307,7 @@ fn rows(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
 /// One row or one column.
 fn b_values(path: &Path) -> Result<Vec<f64>, Error> {
     let rows = rows(path)?;
-    if rows.len() == 1 || rows.iter().all(|r| r.len() == 1) {
+    if is_b_values(&rows) {
         Ok(rows.concat())
     } else {
         Err(Error::malformed(
@@ -293,6 +316,10 @@ fn b_values(path: &Path) -> Result<Vec<f64>, Error> {
             "b-values in one row or one column",
         ))
     }
+}
+
+fn is_b_values(rows: &[Vec<f64>]) -> bool {
+    rows.len() == 1 || rows.iter().all(|r| r.len() == 1)
 }
 
 /// Three rows, or rows of three; three rows of three are FSL's own form, one column per volume.
@@ -339,6 +366,7 @@ fn shape_in_words(rows: &[Vec<f64>]) -> String {
         (l.min(r.len()), m.max(r.len()))
     });
     match rows.len() {
+        1 => format!("one row of {most} numbers"),
         n if least == most => format!("{n} rows of {most} numbers"),
         n => format!("{n} rows of {least} to {most} numbers"),
     }

@@ -12,9 +12,9 @@ const THRESHOLD: f32 = 0.5;
 const TOLERANCE_VOXELS: f64 = 0.1;
 
 /// Reads a mask for the voxels of `grid` and refuses one of several volumes, on another grid, or
-/// without a voxel.
-pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<Mask, Error> {
-    let own = mask_on_own_grid(path)?;
+/// without a voxel. With it come warnings, one sentence each, without the path.
+pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<String>), Error> {
+    let (own, warnings) = mask_on_own_grid(path)?;
     let tolerance_mm = TOLERANCE_VOXELS * grid.spacing().min_element();
     if !own.grid.same_space(grid, tolerance_mm) {
         let corners = own.grid.corners().into_iter().zip(grid.corners());
@@ -25,12 +25,12 @@ pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<Mask, Error> {
             off_mm: corners.fold(0.0, |d: f64, (a, b)| d.max(a.distance(b))),
         });
     }
-    Ok(Mask::new(grid.clone(), own.inside))
+    Ok((Mask::new(grid.clone(), own.inside), warnings))
 }
 
-/// Reads a mask that may lie on any grid (a region).
-pub fn mask_on_own_grid(path: &Path) -> Result<Mask, Error> {
-    let (volume, _) = nifti::read(path, &Control::new())?;
+/// Reads a mask that may lie on any grid (a region); with warnings as [`mask`].
+pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<String>), Error> {
+    let (volume, info) = nifti::read(path, &Control::new())?;
     if volume.kind == VolumeKind::Rgb {
         return Err(Error::malformed(path, "a colour image", "a mask"));
     }
@@ -50,7 +50,17 @@ pub fn mask_on_own_grid(path: &Path) -> Result<Mask, Error> {
             path: path.to_owned(),
         });
     }
-    Ok(Mask::new(volume.grid, inside))
+    let mut warnings = info.warnings;
+    let neither = volume.values.iter().filter(|v| **v != 0.0 && **v != 1.0);
+    let neither = neither.count();
+    if neither > 0 {
+        warnings.push(format!(
+            "{neither} of the mask's {} values are neither 0 nor 1; those above {THRESHOLD} count \
+             as inside",
+            volume.values.len()
+        ));
+    }
+    Ok((Mask::new(volume.grid, inside), warnings))
 }
 
 /// An image that is a mask by its values: one volume of zeros and ones, with both.

@@ -10,6 +10,7 @@ mod error;
 pub mod gradients;
 pub mod lines;
 mod mask;
+mod memory;
 pub mod nifti;
 pub mod png;
 mod rotation;
@@ -18,6 +19,7 @@ pub mod tck;
 
 pub use error::Error;
 pub use mask::{as_mask, mask, mask_on_own_grid};
+pub use memory::available_bytes;
 pub use nifti::SpaceInfo;
 pub use tck::FibreInfo;
 

@@ -189,8 +189,11 @@ impl Request {
                 coarse,
                 whole_brain,
             } => {
-                let mut output = tracking::track(&field, &regions, &params, backend, control)
-                    .map_err(|e| e.to_string())?;
+                // Some is left for what follows: the file, the window.
+                let memory = io::available_bytes().map(|bytes| bytes / 10 * 8);
+                let mut output =
+                    tracking::track_within(&field, &regions, &params, memory, backend, control)
+                        .map_err(|e| e.to_string())?;
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
                 output.kept = with_lengths(output.kept.with_per_point("fa", along));
                 Ok(Output::Tracked {

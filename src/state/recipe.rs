@@ -116,6 +116,9 @@ impl std::str::FromStr for ShapeSpec {
             rest.split(',').map(|n| n.trim().parse::<f64>()).collect();
         let numbers = numbers
             .map_err(|_| format!("\"{text}\" holds something that is no number: {expected}"))?;
+        if let (Some(n), "sphere" | "box") = (numbers.iter().find(|n| !n.is_finite()), kind) {
+            return Err(format!("\"{text}\" holds the number {n}: {expected}"));
+        }
         let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0 && s.is_finite());
         match (kind, numbers.as_slice()) {
             ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
@@ -126,8 +129,18 @@ impl std::str::FromStr for ShapeSpec {
                 centre: DVec3::new(x, y, z),
                 half_mm: DVec3::new(a, b, c),
             }),
+            ("sphere", &[.., size]) if numbers.len() == 4 => Err(format!(
+                "\"{text}\" has the radius {size}, expected one above 0 mm"
+            )),
+            ("box", [_, _, _, sizes @ ..]) if sizes.len() == 3 => {
+                let wrong = sizes.iter().find(|&&s| !sizes_sound(&[s]));
+                let wrong = wrong.copied().unwrap_or_default();
+                Err(format!(
+                    "\"{text}\" has the half-edge {wrong}, expected three above 0 mm"
+                ))
+            }
             ("sphere" | "box", _) => Err(format!(
-                "\"{text}\" has {} numbers or a size that is not positive: {expected}",
+                "\"{text}\" has {} numbers: {expected}",
                 numbers.len()
             )),
             _ => Err(format!("\"{kind}\" is no kind of region: {expected}")),

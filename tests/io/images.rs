@@ -521,7 +521,10 @@ fn colours_and_masks() {
     let mask = Mask::new(grid.clone(), inside.clone());
     nifti::save_mask(&path, &mask, "", &Control::new()).expect("saved");
     assert_eq!(read(&path).1.stored_as, "uint8");
-    assert_eq!(*io::mask(&path, &grid).expect("a mask").inside, inside[..]);
+    assert_eq!(
+        *io::mask(&path, &grid).expect("a mask").0.inside,
+        inside[..]
+    );
 }
 
 fn command_is_kept() {

@@ -55,7 +55,9 @@ fn on_their_grid() {
     // Off by less than a tenth of a voxel: other programs' rounding.
     let near = random.direction() * 0.09 * case.grid.spacing().min_element();
     save(&case, shifted(&case.grid, near), 1, values.clone());
-    let mask = io::mask(&case.path, &case.grid).expect("on the grid");
+    let (mask, warnings) = io::mask(&case.path, &case.grid).expect("on the grid");
+    let neither = values.iter().filter(|v| **v != 0.0 && **v != 1.0).count();
+    assert!(warnings[0].starts_with(&format!("{neither} of the mask's 120 values")));
     assert!(
         Arc::ptr_eq(&mask.grid, &case.grid),
         "the very grid that was asked for"
@@ -85,7 +87,7 @@ fn refused() {
     assert!(sentence(&error()).contains(&format!("{by:.1}")[..2]));
     // On its own grid it is a sound region.
     assert_eq!(
-        io::mask_on_own_grid(&case.path).expect("a mask").count(),
+        io::mask_on_own_grid(&case.path).expect("a mask").0.count(),
         120
     );
 

@@ -404,13 +404,13 @@ fn refusals() {
             &everywhere,
             vec![],
             seeding(Seeding::Random { count: usize::MAX }),
-            "seeds would need about",
+            "Asked for more than a billion billion seeds, expected at most 16\u{202F}777\u{202F}216",
         ),
         (
             &everywhere,
             vec![],
             seeding(Seeding::PerVoxel { count: usize::MAX }),
-            "seeds would need about",
+            "Asked for more than a billion billion seeds, expected at most 16\u{202F}777\u{202F}216",
         ),
         (
             &everywhere,

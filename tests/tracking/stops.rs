@@ -9,6 +9,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, TensorField};
 use arcuate::solvers::tracking::{
     Error, Fate, Integrator, Interpolation, Output, Params, Seeding, StopReason, track,
+    track_within,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -25,11 +26,50 @@ pub fn tests() -> Vec<Trial> {
         test("tracking::same bytes on any number of threads", threads),
         test("tracking::grids one voxel thick", thin),
         test("tracking::cancel", cancel),
+        test("tracking::stops where memory ends", memory),
     ]
 }
 
 fn count(output: &Output, reason: StopReason) -> u64 {
     output.stops[reason as usize]
+}
+
+/// With as much as the result takes it goes through, with a little less it ends with a sentence;
+/// many seeds are refused by a sample, before most of the work.
+fn memory() {
+    let mut random = Random::fresh("memory");
+    let e = random.direction();
+    let ball = field(cube(31, 1.0), |x| (x.length() < 12.0).then(|| fibre(e)));
+    let with = |count, memory| {
+        let params = Params {
+            seeding: Seeding::Random { count },
+            ..params()
+        };
+        let control = Control::new();
+        let outcome = track_within(&ball, &[], &params, memory, &backend(2), &control);
+        (outcome, control.progress().done)
+    };
+    let all = with(2_000, None).0.unwrap();
+    // 28 bytes a point and 100 a streamline: see `solvers::tracking::cpu`.
+    let bytes = all.kept.points.len() as u64 * 28 + all.kept.len() as u64 * 100;
+    let enough = with(2_000, Some(bytes)).0.unwrap();
+    assert_eq!(enough.kept.points, all.kept.points);
+    let Err(Error::Input(sentence)) = with(2_000, Some(bytes - 1)).0 else {
+        panic!("went on without memory");
+    };
+    assert!(
+        sentence.contains("of 2\u{202F}000 seeds fill"),
+        "{sentence}"
+    );
+    let (outcome, done) = with(400_000, Some(bytes));
+    let Err(Error::Input(sentence)) = outcome else {
+        panic!("started without memory");
+    };
+    assert!(
+        sentence.contains("400\u{202F}000 seeds would take"),
+        "{sentence}"
+    );
+    assert_eq!(done, 0);
 }
 
 fn leaves_mask() {

@@ -177,8 +177,8 @@ impl Header {
         if found < BYTES_1 {
             return Err(Error::malformed(
                 &path,
-                format!("{found} bytes"),
-                format!("a NIfTI header of {BYTES_1} bytes"),
+                format!("{found} bytes, which is no NIfTI file"),
+                format!("at least a header of {BYTES_1} bytes"),
             ));
         }
         let size = [bytes[0], bytes[1], bytes[2], bytes[3]];
@@ -199,8 +199,8 @@ impl Header {
             _ => {
                 return Err(Error::malformed(
                     &path,
-                    "no NIfTI header",
-                    "a file that starts with one",
+                    "no NIfTI file",
+                    "one that starts with a NIfTI header",
                 ));
             }
         };

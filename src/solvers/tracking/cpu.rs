@@ -7,18 +7,28 @@ use super::join::{Joined, Limits, Lines, MISSED_EVERY};
 use super::regions::Gates;
 use super::seeding::Seeds;
 use super::spline::Coefficients;
-use super::{Error, Interpolation, Output, Params, StopReason};
+use super::{Error, Interpolation, Output, Params, StopReason, words};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField, Tractogram};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory that one point and one streamline take at the most, bytes: in the chunks and in the
+/// tractogram made of them, with FA and what else is known of each.
+const BYTES_PER_POINT: u64 = 2 * 12 + 4;
+const BYTES_PER_LINE: u64 = 100;
+/// Chunks that foretell the rest, and the share of the work they may be.
+const SAMPLES: usize = 16;
+const SAMPLE_SHARE: usize = 32;
 
 /// Needs the backend's threads installed.
 pub fn track(
     field: &TensorField,
     regions: &[Region],
     params: &Params,
+    memory: Option<u64>,
     control: &Control,
 ) -> Result<Output, Error> {
     let seeds = Seeds::new(field, regions, params, control)?;
@@ -51,6 +61,7 @@ pub fn track(
         gates: &gates,
         rules,
         limits,
+        memory: memory.unwrap_or(u64::MAX),
         control,
     };
     let joined = match params.interpolation {
@@ -69,25 +80,69 @@ struct Job<'a> {
     gates: &'a Gates<'a>,
     rules: Rules,
     limits: Limits,
+    /// Bytes that streamlines may take.
+    memory: u64,
     control: &'a Control,
 }
 
 impl Job<'_> {
-    fn run<S: Sampler>(&self, sampler: &S) -> Result<Vec<Joined>, Cancelled> {
+    fn run<S: Sampler>(&self, sampler: &S) -> Result<Vec<Joined>, Error> {
         let count = self.seeds.len();
         self.control.begin("Tracking", count as u64);
         // Small enough to share out evenly, large enough that lanes rarely run dry. The result does
         // not depend on it.
         let size = (count / (16 * rayon::current_num_threads())).clamp(16, 256);
-        (0..count.div_ceil(size))
+        let chunks = count.div_ceil(size);
+        let range = |i: usize| i * size..count.min((i + 1) * size);
+        if chunks >= SAMPLES * SAMPLE_SHARE {
+            let sample = (0..SAMPLES).into_par_iter().map(|i| {
+                let joined = self.chunk(sampler, range(i * chunks / SAMPLES))?;
+                Ok(taken(&joined))
+            });
+            let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
+            let share = SAMPLES as f64 / chunks as f64;
+            self.foresee(sample.iter().sum::<u64>() as f64 / share)?;
+        }
+        let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        (0..chunks)
             .into_par_iter()
             .map(|i| {
-                let range = i * size..count.min((i + 1) * size);
-                let joined = self.chunk(sampler, range.clone())?;
-                self.control.advance(range.len() as u64);
+                let range = range(i);
+                let seeds = range.len() as u64;
+                let joined = self.chunk(sampler, range)?;
+                let done = done.fetch_add(seeds, Ordering::Relaxed) + seeds;
+                let more = taken(&joined);
+                if bytes.fetch_add(more, Ordering::Relaxed) + more > self.memory {
+                    return Err(self.full(done));
+                }
+                self.control.advance(seeds);
                 Ok(joined)
             })
             .collect()
+    }
+
+    /// Refuses what a sample says would not fit.
+    fn foresee(&self, bytes: f64) -> Result<(), Error> {
+        if bytes <= self.memory as f64 {
+            return Ok(());
+        }
+        Err(Error::Input(format!(
+            "The streamlines of {} seeds would take about {} of memory, {} are free; ask for fewer \
+             seeds or choose a longer step",
+            words::count(self.seeds.len() as f64),
+            words::bytes(bytes),
+            words::bytes(self.memory as f64)
+        )))
+    }
+
+    fn full(&self, done: u64) -> Error {
+        Error::Input(format!(
+            "The streamlines of {} of {} seeds fill the {} of memory that are free; ask for fewer \
+             seeds or choose a longer step",
+            words::count(done as f64),
+            words::count(self.seeds.len() as f64),
+            words::bytes(self.memory as f64)
+        ))
     }
 
     fn chunk<S: Sampler>(&self, sampler: &S, range: Range<usize>) -> Result<Joined, Cancelled> {
@@ -130,8 +185,19 @@ impl Job<'_> {
             );
             first += senses;
         }
+        // Vectors grow by doubling; thousands of chunks would hold as much again for nothing.
+        joined.kept.points.shrink_to_fit();
+        joined.missed.points.shrink_to_fit();
         Ok(joined)
     }
+}
+
+/// Memory that a chunk's streamlines will have taken in the end, bytes.
+fn taken(joined: &Joined) -> u64 {
+    let of = |lines: &Lines| {
+        lines.points.len() as u64 * BYTES_PER_POINT + Lines::len(lines) as u64 * BYTES_PER_LINE
+    };
+    of(&joined.kept) + of(&joined.missed)
 }
 
 fn gather(chunks: Vec<Joined>, targets: usize) -> Output {

@@ -41,6 +41,7 @@ mod regions;
 mod sample;
 mod seeding;
 mod spline;
+mod words;
 
 pub use integrate::{DirectionField, step};
 pub use sample::sample;
@@ -184,11 +185,24 @@ pub fn track(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
+    track_within(field, regions, params, None, backend, control)
+}
+
+/// As [`track`]; stops with a sentence when the streamlines take more than this much memory, in
+/// bytes, and refuses to start where a sample of them foretells it.
+pub fn track_within(
+    field: &TensorField,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
     check(field, regions, params).map_err(Error::Input)?;
     control.check()?;
     match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            backend.install(|| cpu::track(field, regions, params, control))
+            backend.install(|| cpu::track(field, regions, params, memory, control))
         }
     }
 }
@@ -213,6 +227,15 @@ fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(),
         ))
     };
     positive(params.step_mm, "step", "0.5")?;
+    let (low, high) = field.grid.bounds();
+    let across = low.distance(high);
+    if params.step_mm > across {
+        return Err(format!(
+            "The step is {} mm, longer than the whole volume of {across:.0} mm; choose for example \
+             0.5 mm",
+            words::count(params.step_mm)
+        ));
+    }
     if let Seeding::Grid { spacing_mm } = params.seeding {
         positive(spacing_mm, "spacing of the seeds", "1")?;
     }
@@ -220,7 +243,7 @@ fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(),
         return Err("The number of seeds is 0, expected at least 1; ask for some".into());
     }
     if let Seeding::Random { count } = params.seeding {
-        seeding::check_count(count, params)?;
+        seeding::check_count(count)?;
     }
     if let Some(angle) = params
         .max_angle_rad

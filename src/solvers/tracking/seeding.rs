@@ -1,7 +1,7 @@
 //! Where streamlines start.
 
 use super::random::Stream;
-use super::{Error, Params, Seeding};
+use super::{Error, Params, Seeding, words};
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
 use glam::DVec3;
@@ -59,7 +59,7 @@ impl<'a> Seeds<'a> {
             .filter(|r| r.role == Role::Seed)
             .map(|r| &*r.shape)
             .collect();
-        if !shapes.is_empty() && !shapes.iter().any(|s| overlaps(s, &field.grid)) {
+        if !shapes.is_empty() && !shapes.iter().any(|s| s.meets(&field.grid)) {
             return Err(input(
                 "The seed regions lie outside the tensors' volume, expected at least one inside; \
                  move one into the brain",
@@ -83,7 +83,7 @@ impl<'a> Seeds<'a> {
             Self::PerVoxel { voxels, count, .. } => voxels.len().saturating_mul(*count),
             other => other.len(),
         };
-        check_count(found, params).map_err(Error::Input)?;
+        check_count(found).map_err(Error::Input)?;
         if found > 0 {
             return Ok(seeds);
         }
@@ -137,33 +137,16 @@ fn input(sentence: impl Into<String>) -> Error {
     Error::Input(sentence.into())
 }
 
-/// Refuses more seeds than the program can number, with the memory they would take.
-pub fn check_count(seeds: usize, params: &Params) -> Result<(), String> {
+/// Refuses more seeds than the program can number.
+pub fn check_count(seeds: usize) -> Result<(), String> {
     if seeds <= MAX_SEEDS {
         return Ok(());
     }
-    // As if a streamline were 100 mm long, in points of 12 bytes.
-    let points = (100.0 / params.step_mm).clamp(1.0, 2.0 * params.max_steps as f64);
-    let gigabytes = seeds as f64 * points * 12.0 / 1e9;
     Err(format!(
-        "{seeds} seeds would need about {gigabytes:.0} GB for their streamlines, expected at most \
-         {MAX_SEEDS}; ask for fewer"
+        "Asked for {} seeds, expected at most {}; ask for fewer",
+        words::count(seeds as f64),
+        words::count(MAX_SEEDS as f64)
     ))
-}
-
-/// Whether a region's bounds, along the grid's axes, meet the grid's volume.
-fn overlaps(shape: &Shape, grid: &Grid) -> bool {
-    let (low, high) = shape.bounds();
-    let centre = grid.voxel_at((low + high) * 0.5);
-    let half = (high - low) * 0.5;
-    (0..3).all(|axis| {
-        let row = grid.voxel_from_world.matrix3.row(axis);
-        let reach = match shape {
-            Shape::Sphere { radius_mm, .. } => row.length() * radius_mm,
-            Shape::Box { .. } | Shape::Mask(_) => row.abs().dot(half),
-        };
-        centre[axis] + reach >= -0.5 && centre[axis] - reach <= grid.shape[axis] as f64 - 0.5
-    })
 }
 
 /// The voxels of the field's own mask.
@@ -332,10 +315,10 @@ fn lattice(
     const MAX_CANDIDATES: f64 = 4e8;
     if !(counts.element_product() <= MAX_CANDIDATES) {
         return Err(input(format!(
-            "A {spacing} mm grid over the seed area has {:.0} million points, expected at most {:.0} \
-             million; choose a larger spacing",
-            counts.element_product() / 1e6,
-            MAX_CANDIDATES / 1e6
+            "A {spacing} mm grid over the seed area has {} points, expected at most {}; choose a \
+             larger spacing",
+            words::count(counts.element_product()),
+            words::count(MAX_CANDIDATES)
         )));
     }
     let in_area = |point: DVec3| {

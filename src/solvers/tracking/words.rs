@@ -1,0 +1,35 @@
+//! Numbers in sentences.
+
+/// `16\u{202F}777\u{202F}216`; from a billion on in words: `3.9 billion`.
+pub fn count(n: f64) -> String {
+    const LARGE: [(f64, &str); 3] = [
+        (1e15, "million billion"),
+        (1e12, "thousand billion"),
+        (1e9, "billion"),
+    ];
+    if !(n < 1e18) {
+        return "more than a billion billion".to_owned();
+    }
+    if let Some((unit, word)) = LARGE.iter().find(|(unit, _)| n >= *unit) {
+        return format!("{:.1} {word}", n / unit);
+    }
+    let digits = format!("{n:.0}");
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('\u{202F}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `6.4 GB`.
+pub fn bytes(n: f64) -> String {
+    match n {
+        n if n < 1e9 => format!("{:.0} MB", n / 1e6),
+        n if n < 1e11 => format!("{:.1} GB", n / 1e9),
+        n if n < 1e13 => format!("{:.0} GB", n / 1e9),
+        n => format!("{} TB", count(n / 1e12)),
+    }
+}
