@@ -50,8 +50,8 @@ fn memory() {
         (outcome, control.progress().done)
     };
     let all = with(2_000, None).0.unwrap();
-    // 28 bytes a point and 100 a streamline: see `solvers::tracking::cpu`.
-    let bytes = all.kept.points.len() as u64 * 28 + all.kept.len() as u64 * 100;
+    // 52 bytes a point and 150 a streamline: see `solvers::tracking::cpu`.
+    let bytes = all.kept.points.len() as u64 * 52 + all.kept.len() as u64 * 150;
     let enough = with(2_000, Some(bytes)).0.unwrap();
     assert_eq!(enough.kept.points, all.kept.points);
     let Err(Error::Input(sentence)) = with(2_000, Some(bytes - 1)).0 else {

@@ -15,10 +15,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory that one point and one streamline take at the most, bytes: in the chunks and in the
-/// tractogram made of them, with FA and what else is known of each.
-const BYTES_PER_POINT: u64 = 2 * 12 + 4;
-const BYTES_PER_LINE: u64 = 100;
+/// Memory that one point and one streamline take at the most, bytes. The most is not taken here but
+/// when the result is saved: its points with FA, and those of the file that is read back to be
+/// compared, in a vector that grows by doubling.
+const BYTES_PER_POINT: u64 = 12 + 4 + 3 * 12;
+const BYTES_PER_LINE: u64 = 150;
 /// Chunks that foretell the rest, and the share of the work they may be.
 const SAMPLES: usize = 16;
 const SAMPLE_SHARE: usize = 32;
