@@ -26,6 +26,8 @@ pub struct App {
     views: Views,
     quit: Quit,
     events: events::Queue,
+    /// How long the frame before took.
+    frame_s: f64,
     /// To be taken before the next frame.
     shots: Vec<Shot>,
     recent_changed: bool,
@@ -43,6 +45,7 @@ impl App {
             views: Views::default(),
             quit: Quit::default(),
             events: events::Queue::default(),
+            frame_s: 0.0,
             shots: Vec::new(),
             recent_changed: false,
             title: String::new(),
@@ -103,7 +106,8 @@ impl eframe::App for App {
         }
     }
 
-    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+    fn ui(&mut self, ui: &mut Ui, frame: &mut eframe::Frame) {
+        self.frame_s = frame.info().cpu_usage.unwrap_or(0.0).into();
         let (state, views) = (&self.state, &mut self.views);
         let actions = ui::show(ui, state, &mut self.memory, &mut |ui, actions| {
             views.show(ui, state, actions);
@@ -117,7 +121,9 @@ impl eframe::App for App {
     }
 
     fn raw_input_hook(&mut self, ctx: &Context, input: &mut egui::RawInput) {
-        if self.events.feed(&mut input.events) {
+        let patience_s = events::double_click_s(self.frame_s);
+        ctx.options_mut(|o| o.input_options.max_double_click_delay = patience_s);
+        if self.events.feed(input) {
             ctx.request_repaint();
         }
     }

@@ -7,7 +7,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    env_logger::init();
+    // A dialog that the desktop cannot show is told of in the window.
+    env_logger::Builder::new()
+        .filter_level(log::LevelFilter::Error)
+        .filter_module("rfd", log::LevelFilter::Off)
+        .parse_default_env()
+        .init();
     let arguments = cli::Arguments::parse();
     let global = &arguments.global;
     match arguments.command {

@@ -1,7 +1,7 @@
 //! Grids, volumes and regions: invariants.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Volume};
+use arcuate::data::{AffineSource, Grid, Mask, Shape, Volume};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::grid_refuses_flat_affines", grid_refuses_flat_affines),
         test("data::orientation_letters", orientation_letters),
         test("data::percentiles_of_a_ramp", percentiles_of_a_ramp),
+        test("data::shapes_that_meet", shapes_that_meet),
     ]
 }
 
@@ -72,6 +73,65 @@ fn orientation_letters() {
     let grid =
         Grid::new([4, 4, 4], DAffine3::from_mat3(psr), AffineSource::Sform).expect("regular");
     assert_eq!(grid.orientation(), "PSR");
+}
+
+fn random_shape(random: &mut Random) -> Shape {
+    let centre = random.direction() * random.uniform(0.0, 10.0);
+    if random.bits().is_multiple_of(2) {
+        let radius_mm = random.uniform(0.5, 6.0);
+        return Shape::Sphere { centre, radius_mm };
+    }
+    let half_mm = DVec3::from_array([0; 3].map(|_| random.uniform(0.5, 6.0)));
+    Shape::Box { centre, half_mm }
+}
+
+/// Against a search: through all voxels, and through points along the line between two shapes.
+fn shapes_that_meet() {
+    let mut random = Random::fresh("shapes that meet");
+    let (mut touching, mut overlapping) = (0, 0);
+    for _ in 0..300 {
+        let spacing = DVec3::from_array([0; 3].map(|_| random.uniform(0.5, 3.0)));
+        let turn = DMat3::from_quat(random.rotation()) * DMat3::from_diagonal(spacing);
+        let affine = DAffine3::from_mat3_translation(turn, random.direction() * 8.0);
+        let grid = Grid::new([6, 5, 4], affine, AffineSource::Sform).expect("regular");
+        let inside: Vec<u8> = (0..120).map(|_| u8::from(random.bits() % 8 == 0)).collect();
+        let mask = Mask::new(Arc::new(grid), inside);
+        let world = |i: usize| {
+            let voxel = mask.grid.voxel(i).map(|v| v as f64);
+            mask.grid.world(DVec3::from_array(voxel))
+        };
+        let (a, b) = (random_shape(&mut random), random_shape(&mut random));
+        let mut held = (0..120).filter(|&i| mask.inside[i] != 0 && a.contains(world(i)));
+        let found = held.next().is_some() || mask.contains(a.centre());
+        assert_eq!(a.touches(&mask), found, "{a:?}");
+        assert_eq!(a.overlaps(&Shape::Mask(mask.clone())), found);
+        touching += usize::from(found);
+
+        // The nearest points of two convex shapes: each in turn the other's nearest.
+        let nearest = |shape: &Shape, to: DVec3| match shape {
+            Shape::Sphere { centre, radius_mm } => {
+                *centre + (to - *centre).clamp_length_max(*radius_mm)
+            }
+            Shape::Box { centre, half_mm } => to.clamp(*centre - *half_mm, *centre + *half_mm),
+            Shape::Mask(_) => to,
+        };
+        let (mut p, mut q) = (a.centre(), b.centre());
+        for _ in 0..2_000 {
+            p = nearest(&a, q);
+            q = nearest(&b, p);
+        }
+        let gap = p.distance(q);
+        // Too near to call: alternating projections of touching shapes converge slowly.
+        if gap > 1e-2 || gap < 1e-9 {
+            assert_eq!(a.overlaps(&b), gap < 1e-9, "{a:?} {b:?}: {gap}");
+            assert_eq!(b.overlaps(&a), a.overlaps(&b));
+        }
+        overlapping += usize::from(gap < 1e-9);
+    }
+    assert!(
+        touching > 30 && overlapping > 30,
+        "{touching} {overlapping}"
+    );
 }
 
 fn percentiles_of_a_ramp() {

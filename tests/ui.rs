@@ -4,12 +4,13 @@
 mod fake;
 mod keys;
 mod looks;
+mod told;
 mod words;
 
 use crate::support::test;
 use arcuate::jobs::Request;
 use arcuate::state::session::GuideStep;
-use arcuate::state::{Action, Effect, Layout, Severity, State, Task, Tool, update};
+use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
 use egui_kittest::Harness;
@@ -120,7 +121,6 @@ pub fn tests() -> Vec<Trial> {
             overwriting,
         ),
         test("ui::the guide advances and can be left", guide),
-        test("ui::messages are notes until dismissed", messages),
         test("ui::an empty result names one way out", empty_result),
         test("ui::what cannot be done says why", disabled),
         test(
@@ -128,10 +128,16 @@ pub fn tests() -> Vec<Trial> {
             running_job,
         ),
     ];
-    [own, keys::tests(), looks::tests(), words::tests()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        own,
+        keys::tests(),
+        looks::tests(),
+        told::tests(),
+        words::tests(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn first_page() {
@@ -488,15 +494,6 @@ fn guide() {
     window.run();
     assert_eq!(window.state().state.session.guide, None);
     assert!(window.query_by_label_contains("Guide · ").is_none());
-}
-
-fn messages() {
-    let mut state = small_scan();
-    state.session.say(Severity::Error, "The disk is full");
-    let mut window = window(state, [1280.0, 800.0]);
-    click(&mut window, "Dismiss: The disk is full");
-    assert!(window.query_by_label("The disk is full").is_none());
-    assert!(window.state().state.session.messages.is_empty());
 }
 
 fn empty_result() {

@@ -1,32 +1,55 @@
-//! Events in the order they happened, however long a frame takes.
+//! Events in the order and at the time they happened, however long a frame takes.
 //!
 //! egui looks at the pointer once a frame: where a slow machine puts a key, a click and the way to
 //! the next click into one frame, the click would come before the key and land at the end of the
 //! way. So a frame gets the events up to the next button that goes down or up, and the rest waits.
+//! egui also takes the time of a frame for that of its events: frames that work off what came
+//! together are given the time at which it came, or no two clicks would be a double click.
 
-use egui::Event;
+use egui::{Event, RawInput};
 use std::collections::VecDeque;
 
+/// Two clicks within this are a double click, seconds: egui's own default.
+const DOUBLE_CLICK_S: f64 = 0.3;
+/// Frames longer than this are not made up for, seconds.
+const LONGEST_FRAME_S: f64 = 0.7;
+
 #[derive(Default)]
-pub struct Queue(VecDeque<Event>);
+pub struct Queue {
+    /// With the time at which they came, seconds.
+    waiting: VecDeque<(f64, Event)>,
+    /// Time of the last frame as it was told to egui.
+    told_s: f64,
+}
 
 impl Queue {
-    /// Leaves in `events` what may share a frame; returns whether something waits for the next.
-    pub fn feed(&mut self, events: &mut Vec<Event>) -> bool {
-        self.0.extend(events.drain(..));
-        let mut keys = false;
-        while let Some(event) = self.0.pop_front() {
+    /// Leaves in `input` what may share a frame; returns whether something waits for the next.
+    pub fn feed(&mut self, input: &mut RawInput) -> bool {
+        let now = input.time.unwrap_or(self.told_s);
+        let fresh = input.events.drain(..).map(|event| (now, event));
+        self.waiting.extend(fresh);
+        let (mut keys, mut time) = (false, now);
+        while let Some((came, event)) = self.waiting.pop_front() {
             let button = matches!(event, Event::PointerButton { .. });
             if button && keys {
-                self.0.push_front(event);
+                self.waiting.push_front((came, event));
                 break;
             }
             keys |= matches!(event, Event::Key { .. } | Event::Text(_));
-            events.push(event);
+            time = came;
+            input.events.push(event);
             if button {
                 break;
             }
         }
-        !self.0.is_empty()
+        self.told_s = time.max(self.told_s);
+        input.time = Some(self.told_s);
+        !self.waiting.is_empty()
     }
+}
+
+/// How far apart two clicks may be told to egui: events have no time of their own, and those that
+/// came in one frame are taken for as late as its end.
+pub fn double_click_s(frame_s: f64) -> f64 {
+    DOUBLE_CLICK_S + frame_s.clamp(0.0, LONGEST_FRAME_S)
 }

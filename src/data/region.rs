@@ -97,6 +97,68 @@ impl Shape {
         })
     }
 
+    /// Whether a voxel of the mask has its centre inside, or the voxel that holds the shape's centre
+    /// belongs to it.
+    pub fn touches(&self, mask: &Mask) -> bool {
+        let grid = &*mask.grid;
+        let inside = |v: [usize; 3]| mask.inside[grid.index(v)] != 0;
+        let world = |v: [usize; 3]| grid.world(DVec3::from_array(v.map(|i| i as f64)));
+        if let Self::Mask(own) = self {
+            let voxels = own.inside.iter().enumerate().filter(|(_, v)| **v != 0);
+            let mut centres = voxels.map(|(i, _)| {
+                let voxel = own.grid.voxel(i).map(|v| v as f64);
+                own.grid.world(DVec3::from_array(voxel))
+            });
+            return centres.any(|c| mask.contains(c));
+        }
+        if mask.contains(self.centre()) {
+            return true;
+        }
+        // The voxels of the bounds' own bounds along the grid's axes.
+        let (low, high) = self.bounds();
+        let (centre, half) = (grid.voxel_at((low + high) * 0.5), (high - low) * 0.5);
+        let range = |axis: usize| {
+            let reach = grid.voxel_from_world.matrix3.row(axis).abs().dot(half);
+            let end = (centre[axis] + reach + 1.0).clamp(0.0, grid.shape[axis] as f64);
+            (centre[axis] - reach).max(0.0) as usize..end as usize
+        };
+        range(2).any(|k| {
+            range(1).any(|j| range(0).any(|i| inside([i, j, k]) && self.contains(world([i, j, k]))))
+        })
+    }
+
+    /// Whether two shapes have a point in common; of a mask, a voxel's centre.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Mask(mask), shape) | (shape, Self::Mask(mask)) => shape.touches(mask),
+            (
+                Self::Sphere {
+                    centre: a,
+                    radius_mm: r,
+                },
+                Self::Sphere {
+                    centre: b,
+                    radius_mm: s,
+                },
+            ) => a.distance(*b) <= r + s,
+            (
+                Self::Box {
+                    centre: a,
+                    half_mm: g,
+                },
+                Self::Box {
+                    centre: b,
+                    half_mm: h,
+                },
+            ) => (*a - *b).abs().cmple(*g + *h).all(),
+            (Self::Sphere { centre, radius_mm }, Self::Box { centre: b, half_mm })
+            | (Self::Box { centre: b, half_mm }, Self::Sphere { centre, radius_mm }) => {
+                let nearest = centre.clamp(*b - *half_mm, *b + *half_mm);
+                centre.distance(nearest) <= *radius_mm
+            }
+        }
+    }
+
     /// The middle of a sphere or box; of a mask, its centre of mass (the grid's centre if empty).
     pub fn centre(&self) -> DVec3 {
         match self {

@@ -3,7 +3,7 @@
 use super::Recipe;
 use super::document::LayerId;
 use crate::data::region::RegionId;
-use crate::jobs::Job;
+use crate::jobs::{Job, Slot};
 use crate::solvers::tracking;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub enum Severity {
 pub struct Message {
     pub severity: Severity,
     pub text: String,
+    /// The kind of job that failed; its next success takes the message away.
+    pub slot: Option<Slot>,
 }
 
 /// The streamlines of the regions as they are now; kept only on request.
@@ -115,10 +117,28 @@ impl Session {
     }
 
     pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
-        let message = Message {
+        self.add(Message {
             severity,
             text: text.into(),
-        };
+            slot: None,
+        });
+    }
+
+    /// A job failed.
+    pub fn failed(&mut self, slot: Slot, why: String) {
+        self.add(Message {
+            severity: Severity::Error,
+            text: why,
+            slot: Some(slot),
+        });
+    }
+
+    /// A job of this kind went well, or is tried anew: older failures are no news.
+    pub fn forget_failures(&mut self, slot: Slot) {
+        self.messages.retain(|m| m.slot != Some(slot));
+    }
+
+    fn add(&mut self, message: Message) {
         if !self.messages.contains(&message) {
             self.messages.push(message);
         }

@@ -12,7 +12,6 @@ use crate::state::{Action, LayerId, Pane, Severity, Shot, State};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
 
 /// What a path is for.
 #[derive(Clone, PartialEq, Debug)]
@@ -87,20 +86,33 @@ struct Sheet {
     focus: bool,
     /// The file of this name exists; Enter or the button replaces it.
     replaces: Option<PathBuf>,
+    /// Why what was typed cannot be.
+    error: Option<String>,
+}
+
+/// Whether the desktop shows file dialogs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Desktop {
+    /// Not looked at yet.
+    Unknown,
+    Without,
+    /// There is a session bus; whether a portal answers on it shows when one is asked.
+    Perhaps,
+    With,
 }
 
 enum Answer {
     Chosen(Purpose, Vec<PathBuf>),
-    /// There is no desktop that shows a dialog.
-    NoDialog(Purpose, Place, String),
+    Typed(Purpose, Vec<PathBuf>),
+    /// Cancelled, or there was no dialog: from outside they look the same.
+    Nothing(Purpose, Place, String),
     Exists(Purpose, Place, PathBuf),
-    Cancelled,
+    Wrong(Sheet, String),
 }
 
 /// File dialogs and the path field.
 pub struct Files {
-    /// Ask the desktop first.
-    native: bool,
+    desktop: Desktop,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
     sheet: Option<Sheet>,
@@ -114,7 +126,11 @@ impl Files {
     pub fn new(native: bool) -> Self {
         let (sender, receiver) = channel();
         Self {
-            native,
+            desktop: if native {
+                Desktop::Unknown
+            } else {
+                Desktop::Without
+            },
             sender,
             receiver,
             sheet: None,
@@ -125,23 +141,20 @@ impl Files {
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
     pub fn ask(&mut self, ctx: &egui::Context, purpose: Purpose, place: Place, suggested: &str) {
-        if !self.native {
-            return self.type_path(purpose, place, suggested);
+        if self.desktop == Desktop::Unknown {
+            self.desktop = desktop();
         }
-        if std::mem::replace(&mut self.waiting, true) {
-            return;
+        // Asked twice: the first dialog is lost behind a window, or never came.
+        let again = std::mem::replace(&mut self.waiting, true);
+        if self.desktop == Desktop::Without || again {
+            return self.type_path(purpose, place, suggested);
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let suggested = suggested.to_owned();
         std::thread::spawn(move || {
-            let started = Instant::now();
             let answer = match dialog(&purpose, &suggested) {
                 Some(paths) => Answer::Chosen(purpose, paths),
-                // Nobody cancels this fast: there was no dialog.
-                None if started.elapsed() < Duration::from_millis(250) => {
-                    Answer::NoDialog(purpose, place, suggested)
-                }
-                None => Answer::Cancelled,
+                None => Answer::Nothing(purpose, place, suggested),
             };
             // The window may be gone by now.
             let _ = sender.send(answer);
@@ -157,6 +170,7 @@ impl Files {
             text: suggested.to_owned(),
             focus: true,
             replaces: None,
+            error: None,
         });
     }
 
@@ -172,12 +186,25 @@ impl Files {
     pub fn poll(&mut self, actions: &mut Vec<Action>) {
         let answers: Vec<Answer> = self.receiver.try_iter().collect();
         for answer in answers {
-            self.waiting = false;
             match answer {
-                Answer::Cancelled => {}
-                Answer::Chosen(purpose, paths) => actions.extend(purpose.action(paths)),
-                Answer::NoDialog(purpose, place, suggested) => {
-                    self.type_path(purpose, place, &suggested);
+                Answer::Chosen(purpose, paths) => {
+                    self.waiting = false;
+                    self.desktop = Desktop::With;
+                    actions.extend(purpose.action(paths));
+                }
+                Answer::Typed(purpose, paths) => actions.extend(purpose.action(paths)),
+                Answer::Nothing(purpose, place, suggested) => {
+                    self.waiting = false;
+                    if self.desktop != Desktop::With && self.sheet.is_none() {
+                        self.type_path(purpose, place, &suggested);
+                    }
+                }
+                Answer::Wrong(sheet, why) => {
+                    self.sheet = Some(Sheet {
+                        focus: true,
+                        error: Some(why),
+                        ..sheet
+                    });
                 }
                 Answer::Exists(purpose, place, path) => {
                     self.sheet = Some(Sheet {
@@ -186,6 +213,7 @@ impl Files {
                         text: path.display().to_string(),
                         focus: true,
                         replaces: Some(path),
+                        error: None,
                     });
                 }
             }
@@ -205,11 +233,13 @@ impl Files {
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         std::thread::spawn(move || {
-            let answer = match paths.first() {
-                Some(path) if path.exists() => {
+            let why = paths.first().and_then(|path| wrong(&sheet.purpose, path));
+            let answer = match (why, paths.first()) {
+                (Some(why), _) => Answer::Wrong(sheet, why),
+                (None, Some(path)) if path.exists() => {
                     Answer::Exists(sheet.purpose, sheet.place, path.clone())
                 }
-                _ => Answer::Chosen(sheet.purpose, paths),
+                _ => Answer::Typed(sheet.purpose, paths),
             };
             let _ = sender.send(answer);
             ctx.request_repaint();
@@ -237,7 +267,7 @@ impl Files {
         };
         let mut outcome = Typed::Going;
         let mut browse = false;
-        let native = self.native;
+        let native = self.desktop != Desktop::Without;
         let area = Area::new(egui::Id::unique("path sheet"))
             .order(Order::Foreground)
             .pivot(pivot)
@@ -309,6 +339,13 @@ fn contents(ui: &mut Ui, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
     let mut outcome = field::text(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
     if sheet.text != before {
         sheet.replaces = None;
+        sheet.error = None;
+    }
+    if let Some(why) = &sheet.error {
+        ui.scope(|ui| {
+            ui.set_width(width);
+            Note::new(p, Severity::Error, why).show(ui)
+        });
     }
     if let Some(path) = &sheet.replaces {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -392,6 +429,45 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
                 .unwrap_or(&sheet.text);
             sheet.text = format!("{bare}.{}", endings[i]);
         }
+    }
+}
+
+/// Why nothing can be saved under a name, as far as the disk says before it is tried.
+fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
+    let endings = purpose.endings();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.is_dir() {
+        return Some(format!(
+            "This is a folder, add the name of a file: {}",
+            path.display()
+        ));
+    }
+    let ends = |e: &&str| name.to_lowercase().ends_with(&format!(".{e}"));
+    if !endings.iter().any(|e| ends(&e)) {
+        return Some(format!(
+            "Expected a name that ends in .{}",
+            endings.join(" or .")
+        ));
+    }
+    let folder = path.parent().filter(|f| !f.is_dir())?;
+    Some(format!("There is no folder {}", folder.display()))
+}
+
+/// What can show a dialog here: zenity, or a portal on the session bus.
+fn desktop() -> Desktop {
+    if !cfg!(all(unix, not(target_os = "macos"))) {
+        return Desktop::With;
+    }
+    let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
+    let path = set("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|folder| folder.join("zenity").is_file()) {
+        return Desktop::With;
+    }
+    let socket = set("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("bus"));
+    if set("DBUS_SESSION_BUS_ADDRESS").is_some() || socket.is_some_and(|s| s.exists()) {
+        Desktop::Perhaps
+    } else {
+        Desktop::Without
     }
 }
 

@@ -13,6 +13,10 @@ pub fn handle(
     popup_was_open: bool,
     actions: &mut Vec<Action>,
 ) {
+    // A slow frame may hold a whole word and its Enter, which takes the focus away.
+    let now = ui.ctx().text_edit_focused() || memory.files.is_open() || memory.renaming.is_some();
+    let was = std::mem::replace(&mut memory.typing, now);
+    let typing = was || now;
     let presses: Vec<(Key, Modifiers)> = ui.input(|i| {
         let pressed = i.events.iter().filter_map(|e| match e {
             Event::Key {
@@ -25,14 +29,14 @@ pub fn handle(
         });
         pressed.collect()
     });
-    let typing =
-        ui.ctx().text_edit_focused() || memory.files.is_open() || memory.renaming.is_some();
+    // The first Esc closes what is open; a second one in the same frame goes on.
+    let mut closes = typing || popup_was_open;
     let focused = ui.memory(|m| m.focused().is_some());
     for (key, modifiers) in presses {
         if modifiers.command {
             command(ui, key, modifiers, state, memory, typing, actions);
         } else if key == Key::Escape {
-            if !typing && !popup_was_open {
+            if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);
             }
         } else if !typing && modifiers.alt {

@@ -198,6 +198,14 @@ fn context_menu(
         actions.push(Action::ShowOnly(layer.id));
         ui.close();
     }
+    if matches!(layer.content, Content::Mask(_))
+        && menu::Item::new("Use as region")
+            .icon(icons::REGION)
+            .show(ui)
+    {
+        actions.push(super::regions::from_layer(state, layer.id));
+        ui.close();
+    }
     if menu::Item::new("Export…").icon(icons::EXPORT).show(ui) {
         export(state, layer, memory, Place::Middle);
         ui.close();

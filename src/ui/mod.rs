@@ -63,6 +63,8 @@ pub struct Memory {
     list: Option<List>,
     shortcuts: bool,
     renaming: Option<Renaming>,
+    /// A text field had the keys when the last frame ended.
+    typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
     /// The next region is a box.
@@ -92,6 +94,7 @@ impl Memory {
             list: None,
             shortcuts: false,
             renaming: None,
+            typing: false,
             toggled: BTreeSet::new(),
             cube: false,
             tracks: tracks::Cache::default(),

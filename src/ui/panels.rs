@@ -5,7 +5,7 @@ use super::widgets::button::IconButton;
 use super::widgets::note::{Answer, Note};
 use super::widgets::{paint, section};
 use super::{List, Memory, crosshair, forms, guide, icons, layers, regions};
-use crate::state::{Action, State, Task};
+use crate::state::{Action, Severity, State, Task};
 use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
 
 const ACTIONS: f32 = 50.0;
@@ -113,6 +113,7 @@ pub fn list_over_views(
         .order(Order::Middle)
         .fixed_pos(place.min)
         .constrain(false)
+        .fade_in(false)
         .movable(false)
         .sense(Sense::click_and_drag());
     area.show(ui.ctx(), |ui| {
@@ -192,13 +193,26 @@ pub fn right(
     });
 }
 
-/// Messages as notes that can be dismissed.
+/// Messages that are shown in full; older ones are only counted.
+const NOTES: usize = 3;
+
+/// The latest messages as notes that can be dismissed.
 pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    for (i, message) in state.session.messages.iter().enumerate() {
+    let messages = &state.session.messages;
+    let older = messages.len().saturating_sub(NOTES);
+    for (i, message) in messages.iter().enumerate().skip(older) {
         let note = Note::new(p, message.severity, &message.text).dismissable();
         if note.show(ui) == Some(Answer::Dismissed) {
             actions.push(Action::DismissMessage(i));
+        }
+    }
+    if older > 0 {
+        let text = format!("and {older} more");
+        let note = Note::new(p, Severity::Information, &text).action("Dismiss all");
+        if note.show(ui) == Some(Answer::Taken) {
+            // From the last, so that the numbers of the others stay.
+            actions.extend((0..messages.len()).rev().map(Action::DismissMessage));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use crate::state::State;
-use egui::{Context, Id, Modal, RichText, ViewportCommand};
+use egui::{Context, Frame, Id, Margin, Modal, RichText, Stroke, ViewportCommand};
 
 #[derive(Default)]
 pub struct Quit {
@@ -23,8 +23,14 @@ impl Quit {
             return;
         }
         let mut stay = false;
-        let modal = Modal::new(Id::unique("quit")).show(ctx, |ui| {
-            let p = theme::palette(ui.style());
+        let p = theme::palette(&ctx.global_style());
+        let frame = Frame::new()
+            .fill(p.b2)
+            .stroke(Stroke::new(1.0, p.line))
+            .corner_radius(theme::radius::CARD)
+            .inner_margin(Margin::same(20));
+        let modal = Modal::new(Id::unique("quit")).frame(frame);
+        let modal = modal.show(ctx, |ui| {
             ui.set_width(340.0);
             ui.spacing_mut().item_spacing.y = 12.0;
             let n = state.document.regions.len();

@@ -95,16 +95,19 @@ pub fn add_menu(
     memory.cube = cube;
     match chosen.and_then(|c| c.inner) {
         Some(Add::Tool(role)) => actions.push(Action::SetTool(Tool::Place { role, cube })),
-        Some(Add::Layer(layer)) => {
-            let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-            let role = if seeded { Role::Target } else { Role::Seed };
-            actions.push(Action::RegionFromLayer { layer, role });
-        }
+        Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
         Some(Add::File) => memory
             .files
             .ask(&anchor.ctx, Purpose::Open, Place::Middle, ""),
         None => {}
     }
+}
+
+/// A mask as a seed, or as a target where there is a seed.
+pub fn from_layer(state: &State, layer: LayerId) -> Action {
+    let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
+    let role = if seeded { Role::Target } else { Role::Seed };
+    Action::RegionFromLayer { layer, role }
 }
 
 fn role_colour(role: Role) -> Color32 {

@@ -1,7 +1,7 @@
 //! The bar at the bottom: where the crosshair is, what runs, what it runs on.
 
 use super::theme::{self, size};
-use super::widgets::{charts, paint};
+use super::widgets::{charts, notice, paint};
 use super::{format, icons, probe};
 use crate::state::{Action, Job, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -24,8 +24,10 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     if !state.document.is_empty() {
         free.min.x = position(ui, free, state, narrow) + 24.0;
     }
+    let notice = notice::current(ui);
     match slowest(state) {
         Some(job) => running(ui, free, job, actions),
+        None if notice.is_some() => text(ui, free, &notice.unwrap_or_default()),
         None if state.session.status.is_empty() && state.document.is_empty() => {
             text(ui, free, "No scan open");
         }

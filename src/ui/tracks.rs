@@ -2,9 +2,10 @@
 
 use super::format;
 use super::widgets::charts::{BINS, Part};
-use crate::data::{DataId, Tractogram};
+use crate::data::{DataId, Mask, Region, Role, Tractogram};
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 use egui::Color32;
+use std::sync::Arc;
 
 /// Lengths of a tractogram.
 #[derive(Clone, PartialEq, Debug)]
@@ -172,6 +173,23 @@ pub fn nothing_kept(output: &Output, params: &Params) -> Option<(String, Remedy)
             ),
         },
     })
+}
+
+/// What is odd about the regions before anything is tracked: seeds out of reach, targets that hold
+/// a seed; one sentence each.
+pub fn remarks(regions: &[Arc<Region>], mask: &Mask) -> Vec<String> {
+    let of = |role: Role| regions.iter().filter(move |r| r.role == role);
+    let out = of(Role::Seed).filter(|r| !r.shape.touches(mask));
+    let out = out.map(|r| format!("{} lies outside the mask: nothing starts there", r.name));
+    let pairs = of(Role::Target).flat_map(|t| of(Role::Seed).map(move |s| (t, s)));
+    let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
+    let meet = meet.map(|(t, s)| {
+        format!(
+            "{} overlaps {}: streamlines that start in both have no length",
+            t.name, s.name
+        )
+    });
+    out.chain(meet).collect()
 }
 
 /// Ends of streamlines by the reason they stopped for, most important first.

@@ -15,6 +15,11 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::the selection", selection),
         test("ui::keys::Esc does the first that applies", escape),
         test("ui::keys::letters are letters in a field", typing),
+        test(
+            "ui::a value typed in one frame is no key",
+            typed_in_one_frame,
+        ),
+        test("ui::Esc closes a list, then cancels", two_escapes),
     ]
 }
 
@@ -111,6 +116,68 @@ fn escape() {
     assert!(window.state().state.session.selected_region.is_some());
     press(&mut window, Key::Escape);
     assert!(window.state().state.session.selected_region.is_none());
+}
+
+/// Keys of one slow frame, in the order given.
+fn at_once(window: &mut Window, keys: &[Key]) {
+    for &key in keys {
+        let text = key.symbol_or_name();
+        let typed = (text.len() == 1).then(|| egui::Event::Text(text.to_owned()));
+        let pressed = [true, false].map(|pressed| egui::Event::Key {
+            key,
+            physical_key: None,
+            pressed,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        });
+        window.input_mut().events.extend(pressed);
+        window.input_mut().events.extend(typed);
+    }
+    window.step();
+    window.run();
+}
+
+/// A value and its Enter in one frame: the focus is gone before keys are looked at.
+fn typed_in_one_frame() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Step")
+        .click();
+    window.run();
+    let layout = window.state().state.view.layout;
+    at_once(&mut window, &[Key::Num2, Key::Enter]);
+    assert_eq!(window.state().state.document.track.step_mm, 2.0);
+    assert_eq!(
+        window.state().state.view.layout,
+        layout,
+        "2 enlarges a view"
+    );
+    at_once(&mut window, &[Key::Num2]);
+    assert_ne!(
+        window.state().state.view.layout,
+        layout,
+        "and does so again"
+    );
+}
+
+/// The first Esc closes a list, the second goes on: also in one frame.
+fn two_escapes() {
+    for slow in [false, true] {
+        let mut window = window(tracking(), [1280.0, 800.0]);
+        press(&mut window, Key::S);
+        click(&mut window, "Add an input region");
+        window.get_by_label("Open a mask file…");
+        if slow {
+            at_once(&mut window, &[Key::Escape, Key::Escape]);
+        } else {
+            press(&mut window, Key::Escape);
+            assert!(window.query_by_label("Open a mask file…").is_none());
+            assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+            press(&mut window, Key::Escape);
+        }
+        assert!(window.query_by_label("Open a mask file…").is_none());
+        assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    }
 }
 
 fn typing() {

@@ -2,12 +2,14 @@
 
 use super::fake;
 use crate::support::{Random, test};
-use arcuate::data::Tensor;
+use arcuate::data::region::RegionId;
+use arcuate::data::{Region, Role, Shape, Tensor};
 use arcuate::solvers::tracking::{Fate, StopReason};
 use arcuate::state::defaults;
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -23,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::words::medians and bins of lengths", lengths),
         test("ui::words::every fate and stop is told", told),
+        test("ui::words::odd regions are named", remarks),
     ]
 }
 
@@ -116,6 +119,38 @@ fn lengths() {
         .count();
     assert_eq!(lengths.bins[10] as usize, tenth);
     assert_eq!(cache.lengths(&fake::output(0).kept, 1), None);
+}
+
+fn remarks() {
+    let state = fake::tracked(fake::state([16, 20, 15], 6));
+    let mask = &state.document.tensors.as_ref().unwrap().mask;
+    let (low, high) = mask.bounds_inside().unwrap();
+    let (middle, far) = ((low + high) * 0.5, high + 50.0);
+    let region = |n: u64, name: &str, role, centre| {
+        let shape = Shape::Sphere {
+            centre,
+            radius_mm: 3.0,
+        };
+        Arc::new(Region {
+            id: RegionId(n),
+            name: name.to_owned(),
+            role,
+            shape: Arc::new(shape),
+            colour: None,
+            visible: true,
+        })
+    };
+    let one = region(1, "Seed", Role::Seed, middle);
+    assert!(tracks::remarks(&[one.clone()], mask).is_empty());
+    let two = region(2, "Seed 2", Role::Seed, far);
+    let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
+    let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
+    let said = tracks::remarks(&[one, two, near, apart], mask);
+    let [outside, overlap] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert!(outside.starts_with("Seed 2 lies outside"), "{outside}");
+    assert!(overlap.starts_with("Target overlaps Seed"), "{overlap}");
 }
 
 fn told() {

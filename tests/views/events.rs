@@ -1,15 +1,17 @@
 //! Events of a slow frame keep their order.
 
 use crate::support::test;
-use arcuate::app::events::Queue;
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2};
+use arcuate::app::events::{Queue, double_click_s};
+use egui::{
+    Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, Sense, Ui, pos2, vec2,
+};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "views::events of a slow frame keep their order",
-        order,
-    )]
+    vec![
+        test("views::events of a slow frame keep their order", order),
+        test("views::a double click in slow frames is one", double_click),
+    ]
 }
 
 fn button(at: Pos2, pressed: bool) -> Event {
@@ -47,12 +49,16 @@ fn order() {
         button(b, false),
     ];
     let mut queue = Queue::default();
-    let mut events = all.clone();
+    let mut input = RawInput {
+        events: all.clone(),
+        ..RawInput::default()
+    };
     let mut frames = Vec::new();
     let mut at = Pos2::ZERO;
     loop {
-        let waits = queue.feed(&mut events);
-        for event in &events {
+        let waits = queue.feed(&mut input);
+        let events = &mut input.events;
+        for event in events.iter() {
             match event {
                 Event::PointerMoved(to) => at = *to,
                 // Where egui will think that the pointer is.
@@ -72,15 +78,57 @@ fn order() {
             buttons.is_none_or(|i| i + 1 == events.len()),
             "nothing follows a button"
         );
-        frames.push(std::mem::take(&mut events));
+        frames.push(std::mem::take(events));
         if !waits {
             break;
         }
     }
     assert_eq!(frames.concat(), all, "nothing is lost, nothing is swapped");
-    assert!(!queue.feed(&mut events) && events.is_empty());
+    assert!(!queue.feed(&mut input) && input.events.is_empty());
     // What happens between two frames on a fast machine passes at once.
-    let mut quick = vec![Event::PointerMoved(a), Event::PointerMoved(b), key(Key::R)];
-    assert!(!queue.feed(&mut quick));
-    assert_eq!(quick.len(), 3);
+    input.events = vec![Event::PointerMoved(a), Event::PointerMoved(b), key(Key::R)];
+    assert!(!queue.feed(&mut input));
+    assert_eq!(input.events.len(), 3);
+}
+
+/// How many double clicks a button sees of clicks that come at these times, in frames of `frame_s`.
+fn doubles(clicks_s: &[f64], frame_s: f64) -> usize {
+    let at = pos2(50.0, 50.0);
+    let (context, mut queue) = (Context::default(), Queue::default());
+    context.options_mut(|o| o.input_options.max_double_click_delay = double_click_s(frame_s));
+    let mut coming: Vec<f64> = clicks_s.iter().map(|t| t + 1.0).collect();
+    let (mut count, mut now, mut waits) = (0, 0.0, true);
+    while waits || !coming.is_empty() || now < 1.0 {
+        now += frame_s;
+        let mut events = vec![Event::PointerMoved(at)];
+        coming.retain(|&t| {
+            if t <= now {
+                events.extend([button(at, true), button(at, false)]);
+            }
+            t > now
+        });
+        let mut input = RawInput {
+            time: Some(now),
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(100.0, 100.0))),
+            events,
+            ..RawInput::default()
+        };
+        waits = queue.feed(&mut input);
+        let _ = context.run_ui(input, |ui: &mut Ui| {
+            let response = ui.allocate_response(ui.available_size(), Sense::click());
+            count += usize::from(response.double_clicked());
+        });
+    }
+    count
+}
+
+fn double_click() {
+    // 100 ms apart, in one slow frame or on both sides of the end of one.
+    for start in [0.0, 0.1, 0.2, 0.3, 0.4, 0.45] {
+        assert_eq!(doubles(&[start, start + 0.1], 0.5), 1, "{start}");
+    }
+    assert_eq!(doubles(&[0.0, 0.1], 0.01), 1);
+    // Two clicks of their own stay two.
+    assert_eq!(doubles(&[0.0, 0.5], 0.01), 0);
+    assert_eq!(doubles(&[0.0, 1.6], 0.5), 0);
 }

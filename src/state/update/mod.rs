@@ -202,6 +202,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
             "bval" | "bvals" | "bvec" | "bvecs" | "b"
         )
     };
+    state.session.forget_failures(Slot::Load);
     let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
     // bval before bvec, as every reader of the pair expects.
     gradients.sort_by_key(|p| {

@@ -33,8 +33,14 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             state.session.live = None;
             state.session.live_error = Some(why);
         }
-        Outcome::Failed(why) => state.session.say(Severity::Error, why),
-        Outcome::Done(output) => done(state, output, event.wall_ms, effects),
+        Outcome::Failed(why) => state.session.failed(event.slot, why),
+        Outcome::Done(output) => {
+            // Of several files that are opened together, one must not hide another's failure.
+            if event.slot != Slot::Load {
+                state.session.forget_failures(event.slot);
+            }
+            done(state, output, event.wall_ms, effects);
+        }
     }
 }
 

@@ -7,14 +7,15 @@ use super::recipe;
 use crate::data::Role;
 use crate::solvers::tensor_fit::Method;
 use crate::solvers::tracking::{Integrator, Interpolation, Params, Seeding};
-use crate::state::{Action, Phase, Severity, Slot, State, Tool, defaults};
+use crate::state::recipe::Source;
+use crate::state::{Action, Phase, Recipe, Severity, Slot, State, Tool, defaults};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, IconButton, checkbox};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::slider::{Change, Columns, RangeRow, Scale, SliderRow, label};
 use crate::ui::widgets::{field, menu, paint, region, rows, section};
-use crate::ui::{Memory, format, icons, panels, regions};
+use crate::ui::{Memory, format, icons, panels, regions, tracks};
 use egui::{Rect, Sense, Ui, pos2, vec2};
 
 const MORE: &str = "Integrator, seeding, random seed";
@@ -64,14 +65,34 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
                 Method::Wls => "WLS",
                 Method::Iwls { .. } => "IWLS",
             };
-            let name = format!("Tensor, {method}");
+            let name = format!("{}, {method}", scan_name(&tensors.recipe));
             let spacing = format::spacing(tensors.field.grid.spacing());
             rows::input(ui, icons::IMAGE, "Field", &name, &spacing);
         }
         None => no_field(ui, state, memory),
     }
+    if let Some(tensors) = &state.document.tensors {
+        let p = theme::palette(ui.style());
+        for text in tracks::remarks(&state.document.regions, &tensors.mask) {
+            Note::new(p, Severity::Warning, &text).show(ui);
+        }
+    }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
         seed_wanted(ui, state, actions);
+    }
+}
+
+/// The scan that a fit was made from: its file's name without the ending.
+fn scan_name(recipe: &Recipe) -> String {
+    match recipe {
+        Recipe::Fit { fit, .. } => match &fit.source {
+            Source::File { dwi, .. } => {
+                let name = dwi.file_name().unwrap_or_default().to_string_lossy();
+                name.split(".nii").next().unwrap_or_default().to_owned()
+            }
+            Source::Phantom { .. } => "Demo head".to_owned(),
+        },
+        _ => "Tensor".to_owned(),
     }
 }
 
@@ -239,7 +260,7 @@ fn seeds(ui: &mut Ui, params: &Params, set: &mut impl FnMut(Params, Phase)) {
                 .logarithmic()
                 .decimals(0)
                 .default(2_000.0)
-                .limits(1.0..=1e8)
+                .limits(1.0..=16_777_216.0)
                 .help("Seed points drawn from the whole seed");
             (row.value(ui), |v| Seeding::Random { count: v as usize })
         }

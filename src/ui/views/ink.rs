@@ -32,6 +32,18 @@ pub fn bare(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect 
 
 /// A label on a dark plate, to the right of a point but inside `within`.
 pub fn plate(painter: &Painter, at: Pos2, within: Rect, words: &str, colour: Color32) {
+    plate_beside(painter, at, within, words, colour, &mut Vec::new());
+}
+
+/// As [`plate`], but moved up or down past what stands there already; joins it.
+pub fn plate_beside(
+    painter: &Painter,
+    at: Pos2,
+    within: Rect,
+    words: &str,
+    colour: Color32,
+    taken: &mut Vec<Rect>,
+) {
     let font = theme::medium(size::LABEL);
     let galley = painter.layout_no_wrap(words.to_owned(), font, colour);
     let size = galley.size() + vec2(12.0, 4.0);
@@ -43,9 +55,20 @@ pub fn plate(painter: &Painter, at: Pos2, within: Rect, words: &str, colour: Col
             (within.bottom() - size.y - 2.0).max(within.top() + 2.0),
         ),
     );
-    let rect = Rect::from_min_size(corner, size);
+    let rect = clear_of(Rect::from_min_size(corner, size), within, taken);
+    taken.push(rect);
     painter.rect_filled(rect, radius::CHIP, PLATE);
     painter.galley(rect.min + vec2(6.0, 2.0), galley, colour);
+}
+
+/// The nearest place above or below that nothing has taken; where there is none, the place itself.
+pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
+    let shifts = (0..=24).flat_map(|i| [4.0 * i as f32, -4.0 * i as f32]);
+    let free = |moved: &Rect| {
+        within.contains_rect(*moved) && !taken.iter().any(|t| t.shrink(0.5).intersects(*moved))
+    };
+    let moved = shifts.map(|y| rect.translate(vec2(0.0, y)));
+    moved.into_iter().find(free).unwrap_or(rect)
 }
 
 /// A circle as a closed line, for dashes.

@@ -26,25 +26,24 @@ impl Views {
         }
         let painter = ui.painter().with_clip_rect(scene.rect);
         let p = theme::palette(ui.style());
-        let text = |at: Pos2, spans: &[Span]| {
-            ink::bare(&painter, at, Align2::LEFT_CENTER, spans);
-        };
+        let text = |at: Pos2, spans: &[Span]| ink::bare(&painter, at, Align2::LEFT_CENTER, spans);
         let at = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
-        text(
+        let title = text(
             at,
             &[
                 ("3-D", theme::semibold(size::LABEL), p.t1),
                 (" perspective", theme::regular(size::LABEL), p.t2),
             ],
         );
+        let mut taken = vec![title];
         if sides_unknown(state) {
             let font = theme::medium(size::LABEL);
-            text(
+            taken.push(text(
                 at + vec2(0.0, 17.0),
                 &[("left and right unknown", font, p.warning)],
-            );
+            ));
         }
-        self.scene_regions(ui, &painter, scene, hovered);
+        self.scene_regions(ui, &painter, scene, hovered, &mut taken);
         // A picture of this view alone is about what is in it, not about how long that took.
         let alone = self.still && state.view.layout == Layout::Single;
         let badge = (!alone).then(|| self.badge.show(ui, &painter, scene.rect, state, self.still));
@@ -68,7 +67,14 @@ impl Views {
         axis_marker(&painter, scene);
     }
 
-    fn scene_regions(&mut self, ui: &Ui, painter: &Painter, scene: &Scene, hovered: bool) {
+    fn scene_regions(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        scene: &Scene,
+        hovered: bool,
+        taken: &mut Vec<Rect>,
+    ) {
         let state = scene.state;
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let colour = theme::region_colour(region);
@@ -94,7 +100,7 @@ impl Views {
                 rings::rim(painter, &rim, region.role, colour, selected);
             }
             let beside = middle + vec2(radius + 10.0, 0.0);
-            ink::plate(painter, beside, scene.rect, &region.name, colour);
+            ink::plate_beside(painter, beside, scene.rect, &region.name, colour, taken);
         }
         let Tool::Place { role, .. } = state.view.tool else {
             return;
@@ -153,23 +159,38 @@ fn axis_marker(painter: &Painter, scene: &Scene) {
     // The nearest arm is drawn last.
     arms.sort_by(|a, b| a.1.dot(axes.z_axis).total_cmp(&b.1.dot(axes.z_axis)));
     let unknown = sides_unknown(scene.state);
-    for (a, direction) in arms {
-        let on_screen = vec2(
+    let on_screen = |direction: DVec3| {
+        vec2(
             direction.dot(axes.x_axis) as f32,
             -direction.dot(axes.y_axis) as f32,
-        );
-        let tip = origin + on_screen * ARM as f32;
-        let colour = theme::DEC[a];
-        painter.line_segment([origin, tip], Stroke::new(1.5, colour));
-        let away = if on_screen.length() > 0.05 {
-            on_screen.normalized()
-        } else {
+        )
+    };
+    for (a, direction) in &arms {
+        let tip = origin + on_screen(*direction) * ARM as f32;
+        painter.line_segment([origin, tip], Stroke::new(1.5, theme::DEC[*a]));
+    }
+    painter.circle_filled(origin, 1.5, IN_VIEW.t2);
+    let together: egui::Vec2 = arms
+        .iter()
+        .map(|(_, d)| on_screen(*d))
+        .fold(egui::Vec2::ZERO, |sum, v| sum + v);
+    // Letters on top of all arms.
+    for (a, direction) in &arms {
+        let arm = on_screen(*direction);
+        let tip = origin + arm * ARM as f32;
+        // An arm that points at the viewer is a point: its letter keeps clear of the other two.
+        let short = arm.length() < 0.35;
+        let away = if short { -(together - arm) } else { arm };
+        let away = away.normalized();
+        let away = if away == egui::Vec2::ZERO {
             vec2(0.0, -1.0)
+        } else {
+            away
         };
-        let mark = if unknown && a == 0 { "?" } else { "" };
-        let word = format!("{}{mark}", letter(direction));
+        let colour = theme::DEC[*a].gamma_multiply(if short { 0.7 } else { 1.0 });
+        let mark = if unknown && *a == 0 { "?" } else { "" };
+        let word = format!("{}{mark}", letter(*direction));
         let span = (&*word, theme::semibold(size::CAPTION), colour);
         ink::bare(painter, tip + away * 9.0, Align2::CENTER_CENTER, &[span]);
     }
-    painter.circle_filled(origin, 1.5, IN_VIEW.t2);
 }

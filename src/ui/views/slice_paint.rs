@@ -14,6 +14,8 @@ use egui::{Align2, Color32, Painter, Rect, Ui, vec2};
 
 /// From the pane's border to text.
 const MARGIN: f32 = 10.0;
+/// Size of a title of two lines.
+const TITLE: egui::Vec2 = vec2(170.0, 36.0);
 /// Half of the crosshair's gap.
 const GAP: f32 = 12.0;
 /// Grids turned by less than this count as straight, degrees.
@@ -68,6 +70,9 @@ impl Views {
             _ => None,
         });
         let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
+        // Where the title stands.
+        let title = Rect::from_min_size(slice.rect.min + vec2(MARGIN, MARGIN - 3.0), TITLE);
+        let mut taken = vec![title];
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces);
             let Some(cut) = cut else { continue };
@@ -82,7 +87,8 @@ impl Views {
                     .map_or(pointer(ui).unwrap_or(slice.rect.center()), |b| {
                         b.right_center()
                     });
-                ink::plate(painter, beside + vec2(9.0, 0.0), slice.rect, &words, colour);
+                let beside = beside + vec2(9.0, 0.0);
+                ink::plate_beside(painter, beside, slice.rect, &words, colour, &mut taken);
             }
         }
         let Tool::Place { role, .. } = state.view.tool else {

@@ -68,11 +68,9 @@ fn typing(
         .margin(Margin::ZERO)
         .align(egui::Align2::RIGHT_CENTER)
         .desired_width(rect.width() - 12.0);
-    let output = ui.scope_builder(
-        egui::UiBuilder::new().max_rect(rect.shrink2(egui::vec2(6.0, 3.0))),
-        |ui| edit.show(ui),
-    );
-    let output = output.inner;
+    // A child of its own: inside a scope, what is typed would push the rows below.
+    let inner = rect.shrink2(egui::vec2(6.0, 3.0));
+    let output = edit.show(&mut ui.new_child(egui::UiBuilder::new().max_rect(inner)));
     let response = output.response.response.clone();
     response.widget_info(|| WidgetInfo {
         current_text_value: Some(text.clone()),
@@ -130,9 +128,8 @@ pub fn text(
         .margin(Margin::ZERO)
         .desired_width(rect.width() - 16.0);
     let inner = rect.shrink2(egui::vec2(8.0, ((rect.height() - 16.0) * 0.5).max(0.0)));
-    let response = ui
-        .scope_builder(egui::UiBuilder::new().max_rect(inner), |ui| ui.add(edit))
-        .inner;
+    let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
+    let response = child.add(edit);
     let response = response.accessible_name(name);
     let stroke = egui::Stroke::new(
         1.0,

@@ -6,6 +6,7 @@ pub mod charts;
 pub mod field;
 pub mod menu;
 pub mod note;
+pub mod notice;
 pub mod paint;
 pub mod region;
 pub mod rows;

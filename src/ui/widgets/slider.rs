@@ -2,7 +2,7 @@
 
 use super::super::format;
 use super::super::theme::{self, Palette, size, space};
-use super::{button, field, paint};
+use super::{button, field, notice, paint};
 use crate::state::Phase;
 use egui::accesskit::{Action, ActionData};
 use egui::{
@@ -224,16 +224,22 @@ impl<'a> SliderRow<'a> {
             name: self.name,
             value: self.value,
         };
-        if let Some((value, phase)) = rail(ui, columns.rail, &self.scale, &[knob], self.default) {
+        let shown = self.scale.text(self.value);
+        let (along, place) = columns.split(ui, &shown, self.unit);
+        if let Some((value, phase)) = rail(ui, along, &self.scale, &[knob], self.default) {
             change = Some(Change::To(value[0], phase));
         }
-        let shown = self.scale.text(self.value);
-        let typed = field::value(ui, columns.field, self.name, &shown, self.unit);
-        if let Some(value) = typed.and_then(|t| format::parse(&t)) {
-            let limits = self.limits.unwrap_or(self.scale.range);
-            let value = value.clamp(*limits.start(), *limits.end());
-            if value != self.value {
-                change = Some(Change::To(value, Phase::Done));
+        let typed = field::value(ui, place, self.name, &shown, self.unit);
+        if let Some(typed) = typed {
+            let limits = self.limits.unwrap_or(self.scale.range.clone());
+            match format::parse(&typed) {
+                Some(value) => {
+                    let value = within(ui, self.name, value, &limits, self.unit);
+                    if value != self.value {
+                        change = Some(Change::To(value, Phase::Done));
+                    }
+                }
+                None => no_number(ui, self.name, &typed, &shown),
             }
         }
         change
@@ -286,30 +292,60 @@ impl RangeRow<'_> {
             self.scale.text(self.values.0),
             self.scale.text(self.values.1)
         );
-        // Two long numbers need more than the common field; the rail gives way in steps, so that it
-        // does not wander while a knob moves.
-        let needed = paint::width(
-            ui,
-            &format!("{shown} {}", self.unit),
-            theme::regular(size::LABEL),
-        );
-        let wide = FIELD + ((needed + 14.0 - FIELD).max(0.0) / 12.0).ceil() * 12.0;
-        let place = paint::at_right(columns.field, vec2(wide, space::FIELD));
-        let mut along = columns.rail;
-        along.max.x = along.max.x.min(place.left() - GAP - 2.0);
+        let (along, place) = columns.split(ui, &shown, self.unit);
         if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, None) {
             change = Some(((values[0], values[1]), phase));
         }
         let typed = field::value(ui, place, self.name, &shown, self.unit);
-        if let Some((low, high)) = typed.and_then(|t| format::parse_range(&t)) {
-            let clamp = |v: f64| v.clamp(*self.limits.start(), *self.limits.end());
-            let typed = (clamp(low), clamp(high));
-            if typed != self.values {
-                change = Some((typed, Phase::Done));
+        if let Some(typed) = typed {
+            match format::parse_range(&typed) {
+                Some((low, high)) => {
+                    let clamp = |v: f64| within(ui, self.name, v, &self.limits, self.unit);
+                    let typed = (clamp(low), clamp(high));
+                    if typed != self.values {
+                        change = Some((typed, Phase::Done));
+                    }
+                }
+                None => no_number(ui, self.name, &typed, &shown),
             }
         }
         change
     }
+}
+
+impl Columns {
+    /// The rail and the field: long numbers need more than the common field, and the rail gives
+    /// way in steps, so that it does not wander while a knob moves.
+    fn split(&self, ui: &Ui, shown: &str, unit: &str) -> (Rect, Rect) {
+        let text = format!("{shown} {unit}");
+        let needed = paint::width(ui, text.trim_end(), theme::regular(size::LABEL));
+        let wide = FIELD + ((needed + 14.0 - FIELD).max(0.0) / 12.0).ceil() * 12.0;
+        let place = paint::at_right(self.field, vec2(wide, space::FIELD));
+        let mut along = self.rail;
+        along.max.x = along.max.x.min(place.left() - GAP - 2.0);
+        (along, place)
+    }
+}
+
+/// A typed value brought within the limits, with a word about it.
+fn within(ui: &Ui, name: &str, value: f64, limits: &RangeInclusive<f64>, unit: &str) -> f64 {
+    let (low, high) = (*limits.start(), *limits.end());
+    let taken = value.clamp(low, high);
+    if taken != value {
+        let word = if value < low { "least" } else { "most" };
+        let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
+        let shown = format::with_unit(&format::fixed(taken, decimals), unit);
+        notice::say(ui, format!("{name}: {shown} is the {word}"));
+    }
+    taken
+}
+
+fn no_number(ui: &Ui, name: &str, typed: &str, kept: &str) {
+    let typed: String = typed.trim().chars().take(20).collect();
+    notice::say(
+        ui,
+        format!("{name}: \"{typed}\" is no number, {kept} stays"),
+    );
 }
 
 /// A control's label with its help line; a double click resets.

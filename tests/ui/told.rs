@@ -1,0 +1,117 @@
+//! What the window says when something did not go as asked.
+
+use super::{Window, click, small_scan, submitted, tracking, type_over, window};
+use crate::support::test;
+use arcuate::state::{Severity, Slot};
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::messages are notes until dismissed", messages),
+        test("ui::many messages are folded", many_messages),
+        test("ui::a bad path is kept, with the reason", bad_path),
+        test("ui::a value out of range is told of", out_of_range),
+        test("ui::a mask layer becomes a region", mask_as_region),
+    ]
+}
+
+fn messages() {
+    let mut state = small_scan();
+    state.session.say(Severity::Error, "The disk is full");
+    let mut window = window(state, [1280.0, 800.0]);
+    click(&mut window, "Dismiss: The disk is full");
+    assert!(window.query_by_label("The disk is full").is_none());
+    assert!(window.state().state.session.messages.is_empty());
+}
+
+/// Three notes at most; the rest is counted and goes together. A success takes its failure away.
+fn many_messages() {
+    let mut state = small_scan();
+    for i in 0..7 {
+        state.session.say(Severity::Error, format!("Trouble {i}"));
+    }
+    state
+        .session
+        .failed(Slot::Save, "The disk is full".to_owned());
+    state.session.forget_failures(Slot::Fit);
+    let mut window = window(state, [1280.0, 800.0]);
+    let shown = |window: &Window, text: &str| window.query_by_label(text).is_some();
+    assert!(shown(&window, "The disk is full") && shown(&window, "Trouble 5"));
+    assert!(!shown(&window, "Trouble 4"));
+    window.get_by_label("and 5 more");
+    window.state_mut().state.session.forget_failures(Slot::Save);
+    window.run();
+    assert!(!shown(&window, "The disk is full") && shown(&window, "Trouble 4"));
+    click(&mut window, "Dismiss all");
+    assert!(window.state().state.session.messages.is_empty());
+}
+
+fn bad_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Export…");
+    let wait_for = |window: &mut Window, text: &str| {
+        let patience = std::time::Instant::now();
+        while window.query_by_label(text).is_none() {
+            assert!(patience.elapsed().as_secs() < 10, "no \"{text}\"");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            window.run();
+        }
+    };
+    type_over(&mut window, missing.join("t.tck").to_str().unwrap());
+    let text = format!("There is no folder {}", missing.display());
+    wait_for(&mut window, &text);
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Path");
+    let kept = field.accesskit_node().value().unwrap_or_default();
+    assert!(kept.ends_with("t.tck"), "{kept}");
+    type_over(&mut window, folder.path().join("t.nii").to_str().unwrap());
+    wait_for(&mut window, "Expected a name that ends in .tck");
+    assert!(submitted(&window).is_empty());
+    let good = folder.path().join("t.tck");
+    type_over(&mut window, good.to_str().unwrap());
+    let patience = std::time::Instant::now();
+    while submitted(&window).is_empty() {
+        assert!(patience.elapsed().as_secs() < 10, "nothing was saved");
+        window.run();
+    }
+}
+
+fn out_of_range() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let below = |window: &Window| {
+        let field = window.get_by_role_and_label(egui::Role::TextInput, "Maximum angle");
+        field.rect()
+    };
+    let place = below(&window);
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Step")
+        .click();
+    window.run();
+    assert_eq!(below(&window), place, "rows stay while one is edited");
+    type_over(&mut window, "1e9");
+    assert_eq!(window.state().state.document.track.step_mm, 20.0);
+    window.get_by_label("Step: 20\u{202F}mm is the most");
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Step")
+        .click();
+    window.run();
+    type_over(&mut window, "abc");
+    window.get_by_label("Step: \"abc\" is no number, 20.00 stays");
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Streamlines")
+        .click();
+    window.run();
+    type_over(&mut window, "9999999999");
+    window.get_by_label("Streamlines: 16\u{202F}777\u{202F}216 is the most");
+}
+
+fn mask_as_region() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let regions = window.state().state.document.regions.len();
+    window.get_by_label("Layer Brain mask").click_secondary();
+    window.run();
+    click(&mut window, "Use as region");
+    assert_eq!(window.state().state.document.regions.len(), regions + 1);
+}
