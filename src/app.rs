@@ -26,8 +26,6 @@ pub struct App {
     views: Views,
     quit: Quit,
     events: events::Queue,
-    /// How long the frame before took.
-    frame_s: f64,
     /// To be taken before the next frame.
     shots: Vec<Shot>,
     recent_changed: bool,
@@ -45,7 +43,6 @@ impl App {
             views: Views::default(),
             quit: Quit::default(),
             events: events::Queue::default(),
-            frame_s: 0.0,
             shots: Vec::new(),
             recent_changed: false,
             title: String::new(),
@@ -106,8 +103,7 @@ impl eframe::App for App {
         }
     }
 
-    fn ui(&mut self, ui: &mut Ui, frame: &mut eframe::Frame) {
-        self.frame_s = frame.info().cpu_usage.unwrap_or(0.0).into();
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let (state, views) = (&self.state, &mut self.views);
         let actions = ui::show(ui, state, &mut self.memory, &mut |ui, actions| {
             views.show(ui, state, actions);
@@ -121,11 +117,11 @@ impl eframe::App for App {
     }
 
     fn raw_input_hook(&mut self, ctx: &Context, input: &mut egui::RawInput) {
-        let patience_s = events::double_click_s(self.frame_s);
-        ctx.options_mut(|o| o.input_options.max_double_click_delay = patience_s);
-        if self.events.feed(input) {
+        if self.events.feed(input, ctx.requested_repaint_last_pass()) {
             ctx.request_repaint();
         }
+        let apart_s = self.events.double_click_s();
+        ctx.options_mut(|o| o.input_options.max_double_click_delay = apart_s);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

@@ -18,14 +18,22 @@ const LONGEST_FRAME_S: f64 = 0.7;
 pub struct Queue {
     /// With the time at which they came, seconds.
     waiting: VecDeque<(f64, Event)>,
-    /// Time of the last frame as it was told to egui.
+    /// Time of the last frame as it was told to egui, and as it was.
     told_s: f64,
+    now_s: f64,
+    /// How long frames take that follow one another.
+    frame_s: f64,
 }
 
 impl Queue {
     /// Leaves in `input` what may share a frame; returns whether something waits for the next.
-    pub fn feed(&mut self, input: &mut RawInput) -> bool {
+    /// `busy`: this frame was asked for as soon as the one before was ready.
+    pub fn feed(&mut self, input: &mut RawInput, busy: bool) -> bool {
         let now = input.time.unwrap_or(self.told_s);
+        if busy {
+            self.frame_s = now - self.now_s;
+        }
+        self.now_s = now;
         let fresh = input.events.drain(..).map(|event| (now, event));
         self.waiting.extend(fresh);
         let (mut keys, mut time) = (false, now);
@@ -46,10 +54,10 @@ impl Queue {
         input.time = Some(self.told_s);
         !self.waiting.is_empty()
     }
-}
 
-/// How far apart two clicks may be told to egui: events have no time of their own, and those that
-/// came in one frame are taken for as late as its end.
-pub fn double_click_s(frame_s: f64) -> f64 {
-    DOUBLE_CLICK_S + frame_s.clamp(0.0, LONGEST_FRAME_S)
+    /// How far apart two clicks of a double click may seem: events have no time of their own, and
+    /// those that came during a frame are taken for as late as its end.
+    pub fn double_click_s(&self) -> f64 {
+        DOUBLE_CLICK_S + self.frame_s.clamp(0.0, LONGEST_FRAME_S)
+    }
 }

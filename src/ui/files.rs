@@ -442,8 +442,8 @@ fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
             path.display()
         ));
     }
-    let ends = |e: &&str| name.to_lowercase().ends_with(&format!(".{e}"));
-    if !endings.iter().any(|e| ends(&e)) {
+    let ends = |e: &str| name.to_lowercase().ends_with(&format!(".{e}"));
+    if !endings.iter().any(|e| ends(e)) {
         return Some(format!(
             "Expected a name that ends in .{}",
             endings.join(" or .")

@@ -26,12 +26,11 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     }
     let notice = notice::current(ui);
     match slowest(state) {
-        Some(job) => running(ui, free, job, actions),
-        None if notice.is_some() => text(ui, free, &notice.unwrap_or_default()),
+        Some(job) => running(ui, free, job, notice, actions),
         None if state.session.status.is_empty() && state.document.is_empty() => {
             text(ui, free, "No scan open");
         }
-        None => text(ui, free, &state.session.status),
+        None => text(ui, free, notice.as_ref().unwrap_or(&state.session.status)),
     }
     if !state.session.jobs.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
@@ -136,7 +135,8 @@ fn slowest(state: &State) -> Option<&Job> {
         .min_by_key(|j| j.started)
 }
 
-fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
+/// A notice takes the place of the job's words for a moment.
+fn running(ui: &mut Ui, free: Rect, job: &Job, notice: Option<String>, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let progress = job.control.progress();
     let share = progress.fraction();
@@ -181,6 +181,7 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
             words = format!("{words} · {} left", duration(left));
         }
     }
+    let words = notice.unwrap_or(words);
     let before = Rect::from_min_max(free.min, pos2(bar.left() - 12.0, free.bottom()));
     let shown = paint::right(
         ui.painter(),

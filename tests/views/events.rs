@@ -1,7 +1,7 @@
 //! Events of a slow frame keep their order.
 
 use crate::support::test;
-use arcuate::app::events::{Queue, double_click_s};
+use arcuate::app::events::Queue;
 use egui::{
     Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, Sense, Ui, pos2, vec2,
 };
@@ -56,7 +56,7 @@ fn order() {
     let mut frames = Vec::new();
     let mut at = Pos2::ZERO;
     loop {
-        let waits = queue.feed(&mut input);
+        let waits = queue.feed(&mut input, false);
         let events = &mut input.events;
         for event in events.iter() {
             match event {
@@ -84,10 +84,10 @@ fn order() {
         }
     }
     assert_eq!(frames.concat(), all, "nothing is lost, nothing is swapped");
-    assert!(!queue.feed(&mut input) && input.events.is_empty());
+    assert!(!queue.feed(&mut input, false) && input.events.is_empty());
     // What happens between two frames on a fast machine passes at once.
     input.events = vec![Event::PointerMoved(a), Event::PointerMoved(b), key(Key::R)];
-    assert!(!queue.feed(&mut input));
+    assert!(!queue.feed(&mut input, false));
     assert_eq!(input.events.len(), 3);
 }
 
@@ -95,7 +95,6 @@ fn order() {
 fn doubles(clicks_s: &[f64], frame_s: f64) -> usize {
     let at = pos2(50.0, 50.0);
     let (context, mut queue) = (Context::default(), Queue::default());
-    context.options_mut(|o| o.input_options.max_double_click_delay = double_click_s(frame_s));
     let mut coming: Vec<f64> = clicks_s.iter().map(|t| t + 1.0).collect();
     let (mut count, mut now, mut waits) = (0, 0.0, true);
     while waits || !coming.is_empty() || now < 1.0 {
@@ -113,7 +112,9 @@ fn doubles(clicks_s: &[f64], frame_s: f64) -> usize {
             events,
             ..RawInput::default()
         };
-        waits = queue.feed(&mut input);
+        waits = queue.feed(&mut input, true);
+        let apart_s = queue.double_click_s();
+        context.options_mut(|o| o.input_options.max_double_click_delay = apart_s);
         let _ = context.run_ui(input, |ui: &mut Ui| {
             let response = ui.allocate_response(ui.available_size(), Sense::click());
             count += usize::from(response.double_clicked());

@@ -70,7 +70,9 @@ fn typing(
         .desired_width(rect.width() - 12.0);
     // A child of its own: inside a scope, what is typed would push the rows below.
     let inner = rect.shrink2(egui::vec2(6.0, 3.0));
-    let output = edit.show(&mut ui.new_child(egui::UiBuilder::new().max_rect(inner)));
+    let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
+    child.spacing_mut().interact_size.y = inner.height();
+    let output = edit.show(&mut child);
     let response = output.response.response.clone();
     response.widget_info(|| WidgetInfo {
         current_text_value: Some(text.clone()),
@@ -129,6 +131,7 @@ pub fn text(
         .desired_width(rect.width() - 16.0);
     let inner = rect.shrink2(egui::vec2(8.0, ((rect.height() - 16.0) * 0.5).max(0.0)));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
+    child.spacing_mut().interact_size.y = inner.height();
     let response = child.add(edit);
     let response = response.accessible_name(name);
     let stroke = egui::Stroke::new(
