@@ -141,7 +141,7 @@ fn remarks() {
         })
     };
     let one = region(1, "Seed", Role::Seed, middle);
-    assert!(tracks::remarks(&[one.clone()], mask).is_empty());
+    assert!(tracks::remarks(std::slice::from_ref(&one), mask).is_empty());
     let two = region(2, "Seed 2", Role::Seed, far);
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
     let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);

@@ -334,7 +334,11 @@ fn within(ui: &Ui, name: &str, value: f64, limits: &RangeInclusive<f64>, unit: &
     if taken != value {
         let word = if value < low { "least" } else { "most" };
         let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
-        let shown = format::with_unit(&format::fixed(taken, decimals), unit);
+        let number = format::fixed(taken, decimals);
+        let shown = match unit {
+            "°" => format!("{number}°"),
+            _ => format::with_unit(&number, unit),
+        };
         notice::say(ui, format!("{name}: {shown} is the {word}"));
     }
     taken
