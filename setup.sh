@@ -14,8 +14,8 @@ It looks first, names what it is about to install, and asks nothing. A second ru
   Vulkan            the loader, and a software driver where there is no other
   window libraries  X11, Wayland, keyboard
   file dialogs      zenity, where a desktop has no portal for them
-  --ci              also a software Vulkan driver, Xvfb, xdotool and ImageMagick, for the tests that
-                    use a window, and Python with venv, which makes the kernels
+  --ci              also a software Vulkan driver, Xvfb, xdotool, xclip and ImageMagick, for the tests
+                    that use a window, and Python with venv, which makes the kernels
 
 On Debian and Ubuntu all of it is installed, with sudo where needed. Elsewhere:
 
@@ -200,6 +200,7 @@ END
         done <<'END'
 Xvfb xvfb
 xdotool xdotool
+xclip xclip
 import imagemagick
 END
         if have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; then

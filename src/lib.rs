@@ -1,7 +1,7 @@
 //! Arcuate: touch the wiring of a brain.
 //!
-//! Modules in reading order; each answers one question and may import only what stands above it
-//! (the exact table is `tests/architecture.rs`).
+//! Each module answers one question; which others it may import is a table in
+//! `tests/architecture/tables.rs`, checked by a test.
 
 pub mod app;
 pub mod cli;

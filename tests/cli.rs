@@ -291,6 +291,7 @@ fn phantom_round() {
     json(
         &[
             "phantom",
+            "--scan-only",
             "--spacing",
             "4",
             "--shells",
@@ -364,6 +365,7 @@ fn same_bytes() {
     let here = folder.path();
     let head = [
         "phantom",
+        "--scan-only",
         "--spacing",
         "4",
         "--shells",

@@ -13,6 +13,8 @@ pub fn tests() -> Vec<Trial> {
         test("data::orientation_letters", orientation_letters),
         test("data::percentiles_of_a_ramp", percentiles_of_a_ramp),
         test("data::shapes_that_meet", shapes_that_meet),
+        test("data::percentiles_ignore_an_outlier", one_outlier),
+        test("data::masks_know_their_extent", extent),
     ]
 }
 
@@ -147,4 +149,57 @@ fn percentiles_of_a_ramp() {
         (low - 100.0).abs() < 5.0 && (high - 9_900.0).abs() < 5.0,
         "{low} {high}"
     );
+}
+
+/// One voxel of 10⁶ times the others moves neither end.
+fn one_outlier() {
+    let mut random = Random::fresh("one outlier");
+    let grid =
+        Arc::new(Grid::axis_aligned([50, 40, 10], DVec3::ONE, DVec3::ZERO).expect("regular"));
+    let mut values: Vec<f32> = (0..20_000)
+        .map(|_| random.uniform(100.0, 1100.0) as f32)
+        .collect();
+    for outlier in [1e9, -1e9, f32::MAX] {
+        values[777] = outlier;
+        let (low, high) = Volume::scalar(grid.clone(), values.clone()).percentiles(0, 0.01, 0.99);
+        let mut sorted = values.clone();
+        sorted.sort_by(f32::total_cmp);
+        // 1/256 of the distance between them, of 980.
+        assert!((low - sorted[200]).abs() < 4.0, "{low} {}", sorted[200]);
+        assert!(
+            (high - sorted[19_800]).abs() < 4.0,
+            "{high} {}",
+            sorted[19_800]
+        );
+    }
+    let constant = Volume::scalar(grid.clone(), vec![7.5; 20_000]);
+    assert_eq!(constant.percentiles(0, 0.01, 0.99), (7.5, 7.5));
+    let nothing = Volume::scalar(grid, vec![0.0; 20_000]);
+    assert_eq!(nothing.percentiles(0, 0.01, 0.99), (0.0, 0.0));
+}
+
+/// Bounds and centre of mass against a plain sum over the voxels.
+fn extent() {
+    let mut random = Random::fresh("extent");
+    let grid = Arc::new(random_grid(&mut random));
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|_| u8::from(random.uniform(0.0, 1.0) < 0.1))
+        .collect();
+    let mask = Mask::new(grid.clone(), inside.clone());
+    let set: Vec<DVec3> = (0..grid.voxel_count())
+        .filter(|&i| inside[i] != 0)
+        .map(|i| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64))))
+        .collect();
+    let centre = set.iter().sum::<DVec3>() / set.len() as f64;
+    assert!(
+        mask.centre_inside()
+            .is_some_and(|c| c.distance(centre) < 1e-9)
+    );
+    let (low, high) = mask.bounds_inside().expect("some voxel");
+    assert!(
+        set.iter()
+            .all(|p| p.cmpgt(low).all() && p.cmplt(high).all())
+    );
+    let empty = Mask::new(grid.clone(), vec![0; grid.voxel_count()]);
+    assert_eq!((empty.centre_inside(), empty.bounds_inside()), (None, None));
 }

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=${1:-${CARGO_TARGET_DIR:-target}/release/arcuate}
 [[ -x $binary ]] || cargo build --locked --release
-for program in Xvfb xdotool; do
+for program in Xvfb xdotool xclip; do
     command -v "$program" >/dev/null || { echo "smoke: $program is missing: ./setup.sh --ci"; exit 1; }
 done
 
@@ -179,6 +179,13 @@ if now '"role":"Target"'; then echo "smoke: the target is still there"; exit 1; 
 xdotool key ctrl+y
 until_true 20 "redone: the target is back" now '"redo":null.*"role":"Target"'
 until_true 20 "and its streamlines" now "\"live\":\\{[^}]*\"coarse\":false[^}]*\"kept\":$kept,"
+
+# The command of these streamlines, by keys, to other programs.
+xdotool key ctrl+shift+c
+until_true 10 "a copied command" now '"status":"Command copied"'
+shown=$(tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"command":"\([^"]*\)".*/\1/p')
+copied() { [[ $shown == 'arcuate track'* && $(timeout 5 xclip -o -selection clipboard) == "$shown" ]]; }
+until_true 10 "the same command in the clipboard" copied
 now '"errors":\[\]'
 kill -0 "$window"
 printf 'smoke: ok in %d s\n' "$SECONDS"

@@ -4,6 +4,7 @@
 mod fake;
 mod keys;
 mod looks;
+mod sliders;
 mod told;
 mod words;
 
@@ -132,6 +133,7 @@ pub fn tests() -> Vec<Trial> {
         own,
         keys::tests(),
         looks::tests(),
+        sliders::tests(),
         told::tests(),
         words::tests(),
     ]

@@ -35,10 +35,18 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let wanted = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
+    let (mut cases, mut failed) = (0, 0);
     for (_, workload) in WORKLOADS.iter().filter(|(name, _)| wanted(name)) {
         for line in workload(options.quick, &runner.backend) {
+            cases += 1;
+            failed += usize::from(line.get("error").is_some());
             print_line(&line.to_string());
         }
     }
-    Ok(())
+    match failed {
+        0 => Ok(()),
+        n => Err(Failure::new(format!(
+            "{n} of {cases} cases failed; their lines say why"
+        ))),
+    }
 }

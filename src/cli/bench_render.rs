@@ -11,7 +11,7 @@ use std::time::Instant;
 
 const POINTS: usize = 100;
 
-pub fn run(quick: bool, _: &Backend) -> Vec<Value> {
+pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
     let mut offscreen = match Offscreen::new() {
         Ok(offscreen) => offscreen,
         Err(error) => return vec![json!({"workload": "render", "error": error.to_string()})],
@@ -48,9 +48,10 @@ pub fn run(quick: bool, _: &Backend) -> Vec<Value> {
         let device_ms = median(&mut device);
         results.push(json!({
             "workload": "render", "case": name, "streamlines": count, "points": count * POINTS,
-            "size": size_px, "device": offscreen.device_name(), "device_ms": device_ms,
+            "size": size_px, "frames": frames, "device_ms": device_ms,
             "encode_ms": median(&mut encode), "rate": 1e3 / device_ms.max(1e-6),
-            "rate_unit": "frames/s", "time_s": started.elapsed().as_secs_f64(), "frames": frames,
+            "unit": "frames_per_s", "wall_s": started.elapsed().as_secs_f64(),
+            "backend": "wgpu", "detail": offscreen.device_name(), "threads": backend.threads(),
         }));
     }
     results

@@ -7,6 +7,7 @@ use super::runner::{Failure, Runner};
 use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
+use crate::state::report::DISCLAIMER;
 use crate::state::{Action, Pane, Task};
 use glam::DVec2;
 use serde_json::json;
@@ -23,6 +24,16 @@ corticospinal tract; report.json and report.md.";
 
 /// Where files go if no folder is named.
 const FOLDER: &str = "arcuate-demo";
+const TRACKS: &str = "tracks.tck";
+const REPORT: &str = "report.json";
+const SUMMARY: &str = "report.md";
+const VIEWS: [(&str, Option<Pane>); 5] = [
+    ("window.png", None),
+    ("axial.png", Some(Pane::Axial)),
+    ("coronal.png", Some(Pane::Coronal)),
+    ("sagittal.png", Some(Pane::Sagittal)),
+    ("3d.png", Some(Pane::Scene)),
+];
 
 #[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES)]
@@ -51,12 +62,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         eprintln!("arcuate: No display, so the demo writes files instead of opening the window");
     }
     let folder = options.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
-    make_folder(&folder)?;
     let at = |name: &str| folder.join(name);
-    // The default folder holds nothing but an earlier demo.
-    if options.out.is_some() {
-        runner.may_write(&at("report.json"))?;
+    let pictures = VIEWS.map(|(name, _)| name);
+    for name in [TRACKS, REPORT, SUMMARY].iter().chain(&pictures) {
+        runner.may_write(&at(name))?;
     }
+    make_folder(&folder)?;
 
     let mut window = Headless::new(runner);
     window.act(Action::OpenDemo { guide: false })?;
@@ -84,20 +95,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     window.act(Action::SelectTask(Task::Track))?;
     window.act(Action::SaveTracks {
         layer: None,
-        path: at("tracks.tck"),
+        path: at(TRACKS),
     })?;
     let state = window.state;
 
     let mut pictures = Pictures::new()?;
-    let mut files = vec![at("tracks.tck")];
+    let mut files = vec![at(TRACKS)];
     let size = DVec2::new(960.0, 720.0);
-    for (name, pane) in [
-        ("window.png", None),
-        ("axial.png", Some(Pane::Axial)),
-        ("coronal.png", Some(Pane::Coronal)),
-        ("sagittal.png", Some(Pane::Sagittal)),
-        ("3d.png", Some(Pane::Scene)),
-    ] {
+    for (name, pane) in VIEWS {
         let size = if pane.is_none() {
             DVec2::new(1440.0, 900.0)
         } else {
@@ -120,25 +125,25 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             json!({"name": p.name, "role": p.role.name(), "centre_mm": p.centre.to_array(), "radius_mm": p.radius_mm})
         })
         .collect();
-    files.extend([at("report.json"), at("report.md")]);
+    files.extend([at(REPORT), at(SUMMARY)]);
     let report = json!({
         "command": "demo", "head": SEED, "fitted_voxels": fitted, "repaired_voxels": repaired,
         "regions": regions, "seeds": seeds, "streamlines": kept, "repeat": command,
         // Neither the fit nor tracking has a kernel.
         "drawn_by": pictures.device(), "backend": runner.backend.cpu().name(), "files": files,
-        "notice": "For research only: not a medical device",
+        "notice": DISCLAIMER,
     });
     let mut text = String::from("# Arcuate on its built-in head\n\n");
     let _ = writeln!(
         text,
         "Tensors were fitted in {fitted} voxels, {repaired} of them repaired. From {seeds} seeds in \
          \"{}\", {kept} streamlines reach \"{}\".\n\nThe same without a window:\n\n```sh\n{command}\n```\n\n\
-         For research only: not a medical device.",
+         {DISCLAIMER}.",
         placements.first().map_or("", |p| p.name),
         placements.last().map_or("", |p| p.name),
     );
     let pretty = serde_json::to_string_pretty(&report).unwrap_or_default();
-    for (name, content) in [("report.json", &pretty), ("report.md", &text)] {
+    for (name, content) in [(REPORT, &pretty), (SUMMARY, &text)] {
         io::atomic::write_text(&at(name), content).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut said = format!("{kept} of {seeds} streamlines join the seed and the target. Files:\n");

@@ -2,6 +2,7 @@
 
 use super::options::{FitOptions, Fitted, make_folder};
 use super::runner::{Failure, Runner};
+use crate::data::gradients::volume_numbers;
 use crate::data::{Mask, TensorField, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Output, Request};
@@ -157,22 +158,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "Not positive definite, repaired: {repaired}; without enough signal: {}\n",
         fitted.fit.unfitted
     );
-    let volumes = |list: &[usize]| {
-        list.iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     if !fitted.fit.without_direction.is_empty() {
         text += &format!(
             "Left out, b above 50 but no direction: volumes {}\n",
-            volumes(&fitted.fit.without_direction)
+            volume_numbers(&fitted.fit.without_direction)
         );
     }
     if !fitted.fit.outside_range.is_empty() {
         text += &format!(
             "Left out, b outside the range: volumes {}\n",
-            volumes(&fitted.fit.outside_range)
+            volume_numbers(&fitted.fit.outside_range)
         );
     }
     for path in &written {

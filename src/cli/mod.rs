@@ -42,7 +42,7 @@ y to the front, z up), or mask:file.nii.gz. Wherever a scan is asked for, phanto
 head made from that seed.
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage.
-A file is written under a temporary name (.NAME.part-…), then renamed: an interrupted command never leaves half a file
+A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command never leaves half a file
 under the name asked for. For research only: not a medical device.";
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.

@@ -190,6 +190,12 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
     }
 }
 
+/// With a small first letter.
+fn within_sentence(words: &str) -> String {
+    let (first, rest) = words.split_at(1);
+    first.to_lowercase() + rest
+}
+
 /// Counts as JSON and as text.
 pub fn summary(tracked: &Tracked) -> (Value, String) {
     let output = &tracked.output;
@@ -202,17 +208,7 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
         ("too short", Fate::TooShort),
         ("no start", Fate::NoStart),
     ];
-    let stops = [
-        ("reached a target", StopReason::ReachedTarget),
-        ("entered a terminate region", StopReason::Terminated),
-        ("left the volume", StopReason::LeftVolume),
-        ("left the mask", StopReason::LeftMask),
-        ("FA below the limit", StopReason::LowFa),
-        ("angle above the limit", StopReason::Angle),
-        ("length limit", StopReason::MaxLength),
-        ("step limit", StopReason::MaxSteps),
-        ("seed end", StopReason::Seed),
-    ];
+    let stops = StopReason::ALL.map(|s| (within_sentence(s.words()), s));
     let targets: Vec<_> = tracked
         .regions
         .iter()
@@ -229,7 +225,7 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
         .collect();
     let stop_counts: serde_json::Map<String, Value> = stops
         .iter()
-        .map(|(name, s)| ((*name).to_owned(), json!(output.stops[*s as usize])))
+        .map(|(name, s)| (name.clone(), json!(output.stops[*s as usize])))
         .collect();
     let value = json!({
         "command": "track",

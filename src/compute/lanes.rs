@@ -4,9 +4,6 @@
 //! instruction per register. Eight lanes are one AVX2 register; sixteen hide the latency of
 //! a chain of multiply-adds and share each broadcast coefficient between two of them.
 
-// Indexed loops over arrays of a constant length are what the compiler unrolls into registers.
-#![allow(clippy::needless_range_loop)]
-
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// `N` values, one per lane (a voxel, a fibre); 4 to 16 lanes are sensible.

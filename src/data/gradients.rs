@@ -24,6 +24,12 @@ pub enum Weighting {
     NoDirection,
 }
 
+/// Numbers of volumes for people: from 0, as the slider "Volume" counts: `4, 20`.
+pub fn volume_numbers(volumes: &[usize]) -> String {
+    let numbers: Vec<String> = volumes.iter().map(ToString::to_string).collect();
+    numbers.join(", ")
+}
+
 impl Gradients {
     pub fn len(&self) -> usize {
         self.b_s_per_mm2.len()

@@ -32,6 +32,9 @@ pub struct Grid {
     pub world_from_voxel: DAffine3,
     pub voxel_from_world: DAffine3,
     pub source: AffineSource,
+    /// What world space is, as NIfTI's code: 1 the scanner's, 2 aligned with another image's,
+    /// 3 Talairach's, 4 MNI 152, 5 another template's.
+    pub space_code: i16,
 }
 
 impl Grid {
@@ -51,7 +54,12 @@ impl Grid {
             world_from_voxel,
             voxel_from_world: world_from_voxel.inverse(),
             source,
+            space_code: 1,
         })
+    }
+
+    pub fn with_space_code(self, space_code: i16) -> Self {
+        Self { space_code, ..self }
     }
 
     /// A grid with axes along the world's, `spacing` in mm and voxel (0, 0, 0) at `origin`.

@@ -13,6 +13,15 @@ pub struct Mask {
     /// 1 inside, 0 outside, in file order.
     pub inside: Arc<[u8]>,
     image: Arc<OnceLock<Volume>>,
+    extent: Arc<OnceLock<Option<Extent>>>,
+}
+
+/// Where the voxels inside lie.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// World mm.
+    bounds: (DVec3, DVec3),
+    centre: DVec3,
 }
 
 impl Mask {
@@ -29,6 +38,7 @@ impl Mask {
             grid,
             inside,
             image: Arc::default(),
+            extent: Arc::default(),
         }
     }
 
@@ -50,27 +60,42 @@ impl Mask {
 
     /// World axis-aligned bounds of the voxels inside, mm; `None` for an empty mask.
     pub fn bounds_inside(&self) -> Option<(DVec3, DVec3)> {
-        let inside = self.inside.iter().enumerate().filter(|(_, v)| **v != 0);
-        let voxels = inside.map(|(i, _)| DVec3::from_array(self.grid.voxel(i).map(|v| v as f64)));
-        let (low, high) = voxels.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
-        if low.x > high.x {
-            return None;
-        }
-        let corners = (0..8).map(|c| {
-            let pick = |a: usize| {
-                if c >> a & 1 == 1 {
-                    high[a] + 0.5
-                } else {
-                    low[a] - 0.5
-                }
-            };
-            self.grid.world(DVec3::new(pick(0), pick(1), pick(2)))
-        });
-        corners
-            .map(|c| (c, c))
-            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        self.extent().map(|e| e.bounds)
+    }
+
+    /// Centre of mass of the voxels inside, world mm; `None` for an empty mask.
+    pub fn centre_inside(&self) -> Option<DVec3> {
+        self.extent().map(|e| e.centre)
+    }
+
+    /// Found once, shared by all clones: views ask in every frame.
+    fn extent(&self) -> Option<Extent> {
+        *self.extent.get_or_init(|| {
+            let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+            let (mut sum, mut n) = (DVec3::ZERO, 0u64);
+            for (i, _) in self.inside.iter().enumerate().filter(|(_, v)| **v != 0) {
+                let voxel = DVec3::from_array(self.grid.voxel(i).map(|v| v as f64));
+                (low, high) = (low.min(voxel), high.max(voxel));
+                sum += voxel;
+                n += 1;
+            }
+            let corners = (0..8).map(|c| {
+                let pick = |a: usize| {
+                    if c >> a & 1 == 1 {
+                        high[a] + 0.5
+                    } else {
+                        low[a] - 0.5
+                    }
+                };
+                self.grid.world(DVec3::new(pick(0), pick(1), pick(2)))
+            });
+            let bounds = corners
+                .map(|c| (c, c))
+                .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+                .filter(|_| n > 0)?;
+            let centre = self.grid.world(sum / n as f64);
+            Some(Extent { bounds, centre })
+        })
     }
 
     pub fn volume_ml(&self) -> f64 {

@@ -163,20 +163,7 @@ impl Shape {
     pub fn centre(&self) -> DVec3 {
         match self {
             Self::Sphere { centre, .. } | Self::Box { centre, .. } => *centre,
-            Self::Mask(mask) => {
-                let inside = mask.inside.iter().enumerate().filter(|(_, v)| **v != 0);
-                let (sum, n) = inside.fold((DVec3::ZERO, 0u64), |(sum, n), (i, _)| {
-                    (
-                        sum + DVec3::from_array(mask.grid.voxel(i).map(|v| v as f64)),
-                        n + 1,
-                    )
-                });
-                if n == 0 {
-                    mask.grid.centre()
-                } else {
-                    mask.grid.world(sum / n as f64)
-                }
-            }
+            Self::Mask(mask) => mask.centre_inside().unwrap_or_else(|| mask.grid.centre()),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::rotation::rotation;
 use super::source::read_text;
 use super::{Error, atomic, with_extension};
 use crate::data::Grid;
-use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting};
+use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
@@ -196,7 +196,11 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
     if let Some(i) = b_values.iter().position(|b| !b.is_finite() || *b < 0.0) {
         return Err(Error::malformed(
             path,
-            format!("the b-value {} of volume {}", b_values[i], i + 1),
+            format!(
+                "the b-value {} of volume {}",
+                b_values[i],
+                volume_numbers(&[i])
+            ),
             "a finite number of at least 0",
         ));
     }
@@ -261,11 +265,10 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
     };
     let without = of(Weighting::NoDirection);
     if !without.is_empty() {
-        let numbers: Vec<String> = without.iter().map(|v| (v + 1).to_string()).collect();
         warnings.push(format!(
             "{} diffusion-weighted volumes have no direction and are left out of fits: {}",
             without.len(),
-            numbers.join(", ")
+            volume_numbers(&without)
         ));
     }
     if of(Weighting::Diffusion).is_empty() {

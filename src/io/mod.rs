@@ -3,7 +3,8 @@
 //! Reading: [`open`] looks at a path and returns what is in it; [`gradients`] reads the tables of a
 //! scan, [`mask`] a mask for a given grid. A header's claims are compared with the file before
 //! memory is taken for them, so a broken or hostile file costs an [`Error`], which is one sentence.
-//! Writing: every file goes through [`atomic`] and is read back before it gets its name.
+//! Writing: every file goes through [`atomic`] and is read back before it gets its name; only the
+//! window's record, which grows while it runs, is written line by line ([`lines`]).
 
 pub mod atomic;
 mod error;

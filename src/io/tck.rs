@@ -46,13 +46,13 @@ impl Numbers {
 /// match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let mut source = Source::open(path, control)?;
-    let (header, consumed) = header_text(&mut source)?;
+    let (header, header_bytes, consumed) = header_text(&mut source)?;
     let mut info = FibreInfo {
         properties: properties(path, &header)?,
         warnings: Vec::new(),
     };
     let numbers = numbers(path, &info)?;
-    let offset = offset(path, &info, header.len() as u64)?;
+    let offset = offset(path, &info, header_bytes as u64)?;
     let mut points = Points::default();
     // What was read with the header may already hold points.
     let pending = match (consumed.len() as u64).checked_sub(offset) {
@@ -70,8 +70,9 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-/// The header up to and with its END line, and everything that was read.
-fn header_text(source: &mut Source) -> Result<(String, Vec<u8>), Error> {
+/// The header up to and with its END line, its bytes in the file (a letter that is not UTF-8 takes
+/// more in the text), and everything that was read.
+fn header_text(source: &mut Source) -> Result<(String, usize, Vec<u8>), Error> {
     const PIECE: usize = 4096;
     let path = source.path().to_owned();
     let mut bytes = Vec::new();
@@ -84,7 +85,8 @@ fn header_text(source: &mut Source) -> Result<(String, Vec<u8>), Error> {
             let found = "a file that does not start with “mrtrix tracks”";
             return Err(Error::malformed(&path, found, "a TCK file"));
         }
-        let end = bytes.windows(4).position(|w| w == b"\nEND").and_then(|at| {
+        let mut starts = bytes.windows(4).enumerate().filter(|(_, w)| *w == b"\nEND");
+        let end = starts.find_map(|(at, _)| {
             let rest = &bytes[at + 4..];
             let line = rest.iter().position(|&b| b == b'\n')?;
             // `ENDING: 1` is a line like any other.
@@ -95,7 +97,7 @@ fn header_text(source: &mut Source) -> Result<(String, Vec<u8>), Error> {
         });
         if let Some(end) = end {
             let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
-            return Ok((text, bytes));
+            return Ok((text, end, bytes));
         }
         if n < PIECE || bytes.len() > HEADER_LIMIT_BYTES {
             let found = "a header without its END line";

@@ -66,11 +66,6 @@ impl Tissue {
         }
     }
 
-    /// Brain proper: no cerebrospinal fluid outside the ventricles.
-    pub fn is_brain(self) -> bool {
-        self as u8 >= Self::Ventricle as u8
-    }
-
     /// Tissue whose water follows fibres.
     pub fn is_white(self) -> bool {
         matches!(self, Self::White | Self::CerebellarWhite | Self::BrainStem)

@@ -246,7 +246,8 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
             )
         }),
         LineColouring::StopReason if per_streamline("stop_end").is_some() => {
-            scalar("stop_end", (0.0, 8.0), ColourMap::Stops)
+            let last = (ColourMap::STOP_COLOURS.len() - 1) as f32;
+            scalar("stop_end", (0.0, last), ColourMap::Stops)
         }
         LineColouring::Direction | LineColouring::Fa | LineColouring::StopReason => {
             LineColour::Direction

@@ -16,7 +16,7 @@ pub enum ColourMap {
     Diverging,
     /// One colour for a mask: opaque where the value is high.
     Mask,
-    /// Why streamlines stopped: one colour for each reason, by its number out of 8.
+    /// Why streamlines stopped: [`ColourMap::STOP_COLOURS`].
     Stops,
 }
 
@@ -40,6 +40,19 @@ impl ColourMap {
         Self::Cividis,
         Self::Cost,
         Self::Diverging,
+    ];
+
+    /// One for each reason why a streamline stopped, by its number: what users wish for is green.
+    pub const STOP_COLOURS: [[u8; 3]; 9] = [
+        [0x2B, 0xB6, 0x8A],
+        [0xF5, 0xD9, 0x0A],
+        [0x9A, 0x86, 0xFF],
+        [0x56, 0xB4, 0xE9],
+        [0x8D, 0x95, 0xA1],
+        [0xE6, 0x9F, 0x00],
+        [0xCC, 0x79, 0xA7],
+        [0xD5, 0xDB, 0xE5],
+        [0x5C, 0x64, 0x70],
     ];
 
     pub fn name(self) -> &'static str {
@@ -96,18 +109,7 @@ impl ColourMap {
             ],
             Self::Diverging => &[[0x2B, 0x6C, 0xB0], [0xE6, 0xE6, 0xE6], [0xC2, 0x41, 0x0C]],
             Self::Mask => &[[0x9A, 0xA4, 0xB2], [0x9A, 0xA4, 0xB2]],
-            // In the order of their numbers: what users wish for is green.
-            Self::Stops => &[
-                [0x2B, 0xB6, 0x8A],
-                [0xF5, 0xD9, 0x0A],
-                [0x9A, 0x86, 0xFF],
-                [0x56, 0xB4, 0xE9],
-                [0x8D, 0x95, 0xA1],
-                [0xE6, 0x9F, 0x00],
-                [0xCC, 0x79, 0xA7],
-                [0xD5, 0xDB, 0xE5],
-                [0x5C, 0x64, 0x70],
-            ],
+            Self::Stops => &Self::STOP_COLOURS,
         }
     }
 

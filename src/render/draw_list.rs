@@ -44,33 +44,6 @@ pub struct ScenePane {
     pub moving: bool,
 }
 
-impl SlicePane {
-    /// The same view on `factor` times as many pixels a side, for pictures finer than the screen.
-    pub fn enlarged(&self, factor: u32) -> Self {
-        let (k, corner) = (f64::from(factor), (self.right + self.down) * 0.5);
-        Self {
-            size_px: self.size_px.map(|n| n * factor),
-            scale: self.scale * factor as f32,
-            // The pane's corner stays; the first pixel's centre moves towards it.
-            origin: self.origin - corner + corner / k,
-            right: self.right / k,
-            down: self.down / k,
-            ..self.clone()
-        }
-    }
-}
-
-impl ScenePane {
-    /// The same view on `factor` times as many pixels a side, for pictures finer than the screen.
-    pub fn enlarged(&self, factor: u32) -> Self {
-        Self {
-            size_px: self.size_px.map(|n| n * factor),
-            scale: self.scale * factor as f32,
-            ..self.clone()
-        }
-    }
-}
-
 /// One image layer with its display.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Image {

@@ -29,6 +29,11 @@ pub enum Error {
     TooLarge {
         size_px: [u32; 2],
     },
+    /// Beyond what the device draws at once.
+    TooLong {
+        size_px: [u32; 2],
+        most_px: u32,
+    },
     Lost(String),
 }
 
@@ -48,6 +53,14 @@ impl std::fmt::Display for Error {
                 "A picture of {width} × {height} pixels was asked for and {} million is the most; \
                  choose a smaller size",
                 MOST_PIXELS / 1_000_000
+            ),
+            Self::TooLong {
+                size_px: [width, height],
+                most_px,
+            } => write!(
+                f,
+                "A picture of {width} × {height} pixels was asked for and this graphics device \
+                 draws at most {most_px} a side; choose a smaller size"
             ),
             Self::Lost(why) => write!(f, "The graphics device failed while drawing: {why}"),
         }

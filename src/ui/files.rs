@@ -405,7 +405,7 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
         if let Some(i) = segmented(ui, place, "Picture of", &what, chosen) {
             *pane = i.checked_sub(1).map(|i| Pane::ALL[i]);
         }
-        // The window is copied from the screen: a pane can be drawn again, larger.
+        // Only a pane is drawn larger; the window keeps the screen's size.
         if pane.is_some() {
             let sizes = ["Screen size", "2 ×", "3 ×", "4 ×"];
             let place = row(ui);

@@ -5,6 +5,7 @@ use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, format, icons, panels, top_bar};
+use crate::state::report::DISCLAIMER;
 use crate::state::{Action, Slot, State, Task};
 use egui::epaint::RectShape;
 use egui::{
@@ -45,8 +46,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let response = ui.interact(shown, ui.make_persistent_id("title"), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, words));
         let under = column(ui, 26.0);
-        let words = "Everything stays on this computer. For research only: not a medical device";
-        paint::left(ui.painter(), under, words, theme::regular(size::BODY), p.t2);
+        let words = format!("Everything stays on this computer. {DISCLAIMER}");
+        paint::left(
+            ui.painter(),
+            under,
+            &words,
+            theme::regular(size::BODY),
+            p.t2,
+        );
         ui.add_space(15.0);
         if !state.session.messages.is_empty() {
             let place = column(ui, 0.0);
@@ -91,7 +98,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 theme::regular(size::LABEL),
                 p.t2,
             );
-            recent(ui, state, memory, column, actions);
+            recent(ui, state, column, actions);
         }
         ui.add_space(24.0);
     });
@@ -300,16 +307,12 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
 fn recent(
     ui: &mut Ui,
     state: &State,
-    memory: &Memory,
     column: impl Fn(&mut Ui, f32) -> Rect,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let clock = || {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |d| d.as_secs())
-    };
-    let now = memory.now_s.unwrap_or_else(clock);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |d| d.as_secs());
     for (i, file) in state.session.recent.iter().enumerate() {
         let rect = column(ui, 30.0);
         let id = ui.make_persistent_id(("recent", i));

@@ -74,8 +74,6 @@ pub struct Memory {
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// For the demo's card on the first page.
     demo: first_run::Picture,
-    /// Seconds since 1970, for ages; fixed in tests.
-    now_s: Option<u64>,
 }
 
 impl Memory {
@@ -100,14 +98,7 @@ impl Memory {
             tracks: tracks::Cache::default(),
             ranges: BTreeMap::new(),
             demo: first_run::Picture::default(),
-            now_s: None,
         }
-    }
-
-    /// Fixes the clock that ages of recent files are counted by.
-    pub fn at_time(mut self, seconds_since_1970: u64) -> Self {
-        self.now_s = Some(seconds_since_1970);
-        self
     }
 
     /// Shows this picture on the demo's card: straight RGBA, row by row from the top.

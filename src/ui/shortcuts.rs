@@ -4,6 +4,7 @@ use super::theme::{self, size};
 use super::widgets::button::{Button, IconButton, checkbox};
 use super::widgets::paint;
 use super::{Memory, icons};
+use crate::state::report::DISCLAIMER;
 use crate::state::{Action, State};
 use egui::{
     Align2, Area, Frame, Margin, Order, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
@@ -171,15 +172,11 @@ fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     let foot = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 30.0), rect.max);
-    let text = concat!(
-        "Arcuate ",
-        env!("CARGO_PKG_VERSION"),
-        " · For research only: not a medical device"
-    );
+    let text = format!("Arcuate {} · {DISCLAIMER}", env!("CARGO_PKG_VERSION"));
     paint::left(
         ui.painter(),
         foot,
-        text,
+        &text,
         theme::regular(size::CAPTION),
         p.t3,
     );

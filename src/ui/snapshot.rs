@@ -94,7 +94,10 @@ fn draw(
     let most = device.limits().max_texture_dimension_2d;
     if size_px.iter().any(|&n| n > most) {
         *renderer = Some(lent);
-        return Err(Error::TooLarge { size_px });
+        return Err(Error::TooLong {
+            size_px,
+            most_px: most,
+        });
     }
     lent.load_at_once();
 

@@ -3,6 +3,7 @@
 use super::format;
 use super::widgets::charts::{BINS, Part};
 use crate::data::{DataId, Mask, Region, Role, Tractogram};
+use crate::render::colour_map::ColourMap;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 use egui::Color32;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ pub struct Lengths {
     pub low: f32,
     pub high: f32,
     pub median: f32,
-    /// Median length and number of the streamlines of each target.
-    pub per_target: Vec<(f32, usize)>,
+    /// Median length of the streamlines of each target.
+    pub per_target: Vec<f32>,
 }
 
 /// Remembers the lengths of the tractogram asked for last.
@@ -65,7 +66,7 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
                 .filter(|(t, _)| **t as usize == target)
                 .map(|(_, l)| *l)
                 .collect();
-            (median(&mut here), here.len())
+            median(&mut here)
         })
         .collect();
     let median = median(&mut finite().collect::<Vec<_>>());
@@ -202,47 +203,31 @@ pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
         .map_or("Angle too large".to_owned(), |a| {
             format!("Angle above {}°", format::fixed(a.to_degrees(), 0))
         });
-    let reasons = [
-        (
-            StopReason::ReachedTarget,
-            "Reached target".to_owned(),
-            [0x2B, 0xB6, 0x8A],
-        ),
-        (StopReason::LowFa, fa, [0x8D, 0x95, 0xA1]),
-        (StopReason::Angle, angle, [0xE6, 0x9F, 0x00]),
-        (
-            StopReason::LeftMask,
-            "Left the mask".to_owned(),
-            [0x56, 0xB4, 0xE9],
-        ),
-        (
-            StopReason::LeftVolume,
-            "Left the volume".to_owned(),
-            [0x9A, 0x86, 0xFF],
-        ),
-        (
-            StopReason::Terminated,
-            "Terminate region".to_owned(),
-            [0xF5, 0xD9, 0x0A],
-        ),
-        (
-            StopReason::MaxLength,
-            "Longest allowed".to_owned(),
-            [0xCC, 0x79, 0xA7],
-        ),
-        (
-            StopReason::MaxSteps,
-            "Most steps".to_owned(),
-            [0xD5, 0xDB, 0xE5],
-        ),
-    ];
-    reasons
-        .into_iter()
-        .map(|(reason, name, [r, g, b])| Part {
-            name,
+    let name = |reason: StopReason| match reason {
+        StopReason::LowFa => fa.clone(),
+        StopReason::Angle => angle.clone(),
+        _ => reason.words().to_owned(),
+    };
+    // Seeds by wish are left out.
+    [
+        StopReason::ReachedTarget,
+        StopReason::LowFa,
+        StopReason::Angle,
+        StopReason::LeftMask,
+        StopReason::LeftVolume,
+        StopReason::Terminated,
+        StopReason::MaxLength,
+        StopReason::MaxSteps,
+    ]
+    .into_iter()
+    .map(|reason| {
+        let [r, g, b] = ColourMap::STOP_COLOURS[reason as usize];
+        Part {
+            name: name(reason),
             count: output.stops[reason as usize],
             colour: Color32::from_rgb(r, g, b),
-        })
-        .filter(|part| part.count > 0)
-        .collect()
+        }
+    })
+    .filter(|part| part.count > 0)
+    .collect()
 }

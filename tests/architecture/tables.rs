@@ -1,4 +1,5 @@
-//! The architecture as constants; a change here is a decision, not a repair.
+//! The architecture as constants; a change here is a decision, not a repair. Where a row goes beyond
+//! the design's tables, a comment says why.
 
 /// What a module may take from another.
 pub enum Take {
@@ -15,13 +16,15 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("compute", &[]),
     (
         "io",
+        // Reading and writing can be cancelled, too.
         &[("data", All), ("compute", Only(&["Cancelled", "Control"]))],
     ),
     (
         "phantom",
         &[
             ("data", All),
-            ("compute", Only(&["Cancelled", "Control", "DataId"])),
+            // Making a head takes seconds and can be cancelled.
+            ("compute", Only(&["Cancelled", "Control"])),
         ],
     ),
     ("solvers", &[("data", All), ("compute", All)]),
@@ -32,6 +35,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("compute", All),
             ("solvers", All),
             ("io", All),
+            // The built-in head is opened like a file.
             ("phantom", All),
         ],
     ),
@@ -66,6 +70,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("jobs", All),
             ("state", All),
             ("render", All),
+            // Pictures of the window, and the panels' words about a result.
             ("ui", All),
         ],
     ),
@@ -102,6 +107,7 @@ const fn only(what: &'static [&'static str], places: &'static [&'static str]) ->
 /// The first row that matches a path decides.
 pub const RESERVED: &[Reserved] = &[
     only(&["cudarc"], &["compute", "solvers/*/cuda"]),
+    // `compute` makes the pools.
     Reserved {
         what: &["rayon"],
         places: &["compute", "io", "phantom", "solvers"],
@@ -110,8 +116,10 @@ pub const RESERVED: &[Reserved] = &[
     only(&["nifti"], &["io"]),
     only(&["flate2"], &["io"]),
     only(&["png"], &["io"]),
+    // `main` asks clap for the arguments, `cli` says what they are.
     only(&["clap"], &["cli", "main"]),
     only(&["indicatif"], &["cli"]),
+    // `snapshot` draws the window into a texture of its own.
     only(
         &["wgpu"],
         &["render", "ui/paint_callback", "ui/snapshot", "app"],
@@ -122,9 +130,11 @@ pub const RESERVED: &[Reserved] = &[
     only(&["rfd"], &["ui"]),
     only(&["std", "fs"], &["io"]),
     only(&["std", "net"], &[]),
+    // Environment variables that choose data, devices and records; typed paths may start with ~.
     only(&["std", "env"], &["io", "cli", "app", "main", "ui/files"]),
     // In the names of temporary files.
     only(&["std", "process", "id"], &["io"]),
+    // Exit codes.
     only(&["std", "process"], &["cli", "main"]),
     // wgpu hands a mapped buffer back through a callback. A desktop's file dialog blocks, so it
     // waits on a thread of its own.
@@ -132,6 +142,7 @@ pub const RESERVED: &[Reserved] = &[
         &["std", "sync", "mpsc"],
         &["jobs", "render/offscreen", "ui/files"],
     ),
+    // A number, no thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
     only(&["std", "thread"], &["jobs", "ui/files"]),
 ];

@@ -3,15 +3,23 @@
 use super::{arcuate, json, refuses};
 use crate::support::test;
 use arcuate::cli::Arguments;
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Volume};
+use arcuate::io::nifti;
 use clap::Parser as _;
+use glam::DVec3;
 use libtest_mimic::Trial;
+use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::wrong_numbers_are_named", wrong_numbers),
         test("cli::no_more_memory_than_there_is", memory),
+        test("cli::nothing_is_overwritten_unasked", overwriting),
+        test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
     ]
 }
@@ -60,6 +68,7 @@ fn wrong_numbers() {
 fn small_head(here: &Path) {
     let head = [
         "phantom",
+        "--scan-only",
         "--spacing",
         "6",
         "--shells",
@@ -98,12 +107,68 @@ fn memory() {
     assert!(!here.join("big.tck").exists());
 }
 
+/// As [`refuses`], and tells something else before.
+fn refuses_last(arguments: &[&str], words: &[&str], folder: &Path) {
+    let output = arcuate(arguments, folder);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+    let last = error.lines().last().unwrap_or_default();
+    for word in words {
+        assert!(
+            last.contains(word),
+            "{arguments:?}: {word} is not in {error}"
+        );
+    }
+}
+
+/// Each file of a set is looked at, before the work.
+fn overwriting() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let cases: [(&[&str], &str); 5] = [
+        (&["phantom", "--out", "a"], "a/t1_tumour.nii.gz"),
+        (&["phantom", "--scan-only", "--out", "b"], "b/truth.json"),
+        (&["phantom", "--scan-only", "--out", "c"], "c/dwi.bvec"),
+        (&["demo", "--out", "d"], "d/tracks.tck"),
+        (&["demo"], "arcuate-demo/3d.png"),
+    ];
+    for (line, file) in cases {
+        let file = here.join(file);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(&file, "mine").expect("written");
+        let name = file
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        refuses_last(line, &["--force", &name], here);
+        assert_eq!(std::fs::read(&file).expect("still there"), b"mine");
+    }
+}
+
+/// Without any graphics driver drawing cannot be measured.
+fn failed_benchmark() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(["bench", "render", "--quick"])
+        .current_dir(folder.path())
+        .env("WGPU_BACKEND", "vulkan")
+        .env("VK_DRIVER_FILES", "/nonexistent.json")
+        .env("VK_ICD_FILENAMES", "/nonexistent.json")
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(1));
+    let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
+    assert!(line["error"].is_string(), "{line}");
+}
+
 fn bad_input() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     json(
         &[
             "phantom",
+            "--scan-only",
             "--spacing",
             "6",
             "--shells",
@@ -115,6 +180,9 @@ fn bad_input() {
         ],
         here,
     );
+    let grid = Grid::axis_aligned([9, 9, 9], DVec3::splat(20.0), DVec3::ZERO).expect("regular");
+    let picture = Volume::scalar(Arc::new(grid), vec![1.0; 729]);
+    nifti::save_volume(&here.join("t1.nii.gz"), &picture, "", &Control::new()).expect("written");
     std::fs::write(here.join("short.bval"), "0 1000 1000").expect("written");
     std::fs::write(here.join("noise.nii"), [7u8; 900]).expect("written");
     let bytes = std::fs::read(here.join("head/dwi.nii.gz")).expect("the scan");
@@ -131,18 +199,10 @@ fn bad_input() {
         &["head/dwi.nii.gz"],
         here,
     );
-    refuses(
-        &fit(&["--mask", "head/t1.nii.gz"]),
-        &["head/t1.nii.gz"],
-        here,
-    );
+    refuses(&fit(&["--mask", "t1.nii.gz"]), &["t1.nii.gz"], here);
     refuses(&["fit", "noise.nii", "--out", "o"], &["noise.nii"], here);
     refuses(&["fit", "cut.nii.gz", "--out", "o"], &["cut.nii.gz"], here);
-    refuses(
-        &["fit", "head/t1.nii.gz", "--out", "o"],
-        &["head/t1.nii.gz"],
-        here,
-    );
+    refuses(&["fit", "t1.nii.gz", "--out", "o"], &["t1.nii.gz"], here);
     // A file stands where a folder is needed: no user, not even root, can write below it.
     refuses(
         &["fit", "head/dwi.nii.gz", "--out", "noise.nii/o"],

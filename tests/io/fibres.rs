@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::fibres::there_and_back", there_and_back),
         test("io::fibres::header_of_what_is_written", header),
         test("io::fibres::every_datatype", every_datatype),
+        test("io::fibres::odd_headers", odd_headers),
         test("io::fibres::cut_anywhere", cut),
         test("io::fibres::nonsense_is_refused", nonsense),
     ]
@@ -201,6 +202,32 @@ fn every_datatype() {
             (&found.points, &found.offsets),
             (&tractogram.points, &tractogram.offsets)
         );
+    }
+}
+
+/// A line that starts with END is one like any other; letters need not be UTF-8.
+fn odd_headers() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.tck");
+    for line in [
+        &b"ENDING: 1"[..],
+        b"comment: J\xf6rg M\xfcller \xe4\xe4\xe4",
+    ] {
+        let mut bytes = b"mrtrix tracks\ndatatype: Float32LE\n".to_vec();
+        bytes.extend(line);
+        bytes.extend(b"\nfile: . ");
+        // The points begin right behind the header, whose length has two digits or three.
+        let rest = "00\nEND\n".len();
+        let begin = bytes.len() + rest + usize::from(bytes.len() + rest > 98);
+        bytes.extend(format!("{begin}\nEND\n").bytes());
+        assert_eq!(bytes.len(), begin);
+        let points = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, f32::NAN, f32::NAN, f32::NAN];
+        let end = [f32::INFINITY; 3];
+        bytes.extend(points.iter().chain(&end).flat_map(|v| v.to_le_bytes()));
+        std::fs::write(&path, bytes).expect("written");
+        let (found, info) = read(&path);
+        assert_eq!(*found.points, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+        assert_eq!(info.warnings, Vec::<String>::new());
     }
 }
 

@@ -38,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
             unknown_stays_unknown,
         ),
         test("io::images::colours_and_masks_return", colours_and_masks),
+        test("io::images::the_space_is_kept", space_is_kept),
         test("io::images::the_command_is_kept", command_is_kept),
         test("io::images::progress_and_cancel", progress_and_cancel),
     ]
@@ -500,6 +501,25 @@ fn unknown_stays_unknown() {
     let (again, info) = read(&second);
     assert_eq!(again.grid, volume.grid);
     assert_eq!((info.sform_code, info.qform_code), (0, 0));
+}
+
+/// A template's image is written as one.
+fn space_is_kept() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (first, second) = (folder.path().join("a.nii"), folder.path().join("b.nii.gz"));
+    for (sform, qform, code) in [(4, 0, 4), (3, 1, 3), (0, 2, 2), (1, 4, 1)] {
+        let mut made = Made::ramp(1);
+        (made.sform_code, made.qform_code) = (sform, qform);
+        made.write(&first);
+        let (volume, _) = read(&first);
+        nifti::save_volume(&second, &volume, "", &Control::new()).expect("saved");
+        let (_, info) = read(&second);
+        assert_eq!((info.sform_code, info.qform_code), (code, code));
+    }
+    let grid = Grid::axis_aligned([2, 2, 2], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let computed = Volume::scalar(Arc::new(grid), vec![1.0; 8]);
+    nifti::save_volume(&second, &computed, "", &Control::new()).expect("saved");
+    assert_eq!(read(&second).1.space, "scanner");
 }
 
 fn colours_and_masks() {

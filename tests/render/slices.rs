@@ -20,7 +20,6 @@ pub fn tests() -> Vec<Trial> {
         test("render::colour_images_and_brightness", colour_images),
         test("render::hidden_below_fa", hidden_below),
         test("render::single_colour_masks", single_colour),
-        test("render::enlarged_slices_show_the_same", enlarged),
     ]
 }
 
@@ -297,24 +296,6 @@ fn single_colour() {
                 let found = picture.pixel(x, 40);
                 assert_eq!(apart(found, ColourMap::Mask.at(1.0)), 0, "{at} {found:?}");
             }
-        }
-    }
-}
-
-/// Twice as many pixels a side cover the same world: each shows the voxel under its centre.
-fn enlarged() {
-    let mut random = Random::fresh("enlarged");
-    let mut offscreen = offscreen();
-    let values: Vec<f32> = (0..64).map(|_| random.uniform(0.0, 1.0) as f32).collect();
-    let volume = Volume::scalar(plain_grid([8, 8, 1]), values);
-    let mut list = pane(8, DVec3::new(3.5, 3.5, 0.0), DVec3::X, DVec3::Y, 1.0);
-    list.images = vec![image(&volume, (0.0, 1.0))];
-    let small = offscreen.slice(&list).expect("a picture");
-    let large = offscreen.slice(&list.enlarged(3)).expect("a picture");
-    assert_eq!(large.size_px, [24, 24]);
-    for y in 0..24 {
-        for x in 0..24 {
-            assert_eq!(large.pixel(x, y), small.pixel(x / 3, y / 3));
         }
     }
 }

@@ -32,6 +32,11 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("tensor_fit::bad_input_in_words", bad_input_in_words),
         test("tensor_fit::six_directions_suffice", six_directions_suffice),
+        test("tensor_fit::a_negative_trace_is_repaired", negative_trace),
+        test(
+            "tensor_fit::one_b0_suffices_for_any_number_of_volumes",
+            many_volumes,
+        ),
     ]
 }
 
@@ -351,5 +356,42 @@ fn six_directions_suffice() {
     for method in METHODS {
         let output = fit(&scan(std::slice::from_ref(&samples)), &gradients, method);
         assert!(relative_difference(&output.field.tensors[0], components(&d)) < 2e-5);
+    }
+}
+
+/// Fast diffusion below 0: a pivot that is negative by less than 1e-3 of the trace's size.
+fn negative_trace() {
+    let mut random = Random::fresh("negative trace");
+    let gradients = random_gradients(&mut random, &[(0.0, 2), (1000.0, 30)]);
+    let d = DMat3::from_cols_array(&[
+        8.927e-6, 4.971e-4, -7.405e-4, 4.971e-4, -6.960e-4, 1.1327e-3, -7.405e-4, 1.1327e-3,
+        -1.5099e-3,
+    ]);
+    let samples = signal(&d, 500.0, &gradients);
+    for method in METHODS {
+        let output = fit(&scan(std::slice::from_ref(&samples)), &gradients, method);
+        assert_eq!(output.repaired.count(), 1, "{method:?}");
+        let stored = eigen_symmetric(output.field.tensors[0].d.map(f64::from)).0;
+        assert!(stored[2] > 0.99 * MIN_EIGENVALUE, "{stored:?}");
+    }
+}
+
+/// One volume without weighting is one, whether 30 or 3000 are weighted; and so it is in a voxel
+/// that misses some samples.
+fn many_volumes() {
+    let mut random = Random::fresh("many volumes");
+    let mut gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 3000)]);
+    gradients.b_s_per_mm2[1..].fill(1000.0);
+    let d = random_tensor(&mut random);
+    let whole = signal(&d, 321.0, &gradients);
+    let mut holed = whole.clone();
+    holed[100..110].fill(0.0);
+    let output = fit(&scan(&[whole, holed]), &gradients, Method::Ols);
+    assert_eq!(output.unfitted, 0);
+    // The holed voxel's normal matrix is of single precision, its last pivot 1/3000 of the diagonal:
+    // 3000 times the rounding, with a margin of ten.
+    for (tensor, tolerance) in output.field.tensors.iter().zip([2e-5, 2e-3]) {
+        let off = relative_difference(tensor, components(&d));
+        assert!(off < tolerance, "off by {off}");
     }
 }

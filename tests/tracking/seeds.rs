@@ -23,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("tracking::seeds per voxel", per_voxel),
         test("tracking::seeds on a grid", on_grid),
+        test(
+            "tracking::too many seeds on a grid are counted first",
+            counted_first,
+        ),
         test("tracking::seeds outside do not start", no_start),
         test(
             "tracking::seeds differ by the random seed only",
@@ -233,6 +237,23 @@ fn on_grid() {
             .zip(&expected)
             .all(|(a, b)| a.distance(*b) < 1e-4)
     );
+}
+
+/// 17 million points of a grid are refused with their number, to the point.
+fn counted_first() {
+    let everywhere = field(cube(21, 2.0), |_| Some(fibre(DVec3::Z)));
+    // 258 points a side about the middle; spacing 0.125 is exact.
+    let half = DVec3::splat(128.5 * 0.125);
+    let regions = [cuboid(Role::Seed, DVec3::ZERO, half)];
+    let params = Params {
+        seeding: Seeding::Grid { spacing_mm: 0.125 },
+        ..params()
+    };
+    let error = track(&everywhere, &regions, &params, &backend(2), &Control::new());
+    let sentence = error.expect_err("refused").to_string();
+    let count = "16\u{202F}974\u{202F}593";
+    assert_eq!(257usize.pow(3), 16_974_593);
+    assert!(sentence.contains(count), "{sentence}");
 }
 
 fn no_start() {

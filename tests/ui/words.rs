@@ -4,6 +4,7 @@ use super::fake;
 use crate::support::{Random, test};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tensor};
+use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tracking::{Fate, StopReason};
 use arcuate::state::defaults;
 use arcuate::ui::{format, probe, tracks};
@@ -110,7 +111,7 @@ fn lengths() {
     assert_eq!(lengths.median, sorted[225]);
     assert_eq!(lengths.bins.iter().sum::<u32>(), 451);
     assert!(lengths.low <= sorted[0] && lengths.high >= sorted[450]);
-    assert_eq!(lengths.per_target, [(sorted[225], 451)]);
+    assert_eq!(lengths.per_target, [sorted[225]]);
     // Recounted by hand.
     let width = (lengths.high - lengths.low) / 64.0;
     let tenth = sorted
@@ -168,6 +169,10 @@ fn told() {
     // All but the ends that are seeds by wish.
     assert_eq!(counted, 45 - output.stops[StopReason::Seed as usize]);
     let mut colours: Vec<_> = parts.iter().map(|p| p.colour.to_array()).collect();
+    assert_eq!(ColourMap::STOP_COLOURS.len(), StopReason::COUNT);
+    for (number, reason) in StopReason::ALL.into_iter().enumerate() {
+        assert_eq!(reason as usize, number, "{}", reason.words());
+    }
     colours.sort();
     colours.dedup();
     assert_eq!(colours.len(), parts.len(), "each reason has its own colour");

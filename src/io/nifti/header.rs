@@ -145,8 +145,6 @@ pub struct Header {
     pub intent_name: String,
     /// `descrip`, or the comment extension where there is one.
     pub description: String,
-    pub cal_min: f64,
-    pub cal_max: f64,
     /// Oddities that reading got past.
     pub warnings: Vec<String>,
 }
@@ -259,8 +257,6 @@ impl Header {
             intent_code: i32::from(h.intent_code),
             intent_name: text(&h.intent_name),
             description: text(&h.descrip),
-            cal_min: f64::from(h.cal_min),
-            cal_max: f64::from(h.cal_max),
             ..checked
         })
     }
@@ -298,8 +294,6 @@ impl Header {
             big_endian,
             single_file,
             pixdim: std::array::from_fn(|i| f.f64(104 + 8 * i)),
-            cal_max: f.f64(192),
-            cal_min: f.f64(200),
             description: text(&bytes[240..320]),
             qform_code: f.i32(344),
             sform_code: f.i32(348),
@@ -437,8 +431,6 @@ impl Raw {
             intent_code: 0,
             intent_name: String::new(),
             description: String::new(),
-            cal_min: 0.0,
-            cal_max: 0.0,
             warnings,
         })
     }

@@ -69,13 +69,6 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     Ok((Volume::new(Arc::new(grid), frames, kind, values), info))
 }
 
-/// Reads only the header: what the file says of itself, checked but for the length of the voxels.
-pub fn read_header(path: &Path) -> Result<(Header, SpaceInfo), Error> {
-    let (source, header) = open_header(path, &Control::new())?;
-    let (_, info) = space::grid(source.path(), &header)?;
-    Ok((header, info))
-}
-
 fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error> {
     let header_path = match extension(path).as_str() {
         "img" | "img.gz" => twin(path, "hdr")?,

@@ -36,8 +36,6 @@ pub struct SpaceInfo {
     pub intent_code: i32,
     pub intent_name: String,
     pub description: String,
-    /// `cal_min` and `cal_max`, where the header sets them.
-    pub display_range: Option<[f64; 2]>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
 }
@@ -79,6 +77,9 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
             "three independent axes; repair the header",
         )
     })?;
+    // A code that means nothing to anybody is the scanner's.
+    let space_code = i16::try_from(code).ok().filter(|c| *c > 0).unwrap_or(1);
+    let grid = grid.with_space_code(space_code);
     let disagree = disagreement(header, &grid, mm);
     if let Some(d) = disagree {
         warnings.push(format!(
@@ -99,8 +100,6 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
         intent_code: header.intent_code,
         intent_name: header.intent_name.clone(),
         description: header.description.clone(),
-        display_range: (header.cal_max > header.cal_min)
-            .then_some([header.cal_min, header.cal_max]),
         warnings,
     };
     Ok((grid, info))

@@ -21,8 +21,6 @@ const LARGEST_SIDE: usize = 32_767;
 /// A qform is written if no entry of the rotation is off by more: it then says the same as the
 /// sform to within a float32's rounding.
 const ORTHOGONAL: f64 = 1e-5;
-/// "Scanner anatomical": the code for coordinates of the scanned person.
-const SCANNER: i16 = 1;
 
 /// What is stored, still in memory's form.
 enum Voxels<'a> {
@@ -208,7 +206,8 @@ impl Bytes {
         if grid.source == AffineSource::Pixdim {
             return;
         }
-        self.put(254, SCANNER.to_le_bytes());
+        let code = grid.space_code.to_le_bytes();
+        self.put(254, code);
         for row in 0..3 {
             for c in 0..3 {
                 self.f32(280 + 16 * row + 4 * c, m.col(c)[row]);
@@ -224,7 +223,7 @@ impl Bytes {
         let q = DQuat::from_mat3(&proper).normalize();
         // Only b, c, d are stored, so a must not be negative.
         let q = if q.w < 0.0 { -q } else { q };
-        self.put(252, SCANNER.to_le_bytes());
+        self.put(252, code);
         for (i, part) in [q.x, q.y, q.z, origin.x, origin.y, origin.z]
             .into_iter()
             .enumerate()

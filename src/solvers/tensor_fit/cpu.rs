@@ -6,7 +6,9 @@
 //! arithmetic that is the same estimate, but rounding in the normal equations then touches only the
 //! correction.
 
-use super::design::{DETERMINED, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, UNKNOWNS};
+use super::design::{
+    DETERMINED, DETERMINED_AT_MOST, Design, MULTIPLICITY, PRODUCT_OF, PRODUCTS, Row, UNKNOWNS,
+};
 use super::eigen::eigen_symmetric;
 use super::unshared;
 use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
@@ -258,7 +260,11 @@ fn fit_group<const FMA: bool>(
             *w = y.map(|y| if y.is_nan() { 0.0 } else { 1.0 });
             *p = y.map(|y| if y.is_nan() { 0.0 } else { y });
         }
-        let (partial, sound) = solve::<FMA>(rows, weight, pull, DETERMINED as f32);
+        let (partial, sound) = solve::<FMA>(rows, weight, pull, |diagonal| {
+            (DETERMINED as f32 * diagonal)
+                .min(DETERMINED_AT_MOST as f32)
+                .max(SINGULAR * diagonal)
+        });
         for (x, partial) in unknowns.iter_mut().zip(partial) {
             *x = complete.select(*x, partial);
         }
@@ -268,7 +274,7 @@ fn fit_group<const FMA: bool>(
     for _ in 0..weighted_solves {
         weigh::<FMA>(rows, &unknowns, log, weight, pull);
         // Where outliers leave too little weight for a solve the last estimate stands.
-        let (correction, _) = solve::<FMA>(rows, weight, pull, SINGULAR);
+        let (correction, _) = solve::<FMA>(rows, weight, pull, |diagonal| SINGULAR * diagonal);
         for (x, c) in unknowns.iter_mut().zip(correction) {
             *x = *x + c;
         }
@@ -321,14 +327,14 @@ fn sums<const K: usize, const START: usize, const COUNT: usize, const FMA: bool>
     sums
 }
 
-/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Gives x, and 1 where all pivots are above their
-/// `share` of the diagonal; elsewhere 0 and x = 0.
+/// Solves XᵀWX x = Xᵀ`pull` in every lane by LDLᵀ. Gives x, and 1 where all pivots are above the
+/// `least` for their entry of the diagonal; elsewhere 0 and x = 0.
 #[inline(always)]
 fn solve<const FMA: bool>(
     rows: &[Row],
     weight: &[Voxels],
     pull: &[Voxels],
-    share: f32,
+    least: impl Fn(f32) -> f32,
 ) -> ([Voxels; UNKNOWNS], Voxels) {
     let mut normal = [Voxels::ZERO; PRODUCTS];
     normal[..6].copy_from_slice(&sums::<_, 0, 6, FMA>(rows, |r| &r.products, weight));
@@ -352,7 +358,7 @@ fn solve<const FMA: bool>(
             pivot = scaled[k].neg_mul_add::<FMA>(lower[j][k], pivot);
             x[j] = lower[j][k].neg_mul_add::<FMA>(x[k], x[j]);
         }
-        let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > share * d)));
+        let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > least(d))));
         sound = sound * regular;
         pivots[j] = pivot;
         inverses[j] = Voxels::splat(1.0) / pivot;
@@ -406,7 +412,8 @@ impl Group {
         let corner = ratio_y.neg_mul_add::<FMA>(xz, yz);
         let third = (corner / second)
             .neg_mul_add::<FMA>(corner, ratio_z.neg_mul_add::<FMA>(xz, zz - shift));
-        let margin = (xx + yy + zz) * Lanes::splat(1e-3);
+        // A negative trace must not lower the bar below 0.
+        let margin = ((xx + yy + zz) * Lanes::splat(1e-3)).max(Voxels::ZERO);
         let above = |pivot: Voxels| pivot.zip(margin, |p, m| f32::from(u8::from(p > m)));
         Self {
             tensor,

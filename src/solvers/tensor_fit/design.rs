@@ -31,6 +31,11 @@ pub(super) const MULTIPLICITY: [f64; 6] = [1.0, 2.0, 2.0, 1.0, 2.0, 1.0];
 /// S0 guessed from a spread of 3 % in the b-values of one shell.
 pub(super) const DETERMINED: f64 = 1e-3;
 
+/// More than this of an unknown's column is enough however long the column is: it is the share of
+/// 30 volumes. The variance of an estimate is that of the noise over this rest, so volumes that are
+/// added cannot make a scan unfit.
+pub(super) const DETERMINED_AT_MOST: f64 = 30.0 * DETERMINED;
+
 /// The product that entry `(row, column)` of the normal matrix needs.
 pub(super) const PRODUCT_OF: [[usize; UNKNOWNS]; UNKNOWNS] = product_table().0;
 const PRODUCT_POWERS: [[usize; 3]; PRODUCTS] = product_table().1;
@@ -215,7 +220,7 @@ fn pseudo_inverse(rows: &[[f64; UNKNOWNS]]) -> Result<Vec<[f64; UNKNOWNS]>, usiz
         for j in 0..=i {
             let normal: f64 = rows.iter().map(|r| r[i] * r[j]).sum();
             let rest = normal - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
-            if i == j && rest <= DETERMINED * normal {
+            if i == j && rest <= (DETERMINED * normal).min(DETERMINED_AT_MOST) {
                 return Err(i);
             }
             l[i][j] = if i == j { rest.sqrt() } else { rest / l[j][j] };

@@ -25,6 +25,7 @@ mod maps;
 pub use eigen::eigen_symmetric;
 
 use crate::compute::{Backend, Cancelled, Control};
+use crate::data::gradients::volume_numbers;
 use crate::data::{Gradients, Grid, Mask, TensorField, Volume};
 use design::{Design, Selection};
 use serde::{Deserialize, Serialize};
@@ -171,9 +172,11 @@ fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
         |v: &usize| gradients.b_s_per_mm2[*v].is_finite() && gradients.directions[*v].is_finite();
     match (0..given).find(|v| !sound(v)) {
         Some(volume) => Err(Error::Input(format!(
-            "Volume {volume} has b-value {} and direction {}, which are not all numbers; mend the \
+            "Volume {} has b-value {} and direction {}, which are not all numbers; mend the \
              gradient table",
-            gradients.b_s_per_mm2[volume], gradients.directions[volume]
+            volume_numbers(&[volume]),
+            gradients.b_s_per_mm2[volume],
+            gradients.directions[volume]
         ))),
         None => Ok(()),
     }

@@ -207,7 +207,7 @@ fn gather(chunks: Vec<Joined>, targets: usize) -> Output {
         missed: Tractogram::empty(),
         missed_every: MISSED_EVERY,
         fates: [0; 6],
-        stops: [0; 9],
+        stops: [0; StopReason::COUNT],
         per_target: vec![0; targets],
         steps: 0,
     };

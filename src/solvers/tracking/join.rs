@@ -33,7 +33,7 @@ pub struct Joined {
     pub kept: Lines,
     pub missed: Lines,
     pub fates: [u64; 6],
-    pub stops: [u64; 9],
+    pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
 }

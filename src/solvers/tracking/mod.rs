@@ -119,6 +119,38 @@ pub enum StopReason {
     Seed = 8,
 }
 
+impl StopReason {
+    pub const COUNT: usize = 9;
+
+    /// In the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::ReachedTarget,
+        Self::Terminated,
+        Self::LeftVolume,
+        Self::LeftMask,
+        Self::LowFa,
+        Self::Angle,
+        Self::MaxLength,
+        Self::MaxSteps,
+        Self::Seed,
+    ];
+
+    /// For people, short enough for a legend.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ReachedTarget => "Reached target",
+            Self::Terminated => "Terminate region",
+            Self::LeftVolume => "Left the volume",
+            Self::LeftMask => "Left the mask",
+            Self::LowFa => "Low FA",
+            Self::Angle => "Angle",
+            Self::MaxLength => "Longest allowed",
+            Self::MaxSteps => "Most steps",
+            Self::Seed => "At the seed",
+        }
+    }
+}
+
 /// What became of a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
@@ -146,7 +178,7 @@ pub struct Output {
     pub fates: [u64; 6],
     /// How many ends of streamlines that started stopped for each [`StopReason`], by its number,
     /// whatever their fate.
-    pub stops: [u64; 9],
+    pub stops: [u64; StopReason::COUNT],
     /// Streamlines kept per target region; one with both ends in targets counts for both.
     pub per_target: Vec<u64>,
     /// Integration steps taken, for rates.

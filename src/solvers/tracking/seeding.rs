@@ -329,16 +329,30 @@ fn lattice(
         }
     };
     let [nx, ny, nz] = counts.to_array().map(|n| n as u64);
+    let in_area = &in_area;
+    let inside = |row: u64| {
+        let at = move |i: u64| {
+            let step = DVec3::new(i as f64, (row % ny) as f64, (row / ny) as f64);
+            anchor + (first + step) * spacing
+        };
+        (0..nx).map(at).filter(move |&p| in_area(p))
+    };
+    // Counted before memory is taken for them, where they may be too many.
+    if counts.element_product() > MAX_SEEDS as f64 {
+        let rows = (0..ny * nz).into_par_iter();
+        let found: Result<usize, Error> = rows
+            .map(|row| {
+                control.check()?;
+                Ok(inside(row).count())
+            })
+            .sum();
+        check_count(found?).map_err(Error::Input)?;
+    }
     let rows: Result<Vec<Vec<[f32; 3]>>, Error> = (0..ny * nz)
         .into_par_iter()
         .map(|row| {
             control.check()?;
-            let at = |i: u64| {
-                let step = DVec3::new(i as f64, (row % ny) as f64, (row / ny) as f64);
-                anchor + (first + step) * spacing
-            };
-            let inside = (0..nx).map(at).filter(|&p| in_area(p));
-            Ok(inside.map(|p| p.as_vec3().into()).collect())
+            Ok(inside(row).map(|p| p.as_vec3().into()).collect())
         })
         .collect();
     Ok(Seeds::Listed(rows?.concat()))

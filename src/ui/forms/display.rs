@@ -206,6 +206,7 @@ fn window(
         unit: "",
         help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
         limits: f64::MIN..=f64::MAX,
+        waits: false,
     };
     if let Some(((low, high), phase)) = row.show(ui) {
         let window = ((low / scale) as f32, (high / scale) as f32);
@@ -227,7 +228,7 @@ fn colour_maps(ui: &mut Ui, now: ColourMap) -> Option<ColourMap> {
         now.name(),
         |ui| {
             let mut chosen = None;
-            for map in ColourMap::ALL.into_iter().filter(|m| *m != ColourMap::Mask) {
+            for map in ColourMap::FOR_IMAGES {
                 let hit = menu::glyph_item(ui, map.name(), "", map == now, |painter, at| {
                     let strip = Rect::from_center_size(at + vec2(1.0, 0.0), vec2(18.0, 10.0));
                     charts::colour_strip(painter, strip, |t| colour_of(map, t));

@@ -206,9 +206,10 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         let row = SliderRow::new("Iterations", f64::from(iterations), 1.0..=10.0)
             .decimals(0)
             .default(2.0)
-            .help("More solves, with weights from the predicted signal");
-        // The fit takes long: it waits for the end of a drag.
-        if let Some((v, Phase::Done)) = row.value(ui) {
+            .help("More solves, with weights from the predicted signal")
+            // The fit takes long: it waits for the end of a drag.
+            .waits();
+        if let Some((v, _)) = row.value(ui) {
             set(Params {
                 method: Method::Iwls {
                     iterations: v as u32,
@@ -238,8 +239,9 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             unit: "s/mm²",
             help: "Volumes with b in this range take part; b = 0 always does",
             limits: 0.0..=f64::MAX,
+            waits: true,
         };
-        if let Some(((low, high), Phase::Done)) = row.show(ui) {
+        if let Some(((low, high), _)) = row.show(ui) {
             set(Params {
                 b_range_s_per_mm2: (low, high),
                 ..params.clone()
@@ -524,7 +526,7 @@ fn fit_checks(state: &State) -> Vec<Check> {
             n => format!("{} voxels{overlay}", format::count(n as u64)),
         },
         report: vec![
-            "Voxels whose tensor had an eigenvalue of 0 or less: it was raised, the directions stayed".to_owned(),
+            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
         ],
     };
     vec![fit, repaired]

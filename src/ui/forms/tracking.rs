@@ -231,6 +231,7 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         unit: "mm",
         help: "Shorter paths are dropped and counted, longer ones stop",
         limits: 0.0..=10_000.0,
+        waits: false,
     };
     if let Some(((low, high), phase)) = row.show(ui) {
         let max_length_mm = Some(high);

@@ -127,7 +127,7 @@ pub struct Trace {
     pub inside: Vec<[DVec3; 4]>,
 }
 
-/// Traces of masks, kept until the plane moves: each costs about a millisecond.
+/// Traces of masks, kept until the plane moves: each costs up to a few milliseconds.
 #[derive(Default)]
 pub struct Traces(HashMap<(DataId, usize), (f64, Arc<Trace>)>);
 
@@ -156,10 +156,20 @@ impl Trace {
     /// squares (Lorensen and Cline 1987, in two dimensions) at half the finest voxel edge.
     pub fn new(mask: &Mask, axis: usize, level: f64) -> Self {
         let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
-        let (low, high) = mask.grid.bounds();
-        // At most 1024 samples a side, however large the mask.
+        let mut trace = Self {
+            border: Vec::new(),
+            inside: Vec::new(),
+        };
+        let Some((low, high)) = mask.bounds_inside() else {
+            return trace;
+        };
+        if level < low[axis] || level > high[axis] {
+            return trace;
+        }
+        // At most 512 samples a side, however large the mask: a quarter of a million look-ups, a
+        // few milliseconds. That is every half voxel of a mask of 256 voxels a side.
         let extent = (high[u] - low[u]).max(high[v] - low[v]);
-        let step = (mask.grid.spacing().min_element() * 0.5).max(extent / 1024.0);
+        let step = (mask.grid.spacing().min_element() * 0.5).max(extent / 512.0);
         // One sample of margin, so that every border closes.
         let (nu, nv) = (
             ((high[u] - low[u]) / step).ceil() as usize + 3,
@@ -175,10 +185,6 @@ impl Trace {
         let samples: Vec<bool> = (0..nu * nv)
             .map(|k| mask.contains(at((k % nu) as f64, (k / nu) as f64)))
             .collect();
-        let mut trace = Self {
-            border: Vec::new(),
-            inside: Vec::new(),
-        };
         for j in 0..nv - 1 {
             for i in 0..nu - 1 {
                 let corner = |di: usize, dj: usize| samples[(j + dj) * nu + i + di];

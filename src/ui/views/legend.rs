@@ -95,29 +95,20 @@ pub fn top_image(state: &State) -> Option<&Layer> {
 
 /// The reasons that occur, the most frequent first.
 fn stops(ends: &[f32]) -> Vec<(&'static str, [u8; 3])> {
-    let mut counts = [0usize; 9];
+    let mut counts = [0usize; StopReason::COUNT];
     for &end in ends {
         if let Some(count) = counts.get_mut(end as usize) {
             *count += 1;
         }
     }
-    let mut found: Vec<usize> = (0..9).filter(|&i| counts[i] > 0).collect();
-    found.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
+    let count = |reason: &StopReason| counts[*reason as usize];
+    let mut found: Vec<StopReason> = StopReason::ALL
+        .into_iter()
+        .filter(|r| count(r) > 0)
+        .collect();
+    found.sort_by_key(|r| std::cmp::Reverse(count(r)));
     found
         .into_iter()
-        .map(|i| (STOP_WORDS[i].1, ColourMap::Stops.at(i as f32 / 8.0)))
+        .map(|r| (r.words(), ColourMap::STOP_COLOURS[r as usize]))
         .collect()
 }
-
-/// Reasons in the order of their numbers.
-const STOP_WORDS: [(StopReason, &str); 9] = [
-    (StopReason::ReachedTarget, "Reached target"),
-    (StopReason::Terminated, "Terminate region"),
-    (StopReason::LeftVolume, "Left the volume"),
-    (StopReason::LeftMask, "Left the mask"),
-    (StopReason::LowFa, "Low FA"),
-    (StopReason::Angle, "Angle"),
-    (StopReason::MaxLength, "Longest allowed"),
-    (StopReason::MaxSteps, "Most steps"),
-    (StopReason::Seed, "At the seed"),
-];

@@ -4,7 +4,8 @@ use super::super::theme::{self, size};
 use super::paint;
 use egui::{CursorIcon, Frame, Id, Margin, Rect, Role, Sense, TextEdit, Ui, WidgetInfo};
 
-/// A field that shows a value and becomes a text field when clicked; returns what was typed.
+/// A field that shows a value and becomes a text field when clicked; returns what was typed if it
+/// differs from what was shown.
 ///
 /// `unit` is shown inside the field, after the value.
 pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Option<String> {
@@ -37,7 +38,10 @@ pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Op
         ..WidgetInfo::labeled(Role::TextInput, true, name)
     });
     if response.clicked() {
-        ui.data_mut(|d| d.insert_temp(editing, shown.to_owned()));
+        ui.data_mut(|d| {
+            d.insert_temp(editing, shown.to_owned());
+            d.insert_temp(id.with("before"), shown.to_owned());
+        });
         ui.ctx().request_repaint();
     }
     None
@@ -96,7 +100,9 @@ fn typing(
             d.remove::<String>(editing);
             d.remove::<bool>(editing);
         });
-        return (!cancelled).then_some(text);
+        // What is shown is rounded: leaving it as it was is no edit.
+        let before = ui.data_mut(|d| d.remove_temp::<String>(id.with("before")));
+        return (!cancelled && before.as_ref() != Some(&text)).then_some(text);
     }
     ui.data_mut(|d| d.insert_temp(editing, text));
     None

@@ -10,5 +10,6 @@ pub mod notice;
 pub mod paint;
 pub mod region;
 pub mod rows;
+mod scale;
 pub mod section;
 pub mod slider;

@@ -2,6 +2,7 @@
 
 use super::super::format;
 use super::super::theme::{self, Palette, size, space};
+pub use super::scale::Scale;
 use super::{button, field, notice, paint};
 use crate::state::Phase;
 use egui::accesskit::{Action, ActionData};
@@ -48,72 +49,6 @@ impl Columns {
     }
 }
 
-/// How values lie on a rail.
-#[derive(Clone)]
-pub struct Scale {
-    pub range: RangeInclusive<f64>,
-    pub logarithmic: bool,
-    /// Values are rounded to this many decimals; negative: to tens, hundreds, ….
-    pub decimals: i32,
-}
-
-impl Scale {
-    fn share(&self, value: f64) -> f32 {
-        let (low, high) = (*self.range.start(), *self.range.end());
-        let share = if self.logarithmic {
-            (value.max(low).ln() - low.ln()) / (high.ln() - low.ln())
-        } else {
-            (value - low) / (high - low)
-        };
-        if share.is_finite() {
-            share.clamp(0.0, 1.0) as f32
-        } else {
-            0.0
-        }
-    }
-
-    fn value(&self, share: f32) -> f64 {
-        let (low, high) = (*self.range.start(), *self.range.end());
-        let share = f64::from(share.clamp(0.0, 1.0));
-        if self.logarithmic {
-            let value = (low.ln() + share * (high.ln() - low.ln())).exp();
-            // Two significant digits are enough for a rail that spans decades.
-            let unit = 10f64.powf(value.log10().floor() - 1.0);
-            self.rounded((value / unit).round() * unit)
-        } else {
-            self.rounded(low + share * (high - low))
-        }
-    }
-
-    fn rounded(&self, value: f64) -> f64 {
-        let unit = 10f64.powi(self.decimals);
-        (value * unit).round() / unit
-    }
-
-    /// One press of an arrow key away.
-    fn stepped(&self, value: f64, steps: f64) -> f64 {
-        let (low, high) = (*self.range.start(), *self.range.end());
-        if self.logarithmic {
-            let next = self.value(self.share(value) + 0.02 * steps as f32);
-            let unit = 10f64.powi(-self.decimals);
-            let moved = if next == value {
-                value + steps * unit
-            } else {
-                next
-            };
-            moved.clamp(low, high)
-        } else {
-            let unit = 10f64.powi(-self.decimals);
-            let step = unit.max(((high - low) / 100.0 / unit).round() * unit);
-            self.rounded((value + steps * step).clamp(low, high))
-        }
-    }
-
-    fn text(&self, value: f64) -> String {
-        format::fixed(value, self.decimals.max(0) as usize)
-    }
-}
-
 /// A labelled slider with a field.
 pub struct SliderRow<'a> {
     name: &'a str,
@@ -126,6 +61,7 @@ pub struct SliderRow<'a> {
     limits: Option<RangeInclusive<f64>>,
     switch: Option<bool>,
     off: &'a str,
+    waits: bool,
 }
 
 /// What a user did to a row.
@@ -152,6 +88,7 @@ impl<'a> SliderRow<'a> {
             limits: None,
             switch: None,
             off: "",
+            waits: false,
         }
     }
 
@@ -194,7 +131,18 @@ impl<'a> SliderRow<'a> {
         self
     }
 
-    pub fn show(self, ui: &mut Ui) -> Option<Change> {
+    /// The value is taken over at the end of a drag only: until then the row itself remembers where
+    /// the knob is.
+    pub fn waits(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    pub fn show(mut self, ui: &mut Ui) -> Option<Change> {
+        let stands_for = self.value;
+        if self.waits {
+            self.value = held(ui, self.name, self.value);
+        }
         let columns = Columns::allocate(ui);
         let mut change = None;
         match self.switch {
@@ -227,7 +175,10 @@ impl<'a> SliderRow<'a> {
         let shown = self.scale.text(self.value);
         let (along, place) = columns.split(ui, &shown, self.unit);
         if let Some((value, phase)) = rail(ui, along, &self.scale, &[knob], self.default) {
-            change = Some(Change::To(value[0], phase));
+            let goes_on = self.waits && keep(ui, self.name, value[0], phase);
+            if !goes_on && (!self.waits || value[0] != stands_for) {
+                change = Some(Change::To(value[0], phase));
+            }
         }
         let typed = field::value(ui, place, self.name, &shown, self.unit);
         if let Some(typed) = typed {
@@ -235,7 +186,7 @@ impl<'a> SliderRow<'a> {
             match format::parse(&typed) {
                 Some(value) => {
                     let value = within(ui, self.name, value, &limits, self.unit);
-                    if value != self.value {
+                    if value != stands_for {
                         change = Some(Change::To(value, Phase::Done));
                     }
                 }
@@ -264,10 +215,12 @@ pub struct RangeRow<'a> {
     pub unit: &'a str,
     pub help: &'a str,
     pub limits: RangeInclusive<f64>,
+    /// As [`SliderRow::waits`].
+    pub waits: bool,
 }
 
 impl RangeRow<'_> {
-    pub fn show(self, ui: &mut Ui) -> Option<((f64, f64), Phase)> {
+    pub fn show(mut self, ui: &mut Ui) -> Option<((f64, f64), Phase)> {
         let columns = Columns::allocate(ui);
         let mut change = None;
         if label(ui, columns.label, self.name, self.help).double_clicked() {
@@ -277,6 +230,13 @@ impl RangeRow<'_> {
             format!("{}, low", self.name),
             format!("{}, high", self.name),
         );
+        let stands_for = self.values;
+        if self.waits {
+            self.values = (
+                held(ui, &low, self.values.0),
+                held(ui, &high, self.values.1),
+            );
+        }
         let knobs = [
             Knob {
                 name: &low,
@@ -294,7 +254,12 @@ impl RangeRow<'_> {
         );
         let (along, place) = columns.split(ui, &shown, self.unit);
         if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, None) {
-            change = Some(((values[0], values[1]), phase));
+            let ends = [(&low, values[0]), (&high, values[1])];
+            let goes_on = self.waits && ends.map(|(name, v)| keep(ui, name, v, phase))[0];
+            let values = (values[0], values[1]);
+            if !goes_on && (!self.waits || values != stands_for) {
+                change = Some((values, phase));
+            }
         }
         let typed = field::value(ui, place, self.name, &shown, self.unit);
         if let Some(typed) = typed {
@@ -302,7 +267,7 @@ impl RangeRow<'_> {
                 Some((low, high)) => {
                     let clamp = |v: f64| within(ui, self.name, v, &self.limits, self.unit);
                     let typed = (clamp(low), clamp(high));
-                    if typed != self.values {
+                    if typed != stands_for {
                         change = Some((typed, Phase::Done));
                     }
                 }
@@ -371,6 +336,32 @@ pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
     }
 }
 
+/// Where the knob of a row that waits is while it is dragged, else the value it stands for.
+fn held(ui: &Ui, knob: &str, value: f64) -> f64 {
+    let id = rail_id(ui, knob);
+    let dragged = ui.ctx().is_being_dragged(id) || ui.ctx().drag_stopped_id() == Some(id);
+    ui.data_mut(|d| {
+        if !dragged {
+            d.remove::<f64>(id);
+        }
+        d.get_temp(id).unwrap_or(value)
+    })
+}
+
+/// Remembers what a drag that goes on asks for; false where it is over.
+fn keep(ui: &Ui, knob: &str, value: f64, phase: Phase) -> bool {
+    if phase == Phase::Live {
+        ui.data_mut(|d| d.insert_temp(rail_id(ui, knob), value));
+        // No action is sent that would show it.
+        ui.ctx().request_repaint();
+    }
+    phase == Phase::Live
+}
+
+fn rail_id(ui: &Ui, knob: &str) -> Id {
+    ui.make_persistent_id(("rail", knob))
+}
+
 struct Knob<'a> {
     name: &'a str,
     value: f64,
@@ -401,7 +392,7 @@ fn rail(
             (middle, rect.right() + KNOB)
         };
         let area = Rect::from_x_y_ranges(left..=right, rect.y_range());
-        let id = ui.make_persistent_id(("rail", knob.name));
+        let id = rail_id(ui, knob.name);
         let response = ui.interact(area, id, Sense::drag());
         if let Some((value, phase)) = moved(ui, &response, id, rect, scale, knob.value) {
             let mut all = values.clone();

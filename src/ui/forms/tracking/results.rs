@@ -188,7 +188,7 @@ fn table(
     paint::right(ui.painter(), length_at, "Median", font, p.t3);
     for (i, target) in targets.iter().enumerate() {
         let count = live.output.per_target.get(i).copied().unwrap_or(0);
-        let median = lengths.per_target.get(i).map_or(0.0, |t| t.0);
+        let median = lengths.per_target.get(i).copied().unwrap_or(0.0);
         let count = format::count(count);
         let median = format::with_unit(&format::fixed(f64::from(median), 0), "mm");
         let selected = state.session.selected_region == Some(target.id);

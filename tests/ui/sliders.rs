@@ -1,0 +1,102 @@
+//! Sliders whose value waits, and fields that are only visited.
+
+use super::{Window, click, small_scan, tracking, window};
+use crate::support::test;
+use arcuate::solvers::tensor_fit::Method;
+use arcuate::state::{Action, Task};
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "ui::what takes long waits for the end of a drag",
+            waiting_sliders,
+        ),
+        test("ui::a field that was only visited keeps its value", visited),
+    ]
+}
+
+/// The form of the fit takes values over at the end of a drag, its knobs follow before.
+fn waiting_sliders() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    state.document.fit.method = Method::Iwls { iterations: 2 };
+    let mut window = window(state, [1920.0, 1080.0]);
+    click(&mut window, "Tensor fit");
+    let value = |window: &Window, name: &str| {
+        let node = window.get_by_role_and_label(egui::Role::Slider, name);
+        node.accesskit_node().numeric_value().unwrap()
+    };
+    let drag = |window: &mut Window, name: &str, from: f64, to: f64, range: (f64, f64)| {
+        // A knob's area is the rail's part that is its own, and a knob's radius at both ends.
+        let area = window
+            .get_by_role_and_label(egui::Role::Slider, name)
+            .rect();
+        let other = window
+            .query_by_role_and_label(egui::Role::Slider, "b range, high")
+            .map_or(area, |n| n.rect());
+        let rail = if name.starts_with("b range") {
+            area.union(other).shrink(6.0)
+        } else {
+            area.shrink(6.0)
+        };
+        let x = |v: f64| rail.left() + rail.width() * ((v - range.0) / (range.1 - range.0)) as f32;
+        let at = |v: f64| egui::pos2(x(v), rail.center().y);
+        window.drag_at(at(from));
+        window.run();
+        for share in [0.25, 0.5, 0.75, 1.0] {
+            window.hover_at(at(from + (to - from) * share));
+            window.run();
+        }
+        // The rail gives way to longer numbers while the knob moves.
+        let stands = value(window, name);
+        assert!(
+            (stands - to).abs() < 0.1 * (range.1 - range.0),
+            "{name}: {stands}"
+        );
+        assert!(window.state().actions.is_empty(), "{name} waits");
+        window.drop_at(at(to));
+        window.run();
+        let sent = std::mem::take(&mut window.state_mut().actions);
+        assert!(
+            matches!(sent.as_slice(), [Action::SetFit { .. }]),
+            "{name}: {sent:?}"
+        );
+    };
+    drag(&mut window, "Iterations", 2.0, 7.0, (1.0, 10.0));
+    let fit = window.state().state.document.fit.clone();
+    assert_eq!(fit.method, Method::Iwls { iterations: 7 });
+    let node = window.get_by_role_and_label(egui::Role::Slider, "b range, high");
+    let high = node.accesskit_node().max_numeric_value().unwrap();
+    drag(
+        &mut window,
+        "b range, low",
+        fit.b_range_s_per_mm2.0,
+        0.4 * high,
+        (0.0, high),
+    );
+    let (low, _) = window.state().state.document.fit.b_range_s_per_mm2;
+    assert!((low - 0.4 * high).abs() < 0.1 * high, "{low} of {high}");
+}
+
+fn visited() {
+    let mut state = tracking();
+    state.document.track.step_mm = 0.123_456;
+    state.document.track.min_length_mm = 12.345_678;
+    let before = state.document.track.clone();
+    let mut window = window(state, [1920.0, 1080.0]);
+    for name in ["Step", "Length"] {
+        let field = window.get_by_role_and_label(egui::Role::TextInput, name);
+        field.click();
+        window.run();
+        window.key_press(egui::Key::Enter);
+        window.run();
+    }
+    assert!(
+        window.state().actions.is_empty(),
+        "{:?}",
+        window.state().actions
+    );
+    assert_eq!(window.state().state.document.track, before);
+}
