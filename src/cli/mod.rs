@@ -22,6 +22,7 @@ pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
 
 use crate::compute::{Backend, BackendChoice, BackendKind};
+use crate::state::report::DISCLAIMER;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,11 +44,11 @@ head made from that seed.
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage.
 A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command never leaves half a file
-under the name asked for. For research only: not a medical device.";
+under the name asked for.";
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
 #[derive(Parser, Debug)]
-#[command(version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(version, after_help = format!("{EXAMPLES} {DISCLAIMER}."), args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(flatten)]
     pub global: Global,
