@@ -1,13 +1,15 @@
 //! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
 
 use crate::support::test;
-use arcuate::compute::{Backend, BackendChoice};
-use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume};
-use arcuate::jobs::{Event, Jobs, Outcome, Output, Request, Slot};
+use arcuate::compute::{Backend, BackendChoice, Control};
+use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume, VolumeKind};
+use arcuate::io::nifti;
+use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
             saves_finish_on_closing,
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
+        test(
+            "jobs::gradients_beside_and_named",
+            gradients_beside_and_named,
+        ),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
     ]
 }
@@ -121,6 +127,7 @@ fn saves_finish_on_closing() {
             tractogram: tractogram.clone(),
             path,
             command,
+            revision: 0,
         });
     }
     drop(jobs);
@@ -144,6 +151,79 @@ fn failures_are_sentences() {
         sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1,
         "{sentence}"
     );
+}
+
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome {
+    let mut jobs = jobs();
+    let path = path.to_owned();
+    let job = jobs.submit(Request::Open { path, gradients });
+    jobs.wait(&job, |_| {}).outcome
+}
+
+/// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
+/// are remembered where no one would find them.
+fn gradients_beside_and_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let scan = folder.path().join("dwi.nii");
+    let grid =
+        Arc::new(Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
+    let values: Vec<f32> = (0..128).map(|i| i as f32).collect();
+    let volume = Volume::new(grid, 2, VolumeKind::Scalar, values);
+    nifti::save_volume(&scan, &volume, "", &Control::new()).expect("saved");
+    let table = |name: &str, volumes: usize| {
+        let write = |name: &str, text: String| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let ones = "1 ".repeat(volumes);
+        let zeros = "0 ".repeat(volumes);
+        let b = write(&format!("{name}.bval"), "1000 ".repeat(volumes));
+        let v = write(
+            &format!("{name}.bvec"),
+            format!("{ones}\n{zeros}\n{zeros}\n"),
+        );
+        vec![b, v]
+    };
+    let beside = table("dwi", 3);
+    let Outcome::Done(Output::Opened { loaded, notes, .. }) = opened(&scan, Vec::new()) else {
+        panic!("a table in the way")
+    };
+    assert!(matches!(
+        loaded,
+        Loaded::Scan {
+            gradients: None,
+            ..
+        }
+    ));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("Found 3 b-values") && !notes[0].contains("dwi.bv"),
+        "{notes:?}"
+    );
+    assert!(matches!(opened(&scan, beside.clone()), Outcome::Failed(_)));
+
+    let elsewhere = table("other", 2);
+    table("dwi", 2);
+    for (named, remembered) in [
+        (Vec::new(), Vec::new()),
+        (beside, Vec::new()),
+        (elsewhere.clone(), elsewhere),
+    ] {
+        let Outcome::Done(Output::Opened {
+            loaded:
+                Loaded::Scan {
+                    gradients: Some(_),
+                    gradient_files,
+                    ..
+                },
+            ..
+        }) = opened(&scan, named.clone())
+        else {
+            panic!("{named:?}")
+        };
+        assert_eq!(gradient_files, remembered);
+    }
 }
 
 fn every_event_wakes() {

@@ -1,14 +1,19 @@
 //! The state: every edit can be taken back, a drag is one step, coarse results are followed by full
 //! ones.
 
+mod fits;
+mod saves;
+mod stale;
+
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::document::Content;
 use arcuate::state::{
-    Action, Convention, Effect, Layout, Pane, Phase, Severity, State, Task, Tool, update,
+    Action, Convention, Effect, Layout, Pane, Phase, Severity, State, Task, Tensors, Tool, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -16,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test(
             "update::opening_a_scan_asks_for_its_fit",
             opening_asks_for_a_fit,
@@ -41,11 +46,18 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("update::views_are_no_steps", views_are_no_steps),
         test("update::left_stays_left", left_stays_left),
-    ]
+    ];
+    let own = own.into_iter().chain(fits::tests());
+    own.chain(saves::tests()).chain(stale::tests()).collect()
 }
 
 /// A small ball of a brain with a fibre along y in every voxel.
 fn scan() -> (Volume, Gradients) {
+    noisy_scan(0.0)
+}
+
+/// Noise of a standard deviation in the ball, whose signal without weighting is 1000.
+fn noisy_scan(noise: f64) -> (Volume, Gradients) {
     let grid =
         Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
     let mut random = Random::fresh("scan");
@@ -74,6 +86,14 @@ fn scan() -> (Volume, Gradients) {
                 .map(move |&brain| if brain { signal } else { 5.0 })
         })
         .collect();
+    let noisy = |v: f32| {
+        if v > 5.0 {
+            (f64::from(v) + noise * random.normal()).max(6.0) as f32
+        } else {
+            v
+        }
+    };
+    let values: Vec<f32> = values.into_iter().map(noisy).collect();
     let gradients = Gradients {
         b_s_per_mm2: b,
         directions,
@@ -91,8 +111,13 @@ fn opened() -> Event {
         gradients: Some(Arc::new(gradients)),
         gradient_files: Vec::new(),
     };
+    file("/data/scan.nii.gz", loaded)
+}
+
+/// A file was opened.
+fn file(path: &str, loaded: Loaded) -> Event {
     let output = Output::Opened {
-        path: PathBuf::from("/data/scan.nii.gz"),
+        path: PathBuf::from(path),
         loaded,
         notes: Vec::new(),
     };
@@ -109,6 +134,12 @@ struct Window {
     state: State,
     jobs: Jobs,
     requests: Vec<Request>,
+    /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
+    /// come too late, so that every result that can be out of date is.
+    holding: bool,
+    held: Vec<Event>,
+    cancelled: Vec<Slot>,
+    copied: Vec<String>,
 }
 
 impl Window {
@@ -119,6 +150,10 @@ impl Window {
             state: State::new(String::new()),
             jobs,
             requests: Vec::new(),
+            holding: false,
+            held: Vec::new(),
+            cancelled: Vec::new(),
+            copied: Vec::new(),
         }
     }
 
@@ -137,14 +172,53 @@ impl Window {
     fn act(&mut self, action: Action) {
         let mut effects = update(&mut self.state, action);
         while !effects.is_empty() {
-            let Effect::Submit(request) = effects.remove(0) else {
-                continue;
+            let request = match effects.remove(0) {
+                Effect::Submit(request) => request,
+                Effect::Cancel(slot) => {
+                    self.cancelled.push(slot);
+                    continue;
+                }
+                Effect::CopyText(text) => {
+                    self.copied.push(text);
+                    continue;
+                }
+                _ => continue,
             };
             self.requests.push(request.clone());
             let job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});
-            effects.extend(update(&mut self.state, Action::Event(event)));
+            if self.holding {
+                update(&mut self.state, Action::JobStarted(job));
+                self.held.push(event);
+            } else {
+                effects.extend(update(&mut self.state, Action::Event(event)));
+            }
         }
+    }
+
+    /// The results held back so far arrive, in the order of `sorted`.
+    fn deliver(&mut self, sorted: impl FnOnce(&mut Vec<Event>)) {
+        let mut events = std::mem::take(&mut self.held);
+        sorted(&mut events);
+        for event in events {
+            self.act(Action::Event(event));
+        }
+    }
+
+    fn fits(&self) -> usize {
+        let fits = self.requests.iter();
+        fits.filter(|r| matches!(r, Request::Fit { .. })).count()
+    }
+
+    fn tensors(&self) -> &Tensors {
+        self.state.document.tensors.as_ref().expect("tensors")
+    }
+
+    /// Fits by the plainest method.
+    fn ordinary(&mut self) {
+        let mut params = self.state.document.fit.clone();
+        params.method = Method::Ols;
+        self.act(Action::SetFit { params });
     }
 
     fn place(&mut self, role: Role, centre: DVec3) -> RegionId {
@@ -203,11 +277,21 @@ fn picture(state: &State) -> String {
     let layers: Vec<String> = d
         .layers
         .iter()
-        .map(|l| format!("{:?} {} {:?}", l.id, l.name, l.display))
+        .map(|l| {
+            let content = match &l.content {
+                Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume.id(),
+                Content::Mask(mask) => mask.id(),
+                Content::Tractogram(tractogram) => tractogram.id(),
+            };
+            let (name, display, recipe) = (&l.name, &l.display, &l.recipe);
+            format!("{:?} {name} {content:?} {display:?} {recipe:?}", l.id)
+        })
         .collect();
+    let tensors = d.tensors.as_ref();
+    let tensors = tensors.map(|t| format!("{:?} {:?} {:?}", t.field.id(), t.key, t.recipe));
     format!(
-        "{regions:?} {layers:?} {:?} {:?} {:?}",
-        d.fit, d.track, d.track_display
+        "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?}",
+        d.fit, d.fit_mask, d.track, d.track_display
     )
 }
 
@@ -226,7 +310,7 @@ fn undo_restores_everything() {
     let mut track = window.state.document.track.clone();
     track.step_mm = 1.0;
     let mut fit = window.state.document.fit.clone();
-    fit.method = arcuate::solvers::tensor_fit::Method::Ols;
+    fit.method = Method::Ols;
     let edits = vec![
         Action::PlaceRegion {
             role: Role::Target,

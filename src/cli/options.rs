@@ -226,11 +226,17 @@ impl ScanOptions {
             }),
             Output::Opened {
                 loaded: Loaded::Scan { .. },
+                notes,
                 ..
-            } => Err(Failure::new(format!(
-                "No gradients beside the scan: name them with --bval and --bvec, or --gradients: {}",
-                path.display()
-            ))),
+            } => {
+                for note in notes {
+                    eprintln!("arcuate: {note}: {}", self.scan);
+                }
+                Err(Failure::new(format!(
+                    "No gradients beside the scan: name them with --bval and --bvec, or --gradients: {}",
+                    path.display()
+                )))
+            }
             _ => Err(Failure::new(format!(
                 "Not a diffusion scan, expected a NIfTI file with several volumes: {}",
                 path.display()
@@ -287,10 +293,10 @@ impl FitOptions {
         match runner.run(request)? {
             (
                 Output::Fitted {
+                    key,
                     fit,
                     maps,
                     mask,
-                    mask_found,
                 },
                 wall_ms,
             ) => Ok(Fitted {
@@ -298,7 +304,7 @@ impl FitOptions {
                 fit: *fit,
                 maps: *maps,
                 mask,
-                mask_found,
+                mask_found: key.mask.is_none(),
                 recipe,
                 wall_ms,
             }),

@@ -295,6 +295,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram: tracked.output.kept.clone(),
         path: options.out.clone(),
         command: tracked.recipe.command(),
+        revision: 0,
     };
     runner.run(request)?;
     let (mut value, mut text) = summary(&tracked);

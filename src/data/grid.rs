@@ -144,6 +144,18 @@ impl Grid {
                 .all(|(a, b)| a.distance(b) <= tolerance_mm)
     }
 
+    /// Whether voxels can be taken one for one: same shape, and no centre further from its twin than
+    /// a tenth of the smallest voxel edge. Headers of other programs round; registrations move more.
+    pub fn matches(&self, other: &Grid) -> bool {
+        self.same_space(other, 0.1 * self.spacing().min_element())
+    }
+
+    /// How far the farthest voxel centre is from its twin, mm.
+    pub fn apart_mm(&self, other: &Grid) -> f64 {
+        let corners = self.corners().into_iter().zip(other.corners());
+        corners.map(|(a, b)| a.distance(b)).fold(0.0, f64::max)
+    }
+
     /// Nearest anatomical letters of the three voxel axes, as in `LAS` (the end each points to).
     pub fn orientation(&self) -> String {
         let m = self.world_from_voxel.matrix3;

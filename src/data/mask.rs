@@ -13,7 +13,8 @@ pub struct Mask {
     /// 1 inside, 0 outside, in file order.
     pub inside: Arc<[u8]>,
     image: Arc<OnceLock<Volume>>,
-    extent: Arc<OnceLock<Option<Extent>>>,
+    /// Number of voxels inside and where they lie.
+    extent: Arc<OnceLock<(usize, Option<Extent>)>>,
 }
 
 /// Where the voxels inside lie.
@@ -55,24 +56,24 @@ impl Mask {
     }
 
     pub fn count(&self) -> usize {
-        self.inside.iter().filter(|&&v| v != 0).count()
+        self.extent().0
     }
 
     /// World axis-aligned bounds of the voxels inside, mm; `None` for an empty mask.
     pub fn bounds_inside(&self) -> Option<(DVec3, DVec3)> {
-        self.extent().map(|e| e.bounds)
+        self.extent().1.map(|e| e.bounds)
     }
 
     /// Centre of mass of the voxels inside, world mm; `None` for an empty mask.
     pub fn centre_inside(&self) -> Option<DVec3> {
-        self.extent().map(|e| e.centre)
+        self.extent().1.map(|e| e.centre)
     }
 
     /// Found once, shared by all clones: views ask in every frame.
-    fn extent(&self) -> Option<Extent> {
+    fn extent(&self) -> (usize, Option<Extent>) {
         *self.extent.get_or_init(|| {
             let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-            let (mut sum, mut n) = (DVec3::ZERO, 0u64);
+            let (mut sum, mut n) = (DVec3::ZERO, 0);
             for (i, _) in self.inside.iter().enumerate().filter(|(_, v)| **v != 0) {
                 let voxel = DVec3::from_array(self.grid.voxel(i).map(|v| v as f64));
                 (low, high) = (low.min(voxel), high.max(voxel));
@@ -92,9 +93,9 @@ impl Mask {
             let bounds = corners
                 .map(|c| (c, c))
                 .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-                .filter(|_| n > 0)?;
+                .filter(|_| n > 0);
             let centre = self.grid.world(sum / n as f64);
-            Some(Extent { bounds, centre })
+            (n, bounds.map(|bounds| Extent { bounds, centre }))
         })
     }
 

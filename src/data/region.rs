@@ -79,6 +79,16 @@ impl Shape {
         }
     }
 
+    /// The voxels of a grid whose centres are inside; a mask stays on its own grid.
+    pub fn mask_on(&self, grid: &Arc<Grid>) -> Mask {
+        if let Self::Mask(mask) = self {
+            return mask.clone();
+        }
+        let world = |i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let inside = (0..grid.voxel_count()).map(|i| u8::from(self.contains(world(i))));
+        Mask::new(grid.clone(), inside.collect::<Vec<u8>>())
+    }
+
     /// Whether its bounds, along the grid's axes, meet the grid's volume.
     pub fn meets(&self, grid: &Grid) -> bool {
         let (low, high) = match self {

@@ -3,7 +3,7 @@
 use super::Grid;
 use crate::compute::DataId;
 use glam::DVec3;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VolumeKind {
@@ -24,6 +24,15 @@ pub struct Volume {
     pub kind: VolumeKind,
     /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
     pub values: Arc<[f32]>,
+    percentiles: Arc<Mutex<Vec<Percentiles>>>,
+}
+
+/// Percentiles that were asked for once.
+#[derive(Clone, Copy, Debug)]
+struct Percentiles {
+    frame: usize,
+    shares: (f64, f64),
+    values: (f32, f32),
 }
 
 impl Volume {
@@ -46,6 +55,7 @@ impl Volume {
             frames,
             kind,
             values,
+            percentiles: Arc::default(),
         }
     }
 
@@ -81,9 +91,36 @@ impl Volume {
     /// The values below which a share `low` and a share `high` of the finite, non-zero voxels of a
     /// frame lie, to 1/256 of their distance. The default display window is `(0.01, 0.99)`.
     ///
+    /// Looked for once, shared by all clones.
+    pub fn percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
+        let memory = || {
+            self.percentiles
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let same = |p: &&Percentiles| p.frame == frame && p.shares == (low, high);
+        if let Some(known) = memory().iter().find(same) {
+            return known.values;
+        }
+        let values = self.look_for_percentiles(frame, low, high);
+        memory().push(Percentiles {
+            frame,
+            shares: (low, high),
+            values,
+        });
+        values
+    }
+
+    /// Looks for the percentiles that the first display asks for: a worker's task.
+    pub fn usual_windows(&self) {
+        for high in [0.99, 0.998] {
+            self.percentiles(0, 0.01, high);
+        }
+    }
+
     /// From a histogram of 4096 bins, made anew between the two values as long as they lie in a few
     /// bins of it: a single voxel of any size must not move them.
-    pub fn percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
+    fn look_for_percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
         const BINS: usize = 4096;
         const FEW: f64 = 256.0;
         // Finer bins than single precision can tell apart (all values are the same).

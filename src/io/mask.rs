@@ -8,21 +8,17 @@ use std::sync::Arc;
 
 /// Voxels above this are inside: whole numbers from 1, and the larger half of an interpolated mask.
 const THRESHOLD: f32 = 0.5;
-/// Grids may differ by this share of the smallest voxel edge: headers of other programs round.
-const TOLERANCE_VOXELS: f64 = 0.1;
 
 /// Reads a mask for the voxels of `grid` and refuses one of several volumes, on another grid, or
 /// without a voxel. With it come warnings, one sentence each, without the path.
 pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<String>), Error> {
     let (own, warnings) = mask_on_own_grid(path)?;
-    let tolerance_mm = TOLERANCE_VOXELS * grid.spacing().min_element();
-    if !own.grid.same_space(grid, tolerance_mm) {
-        let corners = own.grid.corners().into_iter().zip(grid.corners());
+    if !grid.matches(&own.grid) {
         return Err(Error::MaskGrid {
             path: path.to_owned(),
             found: own.grid.shape,
             expected: grid.shape,
-            off_mm: corners.fold(0.0, |d: f64, (a, b)| d.max(a.distance(b))),
+            off_mm: grid.apart_mm(&own.grid),
         });
     }
     Ok((Mask::new(grid.clone(), own.inside), warnings))

@@ -1,12 +1,24 @@
 //! What can be asked of a worker, and what it answers.
 
 use super::{Outcome, Slot};
-use crate::compute::{Backend, Control};
-use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume, VolumeKind};
+use crate::compute::{Backend, Control, DataId};
+use crate::data::{
+    Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume, VolumeKind,
+};
 use crate::solvers::{tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// All that a fit depends on: its result is put where just this is wanted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FitKey {
+    /// The scan's image.
+    pub scan: DataId,
+    /// `None`: the mask is found from the scan itself.
+    pub mask: Option<DataId>,
+    pub params: tensor_fit::Params,
+}
 
 #[derive(Clone, Debug)]
 pub enum Request {
@@ -39,6 +51,8 @@ pub enum Request {
         tractogram: Tractogram,
         path: PathBuf,
         command: String,
+        /// Of the document that it is part of; comes back in [`Saved`].
+        revision: u64,
     },
     SaveVolume {
         volume: Volume,
@@ -49,6 +63,14 @@ pub enum Request {
         mask: Mask,
         path: PathBuf,
         command: String,
+    },
+    /// Saves a region as a mask: on `grid`, or on its own if it is a mask.
+    SaveRegion {
+        shape: Arc<Shape>,
+        grid: Arc<Grid>,
+        path: PathBuf,
+        command: String,
+        revision: u64,
     },
     SavePng {
         size: [u32; 2],
@@ -64,6 +86,7 @@ pub enum Loaded {
     Scan {
         dwi: Volume,
         gradients: Option<Arc<Gradients>>,
+        /// Where they do not lie beside it: one `.b`, or bval and bvec.
         gradient_files: Vec<PathBuf>,
     },
     Image(Volume),
@@ -78,6 +101,8 @@ pub struct Saved {
     pub path: PathBuf,
     /// `450 streamlines`.
     pub what: String,
+    /// Streamlines and regions: which state of the document they are from.
+    pub revision: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,13 +117,17 @@ pub enum Output {
         demo: Box<phantom::Demo>,
     },
     Fitted {
+        key: FitKey,
         fit: Box<tensor_fit::Output>,
         maps: Box<tensor_fit::Maps>,
         mask: Mask,
-        mask_found: bool,
     },
     Tracked {
         output: Arc<tracking::Output>,
+        /// What was asked for: tensors, regions, parameters.
+        field: DataId,
+        regions: Vec<Region>,
+        params: tracking::Params,
         coarse: bool,
         whole_brain: bool,
     },
@@ -119,6 +148,7 @@ impl Request {
             Self::SaveTractogram { .. }
             | Self::SaveVolume { .. }
             | Self::SaveMask { .. }
+            | Self::SaveRegion { .. }
             | Self::SavePng { .. } => Slot::Save,
         }
     }
@@ -137,6 +167,7 @@ impl Request {
             Self::SaveTractogram { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
+            | Self::SaveRegion { path, .. }
             | Self::SavePng { path, .. } => format!("Saving {}", file(path)),
         }
     }
@@ -153,6 +184,8 @@ impl Request {
                 let demo = backend
                     .install(|| phantom::Demo::new(seed, control))
                     .map_err(|e| e.to_string())?;
+                demo.dwi.usual_windows();
+                demo.t1.usual_windows();
                 Ok(Output::Demo {
                     seed,
                     demo: Box::new(demo),
@@ -164,21 +197,31 @@ impl Request {
                 mask,
                 params,
             } => {
-                let mask_found = mask.is_none();
+                let key = FitKey {
+                    scan: dwi.id(),
+                    mask: mask.as_ref().map(Mask::id),
+                    params,
+                };
                 let mask = match mask {
                     Some(mask) => mask,
                     None => tensor_fit::brain_mask(&dwi, &gradients, backend, control)
                         .map_err(|e| e.to_string())?,
                 };
-                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, backend, control)
+                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &key.params, backend, control)
                     .map_err(|e| e.to_string())?;
                 let maps =
                     tensor_fit::maps(&fit.field, backend, control).map_err(|e| e.to_string())?;
+                // Looked for here, so that the window does not have to.
+                for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
+                    map.usual_windows();
+                }
+                mask.bounds_inside();
+                fit.repaired.bounds_inside();
                 Ok(Output::Fitted {
+                    key,
                     fit: Box::new(fit),
                     maps: Box::new(maps),
                     mask,
-                    mask_found,
                 })
             }
             Self::Track {
@@ -198,6 +241,9 @@ impl Request {
                 output.kept = with_lengths(output.kept.with_per_point("fa", along));
                 Ok(Output::Tracked {
                     output: Arc::new(output),
+                    field: field.id(),
+                    regions,
+                    params,
                     coarse,
                     whole_brain,
                 })
@@ -206,9 +252,11 @@ impl Request {
                 tractogram,
                 path,
                 command,
+                revision,
             } => {
                 io::tck::save(&path, &tractogram, &command, control).map_err(|e| e.to_string())?;
-                saved(path, format!("{} streamlines", tractogram.len()))
+                let what = format!("{} streamlines", tractogram.len());
+                saved(path, what, Some(revision))
             }
             Self::SaveVolume {
                 volume,
@@ -217,7 +265,7 @@ impl Request {
             } => {
                 io::nifti::save_volume(&path, &volume, &command, control)
                     .map_err(|e| e.to_string())?;
-                saved(path, "volume".to_owned())
+                saved(path, "volume".to_owned(), None)
             }
             Self::SaveMask {
                 mask,
@@ -225,7 +273,18 @@ impl Request {
                 command,
             } => {
                 io::nifti::save_mask(&path, &mask, &command, control).map_err(|e| e.to_string())?;
-                saved(path, "mask".to_owned())
+                saved(path, "mask".to_owned(), None)
+            }
+            Self::SaveRegion {
+                shape,
+                grid,
+                path,
+                command,
+                revision,
+            } => {
+                let mask = shape.mask_on(&grid);
+                io::nifti::save_mask(&path, &mask, &command, control).map_err(|e| e.to_string())?;
+                saved(path, "region".to_owned(), Some(revision))
             }
             Self::SavePng {
                 size,
@@ -234,14 +293,18 @@ impl Request {
                 path,
             } => {
                 io::png::save(&path, size, &rgba, &metadata).map_err(|e| e.to_string())?;
-                saved(path, "picture".to_owned())
+                saved(path, "picture".to_owned(), None)
             }
         }
     }
 }
 
-fn saved(path: PathBuf, what: String) -> Result<Output, String> {
-    Ok(Output::Saved(Saved { path, what }))
+fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, String> {
+    Ok(Output::Saved(Saved {
+        path,
+        what,
+        revision,
+    }))
 }
 
 /// With each streamline's whole length, mm: what the window can colour by.
@@ -264,18 +327,33 @@ fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output,
             tractogram.bounds();
             Loaded::Tractogram(tractogram)
         }
-        io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => Loaded::Image(volume),
+        io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {
+            volume.usual_windows();
+            Loaded::Image(volume)
+        }
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
             let (grid, volumes) = (&volume.grid, volume.frames);
-            let table =
-                io::gradients::for_scan(path, gradients, grid, volumes).map_err(sentence)?;
+            let table = match io::gradients::for_scan(path, gradients, grid, volumes) {
+                // A table that merely lies there must not stand in the way of its scan.
+                Err(error) if gradients.is_empty() && error != io::Error::Cancelled => {
+                    let said = error.to_string();
+                    let path = error.path().map(|p| format!(": {}", p.display()));
+                    let words = path.and_then(|p| said.strip_suffix(&p)).unwrap_or(&said);
+                    notes.push(format!("{words}; until then the scan has no gradients"));
+                    None
+                }
+                table => table.map_err(sentence)?,
+            };
+            let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
             let (found, files) = match table {
                 Some(table) => {
                     notes.extend(table.warnings);
-                    (Some(Arc::new(table.gradients)), table.files)
+                    let named = Some(table.files).filter(|files| *files != beside);
+                    (Some(Arc::new(table.gradients)), named.unwrap_or_default())
                 }
                 None => (None, Vec::new()),
             };
+            volume.usual_windows();
             Loaded::Scan {
                 dwi: volume,
                 gradients: found,
@@ -283,8 +361,14 @@ fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output,
             }
         }
         io::Opened::Volume(volume, _) => match io::as_mask(&volume) {
-            Some(mask) => Loaded::Mask(mask),
-            None => Loaded::Image(volume),
+            Some(mask) => {
+                mask.bounds_inside();
+                Loaded::Mask(mask)
+            }
+            None => {
+                volume.usual_windows();
+                Loaded::Image(volume)
+            }
         },
     };
     Ok(Output::Opened {

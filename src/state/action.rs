@@ -127,6 +127,8 @@ pub enum Action {
     SetFit {
         params: tensor_fit::Params,
     },
+    /// The layer that the fit is within; `None`: a mask found from the scan.
+    SetFitMask(Option<LayerId>),
     SetTrack {
         params: tracking::Params,
         phase: Phase,
@@ -150,8 +152,6 @@ pub enum Action {
     DismissMessage(usize),
     StartGuide,
     LeaveGuide,
-    /// Closes the document and returns to the first page.
-    Close,
     // From the jobs
     JobStarted(Job),
     Event(Event),

@@ -2,6 +2,7 @@
 
 use super::Recipe;
 use super::document::{Display, LineColouring};
+use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
@@ -18,15 +19,19 @@ pub fn fit() -> tensor_fit::Params {
     }
 }
 
-/// Above b = 1500 s/mm² log signal bends away from the tensor model (kurtosis): such shells are
-/// left out wherever a lower one is there.
+/// Above b = 1500 s/mm² log signal bends away from the tensor model (kurtosis): such volumes are
+/// left out wherever the lower ones determine tensors well by themselves.
 pub fn fit_b_range(gradients: &Gradients) -> (f64, f64) {
     const LINEAR_UP_TO: f64 = 1550.0;
-    let lower_shell = gradients
-        .shells()
-        .iter()
-        .any(|&(b, n)| b > 0 && f64::from(b) <= LINEAR_UP_TO && n >= 6);
-    if lower_shell {
+    // Six solve for a tensor but leave noise as it is; twice the seven unknowns average it.
+    const WELL: usize = 15;
+    const AT_LEAST: usize = 6;
+    let weighted = (0..gradients.len()).filter(|&v| gradients.weighting(v) == Weighting::Diffusion);
+    let (low, high): (Vec<usize>, Vec<usize>) =
+        weighted.partition(|&v| gradients.b_s_per_mm2[v] <= LINEAR_UP_TO);
+    // A few low volumes beside many high ones are there for other models than the tensor: without
+    // the high ones the noise would weigh more than the curvature.
+    if low.len() >= WELL || (low.len() >= AT_LEAST && low.len() >= high.len()) {
         (0.0, LINEAR_UP_TO)
     } else {
         (0.0, f64::INFINITY)

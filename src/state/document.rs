@@ -1,8 +1,10 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::Recipe;
+use super::recipe::Source;
 use crate::data::region::RegionId;
 use crate::data::{Gradients, Mask, Region, Role, TensorField, Tractogram, Volume};
+use crate::jobs::FitKey;
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::{tensor_fit, tracking};
@@ -102,12 +104,14 @@ pub struct Tensors {
     pub field: TensorField,
     pub fa: Volume,
     pub mask: Mask,
-    pub params: tensor_fit::Params,
+    pub key: FitKey,
     pub recipe: Recipe,
     pub fitted: usize,
     pub repaired: usize,
     pub unfitted: usize,
+    /// Volumes left out: b above 50 but no direction; b outside the range.
     pub without_direction: Vec<usize>,
+    pub outside_range: Vec<usize>,
     pub wall_ms: f64,
     /// World bounds of the fitted voxels, mm.
     pub head: (DVec3, DVec3),
@@ -122,6 +126,8 @@ pub struct Document {
     pub regions: Vec<Arc<Region>>,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
+    /// The mask layer that the fit is within; `None`: a mask is found from the scan.
+    pub fit_mask: Option<LayerId>,
     pub track: tracking::Params,
     pub track_display: Display,
     next_id: u64,
@@ -135,9 +141,24 @@ impl Default for Document {
             regions: Vec::new(),
             tensors: None,
             fit: super::defaults::fit(),
+            fit_mask: None,
             track: super::defaults::track(),
             track_display: super::defaults::line_display(),
             next_id: 1,
+        }
+    }
+}
+
+impl Layer {
+    /// Where a scan comes from, for the recipes of what is made of it.
+    pub fn source(&self) -> Source {
+        match &self.recipe {
+            Recipe::Phantom { seed } => Source::Phantom { seed: *seed },
+            Recipe::Scan(source) => source.clone(),
+            _ => Source::File {
+                dwi: self.path.clone().unwrap_or_default(),
+                gradients: Vec::new(),
+            },
         }
     }
 }
@@ -150,6 +171,16 @@ impl Document {
     pub fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
+    }
+
+    /// The first id that no layer and no region has.
+    pub fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Keeps ids below `next` for others.
+    pub fn reserve_ids(&mut self, next: u64) {
+        self.next_id = self.next_id.max(next);
     }
 
     pub fn layer(&self, id: LayerId) -> Option<&Arc<Layer>> {
@@ -191,11 +222,39 @@ impl Document {
         self.layers.iter().rev().find(with_gradients)
     }
 
-    /// The mask a fit would use: the topmost mask layer on the scan's grid.
-    pub fn fit_mask(&self) -> Option<&Arc<Layer>> {
-        let grid = &self.scan()?.content.volume()?.grid;
-        let fits = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.grid.same_space(grid, 0.01));
-        self.layers.iter().rev().find(fits)
+    /// Whether a layer can be the fit's mask: a mask that was opened, on the scan's grid. What was
+    /// computed here would make a fit depend on the one before.
+    pub fn can_be_fit_mask(&self, layer: &Layer) -> bool {
+        let opened = matches!(layer.recipe, Recipe::File(_) | Recipe::Phantom { .. });
+        let scan = self.scan().and_then(|l| l.content.volume());
+        match (&layer.content, scan) {
+            (Content::Mask(mask), Some(scan)) => opened && scan.grid.matches(&mask.grid),
+            _ => false,
+        }
+    }
+
+    /// The chosen mask of the fit with its layer, where it is there and fits the scan.
+    pub fn chosen_mask(&self) -> Option<(&Arc<Layer>, &Mask)> {
+        let layer = self.layer(self.fit_mask?)?;
+        match &layer.content {
+            Content::Mask(mask) if self.can_be_fit_mask(layer) => Some((layer, mask)),
+            _ => None,
+        }
+    }
+
+    /// The fit that belongs to the document as it is; `None` without a scan.
+    pub fn wanted_fit(&self) -> Option<FitKey> {
+        Some(FitKey {
+            scan: self.scan()?.content.volume()?.id(),
+            mask: self.chosen_mask().map(|(_, mask)| mask.id()),
+            params: self.fit.clone(),
+        })
+    }
+
+    /// Whether there is something that cannot be opened or computed again: regions, kept streamlines.
+    pub fn has_work(&self) -> bool {
+        let kept = |l: &Arc<Layer>| l.path.is_none() && matches!(l.content, Content::Tractogram(_));
+        !self.regions.is_empty() || self.layers.iter().any(kept)
     }
 
     /// World bounds of all image layers (of the tractograms where there is no image).

@@ -34,6 +34,12 @@ impl History {
         *self = Self::default();
     }
 
+    /// All documents that undo or redo would bring back.
+    pub fn documents_mut(&mut self) -> impl Iterator<Item = &mut Document> {
+        let steps = self.past.iter_mut().chain(&mut self.future);
+        steps.map(|(_, document)| document)
+    }
+
     /// The document before the last step; `now` is kept for redo.
     pub fn undo(&mut self, now: &Document) -> Option<(String, Document)> {
         self.open = None;

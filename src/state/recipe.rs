@@ -46,6 +46,8 @@ pub struct RegionSpec {
 pub enum Recipe {
     /// Opened from a file.
     File(PathBuf),
+    /// A scan whose gradients do not lie beside it.
+    Scan(Source),
     Phantom {
         seed: u64,
     },
@@ -60,6 +62,11 @@ pub enum Recipe {
         fit: FitRecipe,
         regions: Vec<RegionSpec>,
         params: tracking::Params,
+    },
+    /// Streamlines that no command can make, since a region is a mask without a file.
+    NoCommand {
+        /// The region's name.
+        region: String,
     },
 }
 
@@ -235,9 +242,23 @@ fn track_arguments(p: &tracking::Params) -> String {
 }
 
 impl Recipe {
-    /// The command line that makes the same result, without a window.
+    /// Why there is no command, and what to do about it.
+    pub fn no_command(&self) -> Option<String> {
+        match self {
+            Self::NoCommand { region } => Some(format!(
+                "There is no command for these streamlines, since the region \"{region}\" is a mask \
+                 without a file: export that mask, open the file, and use it as the region"
+            )),
+            _ => None,
+        }
+    }
+
+    /// The command line that makes the same result, without a window; a comment where there is none.
     pub fn command(&self) -> String {
         match self {
+            Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
+            Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
+            Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {

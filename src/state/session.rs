@@ -3,7 +3,7 @@
 use super::Recipe;
 use super::document::LayerId;
 use crate::data::region::RegionId;
-use crate::jobs::{Job, Slot};
+use crate::jobs::{FitKey, Job, Slot};
 use crate::solvers::tracking;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -95,6 +95,12 @@ pub struct Session {
     pub guide: Option<GuideStep>,
     /// Regions or results changed since the last export.
     pub unsaved: bool,
+    /// Counts the changes of the document: a file that was asked for before a change lacks it.
+    pub revision: u64,
+    /// The fit that was asked for and has not ended.
+    pub fitting: Option<FitKey>,
+    /// Files that were asked for together.
+    pub together: Vec<PathBuf>,
 }
 
 impl Session {
@@ -113,6 +119,9 @@ impl Session {
             selected_layer: None,
             guide: None,
             unsaved: false,
+            revision: 0,
+            fitting: None,
+            together: Vec::new(),
         }
     }
 

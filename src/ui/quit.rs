@@ -13,7 +13,7 @@ pub struct Quit {
 
 impl Quit {
     pub fn show(&mut self, ctx: &Context, state: &State) {
-        let would_lose = state.session.unsaved && !state.document.regions.is_empty();
+        let would_lose = state.session.unsaved && state.document.has_work();
         let closing = ctx.input(|i| i.viewport().close_requested());
         if closing && would_lose && !self.sure {
             ctx.send_viewport_cmd(ViewportCommand::CancelClose);
@@ -34,8 +34,12 @@ impl Quit {
             ui.set_width(340.0);
             ui.spacing_mut().item_spacing.y = 12.0;
             let n = state.document.regions.len();
-            let regions = if n == 1 { "a region" } else { "regions" };
-            let title = format!("Quit without saving {regions}?");
+            let work = match n {
+                0 => "streamlines",
+                1 => "a region",
+                _ => "regions",
+            };
+            let title = format!("Quit without saving {work}?");
             let font = theme::semibold(size::BODY);
             ui.label(RichText::new(title).font(font).color(p.t1));
             ui.label("Streamlines, masks and pictures that you exported stay as they are");

@@ -73,8 +73,8 @@ fn name(ui: &mut Ui, bar: Rect, state: &State) -> f32 {
         return word.right();
     }
     divider(ui, word.right() + 12.0, bar);
-    // Only regions and what follows from them can be lost: layers are files or made again.
-    let work = !state.document.regions.is_empty();
+    // Only regions and kept streamlines can be lost: other layers are files or made again.
+    let work = state.document.has_work();
     let saved = match (work, state.session.unsaved) {
         (false, _) => "",
         (true, true) => " · not exported",

@@ -4,6 +4,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
+use arcuate::jobs::FitKey;
 use arcuate::solvers::tracking;
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::Recent;
@@ -99,8 +100,10 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         visible: false,
         ..defaults::image_display(window)
     };
+    let dwi = Volume::new(grid.clone(), directions + 1, VolumeKind::Scalar, dwi);
+    let scan_id = dwi.id();
     let scan = Content::Scan {
-        dwi: Volume::new(grid.clone(), directions + 1, VolumeKind::Scalar, dwi),
+        dwi,
         gradients: Some(Arc::new(gradients(directions))),
     };
     let path = "/data/sub-01/dwi.nii.gz";
@@ -164,12 +167,17 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         fa,
         head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask,
-        params: document.fit.clone(),
+        key: FitKey {
+            scan: scan_id,
+            mask: None,
+            params: document.fit.clone(),
+        },
         recipe: map("tensor"),
         fitted: 202_648,
         repaired: 214,
         unfitted: 0,
         without_direction: Vec::new(),
+        outside_range: Vec::new(),
         wall_ms: 412.0,
     }));
     state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);

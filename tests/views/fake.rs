@@ -2,6 +2,7 @@
 
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
+use arcuate::jobs::FitKey;
 use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
@@ -74,6 +75,7 @@ pub fn state_with(source: AffineSource) -> State {
     };
     let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
     let mask = Mask::new(grid.clone(), inside);
+    let scan_id = volume.id();
     let along_y = Tensor::new([0.3e-3, 0.0, 0.0, 1.5e-3, 0.0, 0.3e-3]);
     let source = Source::Phantom { seed: 1 };
     let fit = FitRecipe {
@@ -86,7 +88,11 @@ pub fn state_with(source: AffineSource) -> State {
         fa: volume,
         head: mask.bounds_inside().unwrap(),
         mask,
-        params: state.document.fit.clone(),
+        key: FitKey {
+            scan: scan_id,
+            mask: None,
+            params: state.document.fit.clone(),
+        },
         recipe: Recipe::Fit {
             fit,
             map: "tensor".to_owned(),
@@ -95,6 +101,7 @@ pub fn state_with(source: AffineSource) -> State {
         repaired: 0,
         unfitted: 0,
         without_direction: Vec::new(),
+        outside_range: Vec::new(),
         wall_ms: 1.0,
     }));
     state.view.task = Task::Track;

@@ -183,8 +183,6 @@ fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
 }
 
 fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
-    // A tenth of the smallest voxels in use: headers round, registrations do not.
-    const SAME_MM: f64 = 0.1;
     let shape = |g: &Grid| format!("{} × {} × {}", g.shape[0], g.shape[1], g.shape[2]);
     if mask.grid.shape != grid.shape {
         return Err(Error::Input(format!(
@@ -193,9 +191,8 @@ fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
             shape(grid)
         )));
     }
-    if !mask.grid.same_space(grid, SAME_MM) {
-        let corners = mask.grid.corners().into_iter().zip(grid.corners());
-        let apart = corners.map(|(a, b)| a.distance(b)).fold(0.0, f64::max);
+    if !grid.matches(&mask.grid) {
+        let apart = grid.apart_mm(&mask.grid);
         return Err(Error::Input(format!(
             "The mask has the scan's shape but lies up to {apart:.1} mm away from it; make the \
              mask on the scan's grid"

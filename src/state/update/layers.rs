@@ -1,6 +1,6 @@
 //! Layers: order, visibility, saving.
 
-use super::edit;
+use super::{edit, fitting};
 use crate::jobs::Request;
 use crate::state::document::{Content, LayerId};
 use crate::state::{Effect, State};
@@ -19,22 +19,25 @@ pub fn show_only(state: &mut State, id: LayerId) {
     state.session.selected_layer = Some(id);
 }
 
-pub fn move_to(state: &mut State, id: LayerId, to: usize) {
+pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effect>) {
     edit(state, "Move layer", false, |document| {
         if let Some(from) = document.layers.iter().position(|l| l.id == id) {
             let layer = document.layers.remove(from);
             document.layers.insert(to.min(document.layers.len()), layer);
         }
     });
+    // The topmost scan is the one that is fitted.
+    fitting::fit(state, effects);
 }
 
-pub fn delete(state: &mut State, id: LayerId) {
+pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     edit(state, "Delete layer", false, |document| {
         document.layers.retain(|l| l.id != id)
     });
     if state.session.selected_layer == Some(id) {
         state.session.selected_layer = None;
     }
+    fitting::fit(state, effects);
 }
 
 pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
@@ -57,6 +60,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
             tractogram,
             path,
             command,
+            revision: state.session.revision,
         },
     }));
 }

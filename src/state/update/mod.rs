@@ -1,6 +1,8 @@
 //! The one place that changes the state.
 
+mod fitting;
 mod layers;
+mod opening;
 mod regions;
 mod results;
 mod tracks;
@@ -8,7 +10,7 @@ mod tracks;
 use super::action::{Action, Effect, Phase};
 use super::session::{GuideStep, Severity};
 use super::view::{Layout, Pane, SliceCamera, Task, Tool};
-use super::{Camera, Document, State};
+use super::{Camera, Content, Document, State};
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -78,13 +80,13 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             });
         }
         Action::ShowOnly(layer) => layers::show_only(state, layer),
-        Action::MoveLayer { layer, to } => layers::move_to(state, layer, to),
+        Action::MoveLayer { layer, to } => layers::move_to(state, layer, to, effects),
         Action::RenameLayer { layer, name } => {
             edit(state, "Rename layer", false, |d| {
                 d.edit_layer(layer, |l| l.name = name)
             });
         }
-        Action::DeleteLayer(layer) => layers::delete(state, layer),
+        Action::DeleteLayer(layer) => layers::delete(state, layer, effects),
 
         Action::PlaceRegion { role, shape } => regions::place(state, role, shape, effects),
         Action::RegionFromLayer { layer, role } => regions::from_layer(state, layer, role, effects),
@@ -124,7 +126,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::SetFit { params } => {
             edit(state, "Fit", false, |d| d.fit = params);
-            results::fit(state, effects);
+            fitting::fit(state, effects);
+        }
+        Action::SetFitMask(layer) => {
+            edit(state, "Fit", false, |d| d.fit_mask = layer);
+            fitting::fit(state, effects);
         }
         Action::SetTrack { params, phase } => {
             edit(state, "Tracking", phase == Phase::Live, |d| {
@@ -140,10 +146,13 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => tracks::whole_brain(state, effects),
         Action::KeepTracks => tracks::keep(state),
 
-        Action::CopyCommand(recipe) => {
-            effects.push(Effect::CopyText(recipe.command()));
-            "Command copied".clone_into(&mut state.session.status);
-        }
+        Action::CopyCommand(recipe) => match recipe.no_command() {
+            Some(sentence) => state.session.say(Severity::Information, sentence),
+            None => {
+                effects.push(Effect::CopyText(recipe.command()));
+                "Command copied".clone_into(&mut state.session.status);
+            }
+        },
         Action::Undo => {
             let step = state.history.undo(&state.document);
             travel(state, step, "Undid", effects);
@@ -167,7 +176,6 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::StartGuide => state.session.guide = Some(GuideStep::ClickSlice),
         Action::LeaveGuide => state.session.guide = None,
-        Action::Close => close(state, effects),
 
         Action::JobStarted(job) => {
             // The newest request of a slot stands for those it replaced.
@@ -187,6 +195,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 fn edit(state: &mut State, label: &str, live: bool, change: impl FnOnce(&mut Document)) {
     state.history.record(&state.document, label, live);
     change(&mut state.document);
+    changed(state);
+}
+
+fn changed(state: &mut State) {
+    state.session.revision += 1;
     state.session.unsaved = true;
 }
 
@@ -210,19 +223,20 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
             .is_none_or(|e| !e.to_string_lossy().starts_with("bval"))
     });
     if files.is_empty() && !gradients.is_empty() {
-        let scan = state
-            .document
-            .layers
-            .iter()
-            .rev()
-            .find_map(|l| match (&l.content, &l.path) {
-                (super::Content::Scan { .. } | super::Content::Image(_), Some(path)) => {
-                    Some(path.clone())
-                }
+        let scans = || {
+            let layers = state.document.layers.iter().rev();
+            layers.filter_map(|l| match (&l.content, &l.path) {
+                (Content::Scan { gradients, .. }, Some(path)) => Some((gradients, path)),
                 _ => None,
-            });
-        match scan {
-            Some(path) => effects.push(Effect::Submit(Request::Open { path, gradients })),
+            })
+        };
+        // The one that waits for them, else the topmost.
+        let waiting = scans().find(|(gradients, _)| gradients.is_none());
+        match waiting.or_else(|| scans().next()) {
+            Some((_, path)) => effects.push(Effect::Submit(Request::Open {
+                path: path.clone(),
+                gradients,
+            })),
             None => state.session.say(
                 Severity::Error,
                 "Gradient files need a scan: open the scan first, or drop both together",
@@ -230,6 +244,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         }
         return;
     }
+    state.session.together.clone_from(&files);
     for path in files {
         effects.push(Effect::Submit(Request::Open {
             path,
@@ -303,20 +318,13 @@ fn travel(
     };
     state.document = document;
     state.session.status = format!("{verb}: {}", label.to_lowercase());
-    state.session.unsaved = true;
+    changed(state);
     let gone = |id| state.document.region(id).is_none();
     if state.session.selected_region.is_some_and(gone) {
         state.session.selected_region = None;
     }
     // A step may lie between a changed parameter and its result.
-    if state
-        .document
-        .tensors
-        .as_ref()
-        .is_some_and(|t| t.params != state.document.fit)
-    {
-        results::fit(state, effects);
-    }
+    fitting::fit(state, effects);
     tracks::retrack(state, false, effects);
 }
 
@@ -336,20 +344,4 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         state.session.selected_region = None;
         state.session.selected_layer = None;
     }
-}
-
-fn close(state: &mut State, effects: &mut Vec<Effect>) {
-    for slot in [Slot::Load, Slot::Fit, Slot::Live, Slot::Track] {
-        effects.push(Effect::Cancel(slot));
-    }
-    let mut fresh = State::new(state.session.backend.clone());
-    fresh.session.backend_reason = std::mem::take(&mut state.session.backend_reason);
-    let recent = std::mem::take(&mut state.session.recent);
-    let view = super::View {
-        light_theme: state.view.light_theme,
-        convention: state.view.convention,
-        ..fresh.view
-    };
-    *state = State { view, ..fresh };
-    state.session.recent = recent;
 }

@@ -2,7 +2,7 @@
 
 use super::{edit, tracks};
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Role, Shape};
+use crate::data::{Region, Role, Shape};
 use crate::jobs::Request;
 use crate::state::action::Phase;
 use crate::state::document::{Content, LayerId};
@@ -101,39 +101,26 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     let Some(region) = state.document.region(id).cloned() else {
         return;
     };
-    let tensors = state
-        .document
-        .tensors
-        .as_ref()
-        .map(|t| t.field.grid.clone());
-    let first = state
-        .document
-        .layers
-        .iter()
-        .find_map(|l| l.content.volume())
-        .map(|v| v.grid.clone());
-    let mask = match (&*region.shape, tensors.or(first)) {
-        (Shape::Mask(mask), _) => mask.clone(),
-        (shape, Some(grid)) => {
-            let inside =
-                |i: usize| grid.world(glam::DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-            let inside: Vec<u8> = (0..grid.voxel_count())
-                .map(|i| u8::from(shape.contains(inside(i))))
-                .collect();
-            Mask::new(grid, inside)
-        }
-        (_, None) => {
-            state.session.say(
-                Severity::Error,
-                "A region is saved on the grid of an image: open one first",
-            );
-            return;
-        }
+    let tensors = state.document.tensors.as_ref();
+    let mut images = state.document.layers.iter();
+    let image = || images.find_map(|l| l.content.volume()).map(|v| &v.grid);
+    let own = match &*region.shape {
+        Shape::Mask(mask) => Some(&mask.grid),
+        _ => None,
     };
-    let command = format!("{} region \"{}\"", region.role.name(), region.name);
-    effects.push(Effect::Submit(Request::SaveMask {
-        mask,
+    let grid = own.or(tensors.map(|t| &t.field.grid)).or_else(image);
+    let Some(grid) = grid.cloned() else {
+        state.session.say(
+            Severity::Error,
+            "A region is saved on the grid of an image: open one first",
+        );
+        return;
+    };
+    effects.push(Effect::Submit(Request::SaveRegion {
+        shape: region.shape.clone(),
+        grid,
         path,
-        command,
+        command: format!("{} region \"{}\"", region.role.name(), region.name),
+        revision: state.session.revision,
     }));
 }

@@ -1,13 +1,13 @@
 //! Streamlines: the live result, keeping and saving it.
 
 use super::edit;
-use crate::data::{Region, Role, Shape};
+use crate::data::{DataId, Region, Role, Shape};
 use crate::jobs::{Request, Slot};
-use crate::solvers::tracking::Seeding;
+use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
-use crate::state::session::{GuideStep, Severity};
-use crate::state::words::count;
+use crate::state::session::{GuideStep, Live, Severity};
+use crate::state::words::{THIN, count};
 use crate::state::{Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,10 +19,18 @@ fn regions(document: &Document) -> Vec<Region> {
     document.regions.iter().map(|r| (**r).clone()).collect()
 }
 
-/// The recipe of tracking from the document as it is; `None` without tensors, or where a region is
-/// a mask without a file.
-pub fn recipe(document: &Document, whole_brain: bool) -> Option<Recipe> {
-    let tensors = document.tensors.as_ref()?;
+/// What streamlines were asked for with.
+pub struct Asked {
+    pub field: DataId,
+    pub regions: Vec<Region>,
+    pub params: tracking::Params,
+    pub coarse: bool,
+}
+
+/// The recipe of streamlines; `None` where the tensors are not those of the document.
+fn recipe(document: &Document, asked: &Asked) -> Option<Recipe> {
+    let tensors = document.tensors.as_ref();
+    let tensors = tensors.filter(|t| t.field.id() == asked.field)?;
     let Recipe::Fit { fit, .. } = &tensors.recipe else {
         return None;
     };
@@ -33,24 +41,102 @@ pub fn recipe(document: &Document, whole_brain: bool) -> Option<Recipe> {
         let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
         document.layers.iter().find(same)?.path.clone()
     };
-    let used = document
-        .regions
-        .iter()
-        .filter(|r| !whole_brain || r.role != Role::Seed);
-    let regions: Option<Vec<_>> = used
-        .map(|r| {
-            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref())?;
-            Some(RegionSpec {
-                role: r.role,
-                shape,
-            })
-        })
-        .collect();
-    Some(Recipe::Track {
-        fit: fit.clone(),
-        regions: regions?,
-        params: document.track.clone(),
+    let spec = |r: &Region| {
+        let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref()).ok_or(r.name.clone())?;
+        let role = r.role;
+        Ok(RegionSpec { role, shape })
+    };
+    let regions: Result<Vec<_>, String> = asked.regions.iter().map(spec).collect();
+    Some(match regions {
+        Ok(regions) => Recipe::Track {
+            fit: fit.clone(),
+            regions,
+            params: asked.params.clone(),
+        },
+        Err(region) => Recipe::NoCommand { region },
     })
+}
+
+/// Whether live streamlines are those of the document as it is.
+fn is_current(document: &Document, asked: &Asked) -> bool {
+    let same = |(a, b): (&Arc<Region>, &Region)| {
+        (a.id, a.role) == (b.id, b.role) && Arc::ptr_eq(&a.shape, &b.shape)
+    };
+    let field = document.tensors.as_ref().map(|t| t.field.id());
+    let params = params(document, asked.coarse);
+    field == Some(asked.field)
+        && asked.regions.len() == document.regions.len()
+        && document
+            .regions
+            .iter()
+            .map(|r| r.role)
+            .any(|r| r == Role::Seed)
+        && document.regions.iter().zip(&asked.regions).all(same)
+        && params == asked.params
+}
+
+/// Takes in the streamlines of the regions. What is out of date is dropped: newer ones were asked
+/// for, or there is no seed any more.
+pub fn live_done(state: &mut State, output: Arc<tracking::Output>, asked: &Asked, wall_ms: f64) {
+    let current = is_current(&state.document, asked);
+    let Some(recipe) = recipe(&state.document, asked).filter(|_| current) else {
+        return;
+    };
+    let seeds = output.fates.iter().sum::<u64>() as usize;
+    state.session.status = format!(
+        "Tracked {} streamlines in {wall_ms:.0}{THIN}ms",
+        count(seeds as u64)
+    );
+    let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
+    state.session.live = Some(Live {
+        output,
+        coarse: asked.coarse,
+        seeds,
+        wall_ms,
+        recipe,
+        targets: targets.map(|r| r.id).collect(),
+    });
+}
+
+/// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
+pub fn whole_brain_done(
+    state: &mut State,
+    output: Arc<tracking::Output>,
+    asked: &Asked,
+    wall_ms: f64,
+) {
+    let Some(recipe) = recipe(&state.document, asked) else {
+        state.session.say(
+            Severity::Information,
+            "The tensors changed while the whole brain was tracked, so its streamlines were \
+             dropped: track it again",
+        );
+        return;
+    };
+    let content = Content::Tractogram(output.kept.clone());
+    add_layer(state, "Whole brain", content, recipe);
+    state.session.status = format!(
+        "Tracked {} of {} streamlines in {:.1}{THIN}s",
+        count(output.kept.len() as u64),
+        count(output.fates.iter().sum()),
+        wall_ms / 1e3
+    );
+}
+
+/// The parameters of the live result; coarse while something is dragged.
+fn params(document: &Document, coarse: bool) -> tracking::Params {
+    let mut params = document.track.clone();
+    if coarse {
+        params.seeding = match params.seeding {
+            Seeding::Random { count } => Seeding::Random {
+                count: count.min(COARSE_SEEDS),
+            },
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => Seeding::Random {
+                count: COARSE_SEEDS,
+            },
+        };
+    }
+    params
 }
 
 /// Tracks again from the regions as they are; without a seed there is no live result.
@@ -64,22 +150,11 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
         effects.push(Effect::Cancel(Slot::Live));
         return;
     };
-    let mut params = document.track.clone();
-    if coarse {
-        params.seeding = match params.seeding {
-            Seeding::Random { count } => Seeding::Random {
-                count: count.min(COARSE_SEEDS),
-            },
-            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => Seeding::Random {
-                count: COARSE_SEEDS,
-            },
-        };
-    }
     effects.push(Effect::Submit(Request::Track {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions: regions(document),
-        params,
+        params: params(document, coarse),
         coarse,
         whole_brain: false,
     }));
@@ -188,6 +263,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         tractogram,
         path,
         command,
+        revision: state.session.revision,
     }));
     state.session.guide_done(GuideStep::Save);
 }

@@ -2,7 +2,7 @@
 
 use super::display::{controls, select_row};
 use super::{recipe, shown_layer};
-use crate::data::gradients::Weighting;
+use crate::data::gradients::{Weighting, volume_numbers};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
 use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State, defaults};
@@ -97,14 +97,19 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .scan()
         .and_then(|l| grid(l))
         .map(|(g, _)| g.clone());
-    let made_here = |l: &Layer| matches!(l.recipe, Recipe::Fit { .. } | Recipe::Track { .. });
+    let made_here = |l: &Layer| {
+        matches!(
+            l.recipe,
+            Recipe::Fit { .. } | Recipe::Track { .. } | Recipe::NoCommand { .. }
+        )
+    };
     for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
         let file = layer.path.as_ref().and_then(|p| p.file_name());
         let name = file.map_or(layer.name.clone(), |n| n.to_string_lossy().into_owned());
         let known = grid(layer);
         let same = known
             .zip(scan_grid.as_ref())
-            .is_some_and(|((g, _), s)| g.same_space(s, 0.01));
+            .is_some_and(|((g, _), s)| s.matches(g));
         let (icon, fact) = match (&layer.content, known) {
             (Content::Tractogram(t), _) => (
                 icons::PATH,
@@ -248,6 +253,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             });
         }
     }
+    fit_mask(ui, state, actions);
     let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
     ui.add_space(4.0);
     rows::hint(
@@ -258,6 +264,37 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             "Fits again at each change"
         },
     );
+}
+
+/// Which mask the fit is within, where there is a choice.
+fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    const FOUND: &str = "Found from the scan";
+    let document = &state.document;
+    let layers = document.layers.iter().rev();
+    let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
+    // The commands know the built-in head with its own mask only.
+    let built_in = |l: &Arc<Layer>| matches!(l.recipe, Recipe::Phantom { .. });
+    let found = !document.scan().is_some_and(built_in);
+    if masks.len() + usize::from(found) < 2 {
+        return;
+    }
+    let now = document.chosen_mask().map(|(l, _)| l);
+    let name = now.map_or(FOUND, |l| &l.name);
+    let help = "Voxels outside get no tensor";
+    let chosen = select_row(ui, "Mask", help, name, |ui| {
+        let mut chosen = None;
+        if found && menu::Item::new(FOUND).chosen(now.is_none()).show(ui) {
+            chosen = Some(None);
+        }
+        for mask in &masks {
+            let is_now = now.is_some_and(|l| l.id == mask.id);
+            if menu::Item::new(&mask.name).chosen(is_now).show(ui) {
+                chosen = Some(Some(mask.id));
+            }
+        }
+        chosen
+    });
+    actions.extend(chosen.map(Action::SetFitMask));
 }
 
 struct Check {
@@ -389,7 +426,7 @@ fn space_check(state: &State) -> Option<Check> {
             report.push(format!("{}: {note}", layer.name));
         }
     }
-    let other = |g: &Arc<Grid>| !g.same_space(first, 0.01);
+    let other = |g: &Arc<Grid>| !first.matches(g);
     let others: Vec<&str> = opened
         .iter()
         .filter(|(_, g, _)| other(g))
@@ -423,7 +460,7 @@ fn space_check(state: &State) -> Option<Check> {
 fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> usize {
     let mut seen: Vec<&Arc<Grid>> = Vec::new();
     for (_, grid, _) in opened {
-        let known = grid.same_space(first, 0.01) || seen.iter().any(|s| s.same_space(grid, 0.01));
+        let known = first.matches(grid) || seen.iter().any(|s| s.matches(grid));
         if !known {
             seen.push(grid);
         }
@@ -493,7 +530,7 @@ fn fit_checks(state: &State) -> Vec<Check> {
         }
         return Vec::new();
     };
-    let method = match tensors.params.method {
+    let method = match tensors.key.params.method {
         Method::Ols => "ordinary",
         Method::Wls => "weighted",
         Method::Iwls { .. } => "reweighted",
@@ -513,6 +550,7 @@ fn fit_checks(state: &State) -> Vec<Check> {
         fact: format!("{method}, {fitted} voxels"),
         report,
     };
+    let left_out = left_out(state, &tensors.outside_range);
     let visible = state
         .document
         .layer_named(REPAIRED)
@@ -529,7 +567,43 @@ fn fit_checks(state: &State) -> Vec<Check> {
             "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
         ],
     };
-    vec![fit, repaired]
+    [Some(fit), left_out, Some(repaired)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Volumes whose b is outside the fit's range.
+fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
+    let scan = state.document.scan()?;
+    let Content::Scan {
+        gradients: Some(gradients),
+        ..
+    } = &scan.content
+    else {
+        return None;
+    };
+    let (first, n) = (volumes.first()?, volumes.len());
+    let b = |v: &usize| gradients.b_s_per_mm2.get(*v).copied().unwrap_or(0.0);
+    let (low, high) = volumes
+        .iter()
+        .map(b)
+        .fold((b(first), b(first)), |(l, h), b| (l.min(b), h.max(b)));
+    let round = |b: f64| format::count((b / 100.0).round() as u64 * 100);
+    let range = if round(low) == round(high) {
+        format!("b{}{}", format::THIN, round(low))
+    } else {
+        format!("b{}{} to {}", format::THIN, round(low), round(high))
+    };
+    Some(Check {
+        verdict: Verdict::Note,
+        name: "Left out of the fit",
+        fact: format!("{n} with {range}"),
+        report: vec![
+            format!("Volumes {}", volume_numbers(volumes)),
+            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
+        ],
+    })
 }
 
 pub fn foot(

@@ -60,7 +60,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     }
     match &state.document.tensors {
         Some(tensors) => {
-            let method = match tensors.params.method {
+            let method = match tensors.key.params.method {
                 Method::Ols => "OLS",
                 Method::Wls => "WLS",
                 Method::Iwls { .. } => "IWLS",

@@ -1,0 +1,236 @@
+//! Tensor fits: asking for the one that belongs to the document, and taking in its result.
+
+use crate::data::gradients::volume_numbers;
+use crate::data::{Mask, Volume};
+use crate::jobs::{FitKey, Request, Slot};
+use crate::render::colour_map::ColourMap;
+use crate::solvers::tensor_fit;
+use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
+use crate::state::recipe::FitRecipe;
+use crate::state::session::Severity;
+use crate::state::words::{THIN, count};
+use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use std::sync::Arc;
+
+/// At most this many layers are new after a fit.
+const LAYERS: u64 = 7;
+
+/// A fit that has ended.
+pub struct Fitted<'a> {
+    pub key: FitKey,
+    pub fit: &'a tensor_fit::Output,
+    pub maps: &'a tensor_fit::Maps,
+    pub mask: Mask,
+    pub wall_ms: f64,
+}
+
+/// Asks for the fit that the document wants unless it is there or on its way; ends one that nobody
+/// wants any more.
+pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let wanted = document.wanted_fit();
+    let there = document.tensors.as_ref().map(|t| &t.key);
+    if wanted.is_none() || wanted.as_ref() == there {
+        if state.session.fitting.take().is_some() {
+            effects.push(Effect::Cancel(Slot::Fit));
+        }
+        return;
+    }
+    if state.session.fitting == wanted {
+        return;
+    }
+    let Some(Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    }) = document.scan().map(|l| &l.content)
+    else {
+        return;
+    };
+    effects.push(Effect::Submit(Request::Fit {
+        dwi: dwi.clone(),
+        gradients: gradients.clone(),
+        mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
+        params: document.fit.clone(),
+    }));
+    state.session.fitting = wanted;
+}
+
+/// Puts a result into each document that wants it: the present one and those that undo or redo bring
+/// back. Returns whether it belongs to the present one.
+pub fn fitted(state: &mut State, result: &Fitted) -> bool {
+    let wants = |document: &Document| {
+        document.wanted_fit().as_ref() == Some(&result.key)
+            && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
+    };
+    // One layer has one id in all of them.
+    let ids = state.history.documents_mut().map(|d| d.next_id()).max();
+    let ids = ids.unwrap_or(0).max(state.document.next_id());
+    for document in state.history.documents_mut().filter(|d| wants(d)) {
+        put_all(document, result, ids);
+    }
+    if !wants(&state.document) {
+        return false;
+    }
+    let first = state.document.tensors.is_none();
+    put_all(&mut state.document, result, ids);
+    if first {
+        state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
+        let (low, high) = state.document.framed();
+        state.view.camera = Camera::framing(low, high);
+        state.view.crosshair = (low + high) * 0.5;
+    }
+    let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
+    state.session.status = format!(
+        "Fitted {} voxels in {:.2}{THIN}s",
+        count(fitted as u64),
+        result.wall_ms / 1e3
+    );
+    if !result.fit.without_direction.is_empty() {
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
+                volume_numbers(&result.fit.without_direction)
+            ),
+        );
+    }
+    true
+}
+
+/// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers
+/// get the ids from `ids` on.
+fn put_all(document: &mut Document, result: &Fitted, ids: u64) {
+    let Some(source) = document.scan().map(|l| l.source()) else {
+        return;
+    };
+    let Fitted {
+        key,
+        fit,
+        maps,
+        mask,
+        wall_ms,
+    } = result;
+    let recipe = FitRecipe {
+        source: source.clone(),
+        mask: document.chosen_mask().and_then(|(l, _)| l.path.clone()),
+        params: key.params.clone(),
+    };
+    let map = |name: &str| Recipe::Fit {
+        fit: recipe.clone(),
+        map: name.to_owned(),
+    };
+    let shown_as = |name: &str, volume: &Volume| {
+        let recipe = map(name);
+        Display {
+            brightness: defaults::brightness(&recipe),
+            ..defaults::image_display(defaults::window(volume, 0, &recipe))
+        }
+    };
+    let hidden = |display: Display| Display {
+        visible: false,
+        ..display
+    };
+    document.reserve_ids(ids + LAYERS);
+    let mut put = Put {
+        document,
+        next_id: ids,
+    };
+    let found = key.mask.is_none();
+    let brain = Recipe::BrainMask(source);
+    let content = || Content::Mask(mask.clone());
+    put.layer(found, "Brain mask", content, defaults::mask_display, brain);
+    for (name, volume) in [("MD", &maps.md), ("AD", &maps.ad), ("RD", &maps.rd)] {
+        let lower = name.to_lowercase();
+        let content = || Content::Image(volume.clone());
+        let display = || hidden(shown_as(&lower, volume));
+        put.layer(true, name, content, display, map(&lower));
+    }
+    let repaired = fit.repaired.count();
+    let content = || Content::Mask(fit.repaired.clone());
+    let display = || Display {
+        opacity: 0.8,
+        colour_map: ColourMap::Mask,
+        ..defaults::mask_display()
+    };
+    let recipe = map("repaired");
+    put.layer(repaired > 0, "Repaired tensors", content, display, recipe);
+    let content = || Content::Image(maps.fa.clone());
+    let display = || hidden(shown_as("fa", &maps.fa));
+    put.layer(true, "FA", content, display, map("fa"));
+    let content = || Content::Image(maps.dec.clone());
+    let display = || shown_as("dec", &maps.dec);
+    put.layer(true, "DEC", content, display, map("dec"));
+    if repaired == 0 {
+        document.layers.retain(|l| l.name != "Repaired tensors");
+    }
+    if document.tensors.is_none() {
+        // The picture a user expects first: colour by direction, on black.
+        for layer in document.layers.iter().map(|l| l.id).collect::<Vec<_>>() {
+            document.edit_layer(layer, |l| {
+                if l.content.volume().is_some() {
+                    l.display.visible = l.name == "DEC";
+                }
+            });
+        }
+    }
+    document.tensors = Some(Arc::new(Tensors {
+        field: fit.field.clone(),
+        fa: maps.fa.clone(),
+        head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
+        mask: mask.clone(),
+        key: key.clone(),
+        recipe: map("tensor"),
+        fitted: mask.count().saturating_sub(fit.unfitted),
+        repaired,
+        unfitted: fit.unfitted,
+        without_direction: fit.without_direction.clone(),
+        outside_range: fit.outside_range.clone(),
+        wall_ms: *wall_ms,
+    }));
+}
+
+struct Put<'a> {
+    document: &'a mut Document,
+    next_id: u64,
+}
+
+impl Put<'_> {
+    /// Makes a layer, or gives the one of that name new content; each call takes one id.
+    fn layer(
+        &mut self,
+        wanted: bool,
+        name: &str,
+        content: impl FnOnce() -> Content,
+        display: impl FnOnce() -> Display,
+        recipe: Recipe,
+    ) {
+        let id = LayerId(self.next_id);
+        self.next_id += 1;
+        if !wanted {
+            return;
+        }
+        let made_here = |l: &Layer| {
+            l.name == name && matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_))
+        };
+        let layers = &mut self.document.layers;
+        if let Some(layer) = layers.iter_mut().find(|l| made_here(l)) {
+            let layer = Arc::make_mut(layer);
+            layer.content = content();
+            layer.recipe = recipe;
+            return;
+        }
+        let diffusivity = matches!(name, "MD" | "AD" | "RD");
+        let layer = Layer {
+            id,
+            name: name.to_owned(),
+            content: content(),
+            display: display(),
+            recipe,
+            path: None,
+            unit: if diffusivity { "×10⁻³ mm²/s" } else { "" },
+            unit_scale: if diffusivity { 1e3 } else { 1.0 },
+            notes: Vec::new(),
+        };
+        layers.push(Arc::new(layer));
+    }
+}

@@ -1,0 +1,291 @@
+//! Opened files become layers.
+
+use super::{edit, fitting};
+use crate::data::{AffineSource, Gradients, Mask, Volume};
+use crate::jobs::Loaded;
+use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::recipe::Source;
+use crate::state::session::{Recent, Severity};
+use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many files the first page remembers.
+const RECENT: usize = 8;
+
+/// What is known of a layer before it is one.
+struct New {
+    name: String,
+    content: Content,
+    recipe: Recipe,
+    path: Option<PathBuf>,
+    notes: Vec<String>,
+}
+
+/// Images of the built-in head.
+pub struct Head {
+    pub seed: u64,
+    pub dwi: Volume,
+    pub gradients: Arc<Gradients>,
+    pub t1: Volume,
+    pub mask: Mask,
+}
+
+/// The built-in head takes the place of everything.
+pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
+    let Head {
+        seed,
+        dwi,
+        gradients,
+        t1,
+        mask,
+    } = head;
+    state.document = Document::default();
+    "Demo head".clone_into(&mut state.document.name);
+    state.document.fit.b_range_s_per_mm2 = defaults::fit_b_range(&gradients);
+    state.session.live = None;
+    state.session.selected_layer = None;
+    state.session.selected_region = None;
+    let scan = Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    };
+    for (name, content) in [
+        ("dwi", scan),
+        ("T1", Content::Image(t1)),
+        ("Brain mask", Content::Mask(mask)),
+    ] {
+        let new = New {
+            name: name.to_owned(),
+            content,
+            recipe: Recipe::Phantom { seed },
+            path: None,
+            notes: Vec::new(),
+        };
+        add(state, new, |document, id| {
+            if name == "Brain mask" {
+                document.fit_mask = Some(id);
+            }
+        });
+    }
+    show_first(state);
+    state.history.clear();
+    state.session.unsaved = false;
+    fitting::fit(state, effects);
+}
+
+pub fn opened(
+    state: &mut State,
+    path: PathBuf,
+    loaded: Loaded,
+    notes: Vec<String>,
+    effects: &mut Vec<Effect>,
+) {
+    let name = stem(&path);
+    let first = state.document.is_empty();
+    for note in &notes {
+        let text = format!("{note}: {}", path.display());
+        state.session.say(Severity::Warning, text);
+    }
+    let summary = match &loaded {
+        Loaded::Scan { dwi, gradients, .. } => scan_summary(dwi, gradients.as_deref()),
+        Loaded::Image(volume) => grid_summary(volume),
+        Loaded::Mask(mask) => format!("{} voxels inside", mask.count()),
+        Loaded::Tractogram(tractogram) => format!("{} streamlines", tractogram.len()),
+    };
+    let mut recipe = Recipe::File(path.clone());
+    let mut b_range = None;
+    let content = match loaded {
+        Loaded::Scan {
+            dwi,
+            gradients,
+            gradient_files,
+        } => {
+            b_range = gradients.as_deref().map(defaults::fit_b_range);
+            if !gradient_files.is_empty() {
+                recipe = Recipe::Scan(Source::File {
+                    dwi: path.clone(),
+                    gradients: gradient_files,
+                });
+            }
+            Content::Scan { dwi, gradients }
+        }
+        Loaded::Image(volume) => Content::Image(volume),
+        Loaded::Mask(mask) => Content::Mask(mask),
+        Loaded::Tractogram(tractogram) => Content::Tractogram(tractogram),
+    };
+    let new = New {
+        name: name.clone(),
+        content,
+        recipe,
+        path: Some(path.clone()),
+        notes,
+    };
+    let together = std::mem::take(&mut state.session.together);
+    let mut passed_over = None;
+    add(state, new, |document, id| {
+        if let Some(b_range) = b_range {
+            document.fit.b_range_s_per_mm2 = b_range;
+        }
+        passed_over = choose_mask(document, id, &together);
+    });
+    state.session.together = together;
+    if let Some(sentence) = passed_over {
+        state.session.say(Severity::Information, sentence);
+    }
+    if first {
+        state.document.name = name;
+        show_first(state);
+        state.history.clear();
+        state.session.unsaved = false;
+    }
+    remember(state, path, summary, effects);
+    fitting::fit(state, effects);
+}
+
+/// Takes an opened mask for the fit where it can only be meant so: as long as nothing is fitted, or
+/// where it was opened together with the scan. Returns a sentence about a mask that lies elsewhere.
+fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
+    let scan = document.scan()?.clone();
+    let grid = &scan.content.volume()?.grid;
+    let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
+    // A new scan meets the masks that were there before it.
+    candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
+    let joined = |l: &Layer| l.path.as_ref().is_some_and(|p| together.contains(p));
+    let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
+    let mut passed_over = None;
+    for layer in candidates.iter().filter(|l| meant(l)) {
+        let (Content::Mask(mask), Recipe::File(path)) = (&layer.content, &layer.recipe) else {
+            continue;
+        };
+        if document.can_be_fit_mask(layer) {
+            // Of several the largest is the brain, the others lie in it.
+            let chosen = document.chosen_mask().map_or(0, |(_, m)| m.count());
+            if mask.count() > chosen {
+                document.fit_mask = Some(layer.id);
+            }
+            return None;
+        }
+        let shape = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+        let found = if mask.grid.shape == grid.shape {
+            format!(
+                "up to {:.1} mm away from the scan's voxels",
+                grid.apart_mm(&mask.grid)
+            )
+        } else {
+            let (own, expected) = (shape(mask.grid.shape), shape(grid.shape));
+            format!("{own} voxels, the scan has {expected}")
+        };
+        passed_over = Some(format!(
+            "The mask lies on another grid than the scan ({found}), so the fit does not use it; \
+             make a brain mask on the scan's grid: {}",
+            path.display()
+        ));
+    }
+    passed_over
+}
+
+/// File name without folder and without `.nii.gz` and the like.
+fn stem(path: &Path) -> String {
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.')
+        .map_or(name, |(stem, _)| stem)
+        .to_owned()
+}
+
+fn grid_summary(volume: &Volume) -> String {
+    let [x, y, z] = volume.grid.shape;
+    let frames = if volume.frames > 1 {
+        format!(" × {}", volume.frames)
+    } else {
+        String::new()
+    };
+    format!("{x} × {y} × {z}{frames}")
+}
+
+fn scan_summary(dwi: &Volume, gradients: Option<&Gradients>) -> String {
+    let shells = gradients.map_or("no gradients".to_owned(), Gradients::summary);
+    format!("{}, {shells}", grid_summary(dwi))
+}
+
+fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut Vec<Effect>) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let opened = now.map_or(0, |d| d.as_secs());
+    state.session.recent.retain(|r| r.path != path);
+    state.session.recent.insert(
+        0,
+        Recent {
+            path,
+            summary,
+            opened,
+        },
+    );
+    state.session.recent.truncate(RECENT);
+    effects.push(Effect::StoreRecent);
+}
+
+/// Looks at what was just opened first.
+fn show_first(state: &mut State) {
+    let (low, high) = state.document.bounds();
+    state.view.crosshair = (low + high) * 0.5;
+    state.view.camera = Camera::framing(low, high);
+    super::frame_all(state);
+}
+
+/// Adds a layer on top as one step, with what else belongs to it. A scan that is opened again, with
+/// its gradients this time, takes the old one's place.
+fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
+    let New {
+        name,
+        content,
+        recipe,
+        path,
+        mut notes,
+    } = new;
+    let display = match &content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+            if volume.grid.source == AffineSource::Pixdim {
+                notes.push(
+                    "The file says neither sform nor qform: left and right unknown".to_owned(),
+                );
+            }
+            defaults::image_display(volume.percentiles(0, 0.01, 0.99))
+        }
+        Content::Mask(_) => defaults::mask_display(),
+        Content::Tractogram(_) => state.document.track_display.clone(),
+    };
+    edit(state, "Open", false, |document| {
+        let again = |l: &Arc<Layer>| {
+            let scans = [&l.content, &content].map(|c| matches!(c, Content::Scan { .. }));
+            scans == [true; 2] && path.is_some() && l.path == path
+        };
+        let old = document.layers.iter().position(again);
+        let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {
+            Some((at, old)) => {
+                let display = Display {
+                    visible: old.display.visible,
+                    opacity: old.display.opacity,
+                    ..display
+                };
+                (old.id, at, display)
+            }
+            None => (LayerId(document.fresh_id()), document.layers.len(), display),
+        };
+        let layer = Layer {
+            id,
+            name,
+            content,
+            display,
+            recipe,
+            path,
+            unit: "",
+            unit_scale: 1.0,
+            notes,
+        };
+        document.layers.insert(at, Arc::new(layer));
+        then(document, id);
+    });
+}

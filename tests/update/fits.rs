@@ -1,0 +1,273 @@
+//! Which mask, which volumes and which gradients a fit uses, and what its command says of them.
+
+use super::{Window, file, noisy_scan, opened, scan};
+use crate::support::{Random, test};
+use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
+use arcuate::jobs::{Loaded, Request};
+use arcuate::state::{Action, Effect, LayerId, Severity, State, defaults, update};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::fits::repaired_voxels_are_no_mask", repaired),
+        test("update::fits::a_mask_is_chosen", chosen),
+        test("update::fits::a_mask_elsewhere_is_told", elsewhere),
+        test("update::fits::masks_opened_with_their_scan", together),
+        test("update::fits::high_shells_are_left_out_aloud", shells),
+        test("update::fits::gradients_go_to_scans", gradients_to_scans),
+        test("update::fits::named_gradients_stay_named", named_gradients),
+        test("update::fits::a_mask_without_file_has_no_command", no_file),
+    ]
+}
+
+/// Half of the scan's ball, on a grid moved by a vector in mm.
+fn half_ball(by: DVec3) -> Loaded {
+    let (dwi, _) = scan();
+    let origin = DVec3::splat(-24.0) + by;
+    let grid = Grid::axis_aligned(dwi.grid.shape, DVec3::splat(2.0), origin).expect("a grid");
+    let inside = |i: usize| {
+        let voxel = DVec3::from_array(grid.voxel(i).map(|v| v as f64)) - 11.5;
+        u8::from(voxel.x > 0.0 && voxel.length() < 10.0)
+    };
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+    Loaded::Mask(Mask::new(Arc::new(grid), inside))
+}
+
+fn layer(state: &State, name: &str) -> LayerId {
+    state.document.layer_named(name).expect("the layer").id
+}
+
+fn repaired() {
+    let (dwi, gradients) = noisy_scan(150.0);
+    let mut window = Window::new();
+    window.act(Action::Event(file(
+        "/data/scan.nii.gz",
+        Loaded::Scan {
+            dwi,
+            gradients: Some(Arc::new(gradients)),
+            gradient_files: Vec::new(),
+        },
+    )));
+    let before = window.tensors().fitted;
+    let repaired = window.tensors().repaired;
+    assert!(0 < repaired && repaired < before, "{repaired} of {before}");
+    assert!(
+        window
+            .state
+            .document
+            .layer_named("Repaired tensors")
+            .is_some()
+    );
+    window.ordinary();
+    let Some(Request::Fit { mask, .. }) = window.requests.last() else {
+        panic!("{:?}", window.requests.last())
+    };
+    assert!(mask.is_none(), "found again from the scan");
+    assert_eq!(window.tensors().fitted, before);
+    // Nor by asking for it.
+    let repaired = layer(&window.state, "Repaired tensors");
+    window.act(Action::SetFitMask(Some(repaired)));
+    assert_eq!(window.tensors().fitted, before);
+}
+
+fn chosen() {
+    let mut window = Window::fitted();
+    let (all, path) = (window.tensors().fitted, "/data/roi.nii.gz");
+    window.act(Action::Event(file(path, half_ball(DVec3::ZERO))));
+    assert_eq!(
+        (window.fits(), window.tensors().fitted),
+        (1, all),
+        "a region"
+    );
+    let roi = layer(&window.state, "roi");
+    window.act(Action::SetFitMask(Some(roi)));
+    assert!(window.tensors().fitted < all * 3 / 4);
+    let command = window.tensors().recipe.command();
+    assert!(command.contains(" --mask /data/roi.nii.gz"), "{command}");
+    window.act(Action::Undo);
+    assert_eq!((window.fits(), window.tensors().fitted), (2, all));
+    window.act(Action::Redo);
+    assert_eq!(window.fits(), 2);
+    // Without its layer the mask is found again.
+    window.act(Action::DeleteLayer(roi));
+    assert_eq!(window.tensors().fitted, all);
+    assert!(!window.tensors().recipe.command().contains("--mask"));
+}
+
+fn elsewhere() {
+    let mut random = Random::fresh("elsewhere");
+    for (share, taken) in [(0.09, true), (0.2, false)] {
+        let mut window = Window::new();
+        // The scan is not fitted yet when the mask arrives.
+        window.holding = true;
+        window.act(Action::Event(opened()));
+        let by = random.direction() * share * 2.0;
+        window.act(Action::Event(file("/data/m.nii.gz", half_ball(by))));
+        let Some(Request::Fit { mask, .. }) = window.requests.last() else {
+            panic!("{:?}", window.requests.last())
+        };
+        assert_eq!(mask.is_some(), taken, "moved by {share} of a voxel");
+        let messages = &window.state.session.messages;
+        let told = messages.iter().any(|m| m.text.contains("another grid"));
+        assert_eq!(told, !taken, "{messages:?}");
+        window.deliver(|_| {});
+        let errors = &window.state.session.messages;
+        let errors = errors.iter().filter(|m| m.severity == Severity::Error);
+        assert_eq!(errors.count(), 0);
+        let (fitted, mask) = (window.tensors().fitted, window.tensors().key.mask);
+        assert_eq!(mask.is_some(), taken, "{fitted} voxels");
+    }
+}
+
+/// Files dropped together mean each other, in whatever order and however late they arrive.
+fn together() {
+    let paths = ["/data/scan.nii.gz", "/data/brain.nii.gz"].map(PathBuf::from);
+    let events = || [opened(), file("/data/brain.nii.gz", half_ball(DVec3::ZERO))];
+    for order in [[0, 1], [1, 0]] {
+        let mut window = Window::new();
+        // Only notes what was asked for.
+        update(&mut window.state, Action::Open(paths.to_vec()));
+        for i in order {
+            window.act(Action::Event(events()[i].clone()));
+        }
+        assert!(window.tensors().key.mask.is_some(), "{order:?}");
+    }
+}
+
+/// Volumes with random directions at these b-values.
+fn table(shells: &[(f64, usize)]) -> Gradients {
+    let mut random = Random::fresh("table");
+    let b: Vec<f64> = shells.iter().flat_map(|&(b, n)| vec![b; n]).collect();
+    let direction = |b: &f64| {
+        if *b == 0.0 {
+            DVec3::ZERO
+        } else {
+            random.direction()
+        }
+    };
+    Gradients {
+        directions: b.iter().map(direction).collect(),
+        b_s_per_mm2: b,
+    }
+}
+
+fn shells() {
+    for (shells, high_left_out) in [
+        (vec![(0.0, 1), (1000.0, 30), (3000.0, 60)], true),
+        (vec![(0.0, 1), (1000.0, 15), (2000.0, 60)], true),
+        // Six directions solve for a tensor but leave its noise.
+        (vec![(0.0, 1), (700.0, 6), (2000.0, 60)], false),
+        (vec![(0.0, 1), (700.0, 7), (2000.0, 7)], true),
+        (vec![(0.0, 4), (700.0, 5), (2000.0, 5)], false),
+        (vec![(0.0, 1), (3000.0, 30)], false),
+    ] {
+        let (_, high) = defaults::fit_b_range(&table(&shells));
+        assert_eq!(high < 2000.0, high_left_out, "{shells:?}");
+    }
+    let gradients = table(&[(0.0, 1), (1000.0, 16), (2500.0, 3)]);
+    let (dwi, _) = scan();
+    let grid = dwi.grid.clone();
+    let frame = |b: &f64| {
+        let factor = (-b * 0.7e-3).exp() as f32;
+        dwi.frame(0)
+            .iter()
+            .map(move |v| v * factor)
+            .collect::<Vec<_>>()
+    };
+    let values: Vec<f32> = gradients.b_s_per_mm2.iter().flat_map(frame).collect();
+    let loaded = Loaded::Scan {
+        dwi: Volume::new(grid, gradients.len(), dwi.kind, values),
+        gradients: Some(Arc::new(gradients)),
+        gradient_files: Vec::new(),
+    };
+    let mut window = Window::new();
+    window.act(Action::Event(file("/data/multi.nii", loaded)));
+    assert_eq!(window.tensors().outside_range, [17, 18, 19]);
+}
+
+fn gradients_to_scans() {
+    let asked = |state: &mut State| {
+        let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
+        let effects = update(state, Action::Open(files));
+        effects.into_iter().find_map(|e| match e {
+            Effect::Submit(Request::Open { path, .. }) => Some(path),
+            _ => None,
+        })
+    };
+    let (dwi, gradients) = scan();
+    let t1 = Volume::scalar(dwi.grid.clone(), dwi.frame(0).to_vec());
+    let mut state = State::new(String::new());
+    let image = || file("/d/t1.nii", Loaded::Image(t1.clone()));
+    update(&mut state, Action::Event(image()));
+    assert_eq!(asked(&mut state), None, "an image takes no gradients");
+    assert!(
+        state
+            .session
+            .messages
+            .iter()
+            .any(|m| m.text.contains("scan"))
+    );
+    let scan = |gradients| Loaded::Scan {
+        dwi: dwi.clone(),
+        gradients,
+        gradient_files: Vec::new(),
+    };
+    for (path, gradients) in [
+        ("/d/waits.nii", None),
+        ("/d/has.nii", Some(Arc::new(gradients))),
+    ] {
+        update(&mut state, Action::Event(file(path, scan(gradients))));
+    }
+    update(&mut state, Action::Event(image()));
+    assert_eq!(asked(&mut state), Some("/d/waits.nii".into()));
+    let waits = layer(&state, "waits");
+    update(&mut state, Action::DeleteLayer(waits));
+    assert_eq!(asked(&mut state), Some("/d/has.nii".into()));
+}
+
+fn named_gradients() {
+    let mut window = Window::new();
+    let (dwi, gradients) = scan();
+    window.act(Action::Event(file(
+        "/data/scan.nii.gz",
+        Loaded::Scan {
+            dwi,
+            gradients: Some(Arc::new(gradients)),
+            gradient_files: vec!["/other/a.bval".into(), "/other/a.bvec".into()],
+        },
+    )));
+    window.place(Role::Seed, DVec3::ZERO);
+    let live = window
+        .state
+        .session
+        .live
+        .as_ref()
+        .expect("live")
+        .recipe
+        .command();
+    for command in [window.tensors().recipe.command(), live] {
+        let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
+        assert!(command.contains(named), "{command}");
+    }
+}
+
+fn no_file() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, dvec3(0.0, 2.0, 0.0));
+    let mask = layer(&window.state, "Brain mask");
+    window.act(Action::RegionFromLayer {
+        layer: mask,
+        role: Role::Mask,
+    });
+    let live = window.state.session.live.clone().expect("live");
+    let sentence = live.recipe.no_command().expect("no command");
+    assert!(sentence.contains("\"Brain mask\""), "{sentence}");
+    assert!(live.recipe.command().starts_with("# "));
+    window.act(Action::CopyCommand(live.recipe));
+    assert!(window.copied.is_empty(), "{:?}", window.copied);
+    let told = |m: &arcuate::state::Message| m.text == sentence;
+    assert!(window.state.session.messages.iter().any(told));
+}

@@ -1,0 +1,223 @@
+//! Results that come when the document has moved on.
+
+use super::{Window, file, opened, picture, scan};
+use crate::support::test;
+use arcuate::data::{Role, Shape, Volume};
+use arcuate::jobs::{Loaded, Outcome, Output, Request, Slot};
+use arcuate::solvers::tensor_fit::Method;
+use arcuate::solvers::tracking::Params;
+use arcuate::state::{Action, Content, Phase, Recipe};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::stale::an_undone_fit_is_not_taken", undone_fit),
+        test("update::stale::undo_keeps_the_first_fit", first_fit_stays),
+        test("update::stale::a_fit_whose_scan_is_gone", scan_gone),
+        test("update::stale::undo_of_reopening", reopening),
+        test(
+            "update::stale::whole_brain_keeps_its_parameters",
+            whole_brain,
+        ),
+        test(
+            "update::stale::live_results_of_old_tensors",
+            live_of_old_tensors,
+        ),
+        test(
+            "update::stale::live_results_without_their_seed",
+            live_without_seed,
+        ),
+    ]
+}
+
+fn in_order(_: &mut Vec<arcuate::jobs::Event>) {}
+
+fn undone_fit() {
+    let mut window = Window::fitted();
+    let before = picture(&window.state);
+    let method = window.tensors().key.params.method;
+    window.holding = true;
+    window.ordinary();
+    window.cancelled.clear();
+    window.act(Action::Undo);
+    assert!(
+        window.cancelled.contains(&Slot::Fit),
+        "{:?}",
+        window.cancelled
+    );
+    window.deliver(in_order);
+    assert_eq!(picture(&window.state), before);
+    assert_eq!(window.tensors().key.params.method, method);
+    // What came too late for the present is there for redo.
+    window.act(Action::Redo);
+    assert_eq!(window.tensors().key.params.method, Method::Ols);
+    assert_eq!(window.fits(), 2, "{method:?} and the other");
+    let Recipe::Fit { fit, .. } = &window.tensors().recipe else {
+        panic!("{:?}", window.tensors().recipe)
+    };
+    assert_eq!(fit.params.method, Method::Ols);
+}
+
+fn first_fit_stays() {
+    let mut window = Window::new();
+    window.holding = true;
+    window.act(Action::Event(opened()));
+    let layer = window.state.document.layers[0].clone();
+    let mut display = layer.display.clone();
+    display.opacity = 0.5;
+    window.act(Action::SetDisplay {
+        layer: layer.id,
+        display,
+        phase: Phase::Done,
+    });
+    window.deliver(in_order);
+    let dec = window.state.document.layer_named("DEC").expect("DEC").id;
+    window.act(Action::Undo);
+    let document = &window.state.document;
+    assert_eq!(document.layers[0].display.opacity, 1.0);
+    assert!(document.tensors.is_some());
+    assert_eq!(document.layer_named("DEC").map(|l| l.id), Some(dec));
+    assert_eq!(window.fits(), 1, "no second fit");
+    // A new layer gets an id of its own.
+    let region = window.place(Role::Seed, DVec3::ZERO);
+    let ids = window.state.document.layers.iter();
+    assert!(ids.map(|l| l.id.0).all(|id| id != region.0));
+}
+
+fn scan_gone() {
+    let (dwi, _) = scan();
+    let image = Volume::scalar(dwi.grid.clone(), dwi.frame(0).to_vec());
+    for deleted in [true, false] {
+        let mut window = Window::new();
+        let t1 = Loaded::Image(image.clone());
+        window.act(Action::Event(file("/data/t1.nii", t1)));
+        window.holding = true;
+        window.act(Action::Event(opened()));
+        let scan = window.state.document.layer_named("scan").expect("scan").id;
+        window.act(if deleted {
+            Action::DeleteLayer(scan)
+        } else {
+            Action::Undo
+        });
+        assert!(window.cancelled.contains(&Slot::Fit), "{deleted}");
+        window.deliver(in_order);
+        let document = &window.state.document;
+        assert!(document.scan().is_none() && document.tensors.is_none());
+        let names: Vec<&str> = document.layers.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["t1"]);
+    }
+}
+
+fn reopening() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    let before = picture(&window.state);
+    let (dwi, mut gradients) = scan();
+    // Another table asks for another b range.
+    gradients.b_s_per_mm2.iter_mut().for_each(|b| *b *= 2.0);
+    let loaded = Loaded::Scan {
+        dwi,
+        gradients: Some(Arc::new(gradients)),
+        gradient_files: vec!["/other/x.b".into()],
+    };
+    window.act(Action::Event(file("/data/scan.nii.gz", loaded)));
+    let document = &window.state.document;
+    let scans = document.layers.iter();
+    let scans = scans.filter(|l| matches!(l.content, Content::Scan { .. }));
+    assert_eq!(scans.count(), 1, "one scan in the other's place");
+    assert!(matches!(document.layers[0].content, Content::Scan { .. }));
+    assert_eq!(document.fit.b_range_s_per_mm2.1, f64::INFINITY);
+    let after = picture(&window.state);
+    window.act(Action::Undo);
+    assert_eq!(picture(&window.state), before);
+    window.act(Action::Redo);
+    assert_eq!(picture(&window.state), after);
+}
+
+fn step(window: &mut Window, step_mm: f64) {
+    let params = Params {
+        step_mm,
+        ..window.state.document.track.clone()
+    };
+    window.act(Action::SetTrack {
+        params,
+        phase: Phase::Done,
+    });
+}
+
+fn whole_brain() {
+    let mut window = Window::fitted();
+    window.place(Role::Exclude, dvec3(12.0, 0.0, 0.0));
+    window.holding = true;
+    window.act(Action::TrackWholeBrain);
+    step(&mut window, 1.75);
+    window.deliver(in_order);
+    let layer = window.state.document.layer_named("Whole brain");
+    let layer = layer.expect("streamlines").clone();
+    let Recipe::Track {
+        params, regions, ..
+    } = &layer.recipe
+    else {
+        panic!("{:?}", layer.recipe)
+    };
+    assert_eq!((params.step_mm, regions.len()), (0.5, 1));
+    // Of tensors that are gone nothing is kept, and that is said.
+    window.act(Action::TrackWholeBrain);
+    window.ordinary();
+    window.deliver(|events| events.reverse());
+    let layers = window.state.document.layers.iter();
+    let kept = layers.filter(|l| l.name.starts_with("Whole brain")).count();
+    assert_eq!(kept, 1);
+    let mut messages = window.state.session.messages.iter();
+    assert!(messages.any(|m| m.text.contains("tensors changed")));
+}
+
+fn live_of_old_tensors() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    window.ordinary();
+    // The fit comes first, then the streamlines of the tensors before it.
+    window.deliver(|events| events.sort_by_key(|e| e.slot != Slot::Fit));
+    assert!(window.state.session.live.is_none(), "of the old tensors");
+    let field = window.tensors().field.id();
+    let asked = window.requests.last();
+    assert!(matches!(asked, Some(Request::Track { field: f, .. }) if f.id() == field));
+    window.deliver(in_order);
+    let live = window.state.session.live.as_ref().expect("a live result");
+    let Recipe::Track { fit, .. } = &live.recipe else {
+        panic!("{:?}", live.recipe)
+    };
+    assert_eq!(fit.params.method, Method::Ols);
+}
+
+fn live_without_seed() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    let moved = Shape::Sphere {
+        centre: DVec3::X,
+        radius_mm: 5.0,
+    };
+    window.act(Action::SetRegionShape {
+        region: seed,
+        shape: moved,
+        phase: Phase::Done,
+    });
+    // The older of two results comes last.
+    window.deliver(|events| {
+        assert!(matches!(
+            events[0].outcome,
+            Outcome::Done(Output::Tracked { .. })
+        ));
+        events.reverse();
+    });
+    let recipe = |w: &Window| w.state.session.live.as_ref().map(|l| l.recipe.command());
+    assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
+    step(&mut window, 1.0);
+    window.act(Action::DeleteRegion(seed));
+    window.deliver(in_order);
+    assert_eq!(recipe(&window), None);
+}
