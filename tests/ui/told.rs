@@ -2,9 +2,11 @@
 
 use super::{Window, click, small_scan, submitted, tracking, type_over, window};
 use crate::support::test;
+use arcuate::jobs::Request;
 use arcuate::state::{Severity, Slot};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -13,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a bad path is kept, with the reason", bad_path),
         test("ui::a value out of range is told of", out_of_range),
         test("ui::a mask layer becomes a region", mask_as_region),
+        test(
+            "ui::a fit tells its mask and what it leaves out",
+            fit_inputs,
+        ),
     ]
 }
 
@@ -114,4 +120,29 @@ fn mask_as_region() {
     window.run();
     click(&mut window, "Use as region");
     assert_eq!(window.state().state.document.regions.len(), regions + 1);
+}
+
+fn fit_inputs() {
+    let mut state = small_scan();
+    if let Some(tensors) = &mut state.document.tensors {
+        Arc::make_mut(tensors).outside_range = vec![3, 5];
+    }
+    let mut window = window(state, [1920.0, 1080.0]);
+    let thin = '\u{202F}';
+    let left_out = format!("Left out of the fit, note: 2 with b{thin}1{thin}000");
+    click(&mut window, &left_out);
+    window.get_by_label("Volumes 3, 5");
+    click(&mut window, "Tensor fit");
+    window
+        .get_by_role_and_label(egui::Role::ComboBox, "Mask")
+        .click();
+    window.run();
+    window
+        .get_by_role_and_label(egui::Role::MenuItem, "Brain mask")
+        .click();
+    window.run();
+    let requests = submitted(&window);
+    let Some(Request::Fit { mask: Some(_), .. }) = requests.last() else {
+        panic!("{requests:?}")
+    };
 }

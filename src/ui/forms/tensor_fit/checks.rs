@@ -1,0 +1,323 @@
+//! What was checked: space, gradients, the fit.
+
+use super::{FIT, describe, grid, shells};
+use crate::data::gradients::{Weighting, volume_numbers};
+use crate::data::{AffineSource, Grid};
+use crate::solvers::tensor_fit::Method;
+use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::rows::{self, Verdict};
+use crate::ui::widgets::{paint, section};
+use crate::ui::{Memory, format, icons};
+use egui::{Rect, Ui, vec2};
+use std::sync::Arc;
+
+struct Check {
+    verdict: Verdict,
+    name: &'static str,
+    fact: String,
+    report: Vec<String>,
+}
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let checks = checks(state);
+    let place = section::head(ui, "Results");
+    let wrong = checks
+        .iter()
+        .filter(|c| matches!(c.verdict, Verdict::Warning | Verdict::Failed))
+        .count();
+    let p = theme::palette(ui.style());
+    let (icon, colour, words) = match wrong {
+        0 => (icons::CHECK_CIRCLE, p.ok, "checks passed".to_owned()),
+        1 => (icons::WARNING, p.warning, "1 check to look at".to_owned()),
+        n => (icons::WARNING, p.warning, format!("{n} checks to look at")),
+    };
+    let text = paint::width(ui, &words, theme::regular(size::LABEL));
+    section::label(ui, place, &words, true, p.t3);
+    let at = egui::pos2(place.right() - text - 16.0, place.center().y);
+    paint::icon(ui.painter(), at, icon, size::ICON, colour);
+    for check in checks {
+        let open = memory.is_open(check.name, false);
+        let response = rows::check(ui, check.verdict, check.name, &check.fact, open);
+        if response.clicked() {
+            memory.toggle(check.name);
+        }
+        if open != response.clicked() {
+            for line in &check.report {
+                ui.add_space(2.0);
+                report(ui, line);
+            }
+            if check.name == REPAIRED {
+                overlay_button(ui, state, actions);
+            }
+            ui.add_space(8.0);
+        }
+    }
+}
+
+/// A line of an opened check, under its name.
+fn report(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let left = space::INSET + 24.0;
+    let width = ui.available_width() - left - space::INSET;
+    let at = ui.cursor().min + vec2(left, 0.0);
+    let rect = paint::paragraph(
+        ui.painter(),
+        at,
+        width,
+        text,
+        theme::regular(size::LABEL),
+        p.t2,
+    );
+    let (_, response) = ui.allocate_exact_size(
+        vec2(ui.available_width(), rect.height() + 2.0),
+        egui::Sense::hover(),
+    );
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, text));
+}
+
+const REPAIRED: &str = "Repaired tensors";
+
+fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let Some(layer) = state.document.layer_named(REPAIRED) else {
+        return;
+    };
+    let visible = layer.display.visible;
+    let button = Button::plain(if visible {
+        "Hide overlay"
+    } else {
+        "Show overlay"
+    });
+    let at = ui.cursor().min + vec2(space::INSET + 24.0, 6.0);
+    let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));
+    ui.allocate_exact_size(
+        vec2(ui.available_width(), space::BUTTON + 8.0),
+        egui::Sense::hover(),
+    );
+    if button.show_at(ui, place).clicked() {
+        let display = Display {
+            visible: !visible,
+            ..layer.display.clone()
+        };
+        actions.push(Action::SetDisplay {
+            layer: layer.id,
+            display,
+            phase: Phase::Done,
+        });
+    }
+}
+
+fn checks(state: &State) -> Vec<Check> {
+    let mut checks = Vec::new();
+    checks.extend(space_check(state));
+    checks.extend(gradient_check(state));
+    checks.extend(fit_checks(state));
+    checks
+}
+
+/// Which affine each data set uses, and where grids disagree.
+fn space_check(state: &State) -> Option<Check> {
+    let opened: Vec<(&Arc<Layer>, &Arc<Grid>, usize)> = state
+        .document
+        .layers
+        .iter()
+        .filter(|l| !matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_)))
+        .filter_map(|l| grid(l).map(|(g, frames)| (l, g, frames)))
+        .collect();
+    let (_, first, _) = opened.first()?;
+    let mut report = Vec::new();
+    let mut verdict = Verdict::Passed;
+    for (layer, grid, frames) in &opened {
+        report.push(format!(
+            "{}: {}",
+            layer.name,
+            describe(grid, *frames).replace('\n', "; ")
+        ));
+        if grid.source == AffineSource::Pixdim {
+            verdict = Verdict::Warning;
+        }
+        for note in &layer.notes {
+            verdict = Verdict::Warning;
+            report.push(format!("{}: {note}", layer.name));
+        }
+    }
+    let other = |g: &Arc<Grid>| !first.matches(g);
+    let others: Vec<&str> = opened
+        .iter()
+        .filter(|(_, g, _)| other(g))
+        .map(|(l, _, _)| l.name.as_str())
+        .collect();
+    if !others.is_empty() {
+        report.push(format!(
+            "On a grid of their own, resampled for display only: {}",
+            others.join(", ")
+        ));
+    }
+    let fact = match first.source {
+        AffineSource::Sform => "sform used",
+        AffineSource::Qform => "qform used",
+        AffineSource::Pixdim => "left and right unknown",
+        AffineSource::Computed => "known by construction",
+    };
+    let fact = match others.len() {
+        0 => fact.to_owned(),
+        _ => format!("{fact}, {} grids", 1 + distinct(&opened, first)),
+    };
+    Some(Check {
+        verdict,
+        name: "Space",
+        fact,
+        report,
+    })
+}
+
+/// Grids besides the first.
+fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> usize {
+    let mut seen: Vec<&Arc<Grid>> = Vec::new();
+    for (_, grid, _) in opened {
+        let known = first.matches(grid) || seen.iter().any(|s| s.matches(grid));
+        if !known {
+            seen.push(grid);
+        }
+    }
+    seen.len()
+}
+
+fn gradient_check(state: &State) -> Option<Check> {
+    const NAME: &str = "Gradient directions";
+    let scans = state.document.layers.iter().rev();
+    let gradients = scans
+        .filter_map(|l| match &l.content {
+            Content::Scan { gradients, .. } => Some(gradients.as_ref()),
+            _ => None,
+        })
+        .next()?;
+    let Some(gradients) = gradients else {
+        return Some(Check {
+            verdict: Verdict::Warning,
+            name: NAME,
+            fact: "none found".to_owned(),
+            report: vec![
+                "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
+            ],
+        });
+    };
+    let of = |w: Weighting| {
+        (0..gradients.len())
+            .filter(|&v| gradients.weighting(v) == w)
+            .count()
+    };
+    let (directions, without) = (of(Weighting::Diffusion), of(Weighting::NoDirection));
+    let mut report = vec![shells(gradients)];
+    if without > 0 {
+        report.push(format!(
+            "{without} volumes have b above 50 but no direction: left out of the fit"
+        ));
+    }
+    Some(Check {
+        verdict: match (directions, without) {
+            (..6, _) => Verdict::Failed,
+            (_, 0) => Verdict::Passed,
+            _ => Verdict::Note,
+        },
+        name: NAME,
+        fact: match directions {
+            ..6 => format!("{directions}, a tensor needs 6"),
+            n => match gradients.shells().iter().filter(|s| s.0 > 0).count() {
+                1 => format!("{n} on one shell"),
+                shells => format!("{n} on {shells} shells"),
+            },
+        },
+        report,
+    })
+}
+
+fn fit_checks(state: &State) -> Vec<Check> {
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    let Some(tensors) = &state.document.tensors else {
+        if running {
+            return vec![Check {
+                verdict: Verdict::Note,
+                name: FIT,
+                fact: "running".to_owned(),
+                report: Vec::new(),
+            }];
+        }
+        return Vec::new();
+    };
+    let method = match tensors.key.params.method {
+        Method::Ols => "ordinary",
+        Method::Wls => "weighted",
+        Method::Iwls { .. } => "reweighted",
+    };
+    let fitted = format::count(tensors.fitted as u64);
+    let seconds = format::with_unit(&format::fixed(tensors.wall_ms / 1e3, 2), "s");
+    let mut report = vec![format!("{fitted} voxels of the mask in {seconds}")];
+    if tensors.unfitted > 0 {
+        let n = format::count(tensors.unfitted as u64);
+        report.push(format!(
+            "{n} voxels of the mask have too few usable samples: no tensor there"
+        ));
+    }
+    let fit = Check {
+        verdict: Verdict::Passed,
+        name: FIT,
+        fact: format!("{method}, {fitted} voxels"),
+        report,
+    };
+    let left_out = left_out(state, &tensors.outside_range);
+    let visible = state
+        .document
+        .layer_named(REPAIRED)
+        .is_some_and(|l| l.display.visible);
+    let overlay = if visible { ", overlay on" } else { "" };
+    let repaired = Check {
+        verdict: if tensors.repaired == 0 { Verdict::Passed } else { Verdict::Note },
+        name: REPAIRED,
+        fact: match tensors.repaired {
+            0 => "none needed".to_owned(),
+            n => format!("{} voxels{overlay}", format::count(n as u64)),
+        },
+        report: vec![
+            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
+        ],
+    };
+    [Some(fit), left_out, Some(repaired)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Volumes whose b is outside the fit's range.
+fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
+    let scan = state.document.scan()?;
+    let Content::Scan {
+        gradients: Some(gradients),
+        ..
+    } = &scan.content
+    else {
+        return None;
+    };
+    let (first, n) = (volumes.first()?, volumes.len());
+    let b = |v: &usize| gradients.b_s_per_mm2.get(*v).copied().unwrap_or(0.0);
+    let (low, high) = volumes
+        .iter()
+        .map(b)
+        .fold((b(first), b(first)), |(l, h), b| (l.min(b), h.max(b)));
+    let round = |b: f64| format::count((b / 100.0).round() as u64 * 100);
+    let range = if round(low) == round(high) {
+        format!("b{}{}", format::THIN, round(low))
+    } else {
+        format!("b{}{} to {}", format::THIN, round(low), round(high))
+    };
+    Some(Check {
+        verdict: Verdict::Note,
+        name: "Left out of the fit",
+        fact: format!("{n} with {range}"),
+        report: vec![
+            format!("Volumes {}", volume_numbers(volumes)),
+            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
+        ],
+    })
+}
