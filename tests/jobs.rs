@@ -74,9 +74,9 @@ fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
 
 fn newest_request_wins() {
     let mut jobs = jobs();
-    let first = jobs.submit(tracking(3_000_000));
+    let first = jobs.submit(tracking(1_000_000));
     std::thread::sleep(Duration::from_millis(30));
-    let waiting = jobs.submit(tracking(3_000_000));
+    let waiting = jobs.submit(tracking(1_000_000));
     let newest = jobs.submit(tracking(50));
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(first.control.is_cancelled());
@@ -96,7 +96,7 @@ fn newest_request_wins() {
 
 fn cancel_is_felt_at_once() {
     let mut jobs = jobs();
-    jobs.submit(tracking(3_000_000));
+    jobs.submit(tracking(1_000_000));
     std::thread::sleep(Duration::from_millis(50));
     let asked = Instant::now();
     jobs.cancel(Slot::Live);

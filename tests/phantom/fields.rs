@@ -47,7 +47,7 @@ fn check<F: Geodesics>(name: &str, field: &F, from: DVec3, toward: DVec3, reach:
         let s = reach * f64::from(i) / 10.0;
         let x = at(s);
         let speed = field.length(x, velocity(s));
-        assert!((speed - 1.0).abs() < 1e-6, "{name} at {s}: speed {speed}");
+        assert!((speed - 1.0).abs() < 1e-5, "{name} at {s}: speed {speed}");
         let p = momentum(s);
         let rate = (momentum(s + H) - momentum(s - H)) / (2.0 * H);
         for (k, axis) in DVec3::AXES.into_iter().enumerate() {
