@@ -22,6 +22,10 @@ pub fn tests() -> Vec<Trial> {
             "cli::copied_commands_parse_to_the_same_parameters",
             copied_commands_parse,
         ),
+        test(
+            "cli::copied_ray_commands_parse_to_the_same_command",
+            copied_ray_commands_parse,
+        ),
         test("cli::exit_codes", exit_codes),
         test(
             "cli::every_subcommand_has_help_with_examples",
@@ -183,6 +187,72 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
         regions,
         params,
     )
+}
+
+fn copied_ray_commands_parse() {
+    use arcuate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
+    use arcuate::state::recipe::MediumRecipe;
+    let mut random = Random::fresh("copied ray commands");
+    let one_of = |random: &mut Random, n: u64| random.bits() % n;
+    for _ in 0..100 {
+        let (fit, regions, mut walk) = random_recipe(&mut random);
+        walk.both_ways = one_of(&mut random, 2) == 0;
+        let count = 1 + one_of(&mut random, 500) as usize;
+        let directions = match one_of(&mut random, 5) {
+            0 => Directions::Principal,
+            1 => Directions::Sphere { count },
+            2 => Directions::Icosphere { level: count % 5 },
+            3 => Directions::Towards {
+                direction: random.direction().into(),
+            },
+            _ => Directions::Cone {
+                count,
+                half_angle_rad: (1.0 + (count % 170) as f64).to_radians(),
+            },
+        };
+        let sharpening = match one_of(&mut random, 2) {
+            0 => Sharpening::Power {
+                alpha: random.uniform(0.1, 9.0),
+            },
+            _ => Sharpening::Paper {
+                power: 1 + (count % 7) as u32,
+                below_fa: random.uniform(0.1, 0.9),
+            },
+        };
+        let cut = match one_of(&mut random, 4) {
+            0 => Cut::All,
+            1 => Cut::AtLeast(random.uniform(0.5, 2.0) as f32),
+            2 => Cut::Top(count),
+            _ => Cut::TopShare(f64::from(1 + one_of(&mut random, 99) as u32) / 100.0),
+        };
+        let recipe = Recipe::Geodesic {
+            fit,
+            regions,
+            medium: MediumRecipe {
+                sharpening,
+                precision: [Precision::Half, Precision::Single][one_of(&mut random, 2) as usize],
+            },
+            params: Params {
+                walk,
+                form: [Form::Hamiltonian, Form::Christoffel][one_of(&mut random, 2) as usize],
+                directions,
+                keep_every: count,
+                loop_guard: one_of(&mut random, 2) == 0,
+            },
+            cut,
+        };
+        let words = shell_words(&recipe.command());
+        let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+        let Some(Subcommand::Geodesic(options)) = parsed.command else {
+            panic!("{words:?}: not geodesic")
+        };
+        let found = options.recipe(&arcuate::data::Gradients {
+            b_s_per_mm2: vec![],
+            directions: vec![],
+        });
+        // The same command again is the same recipe, to the rounding of angles.
+        assert_eq!(found.command(), recipe.command(), "{words:?}");
+    }
 }
 
 fn copied_commands_parse() {

@@ -7,6 +7,7 @@ mod architecture;
 mod backend;
 mod cli;
 mod data;
+mod geodesic;
 mod io;
 mod jobs;
 mod kernels;
@@ -30,6 +31,7 @@ fn main() {
         backend::tests(),
         cli::tests(),
         data::tests(),
+        geodesic::tests(),
         io::tests(),
         jobs::tests(),
         kernels::tests(),

@@ -1,7 +1,7 @@
 //! Streamlines: closed forms, invariants, orders of convergence, brute force.
 
 mod directions;
-mod fields;
+pub mod fields;
 mod orders;
 mod phantom;
 mod regions;

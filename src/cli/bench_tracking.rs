@@ -107,7 +107,7 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
     })
 }
 
-fn seed(shape: Shape) -> Region {
+pub fn seed(shape: Shape) -> Region {
     Region {
         id: RegionId(1),
         name: "Seed".into(),
@@ -118,7 +118,7 @@ fn seed(shape: Shape) -> Region {
     }
 }
 
-fn field(
+pub fn field(
     shape: [usize; 3],
     spacing: f64,
     tensor: impl Fn(DVec3) -> Option<[f64; 6]>,
@@ -135,7 +135,7 @@ fn field(
 }
 
 /// D = across I + (along − across) e eᵀ.
-fn prolate(along: f64, across: f64, e: DVec3) -> [f64; 6] {
+pub fn prolate(along: f64, across: f64, e: DVec3) -> [f64; 6] {
     let k = along - across;
     [
         across + k * e.x * e.x,
@@ -149,7 +149,7 @@ fn prolate(along: f64, across: f64, e: DVec3) -> [f64; 6] {
 
 /// An ellipsoid of white matter (FA about 0.8) that arches in x–z and fans out in y, with a rim and
 /// two ventricles of low FA.
-fn brain() -> TensorField {
+pub fn brain() -> TensorField {
     let shape = [96, 96, 60];
     let half = DVec3::from_array(shape.map(|n| n as f64 / 2.0));
     field(shape, 2.0, |voxel| {

@@ -5,10 +5,12 @@
 
 mod bench;
 mod bench_fit;
+mod bench_geodesic;
 mod bench_render;
 mod bench_tracking;
 mod demo;
 mod fit;
+mod geodesic;
 mod headless;
 mod info;
 mod options;
@@ -36,6 +38,7 @@ Examples:
   arcuate info dwi.nii.gz
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -86,6 +89,8 @@ pub enum Command {
     Fit(fit::Options),
     /// Track streamlines between regions
     Track(track::Options),
+    /// Geodesic rays between regions, ranked by connectivity
+    Geodesic(geodesic::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -125,6 +130,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Info(options) => info::run(&options, &mut runner),
         Command::Fit(options) => fit::run(&options, &mut runner),
         Command::Track(options) => track::run(&options, &mut runner),
+        Command::Geodesic(options) => geodesic::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),
         Command::Demo(options) => demo::run(&options, &mut runner),

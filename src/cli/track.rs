@@ -8,7 +8,7 @@ use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, S
 use crate::state::{Recipe, defaults};
 use crate::ui::tracks;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -117,7 +117,11 @@ fn seeding(text: &str) -> Result<Seeding, String> {
 
 impl TrackOptions {
     pub fn params(&self) -> tracking::Params {
-        let default = defaults::track();
+        self.params_or(defaults::track())
+    }
+
+    /// `default` where nothing was said.
+    pub fn params_or(&self, default: tracking::Params) -> tracking::Params {
         let limit = |given: Option<Limit>, default| given.map_or(default, |l| l.0);
         tracking::Params {
             integrator: self.integrator.map_or(default.integrator, |i| match i {
@@ -191,7 +195,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
 }
 
 /// With a small first letter.
-fn within_sentence(words: &str) -> String {
+pub fn within_sentence(words: &str) -> String {
     let (first, rest) = words.split_at(1);
     first.to_lowercase() + rest
 }
@@ -277,17 +281,21 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -
     })
 }
 
-pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    if options
-        .out
+pub fn must_be_tck(out: &Path) -> Result<(), Failure> {
+    if out
         .extension()
-        .is_none_or(|e| !e.eq_ignore_ascii_case("tck"))
+        .is_some_and(|e| e.eq_ignore_ascii_case("tck"))
     {
-        return Err(Failure::usage(format!(
-            "Streamlines are written as TCK, expected a name ending in .tck: {}",
-            options.out.display()
-        )));
+        return Ok(());
     }
+    Err(Failure::usage(format!(
+        "Streamlines are written as TCK, expected a name ending in .tck: {}",
+        out.display()
+    )))
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    must_be_tck(&options.out)?;
     runner.may_make(&options.out)?;
     let fitted = options.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;

@@ -4,6 +4,7 @@ use super::choice::{BackendChoice, BackendKind, Which};
 use super::cuda::{self, Device};
 use super::simd;
 use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::fmt;
 use std::sync::Arc;
 
@@ -100,6 +101,19 @@ impl Backend {
         match self {
             Self::Cpu { .. } => &[],
             Self::Cuda { devices, .. } => devices,
+        }
+    }
+
+    /// What `work` gives for each card, all at the same time, in the order of the cards; `work` gets
+    /// the card's place among [`Backend::devices`].
+    pub fn on_each_device<R: Send>(&self, work: impl Fn(usize, &Device) -> R + Sync) -> Vec<R> {
+        match self.devices() {
+            // Without a detour through the pool.
+            [device] => vec![work(0, device)],
+            devices => {
+                let each = devices.par_iter().enumerate();
+                self.install(|| each.map(|(i, device)| work(i, device)).collect())
+            }
         }
     }
 

@@ -16,5 +16,26 @@ pub const PROBE: KernelFile = KernelFile {
     entries: &["probe_fill"],
 };
 
+/// Geodesic rays.
+pub const GEODESIC: KernelFile = KernelFile {
+    stem: "geodesic",
+    ptx: include_str!("../../kernels/ptx/geodesic.sm70.ptx"),
+    entries: &[
+        "geodesic_trace_half_1",
+        "geodesic_trace_half_2",
+        "geodesic_trace_half_4",
+        "geodesic_trace_single_1",
+        "geodesic_trace_single_2",
+        "geodesic_trace_single_4",
+        "geodesic_trace_spline_1",
+        "geodesic_trace_spline_2",
+        "geodesic_trace_spline_4",
+        "geodesic_share_half_2",
+        "geodesic_share_half_4",
+        "geodesic_share_single_2",
+        "geodesic_gather",
+    ],
+};
+
 /// Every kernel file.
-pub const ALL: &[KernelFile] = &[PROBE];
+pub const ALL: &[KernelFile] = &[PROBE, GEODESIC];

@@ -97,6 +97,35 @@ impl Tractogram {
         (0..self.len()).map(|i| self.streamline(i))
     }
 
+    /// The streamlines whose mark is set, with their values, in the same order. Panics if there is
+    /// not one mark per streamline.
+    pub fn filtered(&self, marks: &[bool]) -> Self {
+        assert_eq!(marks.len(), self.len(), "one mark per streamline");
+        let chosen = || (0..self.len()).filter(|&i| marks[i]);
+        let range = |i: usize| self.offsets[i] as usize..self.offsets[i + 1] as usize;
+        let points: Vec<[f32; 3]> = chosen()
+            .flat_map(|i| self.points[range(i)].iter().copied())
+            .collect();
+        let mut end = 0;
+        let ends = chosen().map(|i| {
+            end += range(i).len() as u64;
+            end
+        });
+        let offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
+        let mut out = Self::new(points, offsets);
+        for (name, values) in &self.per_streamline {
+            let values: Vec<f32> = chosen().map(|i| values[i]).collect();
+            out = out.with_per_streamline(name, values);
+        }
+        for (name, values) in &self.per_point {
+            let values: Vec<f32> = chosen()
+                .flat_map(|i| values[range(i)].iter().copied())
+                .collect();
+            out = out.with_per_point(name, values);
+        }
+        out
+    }
+
     /// Sum of the segment lengths of one streamline, mm.
     pub fn length_mm(&self, index: usize) -> f32 {
         let points = self.streamline(index);

@@ -15,6 +15,7 @@ mod memory;
 pub mod nifti;
 pub mod png;
 mod rotation;
+pub mod scalars;
 mod source;
 pub mod tck;
 

@@ -30,6 +30,13 @@ impl FibreInfo {
     }
 }
 
+/// The `key: value` lines of a file's header.
+pub fn read_properties(path: &Path) -> Result<Vec<(String, String)>, Error> {
+    let mut source = Source::open(path, &Control::new())?;
+    let (header, ..) = header_text(&mut source)?;
+    properties(path, &header)
+}
+
 #[derive(Clone, Copy)]
 struct Numbers {
     double: bool,

@@ -4,7 +4,7 @@
 mod request;
 mod trace;
 
-pub use request::{FitKey, Loaded, Output, Request, Saved};
+pub use request::{FitKey, Loaded, Output, Request, Saved, Shoot, Shot};
 pub use trace::Trace;
 
 use crate::compute::{Backend, Control, Progress};

@@ -5,7 +5,7 @@ use crate::compute::{Backend, Control, DataId};
 use crate::data::{
     Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume, VolumeKind,
 };
-use crate::solvers::{tensor_fit, tracking};
+use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +47,16 @@ pub enum Request {
         /// The whole brain, not the live result of the regions.
         whole_brain: bool,
     },
+    /// Shoots geodesic rays and cuts them by their measure.
+    Shoot(Box<Shoot>),
+    /// Values of a saved streamline file: per point as TSF, per streamline as weights.
+    SaveScalars {
+        tractogram: Tractogram,
+        tck: PathBuf,
+        name: String,
+        tsf: PathBuf,
+        weights: PathBuf,
+    },
     SaveTractogram {
         tractogram: Tractogram,
         path: PathBuf,
@@ -78,6 +88,20 @@ pub enum Request {
         metadata: Vec<(String, String)>,
         path: PathBuf,
     },
+}
+
+/// Geodesic rays to be shot; `fa` is sampled along them.
+#[derive(Clone, Debug)]
+pub struct Shoot {
+    pub field: TensorField,
+    /// Prepared before, with the same field, sharpening, precision and interpolation.
+    pub medium: Option<geodesic::Medium>,
+    pub sharpening: geodesic::Sharpening,
+    pub precision: geodesic::Precision,
+    pub fa: Volume,
+    pub regions: Vec<Region>,
+    pub params: geodesic::Params,
+    pub cut: geodesic::Cut,
 }
 
 /// An opened file.
@@ -131,7 +155,24 @@ pub enum Output {
         coarse: bool,
         whole_brain: bool,
     },
+    Shot(Box<Shot>),
     Saved(Saved),
+}
+
+/// Rays after the cut.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// Its kept rays are those after the cut.
+    pub output: tracking::Output,
+    /// Measures of all rays that pass the regions, before the cut.
+    pub measures: Arc<[f32]>,
+    /// The least measure after the cut.
+    pub least: Option<f32>,
+    pub seeds: u64,
+    pub directions: u64,
+    pub kernel_s: Option<f64>,
+    /// To be handed in again with the next request.
+    pub medium: geodesic::Medium,
 }
 
 impl Request {
@@ -149,7 +190,9 @@ impl Request {
             | Self::SaveVolume { .. }
             | Self::SaveMask { .. }
             | Self::SaveRegion { .. }
+            | Self::SaveScalars { .. }
             | Self::SavePng { .. } => Slot::Save,
+            Self::Shoot(_) => Slot::Live,
         }
     }
 
@@ -164,6 +207,8 @@ impl Request {
             Self::Demo { .. } => "Making the demo head".to_owned(),
             Self::Fit { .. } => "Fitting tensors".to_owned(),
             Self::Track { .. } => "Tracking".to_owned(),
+            Self::Shoot(_) => "Shooting rays".to_owned(),
+            Self::SaveScalars { tsf, .. } => format!("Saving {}", file(tsf)),
             Self::SaveTractogram { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
@@ -248,6 +293,19 @@ impl Request {
                     whole_brain,
                 })
             }
+            Self::Shoot(wanted) => shoot(*wanted, backend, control),
+            Self::SaveScalars {
+                tractogram,
+                tck,
+                name,
+                tsf,
+                weights,
+            } => {
+                let sentence = |e: io::Error| e.to_string();
+                io::scalars::save_points(&tsf, &tck, &tractogram, &name).map_err(sentence)?;
+                io::scalars::save_weights(&weights, &tractogram, &name).map_err(sentence)?;
+                saved(tsf, "values".to_owned(), None)
+            }
             Self::SaveTractogram {
                 tractogram,
                 path,
@@ -297,6 +355,48 @@ impl Request {
             }
         }
     }
+}
+
+fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, String> {
+    let Shoot {
+        field,
+        medium,
+        sharpening,
+        precision,
+        fa,
+        regions,
+        params,
+        cut,
+    } = wanted;
+    let interpolation = params.walk.interpolation;
+    let medium = match medium {
+        Some(medium) => medium,
+        None => geodesic::Medium::new(
+            &field,
+            sharpening,
+            precision,
+            interpolation,
+            backend,
+            control,
+        )
+        .map_err(|e| e.to_string())?,
+    };
+    let shot =
+        geodesic::shoot(&medium, &regions, &params, backend, control).map_err(|e| e.to_string())?;
+    let mut output = Arc::unwrap_or_clone(shot.rays);
+    let measures = output.kept.per_streamline.get("cm").cloned();
+    let (kept, least) = geodesic::rank(&output.kept, cut);
+    let along = backend.install(|| tracking::sample(&fa, &kept));
+    output.kept = with_lengths(kept.with_per_point("fa", along));
+    Ok(Output::Shot(Box::new(Shot {
+        output,
+        measures: measures.unwrap_or_default(),
+        least,
+        seeds: shot.seeds,
+        directions: shot.directions,
+        kernel_s: shot.kernel_s,
+        medium,
+    })))
 }
 
 fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, String> {

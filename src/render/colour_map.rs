@@ -43,7 +43,7 @@ impl ColourMap {
     ];
 
     /// One for each reason why a streamline stopped, by its number: what users wish for is green.
-    pub const STOP_COLOURS: [[u8; 3]; 9] = [
+    pub const STOP_COLOURS: [[u8; 3]; 10] = [
         [0x2B, 0xB6, 0x8A],
         [0xF5, 0xD9, 0x0A],
         [0x9A, 0x86, 0xFF],
@@ -53,6 +53,7 @@ impl ColourMap {
         [0xCC, 0x79, 0xA7],
         [0xD5, 0xDB, 0xE5],
         [0x5C, 0x64, 0x70],
+        [0xFF, 0x7F, 0x50],
     ];
 
     pub fn name(self) -> &'static str {

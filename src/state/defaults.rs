@@ -6,6 +6,7 @@ use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
+use crate::solvers::geodesic;
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation as FieldInterpolation, Seeding};
 
@@ -53,6 +54,32 @@ pub fn track() -> tracking::Params {
         max_steps: 10_000,
         both_ways: true,
     }
+}
+
+/// Rays in all directions, as the papers shoot them, and many of them: most miss. The FA stop is off:
+/// geodesics carry on where streamlines lose their way.
+pub fn geodesic() -> geodesic::Params {
+    geodesic::Params {
+        walk: tracking::Params {
+            // The best in accuracy for its cost on linear interpolation.
+            integrator: Integrator::Rk2,
+            seeding: Seeding::Random { count: 200 },
+            max_angle_rad: None,
+            min_fa: None,
+            both_ways: false,
+            max_length_mm: Some(250.0),
+            ..track()
+        },
+        form: geodesic::Form::Hamiltonian,
+        directions: geodesic::Directions::Sphere { count: 100 },
+        keep_every: 1,
+        loop_guard: true,
+    }
+}
+
+/// Tensors as they are: what sharpening adds is the user's choice.
+pub fn sharpening() -> geodesic::Sharpening {
+    geodesic::Sharpening::Power { alpha: 1.0 }
 }
 
 /// sRGB of a role: its glyph, ring and solid.

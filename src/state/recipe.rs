@@ -1,6 +1,7 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
 use crate::data::{Role, Shape};
+use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
 use glam::DVec3;
@@ -68,6 +69,20 @@ pub enum Recipe {
         /// The region's name.
         region: String,
     },
+    Geodesic {
+        fit: FitRecipe,
+        regions: Vec<RegionSpec>,
+        medium: MediumRecipe,
+        params: geodesic::Params,
+        cut: geodesic::Cut,
+    },
+}
+
+/// How tensors are prepared for rays.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MediumRecipe {
+    pub sharpening: geodesic::Sharpening,
+    pub precision: geodesic::Precision,
 }
 
 impl ShapeSpec {
@@ -206,6 +221,17 @@ impl FitRecipe {
     }
 }
 
+fn region_arguments(regions: &[RegionSpec]) -> String {
+    let option = |region: &RegionSpec| {
+        let name = match region.role {
+            Role::Mask => "within".to_owned(),
+            role => role.name().to_lowercase(),
+        };
+        format!(" --{name} {}", quoted(&region.shape.to_string()))
+    };
+    regions.iter().map(option).collect()
+}
+
 /// The options of `arcuate track` for these parameters.
 fn track_arguments(p: &tracking::Params) -> String {
     let integrator = match p.integrator {
@@ -241,6 +267,56 @@ fn track_arguments(p: &tracking::Params) -> String {
     )
 }
 
+/// The options of `arcuate geodesic` that `arcuate track` has not.
+fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> String {
+    let degrees = |rad: f64| rounded(rad.to_degrees());
+    let directions = match p.directions {
+        Directions::Principal => "principal".to_owned(),
+        Directions::Towards {
+            direction: [x, y, z],
+        } => format!("towards:{x},{y},{z}"),
+        Directions::Sphere { count } => format!("sphere:{count}"),
+        Directions::Cone {
+            count,
+            half_angle_rad,
+        } => format!("cone:{count},{}", degrees(half_angle_rad)),
+        Directions::Icosphere { level } => format!("icosphere:{level}"),
+    };
+    let sharpening = match medium.sharpening {
+        Sharpening::Power { alpha } => format!("power:{alpha}"),
+        Sharpening::Paper { power, below_fa } => format!("paper:{power},{below_fa}"),
+    };
+    let precision = match medium.precision {
+        Precision::Half => "f16",
+        Precision::Single => "f32",
+    };
+    let mut text = format!(
+        " --directions {directions} --sharpen {sharpening} --precision {precision} --keep-every {}",
+        p.keep_every
+    );
+    if p.walk.both_ways {
+        text += " --both-ways";
+    }
+    if p.form == Form::Christoffel {
+        text += " --form christoffel";
+    }
+    if !p.loop_guard {
+        text += " --no-loop-guard";
+    }
+    match cut {
+        Cut::All => {}
+        Cut::AtLeast(least) => text += &format!(" --cut {least}"),
+        Cut::Top(count) => text += &format!(" --cut top:{count}"),
+        Cut::TopShare(share) => text += &format!(" --cut top:{}%", rounded(100.0 * share)),
+    }
+    text
+}
+
+/// Without the last digits that a change of unit leaves.
+fn rounded(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
 impl Recipe {
     /// Why there is no command, and what to do about it.
     pub fn no_command(&self) -> Option<String> {
@@ -267,21 +343,31 @@ impl Recipe {
             Self::Fit { fit, map } => {
                 format!("arcuate fit {} --maps {map} --out maps", fit.arguments())
             }
+            Self::Geodesic {
+                fit,
+                regions,
+                medium,
+                params,
+                cut,
+            } => {
+                let mut text = format!("arcuate geodesic {}", fit.arguments());
+                text += &region_arguments(regions);
+                // Rays go one way unless told otherwise.
+                let walk = tracking::Params {
+                    both_ways: true,
+                    ..params.walk.clone()
+                };
+                text += &track_arguments(&walk);
+                text += &geodesic_arguments(medium, params, *cut);
+                text + " --out rays.tck"
+            }
             Self::Track {
                 fit,
                 regions,
                 params,
             } => {
                 let mut text = format!("arcuate track {}", fit.arguments());
-                for region in regions {
-                    let option = region.role.name().to_lowercase();
-                    let option = if region.role == Role::Mask {
-                        "within".to_owned()
-                    } else {
-                        option
-                    };
-                    let _ = write!(text, " --{option} {}", quoted(&region.shape.to_string()));
-                }
+                text += &region_arguments(regions);
                 text + &track_arguments(params) + " --out tracks.tck"
             }
         }

@@ -218,6 +218,7 @@ pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
         StopReason::Terminated,
         StopReason::MaxLength,
         StopReason::MaxSteps,
+        StopReason::Loop,
     ]
     .into_iter()
     .map(|reason| {

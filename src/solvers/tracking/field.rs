@@ -274,7 +274,7 @@ impl<'a> Cubic<'a> {
 
 /// Weights of the four nearest cubic B-splines at `t` in 0..=1 between the middle two (Unser 1999).
 #[inline(always)]
-fn cubic_weights(t: f32) -> [f32; 4] {
+pub fn cubic_weights(t: f32) -> [f32; 4] {
     let u = 1.0 - t;
     let sixth = 1.0 / 6.0;
     let first = u * u * u * sixth;

@@ -3,7 +3,7 @@
 use super::direction::{deviator, principal};
 use super::field::{INSIDE, LANES, Lane, Points, Sampler};
 use super::integrate::{DirectionField, step};
-use super::regions::{Effect, Gates, world};
+use super::regions::{Effect, Gates, stronger, world};
 use super::{Integrator, StopReason};
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
@@ -386,12 +386,10 @@ impl<S: Sampler> Follow<'_, S> {
         let (a, b) = (world(from), world(to));
         let gates = &self.gates.gates;
         let met = &mut halves.met[journey.half * gates.len()..][..gates.len()];
-        let close =
-            |low: &[f32; 3], high: &[f32; 3]| (0..3).all(|i| low[i] <= to[i] && to[i] <= high[i]);
         let cuts = |effect| matches!(effect, Effect::Target(_) | Effect::Terminate);
         let mut entries: Vec<(f64, usize)> = Vec::new();
         for (i, gate) in gates.iter().enumerate() {
-            let open = met[i] == u32::MAX && close(&gate.low, &gate.high);
+            let open = met[i] == u32::MAX && gate.is_near(to);
             entries.extend(
                 open.then(|| gate.solid.entry(a, b))
                     .flatten()
@@ -415,21 +413,5 @@ impl<S: Sampler> Follow<'_, S> {
         };
         journey.points.push(end);
         cut
-    }
-}
-
-/// Of two cuts at the same place a target counts before a terminate region, and the earlier target
-/// before the later.
-fn stronger(
-    cut: Option<(StopReason, Option<u32>)>,
-    effect: Effect,
-) -> Option<(StopReason, Option<u32>)> {
-    match (cut, effect) {
-        (Some((StopReason::ReachedTarget, Some(old))), Effect::Target(new)) => {
-            Some((StopReason::ReachedTarget, Some(old.min(new))))
-        }
-        (_, Effect::Target(new)) => Some((StopReason::ReachedTarget, Some(new))),
-        (None, Effect::Terminate) => Some((StopReason::Terminated, None)),
-        (cut, _) => cut,
     }
 }

@@ -37,12 +37,13 @@ mod follow;
 mod integrate;
 mod join;
 mod random;
-mod regions;
+pub(super) mod regions;
 mod sample;
-mod seeding;
-mod spline;
+pub(super) mod seeding;
+pub(super) mod spline;
 mod words;
 
+pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};
 pub use sample::sample;
 
@@ -117,10 +118,12 @@ pub enum StopReason {
     MaxSteps = 7,
     /// Only one half was asked for: this end is the seed.
     Seed = 8,
+    /// Circled on the spot (geodesic rays only).
+    Loop = 9,
 }
 
 impl StopReason {
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// In the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -133,6 +136,7 @@ impl StopReason {
         Self::MaxLength,
         Self::MaxSteps,
         Self::Seed,
+        Self::Loop,
     ];
 
     /// For people, short enough for a legend.
@@ -147,6 +151,7 @@ impl StopReason {
             Self::MaxLength => "Longest allowed",
             Self::MaxSteps => "Most steps",
             Self::Seed => "At the seed",
+            Self::Loop => "Circled on the spot",
         }
     }
 }
@@ -246,7 +251,11 @@ pub fn principal_direction(d: [f32; 6], along: [f32; 3]) -> [f32; 3] {
 }
 
 /// One sentence about the first thing that makes no sense.
-fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), String> {
+pub(super) fn check(
+    field: &TensorField,
+    regions: &[Region],
+    params: &Params,
+) -> Result<(), String> {
     // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
     const MAX_VOXELS: usize = i32::MAX as usize;
     const MAX_STEPS: usize = 100_000_000;

@@ -1,5 +1,6 @@
 //! Where a streamline meets the regions, exactly on its segments.
 
+use super::StopReason;
 use crate::data::{Grid, Mask, Region, Role, Shape};
 use glam::DVec3;
 
@@ -128,6 +129,13 @@ pub struct Gate<'a> {
     pub high: [f32; 3],
 }
 
+impl Gate<'_> {
+    /// Whether a segment of a step that ends here may meet the region.
+    pub fn is_near(&self, to: [f32; 3]) -> bool {
+        (0..3).all(|a| self.low[a] <= to[a] && to[a] <= self.high[a])
+    }
+}
+
 /// All regions but the seeds, ready for tests on segments.
 pub struct Gates<'a> {
     pub gates: Vec<Gate<'a>>,
@@ -186,4 +194,20 @@ impl<'a> Gates<'a> {
 
 pub fn world(point: [f32; 3]) -> DVec3 {
     glam::Vec3::from(point).as_dvec3()
+}
+
+/// Of two cuts at the same place a target counts before a terminate region, and the earlier target
+/// before the later.
+pub fn stronger(
+    cut: Option<(StopReason, Option<u32>)>,
+    effect: Effect,
+) -> Option<(StopReason, Option<u32>)> {
+    match (cut, effect) {
+        (Some((StopReason::ReachedTarget, Some(old))), Effect::Target(new)) => {
+            Some((StopReason::ReachedTarget, Some(old.min(new))))
+        }
+        (_, Effect::Target(new)) => Some((StopReason::ReachedTarget, Some(new))),
+        (None, Effect::Terminate) => Some((StopReason::Terminated, None)),
+        (cut, _) => cut,
+    }
 }

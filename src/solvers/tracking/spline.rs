@@ -28,19 +28,23 @@ impl<'a> Coefficients<'a> {
         // One voxel of margin, and the far side of cells in a grid one voxel thick.
         let shape = field.grid.shape.map(|n| n.max(2) + 2);
         Ok(Self {
-            records: field.spline(|| filtered(field, shape, control))?,
+            records: field.spline(|| {
+                let samples = bytemuck::cast_slice(&field.tensors).to_vec();
+                let extended = extend(samples, field.grid.shape, control)?;
+                coefficients(extended, field.grid.shape, shape, control)
+            })?,
             strides: [shape[0], shape[0] * shape[1]],
         })
     }
 }
 
-fn filtered(
-    field: &TensorField,
+/// Coefficients of samples that fill their grid, with the margin.
+pub fn coefficients(
+    mut records: Vec<Record>,
+    shape: [usize; 3],
     padded: [usize; 3],
     control: &Control,
 ) -> Result<Vec<Record>, Cancelled> {
-    let shape = field.grid.shape;
-    let mut records = extend(field, control)?;
     let [nx, ny, _] = shape;
     records.par_chunks_mut(nx * ny).for_each(|plane| {
         for row in plane.chunks_exact_mut(nx) {
@@ -74,9 +78,11 @@ fn mirror(i: isize, n: usize) -> usize {
 }
 
 /// The tensors, carried on for a few voxels outside the mask.
-fn extend(field: &TensorField, control: &Control) -> Result<Vec<Record>, Cancelled> {
-    let [nx, ny, nz] = field.grid.shape;
-    let mut records: Vec<Record> = bytemuck::cast_slice(&field.tensors).to_vec();
+pub fn extend(
+    mut records: Vec<Record>,
+    [nx, ny, nz]: [usize; 3],
+    control: &Control,
+) -> Result<Vec<Record>, Cancelled> {
     let mut known: Vec<bool> = records.iter().map(|r| r[INSIDE] > 0.5).collect();
     let plane = nx * ny;
     for _ in 0..EXTENSION {

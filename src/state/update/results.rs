@@ -92,6 +92,8 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
                 tracks::live_done(state, output, &asked, wall_ms);
             }
         }
+        // Asked for by the command line only.
+        Output::Shot(_) => {}
         Output::Saved(Saved {
             path,
             what,

@@ -1,0 +1,256 @@
+//! `arcuate bench geodesic`: steps a second of geodesic rays.
+//!
+//! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same
+//! size that no ray leaves, many rays, and a brain-like field with rays in all directions from a
+//! patch of 22 × 4 voxels. `papers` is the figure they print (GTX 260). The papers' own algorithm is
+//! measured beside ours.
+
+use super::bench_tracking::{brain, field, prolate, seed};
+use crate::compute::{Backend, Control};
+use crate::data::{Region, Shape, TensorField};
+use crate::solvers::geodesic::{Directions, Form, Medium, Params, Precision, Sharpening, shoot};
+use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
+use glam::DVec3;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+struct Case {
+    name: &'static str,
+    field: TensorField,
+    regions: Vec<Region>,
+    params: Params,
+    precision: Precision,
+    /// Milliseconds that the papers print.
+    papers_ms: Option<f64>,
+}
+
+/// One JSON object per case; `quick` ends within some 20 s on two cores.
+pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
+    let on_card = !backend.devices().is_empty();
+    let cases = cases(quick && !on_card, on_card);
+    let repeats = if quick { 2 } else { 5 };
+    cases
+        .iter()
+        .map(|case| measure(case, repeats, backend))
+        .collect()
+}
+
+fn cases(quick: bool, large: bool) -> Vec<Case> {
+    let base = Params {
+        walk: tracking::Params {
+            integrator: Integrator::Rk2,
+            interpolation: Interpolation::Trilinear,
+            seeding: Seeding::Random { count: 4096 },
+            random_seed: 1,
+            step_mm: 0.1,
+            max_angle_rad: None,
+            min_fa: None,
+            min_length_mm: 0.0,
+            max_length_mm: None,
+            max_steps: 2048,
+            both_ways: false,
+        },
+        form: Form::Hamiltonian,
+        directions: Directions::Towards {
+            direction: [0.0, 1.0, 0.0],
+        },
+        keep_every: 8,
+        loop_guard: false,
+    };
+    let with = |count: usize, steps: usize| {
+        let mut params = base.clone();
+        params.walk.seeding = Seeding::Random { count };
+        params.walk.max_steps = steps;
+        params
+    };
+    let half = Precision::Half;
+    // Beginning of the field, along y.
+    let slab = |y: f64, centre: f64, half: f64| {
+        vec![seed(Shape::Box {
+            centre: DVec3::new(centre, y, centre),
+            half_mm: DVec3::new(half, 0.5, half),
+        })]
+    };
+    let uniform = |length| {
+        field([64, length, 64], 1.0, |_| {
+            Some(prolate(3e-3, 1e-3, DVec3::Y))
+        })
+    };
+    let case = |name, field: TensorField, regions, params, precision, papers_ms| Case {
+        name,
+        field,
+        regions,
+        params,
+        precision,
+        papers_ms,
+    };
+    let fewer = if quick { 4 } else { 1 };
+    let mut paper = with(4096 / fewer / fewer, 2048);
+    paper.form = Form::Christoffel;
+    let mut rk4 = with(4096 / fewer, 2048);
+    rk4.walk.integrator = Integrator::Rk4;
+    let mut cases = vec![
+        case(
+            "uniform 4096 x 2048",
+            uniform(256),
+            slab(1.0, 31.5, 31.0),
+            with(4096 / fewer, 2048),
+            half,
+            Some(165.13),
+        ),
+        case(
+            "uniform 4096 x 2048 single",
+            uniform(256),
+            slab(1.0, 31.5, 31.0),
+            with(4096 / fewer, 2048),
+            Precision::Single,
+            None,
+        ),
+        case(
+            "uniform 4096 x 2048 RK4",
+            uniform(256),
+            slab(1.0, 31.5, 31.0),
+            rk4,
+            half,
+            None,
+        ),
+        case(
+            "uniform 2048 x 4096",
+            uniform(512),
+            slab(1.0, 31.5, 31.0),
+            with(2048 / fewer, 4096),
+            half,
+            Some(165.35),
+        ),
+        case(
+            "wavy 4096 x 2048",
+            wavy(),
+            slab(40.0, 31.5, 12.0),
+            with(4096 / fewer, 2048),
+            half,
+            None,
+        ),
+        case(
+            "wavy 4096 x 2048 papers' algorithm",
+            wavy(),
+            slab(40.0, 31.5, 12.0),
+            paper,
+            half,
+            None,
+        ),
+    ];
+    if large {
+        for (name, count) in [
+            ("wavy 65536 x 2048", 1 << 16),
+            ("wavy 1048576 x 2048", 1 << 20),
+        ] {
+            cases.push(case(
+                name,
+                wavy(),
+                slab(40.0, 31.5, 12.0),
+                with(count, 2048),
+                half,
+                None,
+            ));
+        }
+    }
+    let mut patch = with(0, 2048);
+    patch.walk.seeding = Seeding::PerVoxel { count: 1 };
+    patch.walk.step_mm = 0.2;
+    patch.directions = Directions::Sphere { count: 47 };
+    let brain = brain();
+    let callosum = vec![seed(Shape::Box {
+        centre: brain.grid.centre() + DVec3::new(0.0, 0.0, 20.0),
+        half_mm: DVec3::new(4.0, 22.0, 1.0),
+    })];
+    cases.push(case(
+        "brain 22 x 4 patch x 47 directions",
+        brain,
+        callosum,
+        patch,
+        half,
+        Some(301.0),
+    ));
+    cases
+}
+
+/// Fibres along y that sway, 64 × 1024 × 64 voxels of 1 mm.
+fn wavy() -> TensorField {
+    let k = std::f64::consts::TAU / 64.0;
+    field([64, 1024, 64], 1.0, move |x| {
+        let sway = |across: f64, phase: f64| 0.15 * (k * across + phase * x.y).sin();
+        let e = DVec3::new(sway(x.z, 0.02), 1.0, sway(x.x, 0.03)).normalize();
+        Some(prolate(1.0, 0.25, e))
+    })
+}
+
+fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
+    let control = Control::new();
+    let walk = &case.params.walk;
+    let workload = format!("geodesic {}", case.name);
+    let prepare = || {
+        let start = Instant::now();
+        let sharpening = Sharpening::Power { alpha: 1.0 };
+        let medium = Medium::new(
+            &case.field,
+            sharpening,
+            case.precision,
+            walk.interpolation,
+            backend,
+            &control,
+        );
+        (medium, start.elapsed().as_secs_f64())
+    };
+    let (medium, prepare_s) = match prepare() {
+        (Ok(medium), seconds) => (medium, seconds),
+        (Err(error), _) => return json!({"workload": workload, "error": error.to_string()}),
+    };
+    let mut walls = Vec::new();
+    let mut kernels = Vec::new();
+    let mut size = (0, 0, 0);
+    // The first run is not counted: it loads kernels and uploads tensors.
+    for run in 0..=repeats {
+        let start = Instant::now();
+        match shoot(&medium, &case.regions, &case.params, backend, &control) {
+            Ok(out) => {
+                size = (
+                    out.seeds * out.directions,
+                    out.rays.kept.points.len(),
+                    out.rays.steps,
+                );
+                if run > 0 {
+                    walls.push(start.elapsed().as_secs_f64());
+                    kernels.extend(out.kernel_s);
+                }
+            }
+            Err(error) => return json!({"workload": workload, "error": error.to_string()}),
+        }
+    }
+    let median = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let wall = median(&mut walls).unwrap_or(f64::NAN);
+    let kernel = median(&mut kernels);
+    let (rays, points, steps) = size;
+    let per_core = match backend.devices() {
+        [] => Some(steps as f64 / wall / backend.threads() as f64),
+        _ => None,
+    };
+    let best = kernel.unwrap_or(wall);
+    json!({
+        "workload": workload,
+        "size": {"rays": rays, "points": points, "steps": steps, "step_mm": walk.step_mm, "voxels": case.field.grid.shape},
+        "rate": steps as f64 / best,
+        "unit": "steps_per_s",
+        "wall_s": wall,
+        "kernel_s": kernel,
+        "rate_per_core": per_core,
+        "prepare_s": prepare_s,
+        "papers_s": case.papers_ms.map(|ms| ms * 1e-3),
+        "times_papers": case.papers_ms.map(|ms| ms * 1e-3 / best),
+        "backend": backend.name(),
+        "detail": backend.detail(),
+        "threads": backend.threads(),
+    })
+}

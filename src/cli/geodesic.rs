@@ -1,0 +1,312 @@
+//! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
+
+use super::options::{FitOptions, RegionOptions};
+use super::runner::{Failure, Runner};
+use super::track::{self, TrackOptions, Tracked};
+use crate::jobs::{Output, Request, Shoot, Shot};
+use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
+use crate::solvers::tracking::{Fate, StopReason};
+use crate::state::recipe::MediumRecipe;
+use crate::state::{Recipe, defaults};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate geodesic dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --directions cone:200,30 --sharpen power:2 --cut top:5% --out cc.tck
+
+Rays leave each seed point in many directions and run as geodesics of the inverse diffusion tensor. Those
+that reach a target are cut there and ranked by the connectivity measure: Euclidean by Riemannian length, 1
+in isotropic tissue of mean diffusivity. Beside FILE.tck it is written as FILE.tsf (per point) and
+FILE.weights.txt (per ray).";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    pub fit: FitOptions,
+    #[command(flatten)]
+    pub regions: RegionOptions,
+    #[command(flatten)]
+    pub track: TrackOptions,
+    #[command(flatten)]
+    pub rays: RayOptions,
+    /// Streamline file
+    #[arg(long, value_name = "FILE.tck")]
+    pub out: PathBuf,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct RayOptions {
+    /// principal, sphere:N, cone:N,DEGREES, icosphere:LEVEL or towards:X,Y,Z
+    #[arg(long, value_name = "FAN", allow_hyphen_values = true, value_parser = directions)]
+    pub directions: Option<Directions>,
+    /// power:ALPHA (volume kept), or the papers' paper:N,FA (whole power below an FA)
+    #[arg(long, value_name = "HOW", value_parser = sharpening)]
+    pub sharpen: Option<Sharpening>,
+    /// Stored tensors: f16 or f32
+    #[arg(long, value_enum, default_value = "f16")]
+    pub precision: PrecisionName,
+    /// Keep one point in so many steps, and the last
+    #[arg(long, value_name = "N")]
+    pub keep_every: Option<usize>,
+    /// Carry each ray on behind its seed
+    #[arg(long)]
+    pub both_ways: bool,
+    /// Do not stop rays that circle on the spot
+    #[arg(long)]
+    pub no_loop_guard: bool,
+    /// Equations: hamiltonian, or the papers' christoffel
+    #[arg(long, value_enum, default_value = "hamiltonian")]
+    pub form: FormName,
+    /// Keep rays with at least this measure, the strongest top:N, or top:P%
+    #[arg(long, value_name = "CUT", value_parser = cut)]
+    pub cut: Option<Cut>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum PrecisionName {
+    F16,
+    F32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum FormName {
+    Hamiltonian,
+    Christoffel,
+}
+
+fn numbers(text: &str) -> Option<Vec<f64>> {
+    let parsed: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    parsed.filter(|n| n.iter().all(|v: &f64| v.is_finite()))
+}
+
+fn directions(text: &str) -> Result<Directions, String> {
+    let whole = |n: f64| (n >= 0.0 && n.fract() == 0.0).then_some(n as usize);
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    let found = match (kind, numbers(rest).as_deref()) {
+        ("principal", _) => Some(Directions::Principal),
+        ("sphere", Some(&[n])) => whole(n).map(|count| Directions::Sphere { count }),
+        ("cone", Some(&[n, degrees])) => whole(n).map(|count| Directions::Cone {
+            count,
+            half_angle_rad: degrees.to_radians(),
+        }),
+        ("icosphere", Some(&[n])) => whole(n).map(|level| Directions::Icosphere { level }),
+        ("towards", Some(&[x, y, z])) => Some(Directions::Towards {
+            direction: [x, y, z],
+        }),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        format!(
+            "expected principal, sphere:N, cone:N,DEGREES, icosphere:LEVEL or towards:X,Y,Z, found \
+             \"{text}\""
+        )
+    })
+}
+
+fn sharpening(text: &str) -> Result<Sharpening, String> {
+    let found = match text.split_once(':') {
+        Some(("power", rest)) => match numbers(rest).as_deref() {
+            Some(&[alpha]) if alpha > 0.0 && alpha <= 16.0 => Some(Sharpening::Power { alpha }),
+            _ => None,
+        },
+        Some(("paper", rest)) => match numbers(rest).as_deref() {
+            Some(&[power, below_fa]) if (1.0..=16.0).contains(&power) && power.fract() == 0.0 => {
+                let power = power as u32;
+                Some(Sharpening::Paper { power, below_fa })
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        format!("expected power:ALPHA (up to 16) or paper:N,FA (N from 1 to 16), found \"{text}\"")
+    })
+}
+
+fn cut(text: &str) -> Result<Cut, String> {
+    let found = match text.strip_prefix("top:") {
+        Some(rest) => match rest.strip_suffix('%') {
+            Some(percent) => {
+                let share = percent.parse::<f64>().ok().map(|p| p / 100.0);
+                let share = share.filter(|s| *s > 0.0 && *s <= 1.0);
+                share.map(Cut::TopShare)
+            }
+            None => rest.parse().ok().filter(|n| *n > 0).map(Cut::Top),
+        },
+        None => {
+            let least = text.parse::<f32>().ok();
+            least.filter(|l| l.is_finite()).map(Cut::AtLeast)
+        }
+    };
+    found
+        .ok_or_else(|| format!("expected a measure such as 1.2, top:N or top:P%, found \"{text}\""))
+}
+
+impl Options {
+    fn params(&self) -> Params {
+        let default = defaults::geodesic();
+        let mut walk = self.track.params_or(default.walk);
+        walk.both_ways = self.rays.both_ways;
+        Params {
+            walk,
+            form: match self.rays.form {
+                FormName::Hamiltonian => Form::Hamiltonian,
+                FormName::Christoffel => Form::Christoffel,
+            },
+            directions: self.rays.directions.unwrap_or(default.directions),
+            keep_every: self.rays.keep_every.unwrap_or(default.keep_every),
+            loop_guard: !self.rays.no_loop_guard,
+        }
+    }
+
+    fn medium(&self) -> MediumRecipe {
+        MediumRecipe {
+            sharpening: self.rays.sharpen.unwrap_or_else(defaults::sharpening),
+            precision: match self.rays.precision {
+                PrecisionName::F16 => Precision::Half,
+                PrecisionName::F32 => Precision::Single,
+            },
+        }
+    }
+
+    fn cut(&self) -> Cut {
+        self.rays.cut.unwrap_or(Cut::All)
+    }
+
+    /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
+    pub fn recipe(&self, gradients: &crate::data::Gradients) -> Recipe {
+        Recipe::Geodesic {
+            fit: self.fit.recipe(gradients),
+            regions: self.regions.specs(),
+            medium: self.medium(),
+            params: self.params(),
+            cut: self.cut(),
+        }
+    }
+}
+
+/// Counts as JSON and as text.
+fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
+    let (mut value, text) = track::summary(tracked);
+    let rays = shot.seeds * shot.directions;
+    let passed = shot.measures.len();
+    let mut sorted = shot.measures.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let median = sorted.get(sorted.len() / 2).copied();
+    value["command"] = json!("geodesic");
+    value["seeds"] = json!(shot.seeds);
+    value["directions"] = json!(shot.directions);
+    value["rays"] = json!(rays);
+    value["passed"] = json!(passed);
+    value["measure"] = json!({
+        "least": sorted.first(), "median": median, "most": sorted.last(), "cut": shot.least,
+    });
+    value["kernel_ms"] = json!(shot.kernel_s.map(|s| 1e3 * s));
+    value["repaired"] = json!(shot.medium.repaired);
+    let mut said = format!(
+        "{passed} of {rays} rays ({} seeds, {} directions) pass the regions\n",
+        shot.seeds, shot.directions
+    );
+    if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
+        said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
+    }
+    if let Some(least) = shot.least.filter(|_| tracked.output.kept.len() < passed) {
+        said += &format!("Cut at {least:.3}\n");
+    }
+    if shot.medium.repaired > 0 {
+        said += &format!("{} tensors were repaired\n", shot.medium.repaired);
+    }
+    (value, said + &text.replace("streamlines", "rays"))
+}
+
+/// `0 of 81920 rays reach a target; 71 % left the mask`.
+fn nothing_kept(shot: &Shot) -> Option<String> {
+    if !shot.measures.is_empty() {
+        return None;
+    }
+    let output = &shot.output;
+    let rays = shot.seeds * shot.directions;
+    if output.fates[Fate::NoStart as usize] == rays {
+        return Some(
+            "No ray starts: every seed lies outside the mask or below the FA limit; move the seed \
+             region into the brain"
+                .to_owned(),
+        );
+    }
+    let count = |s: &StopReason| output.stops[*s as usize];
+    let ends = StopReason::ALL
+        .into_iter()
+        .filter(|s| *s != StopReason::Seed);
+    let halves: u64 = ends.clone().map(|s| count(&s)).sum();
+    let why = ends.max_by_key(count).map_or(String::new(), |reason| {
+        let share = 100.0 * count(&reason) as f64 / halves.max(1) as f64;
+        format!("; {share:.0} % {}", track::within_sentence(reason.words()))
+    });
+    let goal = if output.per_target.is_empty() {
+        "pass the regions"
+    } else {
+        "reach a target"
+    };
+    Some(format!("0 of {rays} rays {goal}{why}"))
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    track::must_be_tck(&options.out)?;
+    let tsf = options.out.with_extension("tsf");
+    let weights = options.out.with_extension("weights.txt");
+    runner.may_make(&options.out)?;
+    for file in [&tsf, &weights] {
+        runner.may_write(file)?;
+    }
+    let fitted = options.fit.run(runner)?;
+    let regions = options.regions.regions()?;
+    let recipe = options.recipe(&fitted.scan.gradients);
+    let medium = options.medium();
+    let request = Request::Shoot(Box::new(Shoot {
+        field: fitted.fit.field.clone(),
+        medium: None,
+        sharpening: medium.sharpening,
+        precision: medium.precision,
+        fa: fitted.maps.fa.clone(),
+        regions: regions.clone(),
+        params: options.params(),
+        cut: options.cut(),
+    }));
+    let (Output::Shot(shot), wall_ms) = runner.run(request)? else {
+        return Err(Failure::new("Shooting gave no rays"));
+    };
+    let tracked = Tracked {
+        output: Arc::new(shot.output.clone()),
+        regions,
+        recipe,
+        wall_ms,
+    };
+    let kept = &tracked.output.kept;
+    runner.run(Request::SaveTractogram {
+        tractogram: kept.clone(),
+        path: options.out.clone(),
+        command: tracked.recipe.command(),
+        revision: 0,
+    })?;
+    runner.run(Request::SaveScalars {
+        tractogram: kept.clone(),
+        tck: options.out.clone(),
+        name: "cm".to_owned(),
+        tsf: tsf.clone(),
+        weights: weights.clone(),
+    })?;
+    if let Some(sentence) = nothing_kept(&shot) {
+        eprintln!("arcuate: {sentence}");
+    }
+    let (mut value, mut text) = summary(&tracked, &shot);
+    value["files"] = json!([options.out, tsf, weights]);
+    for file in [&options.out, &tsf, &weights] {
+        text += &format!("{}\n", file.display());
+    }
+    runner.report(&value, &text);
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Rays on the processor's cores: chunks of seeds in parallel, then one tractogram in the order of
+//! the rays.
+
+use super::field::{Cubic, Sampler, Trilinear};
+use super::follow::Follow;
+use super::join::{self, Joined, gather};
+use super::journey::{Halves, Rules};
+use super::medium::Medium;
+use super::start::{Rays, Start, starts};
+use super::{Error, Form, Output, Params, paper};
+use crate::compute::{Cancelled, Control, simd};
+use crate::data::Region;
+use crate::solvers::tracking::Interpolation;
+use crate::solvers::tracking::regions::Gates;
+use crate::solvers::tracking::seeding::{MAX_SEEDS, Seeds};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Needs the backend's threads installed.
+pub fn shoot(
+    medium: &Medium,
+    regions: &[Region],
+    params: &Params,
+    control: &Control,
+) -> Result<Output, Error> {
+    let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
+    check_rays(seeds.len(), params.directions.count())?;
+    // Steps of equal parameter have no longest one.
+    let longest_mm = match params.form {
+        Form::Hamiltonian => params.walk.step_mm,
+        Form::Christoffel => f64::from(f32::MAX),
+    };
+    let gates = Gates::new(regions, longest_mm);
+    let job = Job {
+        medium,
+        seeds: &seeds,
+        gates: &gates,
+        params,
+        rules: Rules::new(medium, params),
+        control,
+    };
+    let joined = match (params.form, medium.interpolation) {
+        (Form::Christoffel, _) => {
+            let derivatives = paper::Fields::new(medium, control)?;
+            job.run(|starts| {
+                paper::follow(&derivatives, &job.rules, &gates, starts, params, control)
+            })
+        }
+        (_, Interpolation::Trilinear) => {
+            let sampler = Trilinear::new(medium);
+            job.run(|starts| job.follow(&sampler, starts))
+        }
+        (_, Interpolation::CubicBSpline) => {
+            let sampler = Cubic::new(medium);
+            job.run(|starts| job.follow(&sampler, starts))
+        }
+    }?;
+    Ok(Output {
+        rays: Arc::new(gather(joined, gates.targets)),
+        seeds: seeds.len() as u64,
+        directions: params.directions.count() as u64,
+        kernel_s: None,
+    })
+}
+
+/// All rays at their seeds, how many cannot start, and the number of seeds. Needs the backend's
+/// threads installed.
+pub fn rays(
+    medium: &Medium,
+    regions: &[Region],
+    gates: &Gates,
+    params: &Params,
+    control: &Control,
+) -> Result<(Rays, u64, u64), Error> {
+    let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
+    let directions = params.directions.count();
+    check_rays(seeds.len(), directions)?;
+    let begun: Vec<(usize, [f32; 3], Option<Vec<Start>>)> = (0..seeds.len())
+        .into_par_iter()
+        .with_min_len(64)
+        .map(|seed| {
+            let at = seeds.point(seed);
+            (seed, at, starts(medium, gates, params, at))
+        })
+        .collect();
+    control.check()?;
+    let mut rays = Rays {
+        starts: Vec::with_capacity(seeds.len() * directions),
+        seeds: Vec::with_capacity(seeds.len() * directions),
+    };
+    let mut no_start = 0;
+    for (seed, at, found) in begun {
+        let Some(found) = found else {
+            no_start += directions as u64;
+            continue;
+        };
+        let numbers = (0..found.len()).map(|d| (seed * directions + d, seed as u32, at));
+        rays.seeds.extend(numbers);
+        rays.starts.extend(found);
+    }
+    Ok((rays, no_start, seeds.len() as u64))
+}
+
+/// Refuses more rays than the program can number.
+fn check_rays(seeds: usize, directions: usize) -> Result<(), Error> {
+    let rays = seeds.saturating_mul(directions);
+    if rays <= MAX_SEEDS {
+        return Ok(());
+    }
+    Err(Error::Input(format!(
+        "{seeds} seeds with {directions} directions are {rays} rays, expected at most {MAX_SEEDS}; \
+         ask for fewer"
+    )))
+}
+
+struct Job<'a> {
+    medium: &'a Medium,
+    seeds: &'a Seeds<'a>,
+    gates: &'a Gates<'a>,
+    params: &'a Params,
+    rules: Rules,
+    control: &'a Control,
+}
+
+impl Job<'_> {
+    fn run(
+        &self,
+        follow: impl Fn(&[Start]) -> Result<Halves, Cancelled> + Sync,
+    ) -> Result<Vec<Joined>, Cancelled> {
+        let count = self.seeds.len();
+        let directions = self.params.directions.count();
+        self.control
+            .begin("Shooting rays", count as u64 * directions as u64);
+        // Small enough to share out evenly, large enough that lanes rarely run dry. The result does
+        // not depend on it.
+        let rays = count * directions;
+        let size = (rays / (16 * rayon::current_num_threads())).clamp(64, 512);
+        let size = size.div_ceil(directions);
+        (0..count.div_ceil(size))
+            .into_par_iter()
+            .map(|i| {
+                let range = i * size..count.min((i + 1) * size);
+                let joined = self.chunk(range.clone(), &follow)?;
+                self.control.advance((range.len() * directions) as u64);
+                Ok(joined)
+            })
+            .collect()
+    }
+
+    fn chunk(
+        &self,
+        range: Range<usize>,
+        follow: impl Fn(&[Start]) -> Result<Halves, Cancelled>,
+    ) -> Result<Joined, Cancelled> {
+        self.control.check()?;
+        let directions = self.params.directions.count();
+        let mut joined = Joined::new(self.gates);
+        let mut begun: Vec<(usize, [f32; 3])> = Vec::new();
+        let mut all: Vec<Start> = Vec::new();
+        for seed in range {
+            let at = self.seeds.point(seed);
+            match starts(self.medium, self.gates, self.params, at) {
+                Some(starts) => {
+                    begun.push((seed, at));
+                    all.extend(starts);
+                }
+                None => joined.no_start(directions as u64),
+            }
+        }
+        let halves = follow(&all)?;
+        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let senses = if rules.both_ways { 2 } else { 1 };
+        for (i, (seed, at)) in begun.into_iter().enumerate() {
+            for direction in 0..directions {
+                let ray = seed * directions + direction;
+                let first = (i * directions + direction) * senses;
+                joined.add((ray, seed as u32), at, &halves, first, &rules);
+            }
+        }
+        Ok(joined)
+    }
+
+    fn follow<S: Sampler>(&self, sampler: &S, starts: &[Start]) -> Result<Halves, Cancelled> {
+        simd::dispatch(Follow {
+            sampler,
+            rules: &self.rules,
+            gates: self.gates,
+            starts,
+            both_ways: self.params.walk.both_ways,
+            control: self.control,
+        })
+    }
+}

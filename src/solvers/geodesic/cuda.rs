@@ -1,0 +1,519 @@
+//! Rays on graphics cards: batches of half rays, each a launch of some milliseconds; what the regions
+//! keep is gathered on the card, and only that comes back.
+
+// Kernel launches.
+#![allow(unsafe_code)]
+
+use super::journey::{Half, Halves, PENDING, Rules, at_seed};
+use super::medium::{Medium, Precision};
+use super::start::Rays;
+use super::{Error, Form, Output, Params, cpu, join};
+use crate::compute::cuda::{self, Device};
+use crate::compute::{Backend, Control, kernels};
+use crate::data::{Region, Role, Shape};
+use crate::solvers::tracking::regions::{Effect, Gates};
+use crate::solvers::tracking::{Integrator, Interpolation, StopReason};
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use half::f16;
+use std::sync::Arc;
+
+/// With fewer half rays four threads follow each.
+const FEW: usize = 12_288;
+const BLOCK: u32 = 64;
+/// Steps in one launch: some 5 ms on a large card, 30 ms on a small one.
+const STEPS_PER_LAUNCH: u64 = 1 << 28;
+/// Never more half rays in one launch, nor fewer unless there are no more.
+const MOST_RAYS: u64 = 1 << 18;
+const LEAST_RAYS: u64 = 1 << 12;
+/// Of the free memory, for the points of one launch.
+const SHARE_FOR_POINTS: u64 = 3;
+
+impl From<cuda::Error> for Error {
+    fn from(error: cuda::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// As in kernels/geodesic.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelRules {
+    rays: u32,
+    shape: [u32; 3],
+    stride: [u32; 2],
+    face: [f32; 3],
+    step_mm: f32,
+    min_fa: f32,
+    min_cos: f32,
+    max_steps: u32,
+    at_max: u32,
+    keep_every: u32,
+    loop_steps: u32,
+    loop_mm2: f32,
+    world: [[f32; 4]; 3],
+    mm2: [f32; 6],
+    gates: u32,
+    masks: u32,
+    senses: u32,
+}
+const _: () = assert!(size_of::<KernelRules>() == 38 * 4);
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for KernelRules {}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelGate {
+    kind: u32,
+    effect: u32,
+    target: u32,
+    radius: f32,
+    near_low: [f32; 3],
+    near_high: [f32; 3],
+    low: [f32; 3],
+    high: [f32; 3],
+    voxel: [[f32; 4]; 3],
+    shape: [u32; 3],
+    first: u32,
+}
+const _: () = assert!(size_of::<KernelGate>() == 32 * 4);
+// SAFETY: as above.
+unsafe impl DeviceRepr for KernelGate {}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Summary {
+    steps: u32,
+    count: u32,
+    length_mm: f32,
+    riemann: f32,
+    reason: u32,
+    target: u32,
+    met: u32,
+}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Summary {}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Wanted {
+    slot: u32,
+    count: u32,
+    first: u32,
+}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Wanted {}
+
+pub fn shoot(
+    medium: &Medium,
+    regions: &[Region],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    let gates = Gates::new(regions, params.walk.step_mm);
+    let rules = Rules::new(medium, params);
+    let (rays, no_start, seeds) =
+        backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
+    let directions = params.directions.count() as u64;
+    control.begin("Shooting rays", rays.starts.len() as u64);
+    let devices = backend.devices();
+    // Equal shares, in order, one thread a card.
+    let share = rays.starts.len().div_ceil(devices.len()).max(1);
+    let shards: Vec<_> = (0..devices.len())
+        .map(|i| {
+            let end = rays.starts.len();
+            (i * share).min(end)..((i + 1) * share).min(end)
+        })
+        .collect();
+    let job = Job {
+        medium,
+        regions,
+        gates: &gates,
+        rules: &rules,
+        params,
+        rays: &rays,
+        control,
+        backend,
+    };
+    let results = backend.on_each_device(|i, device| job.shard(device, shards[i].clone()));
+    let mut joined = Vec::new();
+    let mut kernel_ms = 0.0f64;
+    for shard in results {
+        let shard = shard?;
+        joined.extend(shard.joined);
+        kernel_ms = kernel_ms.max(shard.kernel_ms);
+    }
+    let mut none = join::Joined::new(&gates);
+    none.no_start(no_start);
+    joined.push(none);
+    Ok(Output {
+        rays: Arc::new(join::gather(joined, gates.targets)),
+        seeds,
+        directions,
+        kernel_s: Some(kernel_ms * 1e-3),
+    })
+}
+
+struct Job<'a> {
+    medium: &'a Medium,
+    regions: &'a [Region],
+    gates: &'a Gates<'a>,
+    rules: &'a Rules,
+    params: &'a Params,
+    rays: &'a Rays,
+    control: &'a Control,
+    backend: &'a Backend,
+}
+
+struct Shard {
+    joined: Vec<join::Joined>,
+    kernel_ms: f64,
+}
+
+/// What stays on the card during a job.
+struct OnCard {
+    records: Arc<CudaSlice<u32>>,
+    gates: CudaSlice<KernelGate>,
+    bytes: CudaSlice<u8>,
+    count: (u32, u32),
+}
+
+impl Job<'_> {
+    fn senses(&self) -> usize {
+        if self.params.walk.both_ways { 2 } else { 1 }
+    }
+
+    /// Follows the rays of a range on one card.
+    fn shard(&self, device: &Device, range: std::ops::Range<usize>) -> Result<Shard, Error> {
+        let mut shard = Shard {
+            joined: Vec::new(),
+            kernel_ms: 0.0,
+        };
+        if range.is_empty() {
+            return Ok(shard);
+        }
+        let card = self.on_card(device)?;
+        let capacity = u64::from(self.rules.max_steps.div_ceil(self.rules.keep_every)) + 1;
+        let senses = self.senses() as u64;
+        let bytes_a_ray = senses * (16 * capacity + size_of::<Summary>() as u64 + 4) + 24;
+        let free = device.memory()?.0 / SHARE_FOR_POINTS;
+        let steps = u64::from(self.rules.max_steps);
+        let batch = (STEPS_PER_LAUNCH / steps / senses).clamp(LEAST_RAYS, MOST_RAYS);
+        // Points are numbered in 32 bits.
+        let numbered = u64::from(u32::MAX) / (senses * capacity);
+        let batch = batch.min(free / bytes_a_ray).min(numbered);
+        let batch = batch.min(range.len() as u64);
+        if batch == 0 {
+            device.needs(bytes_a_ray, "a ray with that many points")?;
+        }
+        let batch = batch.max(1) as usize;
+        let halves = batch * senses as usize;
+        device.needs(batch as u64 * bytes_a_ray, "shooting rays")?;
+        // Step by step: point k of slot i at k · slots + i.
+        let mut points = device.alloc_zeros::<f32>(halves * capacity as usize * 4)?;
+        let mut first = range.start;
+        while first < range.end {
+            self.control.check()?;
+            let last = (first + batch).min(range.end);
+            let (joined, ms) = self.batch(device, &card, first..last, &mut points)?;
+            shard.joined.extend(joined);
+            shard.kernel_ms += ms;
+            self.control.advance((last - first) as u64);
+            first = last;
+        }
+        Ok(shard)
+    }
+
+    fn on_card(&self, device: &Device) -> Result<OnCard, Error> {
+        let medium = self.medium;
+        let records = device.cached(medium.id(), "records", || -> Vec<u32> {
+            match medium.precision {
+                Precision::Single => bytemuck::cast_slice(&medium.records).to_vec(),
+                Precision::Half => {
+                    let pair = |p: &[f32]| {
+                        let [low, high] =
+                            [p[0], p[1]].map(|v| u32::from(f16::from_f32(v).to_bits()));
+                        low | high << 16
+                    };
+                    medium
+                        .records
+                        .as_flattened()
+                        .chunks_exact(2)
+                        .map(pair)
+                        .collect()
+                }
+            }
+        })?;
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut gates = Vec::new();
+        let mut masks = Vec::new();
+        let mut effects = self.gates.gates.iter();
+        for region in self.regions.iter().filter(|r| r.role != Role::Seed) {
+            let mut gate = kernel_gate(&region.shape, &mut bytes)?;
+            if region.role == Role::Mask {
+                masks.push(gate);
+                continue;
+            }
+            let Some(found) = effects.next() else {
+                continue;
+            };
+            (gate.effect, gate.target) = match found.effect {
+                Effect::Target(target) => (0, target),
+                Effect::Terminate => (1, 0),
+                Effect::Include => (2, 0),
+                Effect::Exclude => (3, 0),
+            };
+            (gate.near_low, gate.near_high) = (found.low, found.high);
+            gates.push(gate);
+        }
+        let count = (gates.len() as u32, masks.len() as u32);
+        gates.extend(masks);
+        // Never an empty buffer.
+        gates.push(KernelGate::zeroed());
+        bytes.push(0);
+        Ok(OnCard {
+            records,
+            gates: device.upload(&gates)?,
+            bytes: device.upload(&bytes)?,
+            count,
+        })
+    }
+
+    /// The kernel's name, and threads a ray.
+    fn kernel(&self, halves: usize) -> (String, u32) {
+        let stages = match self.rules.integrator {
+            Integrator::Euler => 1,
+            Integrator::Rk2 => 2,
+            Integrator::Rk4 => 4,
+        };
+        let precision = match (self.medium.interpolation, self.medium.precision) {
+            (Interpolation::CubicBSpline, _) => "spline",
+            (_, Precision::Half) => "half",
+            (_, Precision::Single) => "single",
+        };
+        let shared = format!("geodesic_share_{precision}_{stages}");
+        if halves < FEW && kernels::GEODESIC.entries.contains(&shared.as_str()) {
+            (shared, 4)
+        } else {
+            (format!("geodesic_trace_{precision}_{stages}"), 1)
+        }
+    }
+
+    fn batch(
+        &self,
+        device: &Device,
+        card: &OnCard,
+        range: std::ops::Range<usize>,
+        points: &mut CudaSlice<f32>,
+    ) -> Result<(Vec<join::Joined>, f64), Error> {
+        let senses = self.senses();
+        let starts = &self.rays.starts[range.clone()];
+        // What starts in a target or a terminate region is finished.
+        let mut halves: Vec<Half> = Vec::with_capacity(starts.len() * senses);
+        for start in starts {
+            let half = at_seed(self.rules.world(start.x), self.gates);
+            halves.extend(std::iter::repeat_n(half, senses));
+        }
+        let active: Vec<u32> = (0..halves.len() as u32)
+            .filter(|&i| halves[i as usize].reason == PENDING)
+            .collect();
+        let mut kernel_ms = 0.0;
+        let mut gathered = Vec::new();
+        if !active.is_empty() {
+            let summary = |&i: &u32| Summary {
+                met: halves[i as usize].met,
+                ..Summary::zeroed()
+            };
+            let mut summaries = device.upload(&active.iter().map(summary).collect::<Vec<_>>())?;
+            let uploaded_starts: CudaSlice<f32> = device.upload(bytemuck::cast_slice(starts))?;
+            let uploaded_halves = device.upload(&active)?;
+            let (name, threads) = self.kernel(active.len());
+            let kernel = device.kernel(kernels::GEODESIC, &name)?;
+            let rules = self.kernel_rules(active.len() as u32, card.count);
+            let blocks = (active.len() as u32 * threads).div_ceil(BLOCK);
+            let launch = LaunchConfig {
+                grid_dim: (blocks, 1, 1),
+                block_dim: (BLOCK, 1, 1),
+                shared_mem_bytes: 0,
+            };
+            let ((), ms) = device.elapsed(|| {
+                // SAFETY: one slot an active half: `uploaded_halves` and `summaries` have as many,
+                // each names a half of `uploaded_starts`; `points` holds a point more than each can
+                // keep for as many slots as the largest batch has; records and gates are as the
+                // rules say, and the medium's grid bounds what is read of them.
+                let launched = unsafe {
+                    device
+                        .stream()
+                        .launch_builder(&kernel)
+                        .arg(&rules)
+                        .arg(&*card.records)
+                        .arg(&uploaded_starts)
+                        .arg(&uploaded_halves)
+                        .arg(&card.gates)
+                        .arg(&card.bytes)
+                        .arg(&mut summaries)
+                        .arg(&mut *points)
+                        .launch(launch)
+                };
+                device.check("shooting rays", launched)?;
+                Ok(())
+            })?;
+            kernel_ms += f64::from(ms);
+            let found = device.download(&summaries, 0..active.len())?;
+            for (&i, summary) in active.iter().zip(&found) {
+                let half = &mut halves[i as usize];
+                half.steps = summary.steps;
+                half.length_mm = summary.length_mm;
+                half.riemann = summary.riemann;
+                half.reason = reason(summary.reason);
+                half.target = (summary.target != u32::MAX).then_some(summary.target);
+                half.met = summary.met;
+                half.count = summary.count;
+            }
+            let (points, ms) =
+                self.gathered(device, &active, &mut halves, range.clone(), points)?;
+            gathered = points;
+            kernel_ms += ms;
+        }
+        let all = Halves {
+            points: gathered.iter().map(|p| [p[0], p[1], p[2]]).collect(),
+            along: gathered.iter().map(|p| p[3]).collect(),
+            halves,
+        };
+        let joined = join::all(
+            &self.rays.seeds[range],
+            &all,
+            &join::Rules::new(self.gates, &self.params.walk),
+            self.backend,
+        );
+        Ok((joined, kernel_ms))
+    }
+
+    /// The points of the halves that joining will ask for, one half after the other; sets where each
+    /// begins.
+    fn gathered(
+        &self,
+        device: &Device,
+        active: &[u32],
+        halves: &mut [Half],
+        range: std::ops::Range<usize>,
+        points: &CudaSlice<f32>,
+    ) -> Result<(Vec<[f32; 4]>, f64), Error> {
+        let senses = self.senses();
+        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let mut wanted = Vec::new();
+        let mut total = 0u64;
+        for (slot, &i) in active.iter().enumerate() {
+            let ray = i as usize / senses;
+            let pair = &halves[ray * senses..(ray + 1) * senses];
+            let count = halves[i as usize].count;
+            if count > 0 && rules.wants(self.rays.seeds[range.start + ray].0, pair) {
+                halves[i as usize].first = total as usize;
+                wanted.push(Wanted {
+                    slot: slot as u32,
+                    count,
+                    first: total as u32,
+                });
+                total += u64::from(count);
+            }
+        }
+        if wanted.is_empty() {
+            return Ok((Vec::new(), 0.0));
+        }
+        device.needs(16 * total, "the points of the rays")?;
+        let mut out = device.alloc_zeros::<f32>(4 * total as usize)?;
+        let list = device.upload(&wanted)?;
+        let kernel = device.kernel(kernels::GEODESIC, "geodesic_gather")?;
+        let launch = LaunchConfig {
+            grid_dim: (wanted.len() as u32, 1, 1),
+            block_dim: (BLOCK, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let slots = active.len() as u32;
+        let ((), ms) = device.elapsed(|| {
+            // SAFETY: one block a wanted half; its slot and count are those that the trace wrote to
+            // `points`, and `out` holds the sum of the counts.
+            let launched = unsafe {
+                device
+                    .stream()
+                    .launch_builder(&kernel)
+                    .arg(points)
+                    .arg(&slots)
+                    .arg(&list)
+                    .arg(&mut out)
+                    .launch(launch)
+            };
+            device.check("gathering rays", launched)?;
+            Ok(())
+        })?;
+        let flat = device.download(&out, 0..out.len())?;
+        Ok((bytemuck::cast_slice(&flat).to_vec(), f64::from(ms)))
+    }
+
+    fn kernel_rules(&self, rays: u32, (gates, masks): (u32, u32)) -> KernelRules {
+        let (medium, rules) = (self.medium, self.rules);
+        KernelRules {
+            rays,
+            shape: medium.shape.map(|n| n as u32),
+            stride: medium.strides().map(|n| n as u32),
+            face: medium.field.grid.shape.map(|n| n as f32 - 0.5),
+            step_mm: rules.step_mm,
+            min_fa: rules.min_fa,
+            min_cos: rules.min_cos,
+            max_steps: rules.max_steps,
+            at_max: rules.at_max as u32,
+            keep_every: rules.keep_every,
+            loop_steps: rules.loop_steps,
+            loop_mm2: rules.loop_mm2,
+            world: rules.world_from_voxel,
+            mm2: rules.mm2,
+            gates,
+            masks,
+            senses: self.senses() as u32,
+        }
+    }
+}
+
+fn reason(number: u32) -> StopReason {
+    let found = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
+    found.unwrap_or(StopReason::LeftVolume)
+}
+
+/// A region as the kernel sees it; a mask's bytes go behind those that are there.
+fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, Error> {
+    let mut gate = KernelGate::zeroed();
+    match shape {
+        Shape::Sphere { centre, radius_mm } => {
+            gate.radius = *radius_mm as f32;
+            gate.low = centre.as_vec3().into();
+        }
+        Shape::Box { centre, half_mm } => {
+            gate.kind = 1;
+            gate.low = (*centre - *half_mm).as_vec3().into();
+            gate.high = (*centre + *half_mm).as_vec3().into();
+        }
+        Shape::Mask(mask) => {
+            gate.kind = 2;
+            gate.first = u32::try_from(bytes.len()).map_err(|_| {
+                Error::Input(
+                    "The mask regions have more than 4 billion voxels, expected fewer; remove one"
+                        .into(),
+                )
+            })?;
+            gate.shape = mask.grid.shape.map(|n| n as u32);
+            let affine = mask.grid.voxel_from_world;
+            gate.voxel = [0, 1, 2].map(|a| {
+                let r = affine.matrix3.row(a);
+                [r.x, r.y, r.z, affine.translation[a]].map(|v| v as f32)
+            });
+            bytes.extend(mask.inside.iter().map(|v| u8::from(*v != 0)));
+        }
+    }
+    Ok(gate)
+}
+
+/// Whether the kernels know this form.
+pub fn knows(params: &Params) -> bool {
+    params.form == Form::Hamiltonian
+}

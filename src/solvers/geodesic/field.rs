@@ -1,0 +1,431 @@
+//! D p and −½ pᵀ(∂D)p at eight points side by side, voxel axes.
+//!
+//! Between the outer voxel centres and the faces D is continued as a constant: its derivative
+//! across is 0 there.
+
+use super::medium::{FA, INSIDE, Medium, Record};
+use crate::compute::Lanes;
+use crate::solvers::tracking::cubic_weights;
+
+/// Rays side by side: one AVX2 register of `f32`.
+pub const LANES: usize = 8;
+pub type Lane = Lanes<LANES>;
+pub type Vector = [Lane; 3];
+
+/// The right-hand side in the medium's own parameter.
+pub struct Slope {
+    /// D p
+    pub x: Vector,
+    /// −½ pᵀ(∂D)p
+    pub p: Vector,
+}
+
+/// What the medium says about the place itself.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Share of fitted voxels.
+    pub inside: Lane,
+    /// 0 unless asked for.
+    pub fa: Lane,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            inside: Lane::ZERO,
+            fa: Lane::ZERO,
+        }
+    }
+}
+
+/// A medium that can be sampled; `Cache` is one group of rays' memory of where it was.
+pub trait Sampler: Sync {
+    type Cache: Default;
+    fn lattice(&self) -> &Lattice;
+    fn slope<const FMA: bool>(&self, cache: &mut Self::Cache, cells: &Cells, p: &Vector) -> Slope;
+    /// After [`Sampler::slope`] of the same cells.
+    fn place(&self, cache: &Self::Cache, cells: &Cells, with_fa: bool) -> Place;
+}
+
+/// The cell of eight samples around each point.
+pub struct Cells {
+    base: [u32; LANES],
+    /// Position in the cell, 0 to 1.
+    t: Vector,
+    /// -½ between the outer samples of an axis, 0 beyond them.
+    slope_factor: Vector,
+    /// 1 in the volume, else 0.
+    pub in_volume: [u32; LANES],
+}
+
+pub struct Lattice {
+    last: [f32; 3],
+    /// Outer faces, by the field's own grid: one voxel thick grids were doubled.
+    faces: [f32; 3],
+    strides: [u32; 2],
+}
+
+impl Lattice {
+    fn new(medium: &Medium) -> Self {
+        Self {
+            last: medium.shape.map(|n| (n - 1) as f32),
+            faces: medium.field.grid.shape.map(|n| n as f32 - 0.5),
+            strides: medium.strides().map(|n| n as u32),
+        }
+    }
+
+    #[inline(always)]
+    pub fn cells(&self, x: &Vector) -> Cells {
+        let mut cells = Cells {
+            base: [0; LANES],
+            t: [Lane::ZERO; 3],
+            slope_factor: [Lane::ZERO; 3],
+            in_volume: [1; LANES],
+        };
+        let strides = [1, self.strides[0], self.strides[1]];
+        for axis in 0..3 {
+            let (last, face, stride) = (self.last[axis], self.faces[axis], strides[axis]);
+            let before_last = last - 1.0;
+            for lane in 0..LANES {
+                let v = x[axis].0[lane];
+                cells.in_volume[lane] &= u32::from((v >= -0.5) & (v <= face));
+                let between = (v >= 0.0) & (v <= last);
+                cells.slope_factor[axis].0[lane] = if between { -0.5 } else { 0.0 };
+                // Comparisons this way round turn NaN into 0.
+                let v = if v > 0.0 { v } else { 0.0 };
+                let v = if v < last { v } else { last };
+                let nearest = (v + ROUND) - ROUND;
+                let cell = if nearest > v { nearest - 1.0 } else { nearest };
+                let cell = if cell < before_last {
+                    cell
+                } else {
+                    before_last
+                };
+                cells.t[axis].0[lane] = v - cell;
+                let index = (cell + ROUND).to_bits() & ROUND_MASK;
+                cells.base[lane] = cells.base[lane].wrapping_add(index.wrapping_mul(stride));
+            }
+        }
+        cells
+    }
+}
+
+/// Adding it rounds a number from 0 to 2²² to an integer and leaves that in the low bits; vector
+/// code, unlike the language's conversion, which minds overflow.
+const ROUND: f32 = 8_388_608.0;
+
+const ROUND_MASK: u32 = 0x7F_FFFF;
+
+/// D p for D by components xx xy xz yy yz zz.
+#[inline(always)]
+fn product<const FMA: bool>(d: &[Lane; 6], p: &Vector) -> Vector {
+    [
+        d[2].mul_add::<FMA>(p[2], d[1].mul_add::<FMA>(p[1], d[0] * p[0])),
+        d[4].mul_add::<FMA>(p[2], d[3].mul_add::<FMA>(p[1], d[1] * p[0])),
+        d[5].mul_add::<FMA>(p[2], d[4].mul_add::<FMA>(p[1], d[2] * p[0])),
+    ]
+}
+
+/// p pᵀ by component, off-diagonal ones doubled: pᵀ D p is its sum of products with D.
+#[inline(always)]
+fn squares(p: &Vector) -> [Lane; 6] {
+    let (two_x, two_y) = (p[0] + p[0], p[1] + p[1]);
+    [
+        p[0] * p[0],
+        two_x * p[1],
+        two_x * p[2],
+        p[1] * p[1],
+        two_y * p[2],
+        p[2] * p[2],
+    ]
+}
+
+#[inline(always)]
+fn form<const FMA: bool>(d: &[Lane; 6], squares: &[Lane; 6]) -> Lane {
+    let mut sum = d[0] * squares[0];
+    for k in 1..6 {
+        sum = d[k].mul_add::<FMA>(squares[k], sum);
+    }
+    sum
+}
+
+/// Linear along each axis.
+pub struct Trilinear<'a> {
+    lattice: Lattice,
+    records: &'a [Record],
+}
+
+/// A cell's tensors as polynomials of the position in it: 1, u, v, w, uv, uw, vw, uvw.
+pub struct Polynomials {
+    base: [u32; LANES],
+    terms: [[Lane; 8]; 6],
+    /// Corners that are fitted, a bit each.
+    corners: [u8; LANES],
+}
+
+impl Default for Polynomials {
+    fn default() -> Self {
+        Self {
+            base: [u32::MAX; LANES],
+            terms: [[Lane::ZERO; 8]; 6],
+            corners: [0; LANES],
+        }
+    }
+}
+
+const ALL_CORNERS: u8 = 0xFF;
+
+impl<'a> Trilinear<'a> {
+    pub fn new(medium: &'a Medium) -> Self {
+        Self {
+            lattice: Lattice::new(medium),
+            records: &medium.records,
+        }
+    }
+
+    /// Loads the cells that are new; most steps stay in theirs.
+    #[inline(always)]
+    fn enter(&self, cache: &mut Polynomials, cells: &Cells) {
+        if cache.base != cells.base {
+            self.load(cache, cells);
+        }
+    }
+
+    #[inline(always)]
+    fn corners(&self, base: u32) -> [&Record; 8] {
+        let [sy, sz] = self.lattice.strides.map(|s| s as usize);
+        let base = base as usize;
+        let pair = |start: usize| {
+            let row = &self.records[start..start + 2];
+            [&row[0], &row[1]]
+        };
+        let [a, b, c, d] = [
+            pair(base),
+            pair(base + sy),
+            pair(base + sz),
+            pair(base + sz + sy),
+        ];
+        [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]]
+    }
+
+    #[inline(never)]
+    fn load(&self, cache: &mut Polynomials, cells: &Cells) {
+        for lane in 0..LANES {
+            if cache.base[lane] == cells.base[lane] {
+                continue;
+            }
+            cache.base[lane] = cells.base[lane];
+            let r = self.corners(cells.base[lane]);
+            let minus = |a: &Record, b: &Record| -> Record {
+                let mut out = *a;
+                for k in 0..8 {
+                    out[k] -= b[k];
+                }
+                out
+            };
+            let edges = [0, 2, 4, 6].map(|i| minus(r[i + 1], r[i]));
+            let v = minus(r[2], r[0]);
+            let w = minus(r[4], r[0]);
+            let vw = minus(&minus(r[6], r[4]), &v);
+            let uv = minus(&edges[1], &edges[0]);
+            let uw = minus(&edges[2], &edges[0]);
+            let uvw = minus(&minus(&edges[3], &edges[2]), &uv);
+            for (term, values) in [r[0], &edges[0], &v, &w, &uv, &uw, &vw, &uvw]
+                .into_iter()
+                .enumerate()
+            {
+                for k in 0..6 {
+                    cache.terms[k][term].0[lane] = values[k];
+                }
+            }
+            let mut corners = 0;
+            for (i, r) in r.iter().enumerate() {
+                corners |= u8::from(r[INSIDE] > 0.5) << i;
+            }
+            cache.corners[lane] = corners;
+        }
+    }
+}
+
+/// Linear mixture of a value at the eight corners.
+#[inline(always)]
+fn mixed(values: [f32; 8], [u, v, w]: [f32; 3]) -> f32 {
+    let mix = |a: f32, b: f32, t: f32| a + t * (b - a);
+    let edge = |i: usize| mix(values[i], values[i + 1], u);
+    mix(mix(edge(0), edge(2), v), mix(edge(4), edge(6), v), w)
+}
+
+impl Sampler for Trilinear<'_> {
+    type Cache = Polynomials;
+
+    fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    #[inline(always)]
+    fn slope<const FMA: bool>(&self, cache: &mut Polynomials, cells: &Cells, p: &Vector) -> Slope {
+        self.enter(cache, cells);
+        let [u, v, w] = cells.t;
+        let (uv, uw, vw) = (u * v, u * w, v * w);
+        let weights = [u, v, w, uv, uw, vw, uv * w];
+        let squares = squares(p);
+        let mut d = [Lane::ZERO; 6];
+        let mut q = [Lane::ZERO; 8];
+        // Every term is loaded once: for D, and for its share of the slope.
+        for k in 0..6 {
+            let terms = &cache.terms[k];
+            let mut sum = terms[0];
+            for i in 1..8 {
+                sum = terms[i].mul_add::<FMA>(weights[i - 1], sum);
+                q[i] = terms[i].mul_add::<FMA>(squares[k], q[i]);
+            }
+            d[k] = sum;
+        }
+        let along_u = q[4].mul_add::<FMA>(v, q[1]);
+        let along_u = q[7].mul_add::<FMA>(vw, q[5].mul_add::<FMA>(w, along_u));
+        let along_v = q[4].mul_add::<FMA>(u, q[2]);
+        let along_v = q[7].mul_add::<FMA>(uw, q[6].mul_add::<FMA>(w, along_v));
+        let along_w = q[5].mul_add::<FMA>(u, q[3]);
+        let along_w = q[7].mul_add::<FMA>(uv, q[6].mul_add::<FMA>(v, along_w));
+        let factor = &cells.slope_factor;
+        Slope {
+            x: product::<FMA>(&d, p),
+            p: [
+                factor[0] * along_u,
+                factor[1] * along_v,
+                factor[2] * along_w,
+            ],
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, cache: &Polynomials, cells: &Cells, with_fa: bool) -> Place {
+        if with_fa || cache.corners != [ALL_CORNERS; LANES] {
+            return self.mixed_place(cache, cells, with_fa);
+        }
+        Place {
+            inside: Lane::splat(1.0),
+            fa: Lane::ZERO,
+        }
+    }
+}
+
+impl Trilinear<'_> {
+    #[inline(never)]
+    fn mixed_place(&self, cache: &Polynomials, cells: &Cells, with_fa: bool) -> Place {
+        let mut place = Place {
+            inside: Lane::splat(1.0),
+            fa: Lane::ZERO,
+        };
+        for lane in 0..LANES {
+            let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
+            let corners = cache.corners[lane];
+            let fitted = std::array::from_fn(|i| f32::from(corners >> i & 1));
+            place.inside.0[lane] = mixed(fitted, t);
+            if with_fa {
+                let r = self.corners(cells.base[lane]);
+                place.fa.0[lane] = mixed(r.map(|r| r[FA]), t);
+            }
+        }
+        place
+    }
+}
+
+/// Cubic B-splines: twice continuously differentiable.
+pub struct Cubic<'a> {
+    lattice: Lattice,
+    records: &'a [Record],
+}
+
+impl<'a> Cubic<'a> {
+    pub fn new(medium: &'a Medium) -> Self {
+        Self {
+            lattice: Lattice::new(medium),
+            records: &medium.records,
+        }
+    }
+}
+
+/// Derivatives of [`cubic_weights`].
+#[inline(always)]
+fn cubic_slopes(t: f32) -> [f32; 4] {
+    let u = 1.0 - t;
+    let (first, last) = (-0.5 * u * u, 0.5 * t * t);
+    let second = t * (1.5 * t - 2.0);
+    [first, second, -first - second - last, last]
+}
+
+/// Value and derivatives along the three axes.
+#[inline(always)]
+fn expand(records: &[Record], [sy, sz]: [usize; 2], base: usize, t: [f32; 3]) -> [Record; 4] {
+    let weights = t.map(cubic_weights);
+    let slopes = t.map(cubic_slopes);
+    let mut out = [[0.0; 8]; 4];
+    for k in 0..4 {
+        let mut plane = [[0.0f32; 8]; 3];
+        for j in 0..4 {
+            let start = base + sy * j + sz * k;
+            let row = &records[start..start + 4];
+            let (mut along, mut ahead) = ([0.0f32; 8], [0.0f32; 8]);
+            for i in 0..4 {
+                for c in 0..8 {
+                    along[c] += weights[0][i] * row[i][c];
+                    ahead[c] += slopes[0][i] * row[i][c];
+                }
+            }
+            for c in 0..8 {
+                plane[0][c] += weights[1][j] * along[c];
+                plane[1][c] += weights[1][j] * ahead[c];
+                plane[2][c] += slopes[1][j] * along[c];
+            }
+        }
+        for c in 0..8 {
+            out[0][c] += weights[2][k] * plane[0][c];
+            out[1][c] += weights[2][k] * plane[1][c];
+            out[2][c] += weights[2][k] * plane[2][c];
+            out[3][c] += slopes[2][k] * plane[0][c];
+        }
+    }
+    out
+}
+
+impl Sampler for Cubic<'_> {
+    type Cache = Place;
+
+    fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    #[inline(always)]
+    fn slope<const FMA: bool>(&self, cache: &mut Place, cells: &Cells, p: &Vector) -> Slope {
+        let strides = self.lattice.strides.map(|s| s as usize);
+        let mut parts = [[Lane::ZERO; 6]; 4];
+        for lane in 0..LANES {
+            let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
+            // The margin of one record makes the cell's corner the second of the four.
+            let expanded = expand(self.records, strides, cells.base[lane] as usize, t);
+            for (part, values) in parts.iter_mut().zip(expanded) {
+                for k in 0..6 {
+                    part[k].0[lane] = values[k];
+                }
+            }
+            cache.inside.0[lane] = expanded[0][INSIDE];
+            cache.fa.0[lane] = expanded[0][FA];
+        }
+        let squares = squares(p);
+        let factor = &cells.slope_factor;
+        Slope {
+            x: product::<FMA>(&parts[0], p),
+            p: [
+                factor[0] * form::<FMA>(&parts[1], &squares),
+                factor[1] * form::<FMA>(&parts[2], &squares),
+                factor[2] * form::<FMA>(&parts[3], &squares),
+            ],
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, cache: &Place, _: &Cells, _: bool) -> Place {
+        *cache
+    }
+}

@@ -1,0 +1,329 @@
+//! The bookkeeping of half rays: which points are kept, which regions are met, why a half ends.
+
+use super::medium::Medium;
+use super::{LOOP_WINDOW_MM, Params};
+use crate::solvers::tracking::regions::{Effect, Gates, stronger, world};
+use crate::solvers::tracking::{Integrator, StopReason};
+use glam::DMat3;
+
+/// When and how a half stops, and where the world is.
+#[derive(Clone, Copy)]
+pub struct Rules {
+    pub integrator: Integrator,
+    pub step_mm: f32,
+    /// Negative if any will do.
+    pub min_fa: f32,
+    /// Cosine of the largest turn in a step; below -1 if any will do.
+    pub min_cos: f32,
+    pub max_steps: u32,
+    /// What reaching `max_steps` is called.
+    pub at_max: StopReason,
+    pub keep_every: u32,
+    /// Steps between two looks of the loop guard; `u32::MAX` without one.
+    pub loop_steps: u32,
+    /// Square of the least way to get in that many, mm².
+    pub loop_mm2: f32,
+    /// Rows of the affine from voxel to world.
+    pub world_from_voxel: [[f32; 4]; 3],
+    /// xx xy xz yy yz zz of WᵀW: squared lengths in mm² of voxel vectors.
+    pub mm2: [f32; 6],
+}
+
+impl Rules {
+    pub fn new(medium: &Medium, params: &Params) -> Self {
+        let walk = &params.walk;
+        let affine = medium.field.grid.world_from_voxel;
+        let w: DMat3 = affine.matrix3;
+        let square = w.transpose() * w;
+        let row = |a: usize| {
+            let r = w.row(a);
+            [r.x, r.y, r.z, affine.translation[a]].map(|v| v as f32)
+        };
+        // By a hair more, so that 300 mm are 600 steps of 0.5 mm however they round.
+        let in_length = |mm: f64| (mm / walk.step_mm * (1.0 + 1e-9)).min(u32::MAX.into()) as u32;
+        let max_length = walk.max_length_mm.map_or(u32::MAX, in_length);
+        let max_steps = u32::try_from(walk.max_steps).unwrap_or(u32::MAX);
+        let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
+        let least_mm = 0.1 * loop_steps * walk.step_mm;
+        Self {
+            integrator: walk.integrator,
+            step_mm: walk.step_mm as f32,
+            min_fa: walk.min_fa.map_or(-1.0, |fa| fa as f32),
+            min_cos: walk.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32),
+            max_steps: max_steps.min(max_length),
+            at_max: if max_length <= max_steps {
+                StopReason::MaxLength
+            } else {
+                StopReason::MaxSteps
+            },
+            keep_every: u32::try_from(params.keep_every).unwrap_or(u32::MAX),
+            loop_steps: if params.loop_guard {
+                loop_steps.min(u32::MAX.into()) as u32
+            } else {
+                u32::MAX
+            },
+            loop_mm2: (least_mm * least_mm) as f32,
+            world_from_voxel: [row(0), row(1), row(2)],
+            mm2: [
+                square.x_axis.x,
+                square.x_axis.y,
+                square.x_axis.z,
+                square.y_axis.y,
+                square.y_axis.z,
+                square.z_axis.z,
+            ]
+            .map(|v| v as f32),
+        }
+    }
+
+    pub fn world(&self, x: [f32; 3]) -> [f32; 3] {
+        self.world_from_voxel
+            .map(|r| (r[0] * x[0] + r[1] * x[1]) + (r[2] * x[2] + r[3]))
+    }
+
+    /// Cosine of the angle in the world between two voxel vectors.
+    pub fn cos(&self, v: [f32; 3], w: [f32; 3]) -> f32 {
+        let sum = [0, 1, 2].map(|a| v[a] + w[a]);
+        let product = 0.5 * (self.mm2(sum) - self.mm2(v) - self.mm2(w));
+        product / (self.mm2(v) * self.mm2(w)).sqrt()
+    }
+
+    /// Squared length of a voxel vector, mm².
+    pub fn mm2(&self, v: [f32; 3]) -> f32 {
+        let [xx, xy, xz, yy, yz, zz] = self.mm2;
+        let [x, y, z] = v;
+        x * (xx * x + 2.0 * (xy * y + xz * z)) + y * (yy * y + 2.0 * yz * z) + zz * z * z
+    }
+}
+
+/// One end of a ray, from its seed outwards.
+#[derive(Clone, Copy, Debug)]
+pub struct Half {
+    /// The kept points after the seed, `points[first..first + count]` of [`Halves`].
+    pub first: usize,
+    pub count: u32,
+    pub steps: u32,
+    /// Euclidean length, mm, and Riemannian length.
+    pub length_mm: f32,
+    pub riemann: f32,
+    pub reason: StopReason,
+    /// The target region it ended in.
+    pub target: Option<u32>,
+    /// Regions that were met, a bit each.
+    pub met: u32,
+}
+
+#[derive(Default)]
+pub struct Halves {
+    /// World mm.
+    pub points: Vec<[f32; 3]>,
+    /// Connectivity measure from the seed to each point.
+    pub along: Vec<f32>,
+    /// In the order of the starts; with both ways, the forward half, then the backward half.
+    pub halves: Vec<Half>,
+}
+
+/// A half under way.
+#[derive(Clone)]
+pub struct Journey {
+    pub half: usize,
+    pub steps: u32,
+    points: Vec<[f32; 3]>,
+    along: Vec<f32>,
+    /// Where the loop guard last looked, voxels.
+    looked: [f32; 3],
+}
+
+/// Euclidean length, mm, and Riemannian length from the seed.
+pub type Lengths = [f32; 2];
+
+/// One step of a journey.
+pub struct Step {
+    /// Voxel coordinates.
+    pub from: [f32; 3],
+    pub to: [f32; 3],
+    pub before: Lengths,
+    pub after: Lengths,
+    /// What speaks against its end; an angle only against the step after it.
+    pub verdict: Option<StopReason>,
+}
+
+/// How a journey ends.
+pub struct End {
+    reason: StopReason,
+    target: Option<u32>,
+}
+
+/// The reason of a half that is still to be followed.
+pub const PENDING: StopReason = StopReason::Seed;
+
+/// Euclidean by Riemannian length; 1 for a point.
+pub fn measure([length_mm, riemann]: Lengths) -> f32 {
+    if riemann > 0.0 {
+        length_mm / riemann
+    } else {
+        1.0
+    }
+}
+
+impl Journey {
+    pub fn new(half: usize, seed: [f32; 3]) -> Self {
+        Self {
+            half,
+            steps: 0,
+            points: Vec::new(),
+            along: Vec::new(),
+            looked: seed,
+        }
+    }
+
+    /// The same memory for another half.
+    pub fn again(&mut self, half: usize, seed: [f32; 3]) {
+        self.half = half;
+        self.steps = 0;
+        self.looked = seed;
+    }
+
+    pub fn keep(&mut self, at: [f32; 3], lengths: Lengths) {
+        self.points.push(at);
+        self.along.push(measure(lengths));
+    }
+
+    /// The next step whose end needs more than being taken.
+    pub fn due(&self, rules: &Rules) -> u32 {
+        let next = |every: u32| (self.steps / every).saturating_add(1).saturating_mul(every);
+        let due = next(rules.keep_every).min(next(rules.loop_steps));
+        due.min(rules.max_steps).max(self.steps + 1)
+    }
+}
+
+impl Halves {
+    /// Takes a step: counts it and keeps its end if that is due, and says whether it was the last.
+    pub fn advance(
+        &mut self,
+        journey: &mut Journey,
+        step: &Step,
+        rules: &Rules,
+        gates: &Gates,
+    ) -> Option<End> {
+        let kept = |steps: u32| steps.is_multiple_of(rules.keep_every);
+        let to = rules.world(step.to);
+        let refused = step.verdict.filter(|v| *v != StopReason::Angle);
+        let outside = || (!gates.allows(to)).then_some(StopReason::LeftMask);
+        if let Some(reason) = refused.or_else(outside) {
+            // The step before was the last; the seed itself is not among the points.
+            if !kept(journey.steps) {
+                journey.keep(rules.world(step.from), step.before);
+            }
+            self.measured(journey, step.before);
+            return Some(End::new(reason));
+        }
+        journey.steps += 1;
+        if let Some(end) = self.meet(journey, step, rules, gates) {
+            return Some(end);
+        }
+        if kept(journey.steps) {
+            journey.keep(to, step.after);
+        }
+        let at_max = || (journey.steps >= rules.max_steps).then_some(rules.at_max);
+        let mut reason = step.verdict.or_else(at_max);
+        if journey.steps.is_multiple_of(rules.loop_steps) {
+            let way = [0, 1, 2].map(|a| step.to[a] - journey.looked[a]);
+            let circles = rules.mm2(way) < rules.loop_mm2;
+            reason = reason.or_else(|| circles.then_some(StopReason::Loop));
+            journey.looked = step.to;
+        }
+        let reason = reason?;
+        if !kept(journey.steps) {
+            journey.keep(to, step.after);
+        }
+        self.measured(journey, step.after);
+        Some(End::new(reason))
+    }
+
+    fn measured(&mut self, journey: &Journey, [length_mm, riemann]: Lengths) {
+        let half = &mut self.halves[journey.half];
+        (half.length_mm, half.riemann) = (length_mm, riemann);
+    }
+
+    /// Notes the regions that a step meets; ends the journey where it is cut.
+    fn meet(
+        &mut self,
+        journey: &mut Journey,
+        step: &Step,
+        rules: &Rules,
+        gates: &Gates,
+    ) -> Option<End> {
+        let half = &mut self.halves[journey.half];
+        let to = rules.world(step.to);
+        let (a, b) = (world(rules.world(step.from)), world(to));
+        let gates = &gates.gates;
+        let cuts = |effect| matches!(effect, Effect::Target(_) | Effect::Terminate);
+        let mut entries: Vec<(f64, usize)> = Vec::new();
+        for (i, gate) in gates.iter().enumerate() {
+            if half.met >> i & 1 == 0 && gate.is_near(to) {
+                entries.extend(gate.solid.entry(a, b).map(|t| (t, i)));
+            }
+        }
+        let first = entries.iter().filter(|(_, i)| cuts(gates[*i].effect));
+        let cut_at = first.map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
+        let mut cut = None;
+        for (t, i) in entries {
+            // Beyond the cut there is no ray.
+            if t <= cut_at {
+                half.met |= 1 << i;
+                cut = stronger(cut, gates[i].effect);
+            }
+        }
+        let (reason, target) = cut?;
+        let share = cut_at as f32;
+        let lengths = [0, 1].map(|i| step.before[i] + share * (step.after[i] - step.before[i]));
+        journey.keep(a.lerp(b, cut_at).as_vec3().into(), lengths);
+        self.measured(journey, lengths);
+        Some(End { reason, target })
+    }
+
+    /// Takes over a finished journey's points.
+    pub fn end(&mut self, journey: &mut Journey, end: End) {
+        let half = &mut self.halves[journey.half];
+        half.first = self.points.len();
+        half.count = journey.points.len() as u32;
+        half.steps = journey.steps;
+        half.reason = end.reason;
+        half.target = end.target;
+        self.points.append(&mut journey.points);
+        self.along.append(&mut journey.along);
+    }
+}
+
+impl End {
+    pub fn new(reason: StopReason) -> Self {
+        Self {
+            reason,
+            target: None,
+        }
+    }
+}
+
+/// A half before its first step; finished if its seed lies in a target or a terminate region.
+pub fn at_seed(seed: [f32; 3], gates: &Gates) -> Half {
+    let mut met = 0;
+    let mut cut = None;
+    for (i, gate) in gates.gates.iter().enumerate() {
+        if gate.solid.contains(world(seed)) {
+            met |= 1 << i;
+            cut = stronger(cut, gate.effect);
+        }
+    }
+    let (reason, target) = cut.unwrap_or((PENDING, None));
+    Half {
+        first: 0,
+        count: 0,
+        steps: 0,
+        length_mm: 0.0,
+        riemann: 0.0,
+        reason,
+        target,
+        met,
+    }
+}

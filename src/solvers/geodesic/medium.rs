@@ -1,0 +1,246 @@
+//! What rays run through: the tensors sharpened, scaled, in voxel axes.
+
+use crate::compute::{Backend, Cancelled, Control, DataId};
+use crate::data::{Tensor, TensorField};
+use crate::solvers::tensor_fit::eigen_symmetric;
+use crate::solvers::tracking::{Interpolation, spline};
+use glam::{DMat3, DVec3};
+use half::f16;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How the tensors' anisotropy is changed before rays run through them.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Sharpening {
+    /// |D|^⅓ (D / |D|^⅓)^α: the determinant stays (Jeong et al. 2007, with the signs of
+    /// algorithms that agree with it); α = 1 changes nothing.
+    Power { alpha: f64 },
+    /// The whole power of D, scaled back to its mean diffusivity, where the FA is below a threshold
+    /// (van Aart 2010, algorithm 1; unchanged elsewhere).
+    Paper { power: u32, below_fa: f64 },
+}
+
+/// How records are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Precision {
+    /// Rounded to 11 significant bits: 16 bytes a voxel on the graphics card.
+    Half,
+    Single,
+}
+
+/// xx xy xz yy yz zz in voxel axes (voxel², mean diffusivity 1 / mm² over the mask), whether fitted,
+/// FA before sharpening.
+pub type Record = [f32; 8];
+pub const INSIDE: usize = 6;
+pub const FA: usize = 7;
+
+/// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
+const LEAST_SHARE: f64 = 0.01;
+
+/// A tensor field made ready for rays; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    id: DataId,
+    pub field: TensorField,
+    pub sharpening: Sharpening,
+    pub precision: Precision,
+    pub interpolation: Interpolation,
+    /// Samples, or for cubic B-splines coefficients with a margin of one.
+    pub records: Arc<[Record]>,
+    /// Of the samples: the field's, but at least 2 along each axis.
+    pub shape: [usize; 3],
+    /// Mean diffusivity over the mask before scaling, mm²/s.
+    pub mean_diffusivity: f64,
+    /// Tensors that were not positive definite.
+    pub repaired: u64,
+}
+
+impl Medium {
+    /// Splines are kept in single precision, whatever is asked for.
+    pub fn new(
+        field: &TensorField,
+        sharpening: Sharpening,
+        precision: Precision,
+        interpolation: Interpolation,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Cancelled> {
+        backend.install(|| prepare(field, sharpening, precision, interpolation, control))
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// Records from one to the next along y and z.
+    pub fn strides(&self) -> [usize; 2] {
+        let margin = self.margin();
+        let [x, y, _] = self.shape.map(|n| n + margin);
+        [x, x * y]
+    }
+
+    /// Records more than samples along each axis.
+    pub fn margin(&self) -> usize {
+        match self.interpolation {
+            Interpolation::Trilinear => 0,
+            Interpolation::CubicBSpline => 2,
+        }
+    }
+}
+
+fn prepare(
+    field: &TensorField,
+    sharpening: Sharpening,
+    precision: Precision,
+    interpolation: Interpolation,
+    control: &Control,
+) -> Result<Medium, Cancelled> {
+    const CHUNK: usize = 4096;
+    control.begin("Preparing tensors", field.tensors.len() as u64);
+    let inside = |t: &&Tensor| t.inside > 0.5;
+    // Sums of chunks, so that the order of additions does not depend on the threads.
+    let traces: Vec<(f64, u64)> = field
+        .tensors
+        .par_chunks(CHUNK)
+        .map(|chunk| {
+            let trace = |t: &Tensor| f64::from(t.d[0]) + f64::from(t.d[3]) + f64::from(t.d[5]);
+            let add = |(sum, n), t: &Tensor| (sum + trace(t), n + 1);
+            chunk.iter().filter(inside).fold((0.0, 0), add)
+        })
+        .collect();
+    let (sum, count) = traces
+        .iter()
+        .fold((0.0, 0u64), |(s, n), (t, m)| (s + t, n + m));
+    let mean_diffusivity = sum / (3.0 * count.max(1) as f64);
+    let scale = if mean_diffusivity > 0.0 {
+        1.0 / mean_diffusivity
+    } else {
+        1.0
+    };
+    let to_voxel = field.grid.voxel_from_world.matrix3;
+    let repaired = AtomicU64::new(0);
+    let mut records = vec![[0.0; 8]; field.tensors.len()];
+    records
+        .par_chunks_mut(CHUNK)
+        .zip(field.tensors.par_chunks(CHUNK))
+        .try_for_each(|(records, tensors)| {
+            control.check()?;
+            let mut mended = 0;
+            for (record, tensor) in records.iter_mut().zip(tensors).filter(|(_, t)| inside(t)) {
+                let (d, fa, sound) = sharpened(tensor.d.map(|v| scale * f64::from(v)), sharpening);
+                mended += u64::from(!sound);
+                *record = in_voxel_axes(d, fa, to_voxel);
+            }
+            repaired.fetch_add(mended, Ordering::Relaxed);
+            control.advance(records.len() as u64);
+            Ok(())
+        })?;
+    let grid_shape = field.grid.shape;
+    let mut records = spline::extend(records, grid_shape, control)?;
+    let shape = grid_shape.map(|n| n.max(2));
+    if shape != grid_shape {
+        records = thickened(&records, grid_shape, shape);
+    }
+    let precision = match interpolation {
+        Interpolation::Trilinear => precision,
+        Interpolation::CubicBSpline => Precision::Single,
+    };
+    match interpolation {
+        Interpolation::Trilinear if precision == Precision::Half => {
+            records.par_chunks_mut(CHUNK).for_each(|records| {
+                for value in records.as_flattened_mut() {
+                    *value = f16::from_f32(*value).to_f32();
+                }
+            });
+        }
+        Interpolation::Trilinear => {}
+        Interpolation::CubicBSpline => {
+            records = spline::coefficients(records, shape, shape.map(|n| n + 2), control)?;
+        }
+    }
+    Ok(Medium {
+        id: DataId::fresh(),
+        field: field.clone(),
+        sharpening,
+        precision,
+        interpolation,
+        records: records.into(),
+        shape,
+        mean_diffusivity,
+        repaired: repaired.into_inner(),
+    })
+}
+
+/// The changed tensor, its FA before, and whether it was positive definite.
+fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
+    let (values, vectors) = eigen_symmetric(d);
+    let sound = values[2] > 0.0;
+    // A tensor without any positive eigenvalue counts as isotropic.
+    let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
+    let values = values.map(|v| v.max(if sound { 0.0 } else { LEAST_SHARE * largest }));
+    let [a, b, c] = values;
+    let mean = (a + b + c) / 3.0;
+    let spread = (a - mean).powi(2) + (b - mean).powi(2) + (c - mean).powi(2);
+    let fa = (1.5 * spread / (a * a + b * b + c * c)).sqrt();
+    let changed = match sharpening {
+        Sharpening::Power { alpha: 1.0 } => values,
+        Sharpening::Power { alpha } => {
+            let root = (a * b * c).cbrt();
+            values.map(|v| root * (v / root).powf(alpha))
+        }
+        Sharpening::Paper { power, below_fa } if fa < below_fa => {
+            let powers = values.map(|v| v.powi(power as i32));
+            let gain = 3.0 * mean / powers.iter().sum::<f64>();
+            powers.map(|v| gain * v)
+        }
+        Sharpening::Paper { .. } => values,
+    };
+    if sound && changed == values {
+        return (d, fa, sound);
+    }
+    let mut out = [0.0; 6];
+    for (value, v) in changed.into_iter().zip(vectors) {
+        let outer = [
+            v.x * v.x,
+            v.x * v.y,
+            v.x * v.z,
+            v.y * v.y,
+            v.y * v.z,
+            v.z * v.z,
+        ];
+        for (sum, o) in out.iter_mut().zip(outer) {
+            *sum += value * o;
+        }
+    }
+    (out, fa, sound)
+}
+
+/// A D Aᵀ, where A takes world vectors to voxel vectors.
+fn in_voxel_axes([xx, xy, xz, yy, yz, zz]: [f64; 6], fa: f64, a: DMat3) -> Record {
+    let d = DMat3::from_cols(
+        DVec3::new(xx, xy, xz),
+        DVec3::new(xy, yy, yz),
+        DVec3::new(xz, yz, zz),
+    );
+    let v = a * d * a.transpose();
+    [
+        v.x_axis.x, v.x_axis.y, v.x_axis.z, v.y_axis.y, v.y_axis.z, v.z_axis.z, 1.0, fa,
+    ]
+    .map(|x| x as f32)
+}
+
+/// A grid one voxel thick gets a second layer, so that every cell has eight corners.
+fn thickened(records: &[Record], thin: [usize; 3], thick: [usize; 3]) -> Vec<Record> {
+    let at = |i: usize| {
+        let voxel = [
+            i % thick[0],
+            i / thick[0] % thick[1],
+            i / (thick[0] * thick[1]),
+        ];
+        let [x, y, z] = [0, 1, 2].map(|a| voxel[a].min(thin[a] - 1));
+        records[x + thin[0] * (y + thin[1] * z)]
+    };
+    (0..thick.iter().product()).map(at).collect()
+}

@@ -1,0 +1,193 @@
+//! Geodesic rays: fibres as geodesics of the metric G = D⁻¹ (O'Donnell et al. 2002; Astola et al.
+//! 2010; van Aart et al. 2011), shot in many directions from each seed point and ranked by how
+//! well the diffusion supports them.
+//!
+//! A geodesic makes the length ∫ √(x′ᵀ G x′) stationary. *Hamiltonian form*: with p = G x′ and
+//! H = ½ pᵀ D(x) p,
+//!
+//! x′ = D(x) p,  p′ₖ = −½ pᵀ (∂ₖD(x)) p.
+//!
+//! The same curves as with Christoffel symbols (∂G = −G ∂D G), but only D is stored, and the
+//! gradient is that of the interpolant itself, so that pᵀDp is conserved by the flow that is
+//! integrated. Both sides are divided by |Dp|: the parameter is Euclidean length, steps are of one
+//! length in mm. *Christoffel form* (van Aart et al. 2011, eq. 3 and algorithm 3, which holds Γ
+//! during a step): x″ᶜ + Γᶜₐᵦ x′ᵃ x′ᵇ = 0 from D and the three derivatives of G as four interpolated
+//! fields ([`Form::Christoffel`]); for comparison with the papers.
+//!
+//! *Order.* Euler 1, midpoint 2; Runge-Kutta 4 between knots of cubic B-splines, whose gradient is
+//! once differentiable, so that every knot costs an error of third order. The gradient of linear
+//! interpolation jumps at cell faces: every crossing costs an error of first order, whatever the
+//! integrator, small where the tensors vary little from voxel to voxel.
+//!
+//! *Connectivity measure* of a point: Euclidean length from the seed to it divided by Riemannian
+//! length (van Aart et al. 2011, eq. 5). D is scaled so that its mean diffusivity over the mask is
+//! 1: a ray through isotropic tissue has 1, one that follows fibres more.
+//!
+//! *Cost.* Two evaluations of D and its gradient a step with the midpoint rule: about 130 vector
+//! operations each for eight rays side by side, while a ray stays in its cell of eight voxels.
+//!
+//! Regions, masks, fates and the reasons to stop are those of [`super::tracking`], except that the
+//! length limit holds for each half on its own, and for the guard against loops: a ray that in
+//! [`LOOP_WINDOW_MM`] of its path gets less than a tenth of that away from where it was.
+
+mod cpu;
+mod cuda;
+mod directions;
+mod field;
+mod follow;
+mod join;
+mod journey;
+mod medium;
+mod paper;
+mod rank;
+mod start;
+
+pub use directions::fan;
+pub use medium::{Medium, Precision, Sharpening};
+pub use paper::{PAIRS, christoffel};
+pub use rank::{Cut, rank};
+
+use super::tracking::{self, Interpolation};
+use crate::compute::{Backend, Control};
+use crate::data::{Region, Role};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+pub use super::tracking::Error;
+
+/// See the guard against loops above.
+pub const LOOP_WINDOW_MM: f64 = 30.0;
+/// No fan has more directions.
+pub const MAX_DIRECTIONS: usize = 1 << 16;
+/// Regions that rays are tested against: a bit each.
+pub const MAX_REGIONS: usize = 32;
+
+/// The equations that are integrated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Form {
+    Hamiltonian,
+    /// The papers': midpoint rule with the symbols held during the step, whatever the integrator.
+    Christoffel,
+}
+
+/// Directions in which rays leave a seed point.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Directions {
+    /// Along the principal eigenvector.
+    Principal,
+    /// One direction in world axes, of any length but 0, the same for all seeds.
+    Towards { direction: [f64; 3] },
+    /// Fibonacci points of the sphere.
+    Sphere { count: usize },
+    /// Fibonacci points of the cap with this half angle about the principal eigenvector; half of
+    /// them about its opposite unless rays go both ways.
+    Cone { count: usize, half_angle_rad: f64 },
+    /// Corners of an icosahedron whose faces were cut in four this many times: 10·4ⁿ + 2.
+    Icosphere { level: usize },
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    /// Seeds, steps, integrator and reasons to stop, as for streamlines. The FA is that of the
+    /// tensors before sharpening; length and step limits hold for each half. With `both_ways` every
+    /// ray goes on behind its seed with −p: one curve through it.
+    pub walk: tracking::Params,
+    pub form: Form,
+    pub directions: Directions,
+    /// One point in so many steps is kept, and the last.
+    pub keep_every: usize,
+    /// Stops rays that circle on the spot.
+    pub loop_guard: bool,
+}
+
+/// Rays as [`tracking::Output`] has streamlines; those kept have also `cm` per point (from the seed
+/// to it; 1 in the seed's own point is replaced by that of its neighbour) and per streamline (of
+/// the whole curve).
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub rays: Arc<tracking::Output>,
+    /// Seed points; each sent [`Output::directions`] rays.
+    pub seeds: u64,
+    pub directions: u64,
+    /// Seconds in kernels, where the backend measures them.
+    pub kernel_s: Option<f64>,
+}
+
+/// Shoots rays from the regions with role seed (the whole mask if none) and filters by the others.
+/// The result holds every ray that passes the regions; [`rank`] cuts it by the measure.
+pub fn shoot(
+    medium: &Medium,
+    regions: &[Region],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    check(medium, regions, params).map_err(Error::Input)?;
+    control.check()?;
+    match backend {
+        Backend::Cuda { .. } if cuda::knows(params) => {
+            cuda::shoot(medium, regions, params, backend, control)
+        }
+        // The papers' form is there for comparison: one implementation will do.
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            backend.install(|| cpu::shoot(medium, regions, params, control))
+        }
+    }
+}
+
+/// One sentence about the first thing that makes no sense.
+fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
+    tracking::check(&medium.field, regions, &params.walk)?;
+    let count = params.directions.count();
+    if !(1..=MAX_DIRECTIONS).contains(&count) {
+        return Err(format!(
+            "The fan has {count} directions, expected 1 to {MAX_DIRECTIONS}; choose for example 64"
+        ));
+    }
+    if let Directions::Cone { half_angle_rad, .. } = params.directions
+        && !(half_angle_rad > 0.0 && half_angle_rad <= std::f64::consts::PI)
+    {
+        return Err(format!(
+            "The cone's half angle is {}°, expected more than 0° and at most 180°; choose for \
+             example 30°",
+            half_angle_rad.to_degrees()
+        ));
+    }
+    if let Directions::Towards { direction } = params.directions
+        && !(direction.iter().all(|c| c.is_finite()) && direction.iter().any(|c| *c != 0.0))
+    {
+        return Err(format!(
+            "The direction is {direction:?}, expected three numbers that are not all 0; choose for \
+             example 1, 0, 0"
+        ));
+    }
+    if params.keep_every == 0 {
+        return Err(
+            "One point in 0 is to be kept, expected at least 1; choose for example 1".into(),
+        );
+    }
+    if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
+        return Err(
+            "The papers' form interpolates linearly, expected a medium for that; choose linear \
+             interpolation or the Hamiltonian form"
+                .into(),
+        );
+    }
+    let gates = regions
+        .iter()
+        .filter(|r| !matches!(r.role, Role::Seed | Role::Mask));
+    if gates.clone().count() > MAX_REGIONS {
+        return Err(format!(
+            "There are {} target, include, exclude and terminate regions, expected at most \
+             {MAX_REGIONS}; join some in one mask",
+            gates.count()
+        ));
+    }
+    if medium.interpolation != params.walk.interpolation {
+        return Err(format!(
+            "The medium was prepared for {:?} interpolation, expected {:?}; prepare it anew",
+            medium.interpolation, params.walk.interpolation
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! The papers' form (van Aart 2010, algorithm 3; van Aart et al. 2011, eq. 3): x″ᶜ = −Γᶜₐᵦ x′ᵃ x′ᵇ,
+//! with D and the three derivatives of G = D⁻¹ interpolated as four fields.
+//!
+//! Γ is held during a step, so that the step is of first order along the path; the four fields are
+//! not derivatives of one another, so that x′ᵀ G x′ drifts at any step size. Steps are of equal
+//! parameter: they are as long as asked for only where the ray starts. For comparison, not for use.
+
+use super::Params;
+use super::journey::{End, Halves, Journey, PENDING, Rules, Step, at_seed};
+use super::medium::{FA, INSIDE, Medium, Record};
+use super::start::Start;
+use crate::compute::{Cancelled, Control};
+use crate::solvers::tracking::StopReason;
+use crate::solvers::tracking::regions::Gates;
+use rayon::prelude::*;
+
+/// A symmetric matrix: xx xy xz yy yz zz.
+type Symmetric = [f64; 6];
+
+/// The pairs (a, b) that the components of a symmetric matrix stand for.
+pub const PAIRS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+
+/// The component of a symmetric matrix at a row and column.
+fn component(row: usize, column: usize) -> usize {
+    [[0, 1, 2], [1, 3, 4], [2, 4, 5]][row][column]
+}
+
+/// The 18 Christoffel symbols Γᶜₐᵦ = ½ Dᶜˢ (∂ₐGᵦₛ + ∂ᵦGₐₛ − ∂ₛGₐᵦ), by c and then the pairs (a, b) of
+/// [`PAIRS`], from D = G⁻¹ and the derivatives of G along the three axes.
+pub fn christoffel(d: Symmetric, dg: [Symmetric; 3]) -> [Symmetric; 3] {
+    let mut symbols = [[0.0; 6]; 3];
+    for (pair, (a, b)) in PAIRS.into_iter().enumerate() {
+        let lowered = [0, 1, 2].map(|s| {
+            0.5 * (dg[a][component(b, s)] + dg[b][component(a, s)] - dg[s][component(a, b)])
+        });
+        for (c, symbol) in symbols.iter_mut().enumerate() {
+            symbol[pair] = (0..3).map(|s| d[component(c, s)] * lowered[s]).sum();
+        }
+    }
+    symbols
+}
+
+fn inverse([xx, xy, xz, yy, yz, zz]: Symmetric) -> Symmetric {
+    let (a, b, c) = (yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy);
+    let determinant = xx * a + xy * b + xz * c;
+    [
+        a,
+        b,
+        c,
+        xx * zz - xz * xz,
+        xy * xz - xx * yz,
+        xx * yy - xy * xy,
+    ]
+    .map(|v| v / determinant)
+}
+
+/// The four fields.
+pub struct Fields<'a> {
+    medium: &'a Medium,
+    /// ∂G along the three voxel axes at every sample.
+    slopes: Vec<[[f32; 6]; 3]>,
+}
+
+impl<'a> Fields<'a> {
+    /// Central differences of the samples' inverses, one-sided where a neighbour is missing.
+    pub fn new(medium: &'a Medium, control: &Control) -> Result<Self, Cancelled> {
+        let records = &medium.records;
+        let metric = |i: usize| -> Option<Symmetric> {
+            let d: Symmetric = std::array::from_fn(|k| f64::from(records[i][k]));
+            (d[0] > 0.0).then(|| inverse(d))
+        };
+        let [nx, ny, nz] = medium.shape;
+        let strides = [1, nx, nx * ny];
+        let at = |i: usize| {
+            let voxel = [i % nx, i / nx % ny, i / (nx * ny)];
+            let here = metric(i);
+            [0, 1, 2].map(|axis| {
+                let n = [nx, ny, nz][axis];
+                let low = (voxel[axis] > 0)
+                    .then(|| metric(i - strides[axis]))
+                    .flatten();
+                let high = (voxel[axis] + 1 < n)
+                    .then(|| metric(i + strides[axis]))
+                    .flatten();
+                let width = f64::from(u8::from(low.is_some()) + u8::from(high.is_some()));
+                match (low.or(here), high.or(here)) {
+                    (Some(low), Some(high)) if width > 0.0 => {
+                        std::array::from_fn(|k| ((high[k] - low[k]) / width) as f32)
+                    }
+                    _ => [0.0; 6],
+                }
+            })
+        };
+        let slopes = (0..records.len()).into_par_iter().map(at).collect();
+        control.check()?;
+        Ok(Self { medium, slopes })
+    }
+
+    /// The record and ∂G at voxel coordinates; `None` outside the volume.
+    fn at(&self, x: [f32; 3]) -> Option<(Record, [[f32; 6]; 3])> {
+        let medium = self.medium;
+        let faces = medium.field.grid.shape.map(|n| n as f32 - 0.5);
+        if !(0..3).all(|a| x[a] >= -0.5 && x[a] <= faces[a]) {
+            return None;
+        }
+        let (mut cell, mut t) = ([0; 3], [0.0; 3]);
+        for a in 0..3 {
+            let last = (medium.shape[a] - 1) as f32;
+            let v = x[a].clamp(0.0, last);
+            let low = v.floor().min(last - 1.0);
+            (cell[a], t[a]) = (low as usize, v - low);
+        }
+        let [sy, sz] = medium.strides();
+        let mut record = [0.0; 8];
+        let mut slopes = [[0.0; 6]; 3];
+        for corner in 0..8 {
+            let [i, j, k] = [corner & 1, corner >> 1 & 1, corner >> 2];
+            let share = |t: f32, upper: usize| if upper == 1 { t } else { 1.0 - t };
+            let weight = share(t[0], i) * share(t[1], j) * share(t[2], k);
+            let index = cell[0] + i + sy * (cell[1] + j) + sz * (cell[2] + k);
+            for (sum, value) in record.iter_mut().zip(medium.records[index]) {
+                *sum += weight * value;
+            }
+            let all = self.slopes[index].as_flattened();
+            for (sum, value) in slopes.as_flattened_mut().iter_mut().zip(all) {
+                *sum += weight * value;
+            }
+        }
+        Some((record, slopes))
+    }
+}
+
+/// x″ of a ray with velocity v.
+fn acceleration(symbols: &[Symmetric; 3], v: [f64; 3]) -> [f64; 3] {
+    symbols.map(|symbol| {
+        let pairs = PAIRS.into_iter().zip(symbol);
+        let term = |((a, b), gamma): ((usize, usize), f64)| {
+            let twice = if a == b { 1.0 } else { 2.0 };
+            twice * gamma * v[a] * v[b]
+        };
+        -pairs.map(term).sum::<f64>()
+    })
+}
+
+/// Follows rays one after the other.
+pub fn follow(
+    fields: &Fields,
+    rules: &Rules,
+    gates: &Gates,
+    starts: &[Start],
+    params: &Params,
+    control: &Control,
+) -> Result<Halves, Cancelled> {
+    let senses: &[f32] = if params.walk.both_ways {
+        &[1.0, -1.0]
+    } else {
+        &[1.0]
+    };
+    let mut halves = Halves::default();
+    for start in starts {
+        for &sense in senses {
+            control.check()?;
+            let half = halves.halves.len();
+            halves.halves.push(at_seed(rules.world(start.x), gates));
+            if halves.halves[half].reason == PENDING {
+                let mut journey = Journey::new(half, start.x);
+                let end = travel(
+                    fields,
+                    rules,
+                    gates,
+                    start,
+                    sense,
+                    &mut journey,
+                    &mut halves,
+                );
+                halves.end(&mut journey, end);
+            }
+        }
+    }
+    Ok(halves)
+}
+
+fn travel(
+    fields: &Fields,
+    rules: &Rules,
+    gates: &Gates,
+    start: &Start,
+    sense: f32,
+    journey: &mut Journey,
+    halves: &mut Halves,
+) -> End {
+    let h = f64::from(rules.step_mm);
+    let mut x = start.x;
+    let Some(mut here) = fields.at(x) else {
+        return End::new(StopReason::LeftVolume);
+    };
+    // v = D p, of length 1 mm where it starts.
+    let d: Symmetric = std::array::from_fn(|k| f64::from(here.0[k]));
+    let p = start.p.map(|c| f64::from(sense * c));
+    let mut v = product(&d, p);
+    let speed = f64::from(rules.mm2(v.map(|c| c as f32))).sqrt();
+    v = v.map(|c| c / speed);
+    let (mut length_mm, mut riemann) = (0.0f64, 0.0f64);
+    loop {
+        let (record, slopes) = &here;
+        let d: Symmetric = std::array::from_fn(|k| f64::from(record[k]));
+        let symbols = christoffel(d, slopes.map(|s| s.map(f64::from)));
+        let first = acceleration(&symbols, v);
+        let middle = [0, 1, 2].map(|a| v[a] + 0.5 * h * first[a]);
+        let second = acceleration(&symbols, middle);
+        let next = [0, 1, 2].map(|a| x[a] + (h * middle[a]) as f32);
+        let ahead = [0, 1, 2].map(|a| v[a] + h * second[a]);
+        let lengths = [length_mm, riemann];
+        length_mm += h * f64::from(rules.mm2(middle.map(|c| c as f32))).sqrt();
+        let lowered = product(&inverse(d), middle);
+        riemann += h * (0..3).map(|a| lowered[a] * middle[a]).sum::<f64>().sqrt();
+        let there = fields.at(next);
+        let turn = rules.cos(v.map(|c| c as f32), ahead.map(|c| c as f32));
+        let verdict = match &there {
+            None => Some(StopReason::LeftVolume),
+            Some((r, _)) if !(r[INSIDE] >= 0.5) => Some(StopReason::LeftMask),
+            Some((r, _)) if rules.min_fa >= 0.0 && !(r[FA] >= rules.min_fa) => {
+                Some(StopReason::LowFa)
+            }
+            _ if !(turn >= rules.min_cos) => Some(StopReason::Angle),
+            _ => None,
+        };
+        let step = Step {
+            from: x,
+            to: next,
+            before: lengths.map(|l| l as f32),
+            after: [length_mm as f32, riemann as f32],
+            verdict,
+        };
+        if let Some(end) = halves.advance(journey, &step, rules, gates) {
+            return end;
+        }
+        let Some(there) = there else {
+            return End::new(StopReason::LeftVolume);
+        };
+        (x, v, here) = (next, ahead, there);
+    }
+}
+
+fn product(d: &Symmetric, v: [f64; 3]) -> [f64; 3] {
+    [0, 1, 2].map(|row| (0..3).map(|c| d[component(row, c)] * v[c]).sum())
+}

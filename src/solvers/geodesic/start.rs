@@ -1,0 +1,105 @@
+//! Where rays start, and with which p.
+
+use super::join::Ray;
+use super::medium::{FA, INSIDE, Medium, Record};
+use super::{Params, fan};
+use crate::solvers::tensor_fit::eigen_symmetric;
+use crate::solvers::tracking::cubic_weights;
+use crate::solvers::tracking::regions::Gates;
+use glam::{DMat3, DVec3};
+
+/// A ray at its seed: voxel coordinates, and p with pᵀDp = 1.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Start {
+    pub x: [f32; 3],
+    pub p: [f32; 3],
+}
+
+/// Rays with their seeds, in order; those that cannot start are left out.
+pub struct Rays {
+    pub starts: Vec<Start>,
+    pub seeds: Vec<Ray>,
+}
+
+/// The rays of a seed point (world mm), in the order of [`fan`]; `None` outside volume or mask, or
+/// below the FA limit.
+pub fn starts(
+    medium: &Medium,
+    gates: &Gates,
+    params: &Params,
+    seed: [f32; 3],
+) -> Option<Vec<Start>> {
+    let world = DVec3::from_array(seed.map(f64::from));
+    let grid = &medium.field.grid;
+    let at = grid.voxel_at(world);
+    let in_volume =
+        (0..3).all(|a| at[a] >= -0.5 && at[a] <= grid.shape[a] as f64 - 0.5) && gates.allows(seed);
+    let record = interpolated(medium, at);
+    let anisotropic = params.walk.min_fa.is_none_or(|fa| record[FA] >= fa);
+    if !(in_volume && record[INSIDE] >= 0.5 && anisotropic) {
+        return None;
+    }
+    let d = matrix(&record);
+    let inverse = d.inverse();
+    let world_from_voxel = grid.world_from_voxel.matrix3;
+    let axis = principal(world_from_voxel * d * world_from_voxel.transpose());
+    let start = |direction: DVec3| {
+        let v = grid.voxel_from_world.matrix3 * direction;
+        let p = inverse * v;
+        Start {
+            x: at.as_vec3().into(),
+            p: (p / p.dot(v).sqrt()).as_vec3().into(),
+        }
+    };
+    let fan = fan(params.directions, params.walk.both_ways, axis);
+    let starts: Vec<Start> = fan.into_iter().map(start).collect();
+    // A tensor that is not positive definite has no metric.
+    let sound = starts.iter().all(|s| s.p.iter().all(|c| c.is_finite()));
+    sound.then_some(starts)
+}
+
+fn matrix([xx, xy, xz, yy, yz, zz, ..]: &[f64; 8]) -> DMat3 {
+    DMat3::from_cols(
+        DVec3::new(*xx, *xy, *xz),
+        DVec3::new(*xy, *yy, *yz),
+        DVec3::new(*xz, *yz, *zz),
+    )
+}
+
+/// In the sense with positive z, then y, then x.
+fn principal(d: DMat3) -> DVec3 {
+    let [x, y, z] = [d.x_axis, d.y_axis, d.z_axis];
+    let (_, vectors) = eigen_symmetric([x.x, x.y, x.z, y.y, y.z, z.z]);
+    let v = vectors[0];
+    let up = v.z > 0.0 || (v.z == 0.0 && (v.y > 0.0 || (v.y == 0.0 && v.x >= 0.0)));
+    if up { v } else { -v }
+}
+
+/// The medium's record at voxel coordinates, double precision.
+fn interpolated(medium: &Medium, at: DVec3) -> [f64; 8] {
+    let last = medium.shape.map(|n| (n - 1) as f64);
+    let at = at.clamp(DVec3::ZERO, DVec3::from_array(last));
+    let cell = [0, 1, 2].map(|a| at[a].floor().min(last[a] - 1.0));
+    let t = [0, 1, 2].map(|a| (at[a] - cell[a]) as f32);
+    let [sy, sz] = medium.strides();
+    let [x, y, z] = cell.map(|c| c as usize);
+    let base = x + sy * y + sz * z;
+    let weights: [Vec<f32>; 3] = t.map(|t| match medium.margin() {
+        0 => vec![1.0 - t, t],
+        _ => cubic_weights(t).to_vec(),
+    });
+    let mut sum = [0.0; 8];
+    for (k, wz) in weights[2].iter().enumerate() {
+        for (j, wy) in weights[1].iter().enumerate() {
+            for (i, wx) in weights[0].iter().enumerate() {
+                let record: &Record = &medium.records[base + i + sy * j + sz * k];
+                let weight = f64::from(*wx) * f64::from(*wy) * f64::from(*wz);
+                for (sum, value) in sum.iter_mut().zip(record) {
+                    *sum += weight * f64::from(*value);
+                }
+            }
+        }
+    }
+    sum
+}

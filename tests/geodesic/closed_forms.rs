@@ -1,0 +1,338 @@
+//! Curves that are known.
+
+use super::{last_stop, medium, params, ray, sampled, towards};
+use crate::support::{Random, test};
+use crate::tracking::fields::{backend, cube, field, odd_grid, prolate, sphere};
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid, Role, Tractogram};
+use arcuate::phantom::fields::{
+    Field, FishEye, Geodesics, HalfSpace, LinearSpeed, PulledBack, Streamlines, UFibre,
+};
+use arcuate::solvers::geodesic::{Cut, Directions, Form, Medium, Precision, Sharpening, rank};
+use arcuate::solvers::tracking::{Integrator, Interpolation, StopReason};
+use glam::{DAffine3, DMat3, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "geodesic::straight lines in constant tensors on any grid",
+            straight,
+        ),
+        test("geodesic::half circles of the half-space", half_space),
+        test("geodesic::circles of the fish-eye close", fish_eye),
+        test("geodesic::arcs where speed grows linearly", linear_speed),
+        test("geodesic::a bent flat space on any grid", pulled_back),
+        test("geodesic::order of the integrators on a spline", || {
+            // A spline's gradient is once differentiable: knots cost an error of third order.
+            orders(
+                Interpolation::CubicBSpline,
+                [(0.7, 1.3), (1.7, 2.3), (2.3, 4.6)],
+            );
+        }),
+        test("geodesic::order 1 on linear interpolation", || {
+            // Its gradient jumps at cell faces: each crossing costs an error of first order.
+            orders(
+                Interpolation::Trilinear,
+                [(0.7, 1.3), (0.0, 2.3), (0.0, 2.5)],
+            );
+        }),
+        test("geodesic::there and back again", reversal),
+        test("geodesic::the measure prefers fibres to the void", u_fibre),
+    ]
+}
+
+const SPLINE: Interpolation = Interpolation::CubicBSpline;
+
+fn straight() {
+    let mut random = Random::fresh("straight");
+    for _ in 0..8 {
+        let grid = odd_grid(&mut random);
+        let seed = grid.centre();
+        let e = random.direction();
+        let d = prolate(1.7e-3, random.uniform(0.1e-3, 1.0e-3), e);
+        let mean = (d.x_axis.x + d.y_axis.y + d.z_axis.z) / 3.0;
+        let field = field(grid, |_| Some(d));
+        for interpolation in [Interpolation::Trilinear, SPLINE] {
+            let medium = medium(&field, interpolation, Precision::Single);
+            assert!((medium.mean_diffusivity / mean - 1.0).abs() < 1e-6);
+            for form in [Form::Hamiltonian, Form::Christoffel] {
+                if form == Form::Christoffel && interpolation == SPLINE {
+                    continue;
+                }
+                let direction = random.direction();
+                let mut params = towards(&params(interpolation), direction);
+                params.form = form;
+                let (points, output) = ray(&medium, seed, &params);
+                assert_eq!(last_stop(&output), StopReason::LeftVolume);
+                for (i, p) in points.iter().enumerate() {
+                    let truth = seed + direction * (0.5 * i as f64);
+                    // f32: a few units in the last place of 60 mm a step.
+                    assert!(
+                        p.distance(truth) < 2e-6 * (100.0 + 60.0 * i as f64),
+                        "{i} {p}"
+                    );
+                }
+                let length = direction.dot((d / mean).inverse() * direction).sqrt();
+                for cm in output.rays.kept.per_point["cm"].iter() {
+                    assert!(
+                        (f64::from(*cm) * length - 1.0).abs() < 1e-4,
+                        "{cm} {length}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Largest distance of a ray of `length_mm` from the closed form, as a share of the length, and the
+/// error of its Riemannian length, as a share too.
+fn off(
+    analytic: &impl Geodesics,
+    grid: Grid,
+    seed: DVec3,
+    direction: DVec3,
+    length_mm: f64,
+    step_mm: f64,
+) -> [f64; 2] {
+    let field = sampled(grid, analytic);
+    let medium = medium(&field, SPLINE, Precision::Single);
+    let mut params = towards(&params(SPLINE), direction);
+    params.walk.step_mm = step_mm;
+    params.walk.max_length_mm = Some(length_mm);
+    let (points, output) = ray(&medium, seed, &params);
+    assert_eq!(last_stop(&output), StopReason::MaxLength);
+    // The medium's mean diffusivity is 1: the field's own lengths are longer by its root.
+    let gain = medium.mean_diffusivity.sqrt().recip();
+    let measures = &output.rays.kept.per_point["cm"];
+    let mut worst = [0.0f64; 2];
+    for (i, p) in points.iter().enumerate().skip(1) {
+        let way = i as f64 * step_mm;
+        let s = way / f64::from(measures[i]) * gain;
+        let truth = analytic.geodesic(seed, direction, s);
+        worst[0] = worst[0].max(p.distance(truth) / length_mm);
+    }
+    // By the length of the found polygon in the true metric.
+    let sum: f64 = points
+        .windows(2)
+        .map(|w| analytic.length(0.5 * (w[0] + w[1]), w[1] - w[0]))
+        .sum();
+    let found = length_mm / f64::from(measures[points.len() - 1]) * gain;
+    worst[1] = (found / sum - 1.0).abs();
+    worst
+}
+
+/// A turned, anisotropic grid about `centre` that reaches `reach_mm`.
+fn turned(random: &mut Random, centre: DVec3, reach_mm: f64, spacing: f64) -> Grid {
+    let stretch = DVec3::new(1.0, random.uniform(0.8, 1.2), random.uniform(0.8, 1.2)) * spacing;
+    let mut shear = DMat3::IDENTITY;
+    shear.y_axis.x = random.uniform(-0.2, 0.2);
+    let linear = DMat3::from_quat(random.rotation()) * shear * DMat3::from_diagonal(stretch);
+    let shape = [0, 1, 2].map(|a| (2.5 * reach_mm / stretch[a]) as usize + 1);
+    let middle = (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
+    let affine = DAffine3::from_mat3_translation(linear, centre - linear * middle);
+    Grid::new(shape, affine, AffineSource::Computed).unwrap()
+}
+
+fn half_space() {
+    let mut random = Random::fresh("half_space");
+    for _ in 0..3 {
+        let seed = DVec3::new(random.uniform(-5.0, 5.0), random.uniform(-5.0, 5.0), 40.0);
+        let around = (random.uniform(0.0, 6.0), random.uniform(-0.4, 0.4));
+        let direction = DVec3::new(around.0.cos(), around.0.sin(), around.1).normalize();
+        let grid = turned(&mut random, seed, 18.0, 1.0);
+        let [apart, length] = off(&HalfSpace, grid, seed, direction, 15.0, 0.25);
+        assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
+    }
+}
+
+fn linear_speed() {
+    let mut random = Random::fresh("linear_speed");
+    for _ in 0..3 {
+        let analytic = LinearSpeed {
+            speed_at_origin: 1.0,
+            gradient: random.direction() * random.uniform(0.01, 0.02),
+        };
+        let seed = random.direction() * 3.0;
+        let grid = turned(&mut random, seed, 18.0, 1.0);
+        let [apart, length] = off(&analytic, grid, seed, random.direction(), 15.0, 0.25);
+        assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
+    }
+}
+
+/// From P the ray passes the antipode −P/|P|² and comes back to P.
+fn fish_eye() {
+    let mut random = Random::fresh("fish_eye");
+    for _ in 0..2 {
+        let start = random.direction() * random.uniform(0.8, 1.2);
+        let direction = start.any_orthonormal_vector();
+        let field = sampled(cube(81, 0.06), &FishEye);
+        let medium = medium(&field, SPLINE, Precision::Single);
+        let mut params = towards(&params(SPLINE), direction);
+        params.walk.step_mm = 0.01;
+        params.walk.max_length_mm = Some(9.0);
+        let (points, _) = ray(&medium, start, &params);
+        let antipode = -start / start.length_squared();
+        let nearest = |to: DVec3, points: &[DVec3]| {
+            let distances = points.iter().map(|p| p.distance(to));
+            distances.fold(f64::INFINITY, f64::min)
+        };
+        // Half a step between points, and the spline's error.
+        assert!(
+            nearest(antipode, &points) < 6e-3,
+            "{}",
+            nearest(antipode, &points)
+        );
+        assert!(nearest(start, &points[200..]) < 6e-3);
+    }
+}
+
+fn pulled_back() {
+    let mut random = Random::fresh("pulled_back");
+    for _ in 0..4 {
+        let analytic = PulledBack {
+            a: random.uniform(1.0, 3.0),
+            b: random.uniform(1.0, 3.0),
+            k: random.uniform(0.1, 0.25),
+        };
+        let seed = random.direction() * 4.0;
+        let grid = turned(&mut random, seed, 30.0, 1.0);
+        let [apart, length] = off(&analytic, grid, seed, random.direction(), 25.0, 0.2);
+        assert!(apart < 4e-4 && length < 4e-4, "{apart} {length}");
+    }
+}
+
+/// Error against steps so small that they no longer count, on the same samples.
+fn orders(interpolation: Interpolation, expected: [(f64, f64); 3]) {
+    let mut random = Random::fresh("orders");
+    let cases = [
+        (Integrator::Euler, 0.5),
+        (Integrator::Rk2, 1.0),
+        (Integrator::Rk4, 2.5),
+    ];
+    for ((integrator, step_mm), (low, high)) in cases.into_iter().zip(expected) {
+        // The mean over several rays: one ray's error may pass through 0.
+        let mut errors = [0.0f64; 2];
+        for _ in 0..40 {
+            let analytic = PulledBack {
+                a: 3.0,
+                b: 3.0,
+                k: 0.2,
+            };
+            let seed = random.direction() * 4.0;
+            let grid = turned(&mut random, seed, 26.0, 1.5);
+            let field = sampled(grid, &analytic);
+            let medium = medium(&field, interpolation, Precision::Single);
+            let direction = random.direction();
+            let end = |step_mm: f64, integrator| {
+                let mut params = towards(&params(interpolation), direction);
+                params.walk.integrator = integrator;
+                params.walk.step_mm = step_mm;
+                params.walk.max_length_mm = Some(20.0);
+                let (points, _) = ray(&medium, seed, &params);
+                points[points.len() - 1]
+            };
+            let truth = end(0.05, Integrator::Rk4);
+            for (error, step_mm) in errors.iter_mut().zip([step_mm, step_mm / 2.0]) {
+                *error += end(step_mm, integrator).distance(truth);
+            }
+        }
+        let found = (errors[0] / errors[1]).log2();
+        println!("{interpolation:?} {integrator:?}: order {found:.2}");
+        assert!((low..high).contains(&found), "{integrator:?}: {found}");
+    }
+}
+
+fn reversal() {
+    let mut random = Random::fresh("reversal");
+    for interpolation in [Interpolation::Trilinear, SPLINE] {
+        let analytic = PulledBack {
+            a: 3.0,
+            b: 2.0,
+            k: 0.2,
+        };
+        let seed = random.direction() * 4.0;
+        let field = sampled(turned(&mut random, seed, 26.0, 1.0), &analytic);
+        let medium = medium(&field, interpolation, Precision::Single);
+        let mut params = towards(&params(interpolation), random.direction());
+        params.walk.step_mm = 0.1;
+        params.walk.max_length_mm = Some(20.0);
+        let (there, _) = ray(&medium, seed, &params);
+        // The tangent at the end is that of the parabola through the last points.
+        let [a, b, c] = [3, 2, 1].map(|i| there[there.len() - i]);
+        let tangent = (3.0 * c - 4.0 * b + a).normalize();
+        let (back, _) = ray(&medium, c, &towards(&params, -tangent));
+        let off = back[back.len() - 1].distance(seed);
+        // The tangent is good to about 1e-4.
+        assert!(off < 0.02, "{interpolation:?} {off}");
+    }
+}
+
+/// Rays along a U of fibres have a higher measure than those across the void between its legs.
+fn u_fibre() {
+    let truth = UFibre {
+        along: 1.7e-3,
+        across: 0.3e-3,
+    };
+    let void = 0.7e-3;
+    let grid = cube(61, 1.0);
+    let in_bundle = |x: DVec3| {
+        let radius = if x.y >= 0.0 {
+            x.truncate().length()
+        } else {
+            x.x.abs()
+        };
+        (12.0..20.0).contains(&radius) && x.z.abs() < 4.5
+    };
+    let field = field(grid, |x| {
+        Some(if in_bundle(x) {
+            truth.tensor(x)
+        } else {
+            DMat3::from_diagonal(DVec3::splat(void))
+        })
+    });
+    let from = DVec3::new(16.0, -10.0, 0.0);
+    assert!(truth.direction(from).dot(DVec3::Y) > 0.99);
+    let sharpening = Sharpening::Power { alpha: 3.0 };
+    let (backend, control) = (backend(2), Control::new());
+    let linear = Interpolation::Trilinear;
+    let medium = Medium::new(
+        &field,
+        sharpening,
+        Precision::Half,
+        linear,
+        &backend,
+        &control,
+    );
+    let medium = medium.unwrap();
+    let mut params = params(linear);
+    params.walk.max_length_mm = Some(110.0);
+    params.walk.integrator = Integrator::Rk2;
+    params.directions = Directions::Sphere { count: 20_000 };
+    let goal = DVec3::new(-16.0, -10.0, 0.0);
+    let regions = [
+        sphere(Role::Seed, from, 1e-3),
+        sphere(Role::Target, goal, 4.0),
+    ];
+    let output = super::run(&medium, &regions, &params);
+    // The U goes over the top at y = 12 to 20; the straight way through the void stays below.
+    let over_the_top = |line: &[[f32; 3]]| line.iter().any(|p| p[1] > 10.0);
+    let split = |lines: &Tractogram| {
+        let measures = lines.per_streamline["cm"].iter().copied();
+        let (u, void): (Vec<_>, Vec<_>) = measures
+            .zip(lines.streamlines())
+            .partition(|(_, line)| over_the_top(line));
+        [u, void].map(|side| side.into_iter().map(|(m, _)| m).collect::<Vec<f32>>())
+    };
+    let [u, void] = split(&output.rays.kept);
+    let least = u.iter().copied().fold(f32::MAX, f32::min);
+    let most = void.iter().copied().fold(f32::MIN, f32::max);
+    println!(
+        "{} along the U from {least}, {} across up to {most}",
+        u.len(),
+        void.len()
+    );
+    assert!(u.len() > 50 && void.len() > 50 && least > most);
+    let [u_left, void_left] = split(&rank(&output.rays.kept, Cut::AtLeast(0.5 * (least + most))).0);
+    assert_eq!((u_left.len(), void_left.len()), (u.len(), 0));
+}

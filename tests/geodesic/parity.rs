@@ -1,0 +1,307 @@
+//! The graphics card against the processor, on the same stored tensors.
+
+use super::{Output, params, sampled};
+use crate::support::{Random, cuda_test};
+use crate::tracking::fields::{backend, cuboid, odd_grid, prolate, region, sphere};
+use arcuate::compute::{Backend, Control};
+use arcuate::data::{Mask, Region, Role, Shape, TensorField};
+use arcuate::phantom::fields::{Field, PulledBack};
+use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, Sharpening, shoot};
+use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        cuda_test("parity::geodesic rays in a bent space", smooth),
+        cuda_test("parity::geodesic rays in noise, with regions", noisy),
+        cuda_test("parity::geodesic rays on splines", splines),
+        cuda_test("parity::geodesic fates", fates),
+        cuda_test("parity::geodesic refusals are sentences", refusals),
+    ]
+}
+
+fn media(field: &TensorField, interpolation: Interpolation, precision: Precision) -> Medium {
+    let sharpening = Sharpening::Power { alpha: 1.5 };
+    let control = Control::new();
+    Medium::new(
+        field,
+        sharpening,
+        precision,
+        interpolation,
+        &backend(4),
+        &control,
+    )
+    .unwrap()
+}
+
+/// Largest distance between the curves' points, voxels, from each to the other's polygon.
+fn hausdorff(a: &[[f32; 3]], b: &[[f32; 3]], medium: &Medium) -> f64 {
+    let voxel = |p: &[f32; 3]| {
+        medium
+            .field
+            .grid
+            .voxel_at(DVec3::from_array(p.map(f64::from)))
+    };
+    let [a, b] = [a, b].map(|line| line.iter().map(voxel).collect::<Vec<_>>());
+    let one_way = |from: &[DVec3], to: &[DVec3]| {
+        let nearest = |(i, p): (usize, &DVec3)| {
+            // Points of nearly the same length lie near the same index.
+            let low = i.saturating_sub(3).min(to.len() - 2);
+            let window = &to[low..to.len().min(i + 4).max(low + 2)];
+            let distances = window.windows(2).map(|w| {
+                let along = w[1] - w[0];
+                let t = (*p - w[0]).dot(along) / along.length_squared().max(1e-30);
+                p.distance(w[0] + t.clamp(0.0, 1.0) * along)
+            });
+            distances.fold(f64::INFINITY, f64::min)
+        };
+        from.iter().enumerate().map(nearest).fold(0.0, f64::max)
+    };
+    one_way(&a, &b).max(one_way(&b, &a))
+}
+
+/// Both backends' rays, matched by their numbers; prints and tests the distances.
+fn compare(medium: &Medium, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
+    let control = Control::new();
+    let [cpu, gpu] =
+        [&backend(8), cuda].map(|b| shoot(medium, regions, params, b, &control).unwrap());
+    let steps = [&cpu, &gpu].map(|o| o.rays.steps as f64);
+    assert!((steps[0] / steps[1] - 1.0).abs() < 0.01, "{steps:?}");
+    if params.directions.count() == 1 {
+        let seeds = |o: &Output| -> Vec<u32> {
+            let all = o.rays.kept.per_streamline["seed"].iter();
+            all.map(|s| *s as u32).collect()
+        };
+        let (of_cpu, of_gpu) = (seeds(&cpu), seeds(&gpu));
+        let mut apart = Vec::new();
+        let mut measures = Vec::new();
+        let mut alone = 0;
+        for (i, seed) in of_cpu.iter().enumerate() {
+            let Ok(j) = of_gpu.binary_search(seed) else {
+                alone += 1;
+                continue;
+            };
+            let (a, b) = (cpu.rays.kept.streamline(i), gpu.rays.kept.streamline(j));
+            apart.push(hausdorff(a, b, medium));
+            let cm = |o: &Output, i: usize| f64::from(o.rays.kept.per_streamline["cm"][i]);
+            measures.push((cm(&cpu, i) / cm(&gpu, j) - 1.0).abs());
+        }
+        apart.sort_by(f64::total_cmp);
+        measures.sort_by(f64::total_cmp);
+        let at = |v: &[f64], share: f64| v[((v.len() - 1) as f64 * share) as usize];
+        let beyond = apart.iter().filter(|d| **d > 0.1).count();
+        println!(
+            "{} rays, {alone} without a twin; Hausdorff distance median {:.2e}, 99 % {:.2e}, \
+             largest {:.2e} voxels, {beyond} beyond 0.1; measure median {:.1e}, 99 % {:.1e}",
+            apart.len(),
+            at(&apart, 0.5),
+            at(&apart, 0.99),
+            at(&apart, 1.0),
+            at(&measures, 0.5),
+            at(&measures, 0.99),
+        );
+        assert!(alone * 100 <= of_cpu.len());
+        assert!(at(&apart, 0.5) < 0.01 && at(&apart, 0.99) < 0.1);
+        assert!(at(&measures, 0.99) < 1e-2);
+    }
+    [cpu, gpu]
+}
+
+fn bent(random: &mut Random) -> PulledBack {
+    PulledBack {
+        a: random.uniform(1.0, 3.0),
+        b: random.uniform(1.0, 3.0),
+        k: random.uniform(0.1, 0.25),
+    }
+}
+
+fn base(interpolation: Interpolation) -> Params {
+    let mut params = params(interpolation);
+    params.walk.seeding = Seeding::Random { count: 3000 };
+    params.walk.max_length_mm = Some(40.0);
+    params.walk.step_mm = 0.2;
+    params.directions = Directions::Principal;
+    params
+}
+
+fn smooth(cuda: Backend) {
+    let mut random = Random::fresh("parity smooth");
+    for precision in [Precision::Half, Precision::Single] {
+        for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
+            let field = sampled(odd_grid(&mut random), &bent(&mut random));
+            let medium = media(&field, Interpolation::Trilinear, precision);
+            // Few rays share four threads each, many have one.
+            for count in [3000, 20_000] {
+                let mut params = base(Interpolation::Trilinear);
+                params.walk.integrator = integrator;
+                params.walk.seeding = Seeding::Random { count };
+                params.walk.both_ways = random.uniform(0.0, 1.0) < 0.5;
+                params.keep_every = 1 + (random.bits() % 4) as usize;
+                compare(&medium, &[], &params, &cuda);
+            }
+        }
+    }
+}
+
+/// Tensors with noise, in a mask with holes.
+fn rough(random: &mut Random) -> TensorField {
+    let analytic = bent(random);
+    let grid = odd_grid(random);
+    let reach = 0.8 * grid.centre().distance(grid.corners()[0]);
+    let mut noise = || DVec3::new(random.normal(), random.normal(), random.normal());
+    let noise: Vec<DVec3> = (0..grid.voxel_count()).map(|_| noise()).collect();
+    let shape = grid.shape;
+    crate::tracking::fields::field(grid.clone(), move |x| {
+        let v = grid.voxel_at(x).round();
+        let i = v.x as usize + shape[0] * (v.y as usize + shape[1] * v.z as usize);
+        let n = noise[i];
+        let jitter = prolate(1.2, 0.9, n.normalize());
+        let d = analytic.tensor(x);
+        let inside = x.length() < reach && n.x > -2.2;
+        inside.then(|| d * 0.7 + jitter * 0.3 * d.determinant().cbrt())
+    })
+}
+
+fn obstacles(random: &mut Random, field: &TensorField) -> Vec<Region> {
+    let centre = field.grid.centre();
+    let mut somewhere = |far: f64| centre + random.direction() * far;
+    let grid = field.grid.clone();
+    let ball = somewhere(6.0);
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|i| {
+            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+            u8::from(at.distance(ball) < 5.0)
+        })
+        .collect();
+    vec![
+        sphere(Role::Seed, centre, 5.0),
+        sphere(Role::Target, somewhere(9.0), 4.0),
+        cuboid(Role::Target, somewhere(8.0), DVec3::new(3.0, 4.0, 5.0)),
+        region(Role::Target, Shape::Mask(Mask::new(grid, inside))),
+        sphere(Role::Terminate, somewhere(10.0), 3.0),
+        sphere(Role::Exclude, somewhere(7.0), 1.0),
+        sphere(Role::Mask, centre, 18.0),
+    ]
+}
+
+fn noisy(cuda: Backend) {
+    let mut random = Random::fresh("parity noisy");
+    for _ in 0..4 {
+        let field = rough(&mut random);
+        let regions = obstacles(&mut random, &field);
+        for precision in [Precision::Half, Precision::Single] {
+            let medium = media(&field, Interpolation::Trilinear, precision);
+            for count in [3000, 20_000] {
+                let mut params = base(Interpolation::Trilinear);
+                params.walk.integrator = Integrator::Rk2;
+                params.walk.both_ways = true;
+                params.walk.min_fa = Some(0.05);
+                params.walk.max_angle_rad = Some(0.5);
+                params.walk.seeding = Seeding::Random { count };
+                params.loop_guard = true;
+                let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
+                for (a, b) in [
+                    (&cpu.rays.fates[..], &gpu.rays.fates[..]),
+                    (&cpu.rays.stops[..], &gpu.rays.stops[..]),
+                    (&cpu.rays.per_target[..], &gpu.rays.per_target[..]),
+                ] {
+                    println!("{a:?} {b:?}");
+                    for (a, b) in a.iter().zip(b) {
+                        // A few rays pass a border on the other side.
+                        assert!(a.abs_diff(*b) <= 5 + count as u64 / 100, "{a} {b}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn splines(cuda: Backend) {
+    let mut random = Random::fresh("parity splines");
+    for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
+        let field = rough(&mut random);
+        let medium = media(&field, Interpolation::CubicBSpline, Precision::Half);
+        let mut params = base(Interpolation::CubicBSpline);
+        params.walk.integrator = integrator;
+        params.walk.min_fa = Some(0.05);
+        compare(&medium, &[], &params, &cuda);
+    }
+}
+
+/// Straight rays through boxes: every fate and every stop is the same to the last ray.
+fn fates(cuda: Backend) {
+    let field = crate::tracking::fields::field(crate::tracking::fields::cube(60, 1.0), |x| {
+        (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))
+    });
+    let medium = media(&field, Interpolation::Trilinear, Precision::Half);
+    let wall =
+        |role, x: f64, y: f64| cuboid(role, DVec3::new(x, y, 0.0), DVec3::new(0.6, 0.9, 9.0));
+    let regions = [
+        cuboid(Role::Seed, DVec3::ZERO, DVec3::splat(8.0)),
+        wall(Role::Target, 15.0, 0.0),
+        wall(Role::Target, 15.3, 2.0),
+        wall(Role::Terminate, 12.0, 4.0),
+        wall(Role::Exclude, 11.0, 1.3),
+        cuboid(
+            Role::Include,
+            DVec3::new(10.0, 1.0, 0.0),
+            DVec3::new(0.6, 3.4, 9.0),
+        ),
+    ];
+    for both_ways in [false, true] {
+        for count in [4000, 30_000] {
+            let mut params = base(Interpolation::Trilinear);
+            params.walk.step_mm = 0.5;
+            params.walk.max_length_mm = None;
+            params.walk.seeding = Seeding::Random { count };
+            params.walk.both_ways = both_ways;
+            let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
+            let off =
+                |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u64>();
+            // f32 and f64 disagree on a ray that touches an edge, now and then.
+            assert!(off(&cpu.rays.fates, &gpu.rays.fates) <= 4);
+            assert!(off(&cpu.rays.stops, &gpu.rays.stops) <= 8);
+            assert!(off(&cpu.rays.per_target, &gpu.rays.per_target) <= 8);
+            assert!(gpu.rays.per_target.iter().all(|n| *n > 0) && gpu.kernel_s.is_some());
+            let again = shoot(&medium, &regions, &params, &cuda, &Control::new()).unwrap();
+            assert_eq!(
+                again.rays.kept.points, gpu.rays.kept.points,
+                "the same bytes again"
+            );
+        }
+    }
+}
+
+fn refusals(cuda: Backend) {
+    let field = sampled(
+        crate::tracking::fields::cube(20, 1.0),
+        &PulledBack {
+            a: 1.0,
+            b: 1.0,
+            k: 0.1,
+        },
+    );
+    let medium = media(&field, Interpolation::Trilinear, Precision::Half);
+    let control = Control::new();
+    control.cancel();
+    let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
+    let cancelled = shoot(
+        &medium,
+        &seed,
+        &base(Interpolation::Trilinear),
+        &cuda,
+        &control,
+    );
+    assert_eq!(cancelled.unwrap_err().to_string(), "Cancelled");
+    // A point kept on each of so many steps fits on no card.
+    let mut endless = base(Interpolation::Trilinear);
+    endless.walk.max_length_mm = None;
+    endless.walk.max_steps = 100_000_000;
+    endless.walk.seeding = Seeding::Random { count: 500 };
+    match shoot(&medium, &seed, &endless, &cuda, &Control::new()) {
+        // 1.6 GB a ray: a large card follows them one after the other.
+        Ok(output) => assert_eq!(output.rays.fates[0], 500),
+        Err(error) => assert!(error.to_string().contains("--backend cpu"), "{error}"),
+    }
+}
