@@ -60,7 +60,8 @@ fn closed_form() {
         // Shares are told by the distance to walls; a thin fold beside the voxel may be missed.
         let beside = |o: DVec3| head.tissues(x + o, 6.0).of(tissue) > 0.99999;
         let mut around = DVec3::AXES.into_iter().flat_map(|a| [a * 2.5, a * -2.5]);
-        if tissue == Tissue::Ventricle && !around.all(beside) {
+        let fluid = matches!(tissue, Tissue::Ventricle | Tissue::Csf);
+        if fluid && !around.all(beside) {
             continue;
         }
         let along = if tissue == Tissue::White {
