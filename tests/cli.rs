@@ -1,5 +1,6 @@
 //! The command line: every subcommand, exit codes, refusals, and "Copy as command".
 
+mod live;
 mod refusals;
 
 use crate::support::{Random, data_test, test};
@@ -37,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("cli::every_command_of_the_readme_parses", readme),
         test("cli::same_bytes_for_any_number_of_threads", same_bytes),
+        test("cli::the_windows_rays_are_the_commands", live::rays),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     own.into_iter().chain(refusals::tests()).collect()

@@ -4,6 +4,7 @@
 mod fake;
 mod keys;
 mod looks;
+mod rays;
 mod sliders;
 mod told;
 mod words;
@@ -135,6 +136,7 @@ pub fn tests() -> Vec<Trial> {
         own,
         keys::tests(),
         looks::tests(),
+        rays::tests(),
         sliders::tests(),
         told::tests(),
         words::tests(),

@@ -2,6 +2,7 @@
 //! ones.
 
 mod fits;
+mod rays;
 mod saves;
 mod stale;
 
@@ -47,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::views_are_no_steps", views_are_no_steps),
         test("update::left_stays_left", left_stays_left),
     ];
-    let own = own.into_iter().chain(fits::tests());
+    let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
     own.chain(saves::tests()).chain(stale::tests()).collect()
 }
 
@@ -290,8 +291,8 @@ fn picture(state: &State) -> String {
     let tensors = d.tensors.as_ref();
     let tensors = tensors.map(|t| format!("{:?} {:?} {:?}", t.field.id(), t.key, t.recipe));
     format!(
-        "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?}",
-        d.fit, d.fit_mask, d.track, d.track_display
+        "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        d.fit, d.fit_mask, d.method, d.track, d.track_display, d.rays, d.ray_display
     )
 }
 

@@ -275,6 +275,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         regions: regions.clone(),
         params: options.params(),
         cut: options.cut(),
+        coarse: false,
     }));
     let (Output::Shot(shot), wall_ms) = runner.run(request)? else {
         return Err(Failure::new("Shooting gave no rays"));

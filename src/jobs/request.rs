@@ -9,6 +9,7 @@ use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// All that a fit depends on: its result is put where just this is wanted.
 #[derive(Clone, PartialEq, Debug)]
@@ -102,6 +103,8 @@ pub struct Shoot {
     pub regions: Vec<Region>,
     pub params: geodesic::Params,
     pub cut: geodesic::Cut,
+    /// Fewer seeds: something is being dragged.
+    pub coarse: bool,
 }
 
 /// An opened file.
@@ -164,15 +167,23 @@ pub enum Output {
 pub struct Shot {
     /// Its kept rays are those after the cut.
     pub output: tracking::Output,
-    /// Measures of all rays that pass the regions, before the cut.
+    /// All rays that pass the regions, before the cut, and their measures.
+    pub all: Tractogram,
     pub measures: Arc<[f32]>,
     /// The least measure after the cut.
     pub least: Option<f32>,
     pub seeds: u64,
     pub directions: u64,
     pub kernel_s: Option<f64>,
+    /// Of the rays alone, without the medium's preparation.
+    pub shoot_ms: f64,
     /// To be handed in again with the next request.
     pub medium: geodesic::Medium,
+    /// What was asked for.
+    pub regions: Vec<Region>,
+    pub params: geodesic::Params,
+    pub cut: geodesic::Cut,
+    pub coarse: bool,
 }
 
 impl Request {
@@ -367,6 +378,7 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
         regions,
         params,
         cut,
+        coarse,
     } = wanted;
     let interpolation = params.walk.interpolation;
     let medium = match medium {
@@ -381,21 +393,32 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
         )
         .map_err(|e| e.to_string())?,
     };
+    let started = Instant::now();
     let shot =
         geodesic::shoot(&medium, &regions, &params, backend, control).map_err(|e| e.to_string())?;
     let mut output = Arc::unwrap_or_clone(shot.rays);
     let measures = output.kept.per_streamline.get("cm").cloned();
-    let (kept, least) = geodesic::rank(&output.kept, cut);
-    let along = backend.install(|| tracking::sample(&fa, &kept));
-    output.kept = with_lengths(kept.with_per_point("fa", along));
+    let measures = measures.unwrap_or_default();
+    let along = backend.install(|| tracking::sample(&fa, &output.kept));
+    let all = with_lengths(output.kept.with_per_point("fa", along))
+        // Under a name of its own: "cm" colours by the value at each point.
+        .with_per_streamline("measure", measures.clone());
+    let (kept, least) = geodesic::rank(&all, cut);
+    output.kept = kept;
     Ok(Output::Shot(Box::new(Shot {
         output,
-        measures: measures.unwrap_or_default(),
+        all,
+        measures,
         least,
         seeds: shot.seeds,
         directions: shot.directions,
         kernel_s: shot.kernel_s,
+        shoot_ms: started.elapsed().as_secs_f64() * 1e3,
         medium,
+        regions,
+        params,
+        cut,
+        coarse,
     })))
 }
 

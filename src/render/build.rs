@@ -12,6 +12,7 @@ use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LineColouring};
 use crate::state::{Camera, Pane, Recipe, State};
 use glam::{DVec2, DVec3};
+use std::borrow::Cow;
 
 /// A pane's size on screen.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -174,7 +175,8 @@ fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
     let live = state.session.live.as_ref()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
-    let shown = targeted && document.track_display.visible && !live.output.missed.is_empty();
+    let wanted = state.view.show_missed && document.live_display().visible;
+    let shown = targeted && wanted && !live.output.missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(live.output.missed.clone()),
         colour: LineColour::Fixed(MISSED_RGB),
@@ -190,23 +192,31 @@ fn missed(state: &State) -> Option<Lines> {
 fn lines(state: &State) -> Vec<Lines> {
     tractograms(state)
         .into_iter()
-        .filter_map(|(tractogram, display)| shown(tractogram, display))
+        .filter_map(|(tractogram, display)| shown(tractogram, &display))
         .collect()
 }
 
 /// What `lines` shows, with how.
-pub fn tractograms(state: &State) -> Vec<(&Tractogram, &Display)> {
-    let display = &state.document.track_display;
+pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
+    let display = state.document.live_display();
     let live = state.session.live.as_ref().filter(|_| display.visible);
+    let live = live.map(|live| {
+        // Colours are those of all rays, wherever they are cut.
+        let display = match &live.rays {
+            Some(rays) => Cow::Owned(Display {
+                window: rays.range,
+                ..display.clone()
+            }),
+            None => Cow::Borrowed(display),
+        };
+        (&live.output.kept, display)
+    });
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
-        Content::Tractogram(tractogram) => Some((tractogram, &l.display)),
+        Content::Tractogram(tractogram) => Some((tractogram, Cow::Borrowed(&l.display))),
         _ => None,
     });
-    live.map(|l| (&l.output.kept, display))
-        .into_iter()
-        .chain(kept)
-        .collect()
+    live.into_iter().chain(kept).collect()
 }
 
 fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {
@@ -249,9 +259,13 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
             let last = (ColourMap::STOP_COLOURS.len() - 1) as f32;
             scalar("stop_end", (0.0, last), ColourMap::Stops)
         }
-        LineColouring::Direction | LineColouring::Fa | LineColouring::StopReason => {
-            LineColour::Direction
+        LineColouring::Measure if per_streamline("measure").is_some() => {
+            scalar("measure", display.window, display.colour_map)
         }
+        LineColouring::MeasureAlong if tractogram.per_point.contains_key("cm") => {
+            scalar("cm", display.window, display.colour_map)
+        }
+        _ => LineColour::Direction,
     }
 }
 

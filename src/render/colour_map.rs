@@ -16,12 +16,15 @@ pub enum ColourMap {
     Diverging,
     /// One colour for a mask: opaque where the value is high.
     Mask,
+    /// Green low, red high, as in the papers on the connectivity measure; red-green blind readers
+    /// cannot rank it.
+    GreenRed,
     /// Why streamlines stopped: [`ColourMap::STOP_COLOURS`].
     Stops,
 }
 
 impl ColourMap {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Grey,
         Self::Viridis,
         Self::Magma,
@@ -29,6 +32,7 @@ impl ColourMap {
         Self::Cost,
         Self::Diverging,
         Self::Mask,
+        Self::GreenRed,
         Self::Stops,
     ];
 
@@ -41,6 +45,9 @@ impl ColourMap {
         Self::Cost,
         Self::Diverging,
     ];
+
+    /// Those that make sense for a measure of streamlines.
+    pub const FOR_MEASURES: [Self; 2] = [Self::Viridis, Self::GreenRed];
 
     /// One for each reason why a streamline stopped, by its number: what users wish for is green.
     pub const STOP_COLOURS: [[u8; 3]; 10] = [
@@ -65,6 +72,7 @@ impl ColourMap {
             Self::Cost => "Blue to red",
             Self::Diverging => "Diverging",
             Self::Mask => "Single colour",
+            Self::GreenRed => "Green to red",
             Self::Stops => "Stop reasons",
         }
     }
@@ -110,6 +118,7 @@ impl ColourMap {
             ],
             Self::Diverging => &[[0x2B, 0x6C, 0xB0], [0xE6, 0xE6, 0xE6], [0xC2, 0x41, 0x0C]],
             Self::Mask => &[[0x9A, 0xA4, 0xB2], [0x9A, 0xA4, 0xB2]],
+            Self::GreenRed => &[[0x22, 0xB1, 0x4C], [0xF2, 0xE6, 0x3A], [0xE0, 0x2B, 0x20]],
             Self::Stops => &Self::STOP_COLOURS,
         }
     }

@@ -1,7 +1,7 @@
 //! Everything a user, or a finished job, can do to the state.
 
 use super::Camera;
-use super::document::{Display, LayerId};
+use super::document::{Display, LayerId, Method, Rays};
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape};
@@ -74,6 +74,7 @@ pub enum Action {
     TogglePanels,
     ToggleSlicesInScene,
     ToggleOutline,
+    ToggleMissed,
     ToggleTheme,
     // Layers
     SelectLayer(Option<LayerId>),
@@ -133,7 +134,13 @@ pub enum Action {
         params: tracking::Params,
         phase: Phase,
     },
-    SetTrackDisplay {
+    SetMethod(Method),
+    SetRays {
+        rays: Rays,
+        phase: Phase,
+    },
+    /// How the live result is shown.
+    SetLiveDisplay {
         display: Display,
         phase: Phase,
     },

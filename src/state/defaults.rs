@@ -1,7 +1,8 @@
 //! Values that parameters start with, and why. The window and the command line share them.
 
 use super::Recipe;
-use super::document::{Display, LineColouring};
+use super::document::{Display, LineColouring, Rays};
+use super::recipe::MediumRecipe;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
@@ -56,22 +57,24 @@ pub fn track() -> tracking::Params {
     }
 }
 
-/// Rays in all directions, as the papers shoot them, and many of them: most miss. The FA stop is off:
-/// geodesics carry on where streamlines lose their way.
+/// Many rays in a wide cone about the main direction: most miss. The FA stop is off: geodesics carry
+/// on where streamlines lose their way.
 pub fn geodesic() -> geodesic::Params {
     geodesic::Params {
         walk: tracking::Params {
             // The best in accuracy for its cost on linear interpolation.
             integrator: Integrator::Rk2,
-            seeding: Seeding::Random { count: 200 },
+            seeding: Seeding::Random { count: 400 },
             max_angle_rad: None,
             min_fa: None,
             both_ways: false,
-            max_length_mm: Some(250.0),
             ..track()
         },
         form: geodesic::Form::Hamiltonian,
-        directions: geodesic::Directions::Sphere { count: 100 },
+        directions: geodesic::Directions::Cone {
+            count: 20,
+            half_angle_rad: 45f64.to_radians(),
+        },
         keep_every: 1,
         loop_guard: true,
     }
@@ -80,6 +83,18 @@ pub fn geodesic() -> geodesic::Params {
 /// Tensors as they are: what sharpening adds is the user's choice.
 pub fn sharpening() -> geodesic::Sharpening {
     geodesic::Sharpening::Power { alpha: 1.0 }
+}
+
+pub fn rays() -> Rays {
+    Rays {
+        medium: MediumRecipe {
+            sharpening: sharpening(),
+            // The error of half precision is far below that of the measurement.
+            precision: geodesic::Precision::Half,
+        },
+        params: geodesic(),
+        cut: geodesic::Cut::All,
+    }
 }
 
 /// sRGB of a role: its glyph, ring and solid.
@@ -151,4 +166,12 @@ pub fn mask_display() -> Display {
 
 pub fn line_display() -> Display {
     image_display((0.0, 1.0))
+}
+
+pub fn ray_display() -> Display {
+    Display {
+        line_colouring: LineColouring::Measure,
+        colour_map: ColourMap::Viridis,
+        ..line_display()
+    }
 }

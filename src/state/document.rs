@@ -1,13 +1,15 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::Recipe;
-use super::recipe::Source;
+use super::recipe::{MediumRecipe, Source};
 use crate::data::region::RegionId;
 use crate::data::{Gradients, Mask, Region, Role, TensorField, Tractogram, Volume};
 use crate::jobs::FitKey;
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
-use crate::solvers::{tensor_fit, tracking};
+use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::tensor_fit;
+use crate::solvers::tracking::{self, Seeding};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -59,7 +61,47 @@ pub enum LineColouring {
     Length,
     /// Why the end stopped.
     StopReason,
+    /// Connectivity measure of the whole ray; within the display's window.
+    Measure,
+    /// The same from the seed to each point.
+    MeasureAlong,
     Fixed([u8; 3]),
+}
+
+/// What the task Track makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Method {
+    Streamlines,
+    Rays,
+}
+
+impl Method {
+    pub const ALL: [Self; 2] = [Self::Streamlines, Self::Rays];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Streamlines => "Streamlines",
+            Self::Rays => "Geodesic rays",
+        }
+    }
+}
+
+/// How geodesic rays are shot and which of them stay.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rays {
+    pub medium: MediumRecipe,
+    pub params: geodesic::Params,
+    pub cut: Cut,
+}
+
+impl Rays {
+    /// How many are shot, where that does not depend on the seed's size.
+    pub fn count(&self) -> Option<usize> {
+        match self.params.walk.seeding {
+            Seeding::Random { count } => Some(count.saturating_mul(self.params.directions.count())),
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
+        }
+    }
 }
 
 /// How a layer is shown.
@@ -128,8 +170,11 @@ pub struct Document {
     pub fit: tensor_fit::Params,
     /// The mask layer that the fit is within; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
+    pub method: Method,
     pub track: tracking::Params,
     pub track_display: Display,
+    pub rays: Rays,
+    pub ray_display: Display,
     next_id: u64,
 }
 
@@ -142,8 +187,11 @@ impl Default for Document {
             tensors: None,
             fit: super::defaults::fit(),
             fit_mask: None,
+            method: Method::Streamlines,
             track: super::defaults::track(),
             track_display: super::defaults::line_display(),
+            rays: super::defaults::rays(),
+            ray_display: super::defaults::ray_display(),
             next_id: 1,
         }
     }
@@ -249,6 +297,21 @@ impl Document {
             mask: self.chosen_mask().map(|(_, mask)| mask.id()),
             params: self.fit.clone(),
         })
+    }
+
+    /// How the live result is shown.
+    pub fn live_display(&self) -> &Display {
+        match self.method {
+            Method::Streamlines => &self.track_display,
+            Method::Rays => &self.ray_display,
+        }
+    }
+
+    pub fn live_display_mut(&mut self) -> &mut Display {
+        match self.method {
+            Method::Streamlines => &mut self.track_display,
+            Method::Rays => &mut self.ray_display,
+        }
     }
 
     /// Whether there is something that cannot be opened or computed again: regions, kept streamlines.

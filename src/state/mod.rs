@@ -19,7 +19,7 @@ pub mod words;
 pub use crate::jobs::{Job, Slot};
 pub use action::{Action, Effect, Phase, Shot};
 pub use camera::Camera;
-pub use document::{Content, Display, Document, Layer, LayerId, Tensors};
+pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use history::History;
 pub use recipe::{Recipe, Source};
 pub use session::{Live, Message, Session, Severity};

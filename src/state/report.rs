@@ -56,6 +56,8 @@ pub fn state(state: &State) -> Value {
             "seeds": live.seeds,
             "coarse": live.coarse,
             "wall_ms": live.wall_ms,
+            "passed": live.rays.as_ref().map(|r| r.measures.len()),
+            "least": live.rays.as_ref().and_then(|r| r.least),
             "command": live.recipe.command(),
         })
     });

@@ -2,8 +2,11 @@
 
 use super::Recipe;
 use super::document::LayerId;
+use super::recipe::MediumRecipe;
 use crate::data::region::RegionId;
+use crate::data::{DataId, Region, Tractogram};
 use crate::jobs::{FitKey, Job, Slot};
+use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::tracking;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -37,6 +40,52 @@ pub struct Live {
     pub recipe: Recipe,
     /// Names of the target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
+    /// What geodesic rays have that streamlines have not.
+    pub rays: Option<LiveRays>,
+}
+
+/// What the cut chooses from, without shooting again.
+#[derive(Clone, Debug)]
+pub struct LiveRays {
+    /// All rays that pass the regions, and their connectivity measures.
+    pub all: Tractogram,
+    pub measures: Arc<[f32]>,
+    /// Tenths around the measures: ends of scales that do not tremble while a region is dragged.
+    pub range: (f32, f32),
+    /// The cut that the result stands for, and the least measure that it leaves.
+    pub cut: Cut,
+    pub least: Option<f32>,
+    /// Tensors that were not positive definite.
+    pub repaired: u64,
+    pub asked: Asked,
+}
+
+/// Whole tenths around the finite measures; a tenth about 1 where there is none.
+pub fn measure_range(measures: &[f32]) -> (f32, f32) {
+    let finite = measures.iter().copied().filter(|m| m.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), m| {
+        (low.min(m), high.max(m))
+    });
+    if low > high {
+        return (0.9, 1.1);
+    }
+    let (low, high) = ((low * 10.0).floor(), (high * 10.0).ceil());
+    (low / 10.0, high.max(low + 1.0) / 10.0)
+}
+
+/// What live curves were asked for with.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub field: DataId,
+    pub regions: Vec<Region>,
+    pub curves: Curves,
+    pub coarse: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Curves {
+    Streamlines(tracking::Params),
+    Rays(MediumRecipe, geodesic::Params),
 }
 
 /// A file opened before.
@@ -87,6 +136,14 @@ pub struct Session {
     pub live: Option<Live>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
+    /// A coarse result is on its way; whether another is wanted after it. None is cancelled for the
+    /// next, or a hand that never rests would see nothing.
+    pub coarse_running: bool,
+    pub coarse_again: bool,
+    /// Tensors prepared for rays, for the next ones.
+    pub medium: Option<Medium>,
+    /// How fast the last rays were.
+    pub rays_per_ms: Option<f64>,
     /// Why there is no live result although there are seeds.
     pub live_error: Option<String>,
     pub recent: Vec<Recent>,
@@ -113,6 +170,10 @@ impl Session {
             status: String::new(),
             live: None,
             unsettled: false,
+            coarse_running: false,
+            coarse_again: false,
+            medium: None,
+            rays_per_ms: None,
             live_error: None,
             recent: Vec::new(),
             selected_region: None,

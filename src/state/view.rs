@@ -117,6 +117,8 @@ pub struct View {
     /// The same in the task Track, where slices hide streamlines.
     pub show_slices_with_tracks: bool,
     pub show_outline: bool,
+    /// Streamlines that miss the targets, in grey.
+    pub show_missed: bool,
     pub tool: Tool,
     /// Axial, sagittal, coronal: as [`Pane::ALL`].
     pub slices: [SliceCamera; 3],
@@ -145,6 +147,7 @@ impl Default for View {
             show_slices_in_scene: true,
             show_slices_with_tracks: false,
             show_outline: true,
+            show_missed: true,
             tool: Tool::Crosshair,
             slices: [slice; 3],
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),

@@ -104,7 +104,7 @@ fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: boo
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
     let name = "Tracks, live";
     let response = rows::list_row(ui, name, "live", false);
-    let display = &state.document.track_display;
+    let display = state.document.live_display();
     let count = format::count(count as u64);
     paint_row(
         ui,
@@ -120,7 +120,7 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
             visible: !display.visible,
             ..display.clone()
         };
-        actions.push(Action::SetTrackDisplay {
+        actions.push(Action::SetLiveDisplay {
             display,
             phase: Phase::Done,
         });

@@ -17,6 +17,7 @@ pub mod paint_callback;
 mod panels;
 pub mod probe;
 pub mod quit;
+pub mod rays;
 mod regions;
 mod shortcuts;
 pub mod snapshot;
@@ -70,6 +71,7 @@ pub struct Memory {
     /// The next region is a box.
     cube: bool,
     tracks: tracks::Cache,
+    rays: rays::Cache,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// For the demo's card on the first page.
@@ -96,6 +98,7 @@ impl Memory {
             toggled: BTreeSet::new(),
             cube: false,
             tracks: tracks::Cache::default(),
+            rays: rays::Cache::default(),
             ranges: BTreeMap::new(),
             demo: first_run::Picture::default(),
         }

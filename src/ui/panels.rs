@@ -246,10 +246,13 @@ pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
         .clicked()
 }
 
+pub const CAPTION: f32 = 22.0;
+
 /// A small caption above a widget.
 pub fn caption(ui: &mut Ui, text: &str, fact: &str) {
     let p = theme::palette(ui.style());
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), CAPTION), Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     paint::left(ui.painter(), inner, text, theme::regular(size::LABEL), p.t2);
     paint::right(ui.painter(), inner, fact, theme::medium(size::LABEL), p.t1);

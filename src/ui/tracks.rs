@@ -80,7 +80,7 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
 }
 
 /// 0 of nothing.
-fn median(values: &mut [f32]) -> f32 {
+pub fn median(values: &mut [f32]) -> f32 {
     if values.is_empty() {
         return 0.0;
     }

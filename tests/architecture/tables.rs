@@ -153,9 +153,6 @@ pub const UNSAFE: &[&str] = &["compute", "solvers/*/cuda", "io/mmap", "render/sh
 pub const MAX_LINES: usize = 600;
 pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs", 150)];
 
-/// Stems with a command that the window does not offer yet.
-pub const FORM_TO_COME: &[&str] = &["geodesic"];
-
 /// One concept, one name in src/solvers, kernels, tests and src/ui/forms; and its command, where
 /// the user meets it by itself.
 pub const STEMS: &[(&str, Option<&str>)] = &[

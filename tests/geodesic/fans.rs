@@ -1,7 +1,7 @@
 //! Directions at a seed.
 
 use crate::support::{Random, test};
-use arcuate::solvers::geodesic::{Directions, fan};
+use arcuate::solvers::geodesic::Directions;
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
 /// The mean of directions, and of their outer products, are those of the whole sphere.
 fn even() {
     for count in [50, 200, 1000] {
-        let fan = fan(Directions::Sphere { count }, false, DVec3::X);
+        let fan = Directions::Sphere { count }.fan(false, DVec3::X);
         assert_eq!(fan.len(), count);
         let mean = fan.iter().sum::<DVec3>() / count as f64;
         assert!(mean.length() < 2.0 / count as f64, "{mean}");
@@ -38,7 +38,7 @@ fn cones() {
                 count,
                 half_angle_rad,
             };
-            let fan = fan(cone, both_ways, axis);
+            let fan = cone.fan(both_ways, axis);
             assert_eq!(fan.len(), count);
             let widest = fan.iter().map(|v| v.dot(axis).abs().min(1.0).acos());
             assert!(widest.fold(0.0, f64::max) <= half_angle_rad + 1e-9);
@@ -47,13 +47,13 @@ fn cones() {
         }
     }
     let axis = random.direction();
-    assert_eq!(fan(Directions::Principal, false, axis), [axis]);
+    assert_eq!(Directions::Principal.fan(false, axis), [axis]);
 }
 
 fn icospheres() {
     for level in 0..4 {
         let directions = Directions::Icosphere { level };
-        let corners = fan(directions, false, DVec3::X);
+        let corners = directions.fan(false, DVec3::X);
         assert_eq!(corners.len(), [12, 42, 162, 642][level]);
         assert_eq!(corners.len(), directions.count());
         for (i, a) in corners.iter().enumerate() {

@@ -231,6 +231,7 @@ pub fn tracked(mut state: State) -> State {
         wall_ms: 18.0,
         recipe,
         targets: vec![target],
+        rays: None,
     });
     state.session.selected_region = Some(seed);
     state.session.selected_layer = None;

@@ -133,6 +133,7 @@ pub fn add_live(state: &mut State, output: tracking::Output) {
         wall_ms: 18.0,
         recipe,
         targets: Vec::new(),
+        rays: None,
     });
 }
 

@@ -14,31 +14,31 @@ impl Directions {
             Self::Icosphere { .. } => usize::MAX,
         }
     }
-}
 
-/// Unit directions about `axis` (a unit vector; the principal direction at the seed), world axes.
-/// `both_ways`: each will also be followed backwards.
-pub fn fan(directions: Directions, both_ways: bool, axis: DVec3) -> Vec<DVec3> {
-    match directions {
-        Directions::Principal => vec![axis],
-        Directions::Towards { direction } => vec![DVec3::from_array(direction).normalize()],
-        // The same for every seed.
-        Directions::Sphere { count } => fibonacci(count, 1.0, -1.0),
-        Directions::Cone {
-            count,
-            half_angle_rad,
-        } => {
-            let (across, along) = axis.any_orthonormal_pair();
-            let ahead = if both_ways { count } else { count.div_ceil(2) };
-            let cap = |n: usize, sign: f64| {
-                let points = fibonacci(n, 1.0, half_angle_rad.cos());
-                points
-                    .into_iter()
-                    .map(move |p| (p.x * across + p.y * along + p.z * axis).normalize() * sign)
-            };
-            cap(ahead, 1.0).chain(cap(count - ahead, -1.0)).collect()
+    /// Unit directions about `axis` (a unit vector; the principal direction at the seed), world
+    /// axes. `both_ways`: each will also be followed backwards.
+    pub fn fan(self, both_ways: bool, axis: DVec3) -> Vec<DVec3> {
+        match self {
+            Self::Principal => vec![axis],
+            Self::Towards { direction } => vec![DVec3::from_array(direction).normalize()],
+            // The same for every seed.
+            Self::Sphere { count } => fibonacci(count, 1.0, -1.0),
+            Self::Cone {
+                count,
+                half_angle_rad,
+            } => {
+                let (across, along) = axis.any_orthonormal_pair();
+                let ahead = if both_ways { count } else { count.div_ceil(2) };
+                let cap = |n: usize, sign: f64| {
+                    let points = fibonacci(n, 1.0, half_angle_rad.cos());
+                    points
+                        .into_iter()
+                        .map(move |p| (p.x * across + p.y * along + p.z * axis).normalize() * sign)
+                };
+                cap(ahead, 1.0).chain(cap(count - ahead, -1.0)).collect()
+            }
+            Self::Icosphere { level } => icosphere(level),
         }
-        Directions::Icosphere { level } => icosphere(level),
     }
 }
 

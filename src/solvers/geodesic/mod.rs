@@ -42,7 +42,6 @@ mod paper;
 mod rank;
 mod start;
 
-pub use directions::fan;
 pub use medium::{Medium, Precision, Sharpening};
 pub use paper::{PAIRS, christoffel};
 pub use rank::{Cut, rank};

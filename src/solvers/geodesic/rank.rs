@@ -15,39 +15,59 @@ pub enum Cut {
     TopShare(f64),
 }
 
-/// The curves that a cut keeps, in their old order, and the least measure among them. Of equal
-/// measures the first count as stronger; one that is not a number as weakest. A tractogram without
-/// measures is kept whole.
+impl Cut {
+    /// Which of the curves with these measures are kept. Of equal measures the first count as
+    /// stronger; one that is not a number as weakest.
+    pub fn marks(self, measures: &[f32]) -> Vec<bool> {
+        let count = match self {
+            Self::All => return vec![true; measures.len()],
+            Self::AtLeast(limit) => return measures.iter().map(|m| *m >= limit).collect(),
+            Self::Top(count) => count,
+            Self::TopShare(share) => {
+                (share.clamp(0.0, 1.0) * measures.len() as f64).ceil() as usize
+            }
+        };
+        let mut order: Vec<usize> = (0..measures.len()).collect();
+        let stronger = |a: &usize, b: &usize| {
+            let (a_is, b_is) = (strength(measures[*a]), strength(measures[*b]));
+            b_is.total_cmp(&a_is).then_with(|| a.cmp(b))
+        };
+        if count < order.len() {
+            order.select_nth_unstable_by(count, stronger);
+            order.truncate(count);
+        }
+        let mut kept = vec![false; measures.len()];
+        for i in order {
+            kept[i] = true;
+        }
+        kept
+    }
+}
+
+fn strength(measure: f32) -> f32 {
+    if measure.is_nan() {
+        f32::NEG_INFINITY
+    } else {
+        measure
+    }
+}
+
+/// The least measure among those marked.
+fn least(measures: &[f32], marks: &[bool]) -> Option<f32> {
+    let marked = measures.iter().zip(marks).filter(|(_, kept)| **kept);
+    marked.map(|(m, _)| *m).min_by(f32::total_cmp)
+}
+
+/// The curves that a cut keeps, in their old order, and the least measure among them. A tractogram
+/// without measures is kept whole.
 pub fn rank(tractogram: &Tractogram, cut: Cut) -> (Tractogram, Option<f32>) {
     let Some(measures) = tractogram.per_streamline.get("cm") else {
         return (tractogram.clone(), None);
     };
-    let least = |kept: &mut dyn Iterator<Item = f32>| kept.min_by(f32::total_cmp);
-    let count = match cut {
-        Cut::All => return (tractogram.clone(), least(&mut measures.iter().copied())),
-        Cut::AtLeast(limit) => {
-            let kept: Vec<bool> = measures.iter().map(|m| *m >= limit).collect();
-            let mut of_kept = measures.iter().copied().filter(|m| *m >= limit);
-            return (tractogram.filtered(&kept), least(&mut of_kept));
-        }
-        Cut::Top(count) => count,
-        Cut::TopShare(share) => (share.clamp(0.0, 1.0) * measures.len() as f64).ceil() as usize,
+    let marks = cut.marks(measures);
+    let kept = match cut {
+        Cut::All => tractogram.clone(),
+        _ => tractogram.filtered(&marks),
     };
-    let strength = |i: usize| {
-        let m = measures[i];
-        if m.is_nan() { f32::NEG_INFINITY } else { m }
-    };
-    let mut order: Vec<usize> = (0..measures.len()).collect();
-    let stronger =
-        |a: &usize, b: &usize| strength(*b).total_cmp(&strength(*a)).then_with(|| a.cmp(b));
-    if count < order.len() {
-        order.select_nth_unstable_by(count, stronger);
-        order.truncate(count);
-    }
-    let mut kept = vec![false; measures.len()];
-    for &i in &order {
-        kept[i] = true;
-    }
-    let weakest = least(&mut order.iter().map(|&i| strength(i)));
-    (tractogram.filtered(&kept), weakest)
+    (kept, least(measures, &marks))
 }

@@ -1,8 +1,8 @@
 //! Where rays start, and with which p.
 
+use super::Params;
 use super::join::Ray;
 use super::medium::{FA, INSIDE, Medium, Record};
-use super::{Params, fan};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use crate::solvers::tracking::cubic_weights;
 use crate::solvers::tracking::regions::Gates;
@@ -22,7 +22,7 @@ pub struct Rays {
     pub seeds: Vec<Ray>,
 }
 
-/// The rays of a seed point (world mm), in the order of [`fan`]; `None` outside volume or mask, or
+/// The rays of a seed point (world mm), in the order of the fan; `None` outside volume or mask, or
 /// below the FA limit.
 pub fn starts(
     medium: &Medium,
@@ -52,7 +52,7 @@ pub fn starts(
             p: (p / p.dot(v).sqrt()).as_vec3().into(),
         }
     };
-    let fan = fan(params.directions, params.walk.both_ways, axis);
+    let fan = params.directions.fan(params.walk.both_ways, axis);
     let starts: Vec<Start> = fan.into_iter().map(start).collect();
     // A tensor that is not positive definite has no metric.
     let sound = starts.iter().all(|s| s.p.iter().all(|c| c.is_finite()));

@@ -1,6 +1,6 @@
 //! Layers: order, visibility, saving.
 
-use super::{edit, fitting};
+use super::{edit, fitting, kept};
 use crate::jobs::Request;
 use crate::state::document::{Content, LayerId};
 use crate::state::{Effect, State};
@@ -56,11 +56,9 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
             path,
             command,
         },
-        Content::Tractogram(tractogram) => Request::SaveTractogram {
-            tractogram,
-            path,
-            command,
-            revision: state.session.revision,
-        },
+        Content::Tractogram(tractogram) => {
+            let revision = state.session.revision;
+            return kept::write(tractogram, path, command, revision, effects);
+        }
     }));
 }

@@ -1,8 +1,10 @@
 //! The one place that changes the state.
 
 mod fitting;
+mod kept;
 mod layers;
 mod opening;
+mod rays;
 mod regions;
 mod results;
 mod tracks;
@@ -29,7 +31,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             state.session.guide = guide.then_some(GuideStep::ClickSlice);
             effects.push(Effect::Submit(Request::Demo { seed: 1 }));
         }
-        Action::SaveTracks { layer, path } => tracks::save(state, layer, path, effects),
+        Action::SaveTracks { layer, path } => kept::save(state, layer, path, effects),
         Action::SaveLayer { layer, path } => layers::save(state, layer, path, effects),
         Action::SaveRegion { region, path } => regions::save(state, region, path, effects),
         Action::Screenshot(shot) => effects.push(Effect::TakeShot(shot)),
@@ -64,6 +66,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             Task::Track => state.view.show_slices_with_tracks ^= true,
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
+        Action::ToggleMissed => state.view.show_missed ^= true,
         Action::ToggleTheme => state.view.light_theme ^= true,
 
         Action::SelectLayer(layer) => {
@@ -138,13 +141,18 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             });
             tracks::retrack(state, phase == Phase::Live, effects);
         }
-        Action::SetTrackDisplay { display, phase } => {
+        Action::SetMethod(method) => {
+            edit(state, method.name(), false, |d| d.method = method);
+            tracks::retrack(state, false, effects);
+        }
+        Action::SetRays { rays, phase } => rays::set(state, rays, phase, effects),
+        Action::SetLiveDisplay { display, phase } => {
             edit(state, "Display", phase == Phase::Live, |d| {
-                d.track_display = display
+                *d.live_display_mut() = display
             });
         }
-        Action::TrackWholeBrain => tracks::whole_brain(state, effects),
-        Action::KeepTracks => tracks::keep(state),
+        Action::TrackWholeBrain => kept::whole_brain(state, effects),
+        Action::KeepTracks => kept::keep(state),
 
         Action::CopyCommand(recipe) => match recipe.no_command() {
             Some(sentence) => state.session.say(Severity::Information, sentence),

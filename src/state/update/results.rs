@@ -1,7 +1,8 @@
 //! What the jobs bring back.
 
-use super::{fitting, opening, tracks};
+use super::{fitting, kept, opening, rays, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
+use crate::state::session::{Asked, Curves};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -17,6 +18,11 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
         state.session.fitting = None;
     }
+    let live = event.slot == Slot::Live;
+    if live {
+        state.session.coarse_running = false;
+    }
+    let again = live && std::mem::take(&mut state.session.coarse_again);
     match event.outcome {
         Outcome::Cancelled if event.slot == Slot::Live => {}
         Outcome::Cancelled => {
@@ -34,6 +40,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             }
             done(state, output, event.wall_ms, effects);
         }
+    }
+    if again && state.session.unsettled {
+        tracks::retrack(state, true, effects);
     }
 }
 
@@ -80,20 +89,19 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
             coarse,
             whole_brain,
         } => {
-            let asked = tracks::Asked {
+            let asked = Asked {
                 field,
                 regions,
-                params,
+                curves: Curves::Streamlines(params),
                 coarse,
             };
             if whole_brain {
-                tracks::whole_brain_done(state, output, &asked, wall_ms);
+                kept::whole_brain_done(state, output, &asked, wall_ms);
             } else {
                 tracks::live_done(state, output, &asked, wall_ms);
             }
         }
-        // Asked for by the command line only.
-        Output::Shot(_) => {}
+        Output::Shot(shot) => rays::shot(state, *shot, wall_ms),
         Output::Saved(Saved {
             path,
             what,

@@ -106,7 +106,9 @@ pub fn controls(
                     );
                 }
             }
-            if !colour && let Some(colour_map) = colour_maps(ui, d.colour_map) {
+            if !colour
+                && let Some(colour_map) = colour_maps(ui, &ColourMap::FOR_IMAGES, d.colour_map)
+            {
                 set(
                     Display {
                         colour_map,
@@ -144,7 +146,10 @@ pub fn controls(
             }
         }
         Content::Mask(_) => opacity(ui, d, 0.3, &mut set),
-        Content::Tractogram(_) => lines(ui, d, &mut set),
+        Content::Tractogram(t) => {
+            let measured = t.per_streamline.contains_key("measure");
+            lines(ui, d, measured, &mut set)
+        }
     }
 }
 
@@ -220,7 +225,7 @@ fn window(
     }
 }
 
-fn colour_maps(ui: &mut Ui, now: ColourMap) -> Option<ColourMap> {
+fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourMap> {
     select_row(
         ui,
         "Colour map",
@@ -228,7 +233,7 @@ fn colour_maps(ui: &mut Ui, now: ColourMap) -> Option<ColourMap> {
         now.name(),
         |ui| {
             let mut chosen = None;
-            for map in ColourMap::FOR_IMAGES {
+            for &map in all {
                 let hit = menu::glyph_item(ui, map.name(), "", map == now, |painter, at| {
                     let strip = Rect::from_center_size(at + vec2(1.0, 0.0), vec2(18.0, 10.0));
                     charts::colour_strip(painter, strip, |t| colour_of(map, t));
@@ -247,21 +252,28 @@ pub fn colour_of(map: ColourMap, t: f32) -> Color32 {
     Color32::from_rgb(r, g, b)
 }
 
-const COLOURINGS: [(LineColouring, &str); 4] = [
+const COLOURINGS: [(LineColouring, &str); 6] = [
+    (LineColouring::Measure, "CM"),
+    (LineColouring::MeasureAlong, "CM along the ray"),
     (LineColouring::Direction, "Direction"),
     (LineColouring::Fa, "FA"),
     (LineColouring::Length, "Length"),
     (LineColouring::StopReason, "Stop reason"),
 ];
 
-/// Colour, shape and opacity of streamlines.
-pub fn lines(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
+/// Colour, shape and opacity of streamlines; `measured`: they have a connectivity measure.
+pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Display, Phase)) {
+    let by_measure =
+        |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
     let now = COLOURINGS.iter().find(|c| c.0 == d.line_colouring);
     let shown = now.map_or("One colour", |c| c.1);
     let help = "What the colour of a streamline says";
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
         for (colouring, name) in COLOURINGS {
+            if by_measure(&colouring) && !measured {
+                continue;
+            }
             let current = colouring == d.line_colouring;
             if menu::Item::new(name).chosen(current).show(ui) {
                 chosen = Some(colouring);
@@ -285,6 +297,18 @@ pub fn lines(ui: &mut Ui, d: &Display, set: &mut impl FnMut(Display, Phase)) {
             Display {
                 line_colouring,
                 ..d.clone()
+            },
+            Phase::Done,
+        );
+    }
+    if by_measure(&d.line_colouring)
+        && let Some(colour_map) = colour_maps(ui, &ColourMap::FOR_MEASURES, d.colour_map)
+    {
+        let display = d.clone();
+        set(
+            Display {
+                colour_map,
+                ..display
             },
             Phase::Done,
         );

@@ -1,13 +1,15 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
 mod display;
+mod geodesic;
 pub mod tensor_fit;
 pub mod tracking;
+mod walk;
 
 use super::Memory;
 use super::files::{Place, Purpose, suggestion};
 use super::layers;
-use crate::state::{Content, Layer, Recipe, State, Task};
+use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
 /// The layer that the View panel is about: the selected one, else the topmost visible image.
@@ -47,7 +49,11 @@ fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
 pub fn export(state: &State, memory: &mut Memory, place: Place) {
     if state.view.task == Task::Track && selected_tracks(state).is_none() {
         let purpose = Purpose::Tracks(None);
-        let text = suggestion(state, "tracks", &purpose);
+        let name = match state.document.method {
+            Method::Streamlines => "tracks",
+            Method::Rays => "rays",
+        };
+        let text = suggestion(state, name, &purpose);
         memory.files.type_path(purpose, place, &text);
     } else if let Some(layer) = shown_layer(state) {
         layers::export(state, layer, memory, place);

@@ -1,20 +1,21 @@
-//! The task Track: streamlines of the regions, live.
+//! The task Track: streamlines or geodesic rays of the regions, live. Here what both share, and the
+//! controls of streamlines.
 
 mod results;
 
-use super::display::{segment_row, select_row};
-use super::recipe;
+use super::display::select_row;
+use super::{geodesic, recipe, walk};
 use crate::data::Role;
-use crate::solvers::tensor_fit::Method;
-use crate::solvers::tracking::{Integrator, Interpolation, Params, Seeding};
+use crate::solvers::tensor_fit;
+use crate::solvers::tracking::{Params, Seeding};
 use crate::state::recipe::Source;
-use crate::state::{Action, Phase, Recipe, Severity, Slot, State, Tool, defaults};
+use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, State, Tool, defaults};
 use crate::ui::files::{Place, Purpose};
-use crate::ui::theme::{self, size, space};
-use crate::ui::widgets::button::{Button, IconButton, checkbox};
+use crate::ui::theme::{self, space};
+use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::slider::{Change, Columns, RangeRow, Scale, SliderRow, label};
-use crate::ui::widgets::{field, menu, paint, region, rows, section};
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions, tracks};
 use egui::{Rect, Sense, Ui, pos2, vec2};
 
@@ -27,12 +28,34 @@ pub fn show(
     narrow: bool,
     actions: &mut Vec<Action>,
 ) {
+    method(ui, state, actions);
+    section::end(ui);
     inputs(ui, state, memory, actions);
     section::end(ui);
-    parameters(ui, state, memory, actions);
+    match state.document.method {
+        Method::Streamlines => parameters(ui, state, memory, actions),
+        Method::Rays => geodesic::parameters(ui, state, memory, actions),
+    }
     section::end(ui);
     results::show(ui, state, memory, narrow, actions);
     section::end(ui);
+}
+
+/// Streamlines or rays.
+fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let height = space::INSET + space::ROW;
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+    let mut place = paint::inset(rect, space::INSET, space::INSET);
+    place.min.y += space::INSET;
+    let words = Method::ALL.map(Method::name);
+    let now = Method::ALL
+        .iter()
+        .position(|&m| m == state.document.method)
+        .unwrap_or(0);
+    let chosen = segmented(ui, place, "Method", &words, now);
+    if let Some(i) = chosen.filter(|&i| i != now) {
+        actions.push(Action::SetMethod(Method::ALL[i]));
+    }
 }
 
 fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -61,9 +84,9 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     match &state.document.tensors {
         Some(tensors) => {
             let method = match tensors.key.params.method {
-                Method::Ols => "OLS",
-                Method::Wls => "WLS",
-                Method::Iwls { .. } => "IWLS",
+                tensor_fit::Method::Ols => "OLS",
+                tensor_fit::Method::Wls => "WLS",
+                tensor_fit::Method::Iwls { .. } => "IWLS",
             };
             let name = format!("{}, {method}", scan_name(&tensors.recipe));
             let spacing = format::spacing(tensors.field.grid.spacing());
@@ -137,124 +160,30 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     let usual = defaults::track();
     let params = &state.document.track;
     let mut set = |params: Params, phase: Phase| actions.push(Action::SetTrack { params, phase });
-    let reset = IconButton::new(icons::RESET, "Reset to defaults")
-        .side(24.0)
-        .disabled(*params == usual);
-    if reset.show_right(ui, place).clicked() {
+    if walk::reset(ui, place, *params == usual) {
         set(usual.clone(), Phase::Done);
     }
     seeds(ui, params, &mut set);
-    let row = SliderRow::new("Step", params.step_mm, 0.1..=2.0)
-        .default(usual.step_mm)
-        .limits(0.01..=20.0)
-        .unit("mm")
-        .help("Distance between points");
-    if let Some((step_mm, phase)) = row.value(ui) {
-        set(
-            Params {
-                step_mm,
-                ..params.clone()
-            },
-            phase,
-        );
-    }
-    let angle = params
-        .max_angle_rad
-        .or(usual.max_angle_rad)
-        .unwrap_or(0.8)
-        .to_degrees();
-    let row = SliderRow::new("Maximum angle", (angle * 1e6).round() / 1e6, 10.0..=90.0)
-        .decimals(0)
-        .default(45.0)
-        .limits(1.0..=180.0)
-        .unit("°")
-        .switch(params.max_angle_rad.is_some(), "off: any turn is allowed")
-        .help("Stops a path that turns more in one step");
-    match row.show(ui) {
-        Some(Change::To(v, phase)) => {
-            let max_angle_rad = Some(v.to_radians());
-            set(
-                Params {
-                    max_angle_rad,
-                    ..params.clone()
-                },
-                phase,
-            );
-        }
-        Some(Change::Switched(on)) => {
-            let max_angle_rad = usual.max_angle_rad.filter(|_| on);
-            set(
-                Params {
-                    max_angle_rad,
-                    ..params.clone()
-                },
-                Phase::Done,
-            );
-        }
-        None => {}
-    }
-    let fa = params.min_fa.or(usual.min_fa).unwrap_or(0.15);
-    let row = SliderRow::new("Stop below FA", fa, 0.0..=0.5)
-        .default(0.15)
-        .limits(0.0..=1.0)
-        .switch(params.min_fa.is_some(), "off: paths cross low FA")
-        .help("Stops a path where the tensor has little direction");
-    match row.show(ui) {
-        Some(Change::To(v, phase)) => set(
-            Params {
-                min_fa: Some(v),
-                ..params.clone()
-            },
-            phase,
-        ),
-        Some(Change::Switched(on)) => {
-            let min_fa = usual.min_fa.filter(|_| on);
-            set(
-                Params {
-                    min_fa,
-                    ..params.clone()
-                },
-                Phase::Done,
-            );
-        }
-        None => {}
-    }
-    let row = RangeRow {
-        name: "Length",
-        values: (params.min_length_mm, params.max_length_mm.unwrap_or(500.0)),
-        scale: Scale {
-            range: 0.0..=500.0,
-            logarithmic: false,
-            decimals: 0,
-        },
-        default: &|| (usual.min_length_mm, usual.max_length_mm.unwrap_or(300.0)),
-        unit: "mm",
-        help: "Shorter paths are dropped and counted, longer ones stop",
-        limits: 0.0..=10_000.0,
-        waits: false,
-    };
-    if let Some(((low, high), phase)) = row.show(ui) {
-        let max_length_mm = Some(high);
-        set(
-            Params {
-                min_length_mm: low,
-                max_length_mm,
-                ..params.clone()
-            },
-            phase,
-        );
-    }
+    walk::step(ui, params, &usual, &mut set);
+    walk::angle(ui, params, &usual, &mut set);
+    walk::fa(ui, params, &usual, "off: paths cross low FA", &mut set);
+    walk::length(ui, params, &usual, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
     }
     if open {
-        second_rank(ui, state, params, &mut set);
+        walk::integrator(ui, params, &mut set);
+        walk::interpolation(ui, params, &mut set);
+        seeding(ui, params, &mut set);
+        walk::random_seed(ui, params, &mut set);
+        walk::mask(ui, state);
+        walk::both_ways(ui, params, &mut set);
     }
     whole_brain(ui, state, actions);
 }
 
-fn seeds(ui: &mut Ui, params: &Params, set: &mut impl FnMut(Params, Phase)) {
+fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
     let (change, make): (_, fn(f64) -> Seeding) = match params.seeding {
         Seeding::Random { count } => {
             let row = SliderRow::new("Streamlines", count as f64, 100.0..=1e6)
@@ -293,37 +222,7 @@ fn seeds(ui: &mut Ui, params: &Params, set: &mut impl FnMut(Params, Phase)) {
     }
 }
 
-fn second_rank(ui: &mut Ui, state: &State, params: &Params, set: &mut impl FnMut(Params, Phase)) {
-    let all = [Integrator::Euler, Integrator::Rk2, Integrator::Rk4];
-    let now = all
-        .iter()
-        .position(|&i| i == params.integrator)
-        .unwrap_or(2);
-    let help = "Higher orders follow bends more closely at the same step";
-    if let Some(i) = segment_row(ui, "Integrator", help, &["Euler", "RK2", "RK4"], now) {
-        set(
-            Params {
-                integrator: all[i],
-                ..params.clone()
-            },
-            Phase::Done,
-        );
-    }
-    let all = [Interpolation::Trilinear, Interpolation::CubicBSpline];
-    let now = all
-        .iter()
-        .position(|&i| i == params.interpolation)
-        .unwrap_or(0);
-    let help = "How tensors are interpolated between voxels";
-    if let Some(i) = segment_row(ui, "Interpolation", help, &["Trilinear", "Cubic"], now) {
-        set(
-            Params {
-                interpolation: all[i],
-                ..params.clone()
-            },
-            Phase::Done,
-        );
-    }
+fn seeding(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
     let kinds = [
         (Seeding::Random { count: 2_000 }, "At random"),
         (Seeding::Grid { spacing_mm: 1.0 }, "On a grid"),
@@ -354,66 +253,6 @@ fn second_rank(ui: &mut Ui, state: &State, params: &Params, set: &mut impl FnMut
         set(
             Params {
                 seeding,
-                ..params.clone()
-            },
-            Phase::Done,
-        );
-    }
-    let columns = Columns::allocate(ui);
-    label(
-        ui,
-        columns.label,
-        "Random seed",
-        "Same seed, same streamlines",
-    );
-    let shown = params.random_seed.to_string();
-    if let Some(typed) = field::value(ui, columns.field, "Random seed", &shown, "")
-        && let Ok(random_seed) = typed.trim().parse()
-    {
-        set(
-            Params {
-                random_seed,
-                ..params.clone()
-            },
-            Phase::Done,
-        );
-    }
-    let columns = Columns::allocate(ui);
-    let masks = state
-        .document
-        .regions
-        .iter()
-        .filter(|r| r.role == Role::Mask);
-    let masks: Vec<&str> = masks.map(|r| r.name.as_str()).collect();
-    let within = if masks.is_empty() {
-        "fitted voxels".to_owned()
-    } else {
-        masks.join(", ")
-    };
-    label(
-        ui,
-        columns.label,
-        "Mask",
-        "Paths stay inside. Give a region the role Mask to change it",
-    );
-    let p = theme::palette(ui.style());
-    paint::right(
-        ui.painter(),
-        columns.wide,
-        &within,
-        theme::regular(size::LABEL),
-        p.t1,
-    );
-    let columns = Columns::allocate(ui);
-    if let Some(both_ways) = checkbox(
-        ui,
-        columns.label.union(columns.wide),
-        "Both ways from the seed",
-        params.both_ways,
-    ) {
-        set(
-            Params {
-                both_ways,
                 ..params.clone()
             },
             Phase::Done,

@@ -1,6 +1,7 @@
 //! The state badge of the 3-D view: coarse while something is dragged, final soon after.
 
-use crate::state::State;
+use crate::solvers::tracking::Seeding;
+use crate::state::{Method, State};
 use crate::ui::format::{THIN, count};
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
@@ -24,11 +25,17 @@ pub fn words(state: &State) -> Option<(String, bool)> {
     if !live.coarse {
         return Some((format!("Final · {ms}"), false));
     }
-    use crate::solvers::tracking::Seeding;
+    let document = &state.document;
+    let all = match (document.method, document.track.seeding) {
+        (Method::Rays, _) => document.rays.count(),
+        (Method::Streamlines, Seeding::Random { count }) => Some(count),
+        (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => None,
+    };
     let seeds = count(live.seeds as u64);
-    let share = match state.document.track.seeding {
-        Seeding::Random { count: all } => format!("{seeds} of {}", count(all as u64)),
-        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => format!("{seeds} seeds"),
+    let share = match all {
+        Some(all) => format!("{seeds} of {}", count(all as u64)),
+        None if document.method == Method::Rays => format!("{seeds} rays"),
+        None => format!("{seeds} seeds"),
     };
     Some((format!("Coarse · {share} · {ms}"), true))
 }

@@ -52,7 +52,7 @@ pub fn of_scene(state: &State) -> Option<Legend> {
         let shown = state.view.slices_in_scene();
         return shown.then(|| of_slices(state)).flatten();
     };
-    match build::line_colour(tractogram, display) {
+    match build::line_colour(tractogram, display.as_ref()) {
         LineColour::Direction => Some(Legend::Dec),
         LineColour::Fixed(_) => None,
         LineColour::Scalar {
@@ -72,6 +72,7 @@ pub fn of_scene(state: &State) -> Option<Legend> {
                     "mm".to_owned(),
                     [low, high].map(|v| significant(f64::from(v))),
                 ),
+                "cm" | "measure" => ("CM".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
                 _ => (name, [low, high].map(|v| significant(f64::from(v)))),
             };
             let [low, high] = text;

@@ -7,6 +7,7 @@
 mod badge;
 mod chrome;
 mod cut;
+mod fan;
 mod grip;
 mod hands;
 mod ink;

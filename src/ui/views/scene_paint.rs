@@ -5,7 +5,7 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, ink, pointer, rings};
+use super::{Views, badge, fan, ink, pointer, rings};
 use crate::data::Shape;
 use crate::state::view::letter;
 use crate::state::{Layout, Tool, defaults};
@@ -43,6 +43,7 @@ impl Views {
                 &[("left and right unknown", font, p.warning)],
             ));
         }
+        fan::in_scene(&painter, scene);
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
         // A picture of this view alone is about what is in it, not about how long that took.
         let alone = self.still && state.view.layout == Layout::Single;

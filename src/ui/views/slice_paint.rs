@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, grip, ink, pointer, rings};
+use super::{Views, fan, grip, ink, pointer, rings};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{fixed, significant, with_unit};
@@ -31,6 +31,7 @@ impl Views {
         if state.view.show_crosshair {
             crosshair(&painter, slice);
         }
+        fan::on_slice(&painter, slice);
         self.regions(ui, &painter, slice, hovered);
         if state.view.show_letters {
             letters(&painter, slice);

@@ -1,12 +1,12 @@
 //! Histogram, stacked bar, progress, colour strip.
 
 use super::super::format;
-use super::super::theme::{self, size, space};
+use super::super::theme::{self, Palette, size, space};
 use super::paint;
 use egui::{Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
 pub const BINS: usize = 64;
-const HISTOGRAM: f32 = 56.0;
+pub const HISTOGRAM: f32 = 56.0;
 
 /// Bars over a range with three texts below.
 pub struct Histogram<'a> {
@@ -29,29 +29,14 @@ impl Histogram<'_> {
         let rect = paint::inset(rect, space::INSET, space::INSET);
         let bars = Rect::from_min_size(rect.min, vec2(rect.width(), HISTOGRAM));
         let painter = ui.painter();
-        let highest = self.counts.iter().copied().max().unwrap_or(0).max(1) as f32;
         let step = bars.width() / BINS as f32;
-        for (i, &count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0) {
-            // One streamline in a bin still shows.
-            let high = (count as f32 / highest * (HISTOGRAM - 4.0)).max(1.5);
-            let left = bars.left() + i as f32 * step;
-            let bar = Rect::from_min_max(
-                pos2(left, bars.bottom() - high),
-                pos2(left + step - 1.0, bars.bottom()),
-            );
-            painter.rect_filled(bar, 0.0, (self.colour)((i as f32 + 0.5) / BINS as f32));
-        }
-        let base = Rect::from_min_max(bars.min, bars.max + vec2(0.0, 1.0));
-        paint::underline(painter, base, p.line);
+        self::bars(painter, p, bars, self.counts, self.colour);
         let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
         let font = theme::regular(size::CAPTION);
         let low = paint::left(painter, texts, self.ends.0, font.clone(), p.t3);
         let high = paint::right(painter, texts, self.ends.1, font, p.t3);
         if let Some((share, text)) = self.mark {
-            let x = (bars.left() + bars.width() * share).round() + 0.5;
-            let stroke = egui::Stroke::new(1.0, p.t1);
-            painter.vline(x, bars.top()..=bars.bottom(), stroke);
-            triangle(painter, pos2(x, bars.bottom() - 3.5), p.t1);
+            let x = mark(painter, bars, share, p.t1);
             let font = theme::semibold(size::CAPTION);
             let half = paint::width(ui, text, font.clone()) * 0.5;
             let (first, last) = (low.right() + 6.0 + half, high.left() - 6.0 - half);
@@ -77,6 +62,39 @@ impl Histogram<'_> {
             response.on_hover_text(format!("{count} here"));
         }
     }
+}
+
+/// The bars of a histogram and their base line.
+pub fn bars(
+    painter: &Painter,
+    p: &Palette,
+    rect: Rect,
+    counts: &[u32; BINS],
+    colour: &dyn Fn(f32) -> Color32,
+) {
+    let highest = counts.iter().copied().max().unwrap_or(0).max(1) as f32;
+    let step = rect.width() / BINS as f32;
+    for (i, &count) in counts.iter().enumerate().filter(|(_, c)| **c > 0) {
+        // One streamline in a bin still shows.
+        let high = (count as f32 / highest * (HISTOGRAM - 4.0)).max(1.5);
+        let left = rect.left() + i as f32 * step;
+        let bar = Rect::from_min_max(
+            pos2(left, rect.bottom() - high),
+            pos2(left + step - 1.0, rect.bottom()),
+        );
+        painter.rect_filled(bar, 0.0, colour((i as f32 + 0.5) / BINS as f32));
+    }
+    let base = Rect::from_min_max(rect.min, rect.max + vec2(0.0, 1.0));
+    paint::underline(painter, base, p.line);
+}
+
+/// A line across bars, on a triangle; returns where it is.
+pub fn mark(painter: &Painter, bars: Rect, share: f32, ink: Color32) -> f32 {
+    let x = (bars.left() + bars.width() * share).round() + 0.5;
+    let stroke = egui::Stroke::new(1.0, ink);
+    painter.vline(x, bars.top()..=bars.bottom(), stroke);
+    triangle(painter, pos2(x, bars.bottom() - 3.5), ink);
+    x
 }
 
 fn triangle(painter: &Painter, tip: egui::Pos2, colour: Color32) {

@@ -3,6 +3,7 @@
 
 pub mod button;
 pub mod charts;
+pub mod cut;
 pub mod field;
 pub mod menu;
 pub mod note;

@@ -403,7 +403,8 @@ fn rail(
             };
             change = Some((all, phase));
         }
-        describe(ui, &response, id, scale, knob);
+        let stands = (scale.range.clone(), knob.value);
+        describe(ui, &response, id, stands, knob.name);
         responses.push(response);
     }
     draw(ui, p, rect, scale, &values, &responses, default);
@@ -451,6 +452,18 @@ fn moved(
         // A knob that was only touched is no edit.
         return sent.then_some((value, Phase::Done));
     }
+    let stepped = |steps: f64| scale.stepped(value, steps);
+    asked(ui, response, id, stepped).map(|value| (value, Phase::Done))
+}
+
+/// The value that an arrow key or a screen reader asks for; `stepped` gives the one so many presses
+/// away.
+pub(super) fn asked(
+    ui: &Ui,
+    response: &Response,
+    id: Id,
+    stepped: impl Fn(f64) -> f64,
+) -> Option<f64> {
     if response.has_focus() {
         ui.memory_mut(|m| {
             let arrows = EventFilter {
@@ -463,7 +476,7 @@ fn moved(
             i.num_presses(Key::ArrowRight) as f64 - i.num_presses(Key::ArrowLeft) as f64
         });
         if steps != 0.0 {
-            return Some((scale.stepped(value, steps), Phase::Done));
+            return Some(stepped(steps));
         }
     }
     let steps = ui.input(|i| {
@@ -471,27 +484,34 @@ fn moved(
             - i.num_accesskit_action_requests(id, Action::Decrement) as f64
     });
     if steps != 0.0 {
-        return Some((scale.stepped(value, steps), Phase::Done));
+        return Some(stepped(steps));
     }
     ui.input(|i| {
         let asked = i.accesskit_action_requests(id, Action::SetValue);
         asked
             .filter_map(|request| match request.data {
-                Some(ActionData::NumericValue(value)) => Some((value, Phase::Done)),
+                Some(ActionData::NumericValue(value)) => Some(value),
                 _ => None,
             })
             .last()
     })
 }
 
-fn describe(ui: &Ui, response: &Response, id: Id, scale: &Scale, knob: &Knob) {
+/// What a screen reader says: the name, and the value in its range.
+pub(super) fn describe(
+    ui: &Ui,
+    response: &Response,
+    id: Id,
+    (range, value): (RangeInclusive<f64>, f64),
+    name: &str,
+) {
     response.widget_info(|| WidgetInfo {
-        value: Some(knob.value),
-        ..WidgetInfo::labeled(Role::Slider, true, knob.name)
+        value: Some(value),
+        ..WidgetInfo::labeled(Role::Slider, true, name)
     });
     ui.ctx().accesskit_node_builder(id, |node| {
-        node.set_min_numeric_value(*scale.range.start());
-        node.set_max_numeric_value(*scale.range.end());
+        node.set_min_numeric_value(*range.start());
+        node.set_max_numeric_value(*range.end());
         node.add_action(Action::SetValue);
         node.add_action(Action::Increment);
         node.add_action(Action::Decrement);

@@ -4,8 +4,9 @@ use crate::data::Region;
 use crate::render::colour_map::ColourMap;
 use crate::solvers::tracking::Params;
 use crate::state::document::LineColouring;
-use crate::state::{Action, Live, Phase, Severity, State};
+use crate::state::{Action, Live, Method, Phase, Severity, State};
 use crate::ui::forms::display;
+use crate::ui::forms::geodesic::measures;
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::{self, Lengths, Remedy};
 use crate::ui::widgets::button::eye;
@@ -33,32 +34,44 @@ pub fn show(
             Some(why) => {
                 Note::new(p, Severity::Error, why).show(ui);
             }
-            None => rows::hint(ui, "Streamlines appear here as soon as there is a seed"),
+            None => {
+                let what = match state.document.method {
+                    Method::Streamlines => "Streamlines",
+                    Method::Rays => "Rays",
+                };
+                let text = format!("{what} appear here as soon as there is a seed");
+                rows::hint(ui, &text);
+            }
         }
         look(ui, state, memory, narrow, actions);
         return;
     };
     let output = &live.output;
-    let params = &state.document.track;
+    let params = match live.rays {
+        Some(_) => &state.document.rays.params.walk,
+        None => &state.document.track,
+    };
     section::head_with(
         ui,
         "Results",
         &tracks::headline(output, !live.targets.is_empty()),
     );
-    if let Some((text, remedy)) = tracks::nothing_kept(output, params) {
-        nothing(ui, &text, remedy, params, actions);
-    }
-    let colouring = state.document.track_display.line_colouring.clone();
-    let targets: Vec<&Arc<Region>> = live
-        .targets
-        .iter()
-        .filter_map(|id| state.document.region(*id))
-        .collect();
-    if let Some(lengths) = memory.tracks.lengths(&output.kept, live.targets.len()) {
-        histogram(ui, lengths, colouring == LineColouring::Length);
-        if !targets.is_empty() {
-            table(ui, &targets, lengths, live, state, actions);
+    match &live.rays {
+        Some(rays) => {
+            measures::nothing(ui, state, live, actions);
+            measures::histogram(ui, state, rays, memory, actions);
+            measured_targets(ui, state, live, memory, actions);
         }
+        None => {
+            if let Some((text, remedy)) = tracks::nothing_kept(output, params) {
+                nothing(ui, &text, remedy, params, actions);
+            }
+            tracked_targets(ui, state, live, memory, actions);
+        }
+    }
+    missed(ui, state, live, actions);
+    if let Some(rays) = &live.rays {
+        measures::repaired(ui, rays);
     }
     let dropped = tracks::dropped(output);
     if !dropped.is_empty() {
@@ -154,21 +167,82 @@ fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool) {
     .show(ui);
 }
 
-/// One row per target: how many streamlines reach it, and their median length.
-fn table(
+/// Lengths, and a row for each target.
+fn tracked_targets(
     ui: &mut Ui,
-    targets: &[&Arc<Region>],
-    lengths: &Lengths,
-    live: &Live,
     state: &State,
+    live: &Live,
+    memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
+    let output = &live.output;
+    let Some(lengths) = memory.tracks.lengths(&output.kept, live.targets.len()) else {
+        return;
+    };
+    let by_length = state.document.track_display.line_colouring == LineColouring::Length;
+    histogram(ui, lengths, by_length);
+    let heads = [("Count", 74.0), ("Median", 76.0)];
+    table(ui, state, live, &heads, actions, |i, name| {
+        let count = format::count(output.per_target.get(i).copied().unwrap_or(0));
+        let median = lengths.per_target.get(i).copied().unwrap_or(0.0);
+        let median = format::with_unit(&format::fixed(f64::from(median), 0), "mm");
+        let spoken = format!("Target {name}, {count} streamlines, median {median}");
+        (vec![count, median], spoken)
+    });
+}
+
+/// Of each target the rays that the cut leaves.
+fn measured_targets(
+    ui: &mut Ui,
+    state: &State,
+    live: &Live,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let reached = memory.rays.reached(&live.output.kept, live.targets.len());
+    let heads = [("Count", 56.0), ("CM", 48.0), ("Length", 60.0)];
+    table(ui, state, live, &heads, actions, |i, name| {
+        let found = reached.get(i).copied().unwrap_or_default();
+        let count = format::count(found.count);
+        let text = |value: f32, decimals, unit: &str| match found.count {
+            0 => "–".to_owned(),
+            _ => format::with_unit(&format::fixed(f64::from(value), decimals), unit),
+        };
+        let (cm, mm) = (text(found.measure, 2, ""), text(found.length_mm, 0, "mm"));
+        let spoken = format!("Target {name}, {count} rays, median CM {cm}, median length {mm}");
+        (vec![count, cm, mm], spoken)
+    });
+}
+
+/// One row per target: its name and, right-aligned, a value under each head (with its width).
+fn table(
+    ui: &mut Ui,
+    state: &State,
+    live: &Live,
+    heads: &[(&str, f32)],
+    actions: &mut Vec<Action>,
+    values: impl Fn(usize, &str) -> (Vec<String>, String),
+) {
     let p = theme::palette(ui.style());
-    let columns = |row: Rect| {
-        let right = row.right() - 28.0;
-        let cell =
-            |from: f32, to: f32| Rect::from_x_y_ranges(right - from..=right - to, row.y_range());
-        (cell(150.0, 78.0), cell(76.0, 0.0))
+    let targets: Vec<&Arc<Region>> = live
+        .targets
+        .iter()
+        .filter_map(|id| state.document.region(*id))
+        .collect();
+    if targets.is_empty() {
+        return;
+    }
+    let cells = |row: Rect| {
+        let mut right = row.right() - 28.0;
+        let mut cells = Vec::new();
+        for (_, width) in heads.iter().rev() {
+            cells.insert(
+                0,
+                Rect::from_x_y_ranges(right - width + 2.0..=right, row.y_range()),
+            );
+            right -= width;
+        }
+        cells
     };
     let (rect, _) = ui.allocate_exact_size(
         vec2(ui.available_width(), space::TABLE_HEAD + 4.0),
@@ -176,40 +250,27 @@ fn table(
     );
     let row = paint::inset(rect, space::INSET, space::INSET);
     let font = theme::regular(size::CAPTION);
-    let (count_at, length_at) = columns(row);
-    paint::left(
-        ui.painter(),
-        paint::inset(row, 18.0, 0.0),
-        "Target",
-        font.clone(),
-        p.t3,
-    );
-    paint::right(ui.painter(), count_at, "Count", font.clone(), p.t3);
-    paint::right(ui.painter(), length_at, "Median", font, p.t3);
+    let name_at = paint::inset(row, 18.0, 0.0);
+    paint::left(ui.painter(), name_at, "Target", font.clone(), p.t3);
+    for ((head, _), cell) in heads.iter().zip(cells(row)) {
+        paint::right(ui.painter(), cell, head, font.clone(), p.t3);
+    }
     for (i, target) in targets.iter().enumerate() {
-        let count = live.output.per_target.get(i).copied().unwrap_or(0);
-        let median = lengths.per_target.get(i).copied().unwrap_or(0.0);
-        let count = format::count(count);
-        let median = format::with_unit(&format::fixed(f64::from(median), 0), "mm");
+        let (values, spoken) = values(i, &target.name);
         let selected = state.session.selected_region == Some(target.id);
-        let name = format!(
-            "Target {}, {count} streamlines, median {median}",
-            target.name
-        );
-        let response = rows::list_row(ui, &name, ("target", target.id), selected);
+        let response = rows::list_row(ui, &spoken, ("target", target.id), selected);
         let row = paint::inset(response.rect, space::INSET, space::INSET);
         let painter = ui.painter();
         let at = pos2(row.left() + 6.0, row.center().y);
         region::glyph(painter, at, target.role, theme::region_colour(target));
-        let (count_at, length_at) = columns(row);
-        let name_at = Rect::from_min_max(
-            row.min + vec2(18.0, 0.0),
-            pos2(count_at.left(), row.bottom()),
-        );
+        let cells = cells(row);
+        let end = cells.first().map_or(row.right(), |c| c.left());
+        let name_at = Rect::from_min_max(row.min + vec2(18.0, 0.0), pos2(end, row.bottom()));
         let font = theme::regular(size::LABEL);
         paint::left(painter, name_at, &target.name, font.clone(), p.t1);
-        paint::right(painter, count_at, &count, font.clone(), p.t1);
-        paint::right(painter, length_at, &median, font, p.t1);
+        for (value, cell) in values.iter().zip(cells) {
+            paint::right(painter, cell, value, font.clone(), p.t1);
+        }
         let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
         if eye(ui, place, &target.name, target.visible) {
             actions.push(Action::ToggleRegion(target.id));
@@ -217,6 +278,37 @@ fn table(
         if response.clicked() {
             actions.push(Action::SelectRegion(Some(target.id)));
         }
+    }
+}
+
+/// What missed the targets, with the eye that hides it.
+fn missed(ui: &mut Ui, state: &State, live: &Live, actions: &mut Vec<Action>) {
+    let output = &live.output;
+    if output.missed.is_empty() || live.targets.is_empty() {
+        return;
+    }
+    let p = theme::palette(ui.style());
+    let name = "Missed the targets";
+    let fact = format!("one in {} drawn", output.missed_every);
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::hover());
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}, {fact}"))
+    });
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let dash = pos2(row.left() + 6.0, row.center().y);
+    let stroke = egui::Stroke::new(1.5, p.t3);
+    ui.painter()
+        .hline(dash.x - 5.0..=dash.x + 5.0, dash.y, stroke);
+    let font = theme::regular(size::LABEL);
+    let shown = state.view.show_missed;
+    let ink = if shown { p.t1 } else { p.t2 };
+    let name_at = paint::inset(row, 18.0, 28.0);
+    paint::left(ui.painter(), name_at, name, font.clone(), ink);
+    paint::right(ui.painter(), name_at, &fact, font, p.t3);
+    let place = paint::inset(rect, 0.0, space::INSET - 3.0);
+    if eye(ui, place, name, shown) {
+        actions.push(Action::ToggleMissed);
     }
 }
 
@@ -228,8 +320,10 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
         memory.toggle(LOOK);
     }
     if open {
-        display::lines(ui, &state.document.track_display, &mut |display, phase| {
-            actions.push(Action::SetTrackDisplay { display, phase });
+        let measured = state.document.method == Method::Rays;
+        let shown = state.document.live_display();
+        display::lines(ui, shown, measured, &mut |display, phase| {
+            actions.push(Action::SetLiveDisplay { display, phase });
         });
     }
 }

@@ -1,0 +1,173 @@
+//! Streamlines and rays that stay: the whole brain, kept layers, files.
+
+use super::{edit, tracks};
+use crate::data::{Role, Tractogram};
+use crate::jobs::Request;
+use crate::solvers::geodesic::Cut;
+use crate::solvers::tracking;
+use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::session::{Asked, GuideStep, Severity};
+use crate::state::words::{THIN, count};
+use crate::state::{Effect, Recipe, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
+pub fn whole_brain_done(
+    state: &mut State,
+    output: Arc<tracking::Output>,
+    asked: &Asked,
+    wall_ms: f64,
+) {
+    let Some(recipe) = tracks::recipe(&state.document, asked, Cut::All) else {
+        state.session.say(
+            Severity::Information,
+            "The tensors changed while the whole brain was tracked, so its streamlines were \
+             dropped: track it again",
+        );
+        return;
+    };
+    let content = Content::Tractogram(output.kept.clone());
+    let display = state.document.track_display.clone();
+    add_layer(state, "Whole brain", content, recipe, display);
+    state.session.status = format!(
+        "Tracked {} of {} streamlines in {:.1}{THIN}s",
+        count(output.kept.len() as u64),
+        count(output.fates.iter().sum()),
+        wall_ms / 1e3
+    );
+}
+
+pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(tensors) = &state.document.tensors else {
+        state.session.say(
+            Severity::Error,
+            "Tracking needs tensors: open a diffusion scan with its gradients",
+        );
+        return;
+    };
+    let mut regions = tracks::regions(&state.document);
+    regions.retain(|r| r.role != Role::Seed);
+    effects.push(Effect::Submit(Request::Track {
+        field: tensors.field.clone(),
+        fa: tensors.fa.clone(),
+        regions,
+        params: state.document.track.clone(),
+        coarse: false,
+        whole_brain: true,
+    }));
+}
+
+/// Adds a tractogram as a layer.
+fn add_layer(state: &mut State, name: &str, content: Content, recipe: Recipe, display: Display) {
+    let mut id = LayerId(0);
+    edit(state, "Keep tracks", false, |document| {
+        id = LayerId(document.fresh_id());
+        let same = document
+            .layers
+            .iter()
+            .filter(|l| l.name.starts_with(name))
+            .count();
+        let name = if same == 0 {
+            name.to_owned()
+        } else {
+            format!("{name} {}", same + 1)
+        };
+        let layer = Layer {
+            id,
+            name,
+            content,
+            display,
+            recipe,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        };
+        document.layers.push(Arc::new(layer));
+    });
+    state.session.selected_layer = Some(id);
+    state.session.selected_region = None;
+}
+
+pub fn keep(state: &mut State) {
+    let Some(live) = state.session.live.clone().filter(|l| !l.coarse) else {
+        state.session.say(
+            Severity::Information,
+            "There is nothing to keep yet: place a seed first",
+        );
+        return;
+    };
+    if live.output.kept.is_empty() {
+        state.session.say(
+            Severity::Information,
+            "Nothing reached what was asked for: there is nothing to keep",
+        );
+        return;
+    }
+    let mut display = state.document.live_display().clone();
+    let (name, what) = match &live.rays {
+        Some(rays) => {
+            // The colours stay those of all rays, from which these were cut.
+            display.window = rays.range;
+            ("Rays", "rays")
+        }
+        None => ("Tracks", "streamlines"),
+    };
+    let kept = live.output.kept.clone();
+    let number = count(kept.len() as u64);
+    let content = Content::Tractogram(kept);
+    add_layer(state, name, content, live.recipe, display);
+    state.session.status = format!("Kept {number} {what} as a layer");
+}
+
+/// Saves a layer's streamlines, or the live ones.
+pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
+    let found = match layer {
+        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+            Content::Tractogram(t) => Some((t.clone(), l.recipe.command())),
+            _ => None,
+        }),
+        None => {
+            let live = state.session.live.as_ref().filter(|l| !l.coarse);
+            live.map(|l| (l.output.kept.clone(), l.recipe.command()))
+        }
+    };
+    let Some((tractogram, command)) = found else {
+        state.session.say(
+            Severity::Error,
+            "There are no streamlines to save yet: place a seed first",
+        );
+        return;
+    };
+    let revision = state.session.revision;
+    write(tractogram, path, command, revision, effects);
+    state.session.guide_done(GuideStep::Save);
+}
+
+/// Writes a streamline file, and beside it the measures of rays.
+pub fn write(
+    tractogram: Tractogram,
+    path: PathBuf,
+    command: String,
+    revision: u64,
+    effects: &mut Vec<Effect>,
+) {
+    const MEASURE: &str = "cm";
+    let measured = tractogram.per_point.contains_key(MEASURE)
+        && tractogram.per_streamline.contains_key(MEASURE);
+    let values = measured.then(|| Request::SaveScalars {
+        tractogram: tractogram.clone(),
+        tck: path.clone(),
+        name: MEASURE.to_owned(),
+        tsf: path.with_extension("tsf"),
+        weights: path.with_extension("weights.txt"),
+    });
+    effects.push(Effect::Submit(Request::SaveTractogram {
+        tractogram,
+        path,
+        command,
+        revision,
+    }));
+    effects.extend(values.map(Effect::Submit));
+}

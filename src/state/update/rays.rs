@@ -1,0 +1,143 @@
+//! Geodesic rays: how many while something is dragged, and the cut, which needs no new ones.
+
+use super::{edit, tracks};
+use crate::jobs::{Shoot, Shot};
+use crate::solvers::geodesic::{Cut, Medium};
+use crate::solvers::tracking::Seeding;
+use crate::state::action::Phase;
+use crate::state::document::{Rays, Tensors};
+use crate::state::recipe::MediumRecipe;
+use crate::state::session::{Asked, Curves, LiveRays, measure_range};
+use crate::state::{Effect, Recipe, State};
+use std::sync::Arc;
+
+/// What a coarse answer may take, so that it comes with the next frame.
+const COARSE_MS: f64 = 10.0;
+/// Coarse rays as long as nobody knows how fast they are, and at least.
+const FIRST_COARSE: usize = 1_500;
+const LEAST_COARSE: usize = 400;
+
+/// Changes how rays are shot; where only the cut changed, they stay as they are.
+pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect>) {
+    const CUT: &str = "Cut";
+    let live = phase == Phase::Live;
+    let before = &state.document.rays;
+    let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
+    // The end of a drag changes nothing, and belongs to what was dragged.
+    let ends = *before == rays;
+    let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
+    let label = if by_cut { CUT } else { "Rays" };
+    edit(state, label, live, |d| d.rays = rays);
+    if by_cut {
+        cut_again(state);
+    } else {
+        tracks::retrack(state, live, effects);
+    }
+}
+
+/// The rays of the document as it is; fewer where all would take longer than a frame and something
+/// is being dragged.
+pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
+    let Rays {
+        medium,
+        mut params,
+        cut,
+    } = state.document.rays.clone();
+    let mut fewer = false;
+    if coarse {
+        let fit = |per_ms: f64| ((COARSE_MS * per_ms) as usize).max(LEAST_COARSE);
+        let rays = state.session.rays_per_ms.map_or(FIRST_COARSE, fit);
+        let seeds = (rays / params.directions.count().max(1)).max(1);
+        let all = match params.walk.seeding {
+            Seeding::Random { count } => count,
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => usize::MAX,
+        };
+        fewer = seeds < all;
+        if fewer {
+            params.walk.seeding = Seeding::Random { count: seeds };
+        }
+    }
+    let fits = |m: &&Medium| {
+        m.field.id() == tensors.field.id()
+            && (m.sharpening, m.precision) == (medium.sharpening, medium.precision)
+            && m.interpolation == params.walk.interpolation
+    };
+    Shoot {
+        field: tensors.field.clone(),
+        medium: state.session.medium.as_ref().filter(fits).cloned(),
+        sharpening: medium.sharpening,
+        precision: medium.precision,
+        fa: tensors.fa.clone(),
+        regions: tracks::regions(&state.document),
+        params,
+        cut,
+        coarse: fewer,
+    }
+}
+
+/// Whether the live result is that of the document as it is, but for the cut.
+pub fn up_to_date(state: &State) -> bool {
+    let live = state.session.live.as_ref().filter(|l| !l.coarse);
+    let asked = live.and_then(|l| l.rays.as_ref()).map(|r| &r.asked);
+    asked.is_some_and(|asked| tracks::is_current(&state.document, asked))
+}
+
+/// Takes in rays.
+pub fn shot(state: &mut State, shot: Shot, wall_ms: f64) {
+    let medium = MediumRecipe {
+        sharpening: shot.medium.sharpening,
+        precision: shot.medium.precision,
+    };
+    let asked = Asked {
+        field: shot.medium.field.id(),
+        regions: shot.regions,
+        curves: Curves::Rays(medium, shot.params),
+        coarse: shot.coarse,
+    };
+    let rays = (shot.seeds * shot.directions) as f64;
+    state.session.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
+    let repaired = shot.medium.repaired;
+    let tensors = state.document.tensors.as_ref();
+    if tensors.is_some_and(|t| t.field.id() == asked.field) {
+        state.session.medium = Some(shot.medium);
+    }
+    let output = Arc::new(shot.output);
+    let Some(mut live) = tracks::taken_in(state, output, &asked, shot.cut, wall_ms) else {
+        return;
+    };
+    live.rays = Some(LiveRays {
+        range: measure_range(&shot.measures),
+        all: shot.all,
+        measures: shot.measures,
+        cut: shot.cut,
+        least: shot.least,
+        repaired,
+        asked,
+    });
+    state.session.live = Some(live);
+    // It may have moved while the rays were on their way.
+    cut_again(state);
+}
+
+/// Applies the document's cut to the rays that are there.
+pub fn cut_again(state: &mut State) {
+    let cut = state.document.rays.cut;
+    let Some(live) = &mut state.session.live else {
+        return;
+    };
+    let Some(rays) = live.rays.as_mut().filter(|r| r.cut != cut) else {
+        return;
+    };
+    let marks = cut.marks(&rays.measures);
+    let kept = match cut {
+        Cut::All => rays.all.clone(),
+        _ => rays.all.filtered(&marks),
+    };
+    let marked = rays.measures.iter().zip(&marks).filter(|(_, kept)| **kept);
+    rays.least = marked.map(|(m, _)| *m).min_by(f32::total_cmp);
+    rays.cut = cut;
+    Arc::make_mut(&mut live.output).kept = kept;
+    if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
+        *told = cut;
+    }
+}

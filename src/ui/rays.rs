@@ -1,0 +1,154 @@
+//! What the Track panel says about rays: measures per bin, medians of each target, and why none came.
+
+use super::format;
+use super::tracks::median;
+use super::widgets::charts::BINS;
+use crate::data::{DataId, Tractogram};
+use crate::solvers::geodesic::Directions;
+use crate::solvers::tracking::{Fate, Output, StopReason};
+use crate::state::session::LiveRays;
+use crate::state::{Live, Rays};
+
+/// Rays of a target that the cut leaves.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Reached {
+    pub count: u64,
+    /// Medians; 0 of none.
+    pub measure: f32,
+    pub length_mm: f32,
+}
+
+/// Remembers what was counted last.
+#[derive(Default)]
+pub struct Cache {
+    bins: Option<(DataId, [u32; BINS])>,
+    reached: Option<(DataId, Vec<Reached>)>,
+}
+
+impl Cache {
+    /// Measures of all rays, before the cut, over the range.
+    pub fn bins(&mut self, rays: &LiveRays) -> &[u32; BINS] {
+        let id = rays.all.id();
+        if self.bins.as_ref().is_none_or(|(known, _)| *known != id) {
+            self.bins = Some((id, bins(&rays.measures, rays.range)));
+        }
+        self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
+    }
+
+    /// One for each target.
+    pub fn reached(&mut self, kept: &Tractogram, targets: usize) -> &[Reached] {
+        let id = kept.id();
+        let known = self
+            .reached
+            .as_ref()
+            .is_some_and(|(known, all)| *known == id && all.len() == targets);
+        if !known {
+            self.reached = Some((id, reached(kept, targets)));
+        }
+        self.reached.as_ref().map_or(&[], |(_, all)| all)
+    }
+}
+
+fn bins(measures: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
+    let mut bins = [0; BINS];
+    for measure in measures.iter().filter(|m| m.is_finite()) {
+        let bin = ((measure - low) / (high - low) * BINS as f32) as usize;
+        bins[bin.min(BINS - 1)] += 1;
+    }
+    bins
+}
+
+fn reached(kept: &Tractogram, targets: usize) -> Vec<Reached> {
+    let values = |name: &str| kept.per_streamline.get(name);
+    let (Some(of), Some(cm), Some(length)) = (values("target"), values("cm"), values("length"))
+    else {
+        return vec![Reached::default(); targets];
+    };
+    let one = |target: usize| {
+        let here = || (0..of.len()).filter(|&i| of[i] as usize == target);
+        Reached {
+            count: here().count() as u64,
+            measure: median(&mut here().map(|i| cm[i]).collect::<Vec<_>>()),
+            length_mm: median(&mut here().map(|i| length[i]).collect::<Vec<_>>()),
+        }
+    };
+    (0..targets).map(one).collect()
+}
+
+/// What would help where no ray is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    WidenCone,
+    MoreRays,
+    ShorterLength,
+    KeepAll,
+    Nothing,
+}
+
+/// Why no ray is kept, and one way out.
+pub fn nothing_kept(live: &Live, rays: &Rays, targets: &[&str]) -> Option<(String, Remedy)> {
+    let output = &*live.output;
+    let all: u64 = output.fates.iter().sum();
+    if !output.kept.is_empty() || all == 0 {
+        return None;
+    }
+    let fate = |fate: Fate| output.fates[fate as usize];
+    if let Some(passed) = live
+        .rays
+        .as_ref()
+        .map(|r| r.measures.len())
+        .filter(|n| *n > 0)
+    {
+        let passed = format::count(passed as u64);
+        return Some((
+            format!("The cut keeps none of {passed} rays"),
+            Remedy::KeepAll,
+        ));
+    }
+    if fate(Fate::NoStart) == all {
+        let text = "No ray starts: every seed point lies outside the mask, or below the FA limit";
+        return Some((text.to_owned(), Remedy::Nothing));
+    }
+    let shot = format::count(all);
+    if fate(Fate::TooShort) > 0 && fate(Fate::TooShort) >= fate(Fate::MissedTargets) {
+        let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
+        let text = format!("0 of {shot} rays: those that get there are shorter than {least}");
+        return Some((text, Remedy::ShorterLength));
+    }
+    let goal = match targets {
+        [] => "pass the regions".to_owned(),
+        [name] => format!("reach '{name}'"),
+        _ => "reach a target".to_owned(),
+    };
+    let text = format!("0 of {shot} rays {goal}{}", most_frequent_end(output));
+    let remedy = match rays.params.directions {
+        Directions::Cone { half_angle_rad, .. } if half_angle_rad < 1.5 => Remedy::WidenCone,
+        _ => Remedy::MoreRays,
+    };
+    Some((text, remedy))
+}
+
+/// `; 71 % left the mask`.
+fn most_frequent_end(output: &Output) -> String {
+    let ends = StopReason::ALL.into_iter();
+    let ends = ends.filter(|reason| *reason != StopReason::Seed);
+    let count = |reason: &StopReason| output.stops[*reason as usize];
+    let total: u64 = ends.clone().map(|r| count(&r)).sum();
+    let Some(reason) = ends.max_by_key(count).filter(|_| total > 0) else {
+        return String::new();
+    };
+    let share = format::fixed(100.0 * count(&reason) as f64 / total as f64, 0);
+    let did = match reason {
+        StopReason::ReachedTarget => "reached a target",
+        StopReason::Terminated => "met a terminate region",
+        StopReason::LeftVolume => "left the volume",
+        StopReason::LeftMask => "left the mask",
+        StopReason::LowFa => "stopped at low FA",
+        StopReason::Angle => "turned too sharply",
+        StopReason::MaxLength => "got too long",
+        StopReason::MaxSteps => "took too many steps",
+        StopReason::Seed => "stayed at the seed",
+        StopReason::Loop => "circled on the spot",
+    };
+    format!("; {} {did}", format::with_unit(&share, "%"))
+}

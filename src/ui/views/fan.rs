@@ -1,0 +1,103 @@
+//! The directions in which rays leave their seeds, as short lines around each.
+
+use super::scene_view::Scene;
+use super::slice_view::Slice;
+use crate::data::{Role, Shape};
+use crate::solvers::geodesic::Directions;
+use crate::state::{Method, State, Task};
+use crate::ui::{probe, theme};
+use egui::{Color32, Painter, Stroke};
+use glam::DVec3;
+
+/// More lines than this would be a disc.
+const MOST: usize = 96;
+/// From the rim outwards, mm.
+const LENGTH_MM: f64 = 6.0;
+/// A direction is drawn on a slice that it leaves by at most this angle's sine.
+const IN_PLANE: f64 = 0.5;
+const STRENGTH: f32 = 0.75;
+
+/// Lines of one seed, world mm, in its colour.
+struct Fan {
+    lines: Vec<(DVec3, DVec3)>,
+    centre: DVec3,
+    reach_mm: f64,
+    colour: Color32,
+}
+
+/// The fans of the visible seeds.
+fn fans(state: &State) -> Vec<Fan> {
+    let document = &state.document;
+    let shown = state.view.task == Task::Track && document.method == Method::Rays;
+    let Some(tensors) = document.tensors.as_ref().filter(|_| shown) else {
+        return Vec::new();
+    };
+    let params = &document.rays.params;
+    let directions = match params.directions {
+        Directions::Sphere { count } => Directions::Sphere {
+            count: count.min(MOST),
+        },
+        Directions::Cone {
+            count,
+            half_angle_rad,
+        } => Directions::Cone {
+            count: count.min(MOST),
+            half_angle_rad,
+        },
+        Directions::Icosphere { level } => Directions::Icosphere {
+            level: level.min(1),
+        },
+        other => other,
+    };
+    let seeds = document.regions.iter();
+    let seeds = seeds.filter(|r| r.role == Role::Seed && r.visible);
+    let fan = |region: &std::sync::Arc<crate::data::Region>| {
+        let (centre, reach_mm) = match &*region.shape {
+            Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
+            Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),
+            // Its middle may lie outside.
+            Shape::Mask(_) => return None,
+        };
+        let axis = probe::principal_direction(&tensors.field.nearest(centre)?)?;
+        let fan = directions.fan(params.walk.both_ways, axis);
+        let back = if params.walk.both_ways {
+            fan.iter().map(|d| -*d).collect()
+        } else {
+            Vec::new()
+        };
+        let line = |d: DVec3| (centre + d * reach_mm, centre + d * (reach_mm + LENGTH_MM));
+        Some(Fan {
+            lines: fan.into_iter().chain(back).map(line).collect(),
+            centre,
+            reach_mm,
+            colour: theme::region_colour(region).gamma_multiply(STRENGTH),
+        })
+    };
+    seeds.filter_map(fan).collect()
+}
+
+/// Those directions that run along the slice.
+pub fn on_slice(painter: &Painter, slice: &Slice) {
+    for fan in fans(slice.state) {
+        if slice.plane.distance(fan.centre).abs() > fan.reach_mm {
+            continue;
+        }
+        for (from, to) in fan.lines {
+            let along = (to - from).normalize_or_zero();
+            if along.dot(slice.plane.normal()).abs() <= IN_PLANE {
+                let ends = [slice.screen(from), slice.screen(to)];
+                painter.line_segment(ends, Stroke::new(1.0, fan.colour));
+            }
+        }
+    }
+}
+
+pub fn in_scene(painter: &Painter, scene: &Scene) {
+    for fan in fans(scene.state) {
+        for (from, to) in fan.lines {
+            if let (Some(from), Some(to)) = (scene.screen(from), scene.screen(to)) {
+                painter.line_segment([from, to], Stroke::new(1.0, fan.colour));
+            }
+        }
+    }
+}

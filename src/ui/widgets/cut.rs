@@ -1,0 +1,116 @@
+//! A histogram with a cut: a line that is dragged, moved by keys or typed.
+
+use super::super::format;
+use super::super::theme::{self, size, space};
+use super::charts::{self, BINS};
+use super::{field, notice, paint, slider};
+use crate::state::Phase;
+use egui::{Color32, CursorIcon, Rect, Sense, Ui, pos2, vec2};
+
+/// The value's field, under the line.
+const FIELD: egui::Vec2 = vec2(64.0, 18.0);
+
+pub struct CutHistogram<'a> {
+    pub name: &'a str,
+    pub counts: &'a [u32; BINS],
+    /// Values at the two ends.
+    pub range: (f32, f32),
+    pub cut: f32,
+    /// Colour of a kept bar at a share of the width.
+    pub colour: &'a dyn Fn(f32) -> Color32,
+}
+
+impl CutHistogram<'_> {
+    /// The new cut, if it was moved.
+    pub fn show(self, ui: &mut Ui) -> Option<(f32, Phase)> {
+        let p = theme::palette(ui.style());
+        let height = charts::HISTOGRAM + FIELD.y + 6.0;
+        let width = ui.available_width();
+        let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
+        let rect = paint::inset(rect, space::INSET, space::INSET);
+        let bars = Rect::from_min_size(rect.min, vec2(rect.width(), charts::HISTOGRAM));
+        let (low, high) = self.range;
+        let span = high - low;
+        let share_of = |value: f32| ((value - low) / span).clamp(0.0, 1.0);
+        // Whole thousandths: what is copied as a command is what was set.
+        let rounded = |value: f32| (value * 1e3).round() / 1e3;
+        let bin = span / BINS as f32;
+
+        let id = ui.make_persistent_id(("cut", self.name));
+        let response = ui.interact(bars, id, Sense::drag());
+        let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+        let mut change = None;
+        if let Some(at) = response.interact_pointer_pos() {
+            let share = ((at.x - bars.left()) / bars.width()).clamp(0.0, 1.0);
+            let phase = if response.drag_stopped() {
+                Phase::Done
+            } else {
+                Phase::Live
+            };
+            change = Some((rounded(low + share * span), phase));
+        } else if response.drag_stopped() {
+            change = Some((self.cut, Phase::Done));
+        }
+        let value = f64::from(self.cut);
+        let (from, to) = (f64::from(low), f64::from(high));
+        let stepped = |steps: f64| (value + steps * f64::from(bin)).clamp(from, to);
+        if let Some(value) = slider::asked(ui, &response, id, stepped) {
+            change = Some((rounded(value as f32), Phase::Done));
+        }
+        // A hand that rests on the line changes nothing.
+        let change = change.filter(|(v, phase)| *phase == Phase::Done || *v != self.cut);
+        slider::describe(ui, &response, id, (from..=to, value), self.name);
+
+        // The cut as it is asked for now, so that line and bars move with the hand.
+        let cut = change.map_or(self.cut, |(v, _)| v);
+        let colour = |t: f32| {
+            // The bar that the cut crosses counts by its middle.
+            if low + t * span >= cut {
+                (self.colour)(t)
+            } else {
+                p.b3
+            }
+        };
+        charts::bars(ui.painter(), p, bars, self.counts, &colour);
+        let active = response.hovered() || response.dragged() || response.has_focus();
+        let ink = if active { p.accent } else { p.t1 };
+        let x = charts::mark(ui.painter(), bars, share_of(cut), ink);
+        if response.has_focus() {
+            let top = egui::Stroke::new(3.0, p.accent);
+            ui.painter().vline(x, bars.y_range(), top);
+        }
+        let typed = self.texts(ui, rect, bars, x, cut);
+        typed.map(|v| (v, Phase::Done)).or(change)
+    }
+
+    /// The ends and, under the line, the value as a field.
+    fn texts(&self, ui: &mut Ui, rect: Rect, bars: Rect, x: f32, cut: f32) -> Option<f32> {
+        let p = theme::palette(ui.style());
+        let text = |v: f32| format::fixed(f64::from(v), 2);
+        let line = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 4.0), rect.max);
+        let line = Rect::from_min_size(line.min, vec2(line.width(), FIELD.y));
+        let place = Rect::from_center_size(pos2(x, line.center().y), FIELD);
+        let inside =
+            (rect.left() - place.left()).max(0.0) - (place.right() - rect.right()).max(0.0);
+        let place = place.translate(vec2(inside, 0.0));
+        let font = theme::regular(size::CAPTION);
+        let (low, high) = self.range;
+        // What the field would cover is left out.
+        let wide = paint::width(ui, &text(high), font.clone()) + 4.0;
+        if place.left() > line.left() + wide {
+            paint::left(ui.painter(), line, &text(low), font.clone(), p.t3);
+        }
+        if place.right() < line.right() - wide {
+            paint::right(ui.painter(), line, &text(high), font, p.t3);
+        }
+        let shown = format!("≥\u{202F}{}", text(cut));
+        let name = format!("{}, cut", self.name);
+        let typed = field::value(ui, place, &name, &shown, "")?;
+        let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
+        if number.is_none() {
+            let words = format!("{}: \"{}\" is no number", self.name, typed.trim());
+            notice::say(ui, words);
+        }
+        number.map(|v| v as f32).filter(|v| v.is_finite())
+    }
+}

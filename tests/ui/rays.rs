@@ -1,0 +1,246 @@
+//! Geodesic rays in the Track panel: the switch, sliders, the histogram's cut, an empty result.
+
+use super::{Window, click, fake, submitted, tracking, type_over, window};
+use crate::support::test;
+use arcuate::jobs::Request;
+use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
+use arcuate::state::document::LineColouring;
+use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
+use arcuate::state::{Action, Method, Phase, State};
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::rays have a switch and controls of their own", switch),
+        test("ui::the cut is dragged, stepped and typed", cut),
+        test("ui::a ray slider is one undo step", slider),
+        test("ui::no ray at the target has a way out", nothing),
+        test("ui::what missed is hidden by an eye", missed),
+    ]
+}
+
+/// With rays whose measures are spread evenly from 0.8 to 1.6.
+fn shot() -> State {
+    let mut state = tracking();
+    state.document.method = Method::Rays;
+    let regions = state.document.regions.iter();
+    let asked = Asked {
+        field: state.document.tensors.as_ref().unwrap().field.id(),
+        regions: regions.map(|r| (**r).clone()).collect(),
+        curves: Curves::Rays(
+            state.document.rays.medium,
+            state.document.rays.params.clone(),
+        ),
+        coarse: false,
+    };
+    let live = state.session.live.as_mut().unwrap();
+    let mut output = fake::output(400);
+    let measures: Vec<f32> = (0..400)
+        .map(|i| 0.8 + 0.8 * (i as f32 + 0.5) / 400.0)
+        .collect();
+    output.kept = output
+        .kept
+        .with_per_streamline("cm", measures.clone())
+        .with_per_streamline("measure", measures.clone());
+    output.missed = fake::output(20).kept;
+    live.rays = Some(LiveRays {
+        all: output.kept.clone(),
+        range: measure_range(&measures),
+        measures: measures.into(),
+        cut: Cut::All,
+        least: Some(0.801),
+        repaired: 3,
+        asked,
+    });
+    live.output = Arc::new(output);
+    state
+}
+
+fn rays(window: &Window) -> &arcuate::state::Rays {
+    &window.state().state.document.rays
+}
+
+fn kept(window: &Window) -> usize {
+    let live = window.state().state.session.live.as_ref();
+    live.map_or(0, |l| l.output.kept.len())
+}
+
+fn switch() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Method: Geodesic rays");
+    assert_eq!(window.state().state.document.method, Method::Rays);
+    assert!(matches!(submitted(&window)[..], [Request::Shoot(_)]));
+    for name in ["Rays", "Opening angle", "Sharpening α", "Step"] {
+        window.get_by_role_and_label(egui::Role::Slider, name);
+    }
+    window.get_by_label("Stop below FA");
+    // Other directions have no opening angle; all of them stay what they are in number.
+    click(&mut window, "Directions, cut, integrator");
+    let list = |window: &Window| {
+        let node = window.get_by_role_and_label(egui::Role::ComboBox, "Directions");
+        node.scroll_to_me();
+        node.click();
+    };
+    list(&window);
+    window.run();
+    click(&mut window, "Icosphere");
+    assert_eq!(
+        rays(&window).params.directions,
+        Directions::Icosphere { level: 1 }
+    );
+    let about = rays(&window).count().unwrap();
+    assert!((7_950..8_050).contains(&about), "{about}");
+    assert!(
+        window
+            .query_by_role_and_label(egui::Role::Slider, "Opening angle")
+            .is_none()
+    );
+    window.get_by_label("Method: Streamlines").scroll_to_me();
+    window.run();
+    click(&mut window, "Method: Streamlines");
+    assert_eq!(window.state().state.document.method, Method::Streamlines);
+    window.get_by_role_and_label(egui::Role::Slider, "Streamlines");
+}
+
+fn cut() {
+    let mut window = window(shot(), [1920.0, 1080.0]);
+    let name = "Connectivity measure";
+    let place = window
+        .get_by_role_and_label(egui::Role::Slider, name)
+        .rect();
+    let at = |share: f32| place.left_top() + egui::vec2(place.width() * share, 20.0);
+    window.get_by_label("Connectivity measure (CM) 400 kept");
+    window.get_by_label("3 tensors were repaired: not positive definite");
+    // Anywhere in the widget; the count follows while the hand moves, nothing is shot.
+    window.drag_at(at(0.25));
+    window.run();
+    for share in [0.3, 0.4, 0.5] {
+        window.hover_at(at(share));
+        window.step();
+        let above = (400.0 * (1.0 - share)).round() as usize;
+        let words = format!("Connectivity measure (CM) {above} kept");
+        window.get_by_label(&words);
+    }
+    window.drop_at(at(0.5));
+    window.run();
+    assert!((kept(&window) as i32 - 200).abs() <= 1, "{}", kept(&window));
+    assert!(submitted(&window).is_empty());
+    assert_eq!(window.state().state.history.undo_label(), Some("Cut"));
+    let Cut::AtLeast(value) = rays(&window).cut else {
+        panic!("{:?}", rays(&window).cut)
+    };
+    assert!((value - 1.2).abs() < 0.01, "{value}");
+    // An arrow is a bin: 0.8 over 64.
+    window
+        .get_by_role_and_label(egui::Role::Slider, name)
+        .focus();
+    window.run();
+    window.key_press(egui::Key::ArrowRight);
+    window.run();
+    let Cut::AtLeast(next) = rays(&window).cut else {
+        panic!("{:?}", rays(&window).cut)
+    };
+    assert!((next - value - 0.0125).abs() < 1e-3, "{value} to {next}");
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Connectivity measure, cut")
+        .click();
+    window.run();
+    type_over(&mut window, "1.4");
+    assert_eq!(rays(&window).cut, Cut::AtLeast(1.4));
+    assert_eq!(kept(&window), 100);
+    window.get_by_label_contains("Target Motor L, 100 rays, median CM 1.50");
+    // To the left end: all.
+    window.drag_at(at(0.3));
+    window.run();
+    window.hover_at(at(-0.2));
+    window.run();
+    window.drop_at(at(-0.2));
+    window.run();
+    assert_eq!((rays(&window).cut, kept(&window)), (Cut::All, 400));
+    // The drags, the key and the typed value were a step each.
+    for expected in [100, kept_at(next), kept_at(value), 400] {
+        click(&mut window, "Undo");
+        assert_eq!(kept(&window), expected);
+    }
+}
+
+fn kept_at(cut: f32) -> usize {
+    (0..400)
+        .filter(|i| 0.8 + 0.8 * (*i as f32 + 0.5) / 400.0 >= cut)
+        .count()
+}
+
+fn slider() {
+    let mut window = window(shot(), [1280.0, 800.0]);
+    let before = rays(&window).clone();
+    let node = window.get_by_role_and_label(egui::Role::Slider, "Sharpening α");
+    assert_eq!(node.accesskit_node().numeric_value(), Some(1.0));
+    let rail = node.rect().shrink(6.0);
+    window.drag_at(rail.left_center());
+    window.run();
+    for share in [0.1, 0.2, 0.3] {
+        window.hover_at(rail.left_center() + egui::vec2(rail.width() * share, 0.0));
+        window.run();
+    }
+    window.drop_at(rail.left_center() + egui::vec2(rail.width() * 0.3, 0.0));
+    window.run();
+    let Sharpening::Power { alpha } = rays(&window).medium.sharpening else {
+        panic!("{:?}", rays(&window).medium)
+    };
+    assert!((alpha - 2.5).abs() < 0.15, "{alpha}");
+    let phases: Vec<Phase> = window
+        .state()
+        .actions
+        .iter()
+        .filter_map(|a| match a {
+            Action::SetRays { phase, .. } => Some(*phase),
+            _ => None,
+        })
+        .collect();
+    assert!(phases.len() > 2 && phases.last() == Some(&Phase::Done));
+    click(&mut window, "Undo");
+    assert_eq!(*rays(&window), before);
+}
+
+fn nothing() {
+    let mut state = shot();
+    let live = state.session.live.as_mut().unwrap();
+    let mut output = fake::output(0);
+    output.fates = [0, 81_920, 0, 0, 0, 0];
+    // 71 % of the ends that are no seeds.
+    output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0];
+    live.output = Arc::new(output);
+    let rays_live = live.rays.as_mut().unwrap();
+    rays_live.measures = Vec::new().into();
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label("0 of 81\u{202F}920 rays reach 'Motor L'; 71\u{202F}% left the mask");
+    click(&mut window, "Widen the cone");
+    let Directions::Cone { half_angle_rad, .. } = rays(&window).params.directions else {
+        panic!("{:?}", rays(&window).params.directions)
+    };
+    assert!((half_angle_rad.to_degrees() - 67.5).abs() < 1e-6);
+    assert!(matches!(submitted(&window)[..], [Request::Shoot(_)]));
+    // A cut above everything is another reason.
+    let mut state = shot();
+    state.document.rays.cut = Cut::AtLeast(3.0);
+    let live = state.session.live.as_mut().unwrap();
+    Arc::make_mut(&mut live.output).kept = fake::output(0).kept;
+    live.rays.as_mut().unwrap().cut = Cut::AtLeast(3.0);
+    let mut window = self::window(state, [1280.0, 800.0]);
+    window.get_by_label("The cut keeps none of 400 rays");
+    click(&mut window, "Keep all");
+    assert_eq!(kept(&window), 400);
+}
+
+fn missed() {
+    let mut window = window(shot(), [1920.0, 1080.0]);
+    window.get_by_label("Missed the targets, one in 7 drawn");
+    click(&mut window, "Hide Missed the targets");
+    assert!(!window.state().state.view.show_missed);
+    click(&mut window, "Show Missed the targets");
+    assert!(window.state().state.view.show_missed);
+    let display = &window.state().state.document.ray_display;
+    assert_eq!(display.line_colouring, LineColouring::Measure);
+}

@@ -1,0 +1,271 @@
+//! Geodesic rays in the window's state: coarse while dragged, cut without shooting, undone, kept.
+
+use super::{Window, picture};
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::jobs::{Outcome, Output, Request, Shoot};
+use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
+use arcuate::solvers::tracking::Seeding;
+use arcuate::state::{Action, Content, Method, Phase, Rays, Recipe};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::rays::follow_the_switch", follow_the_switch),
+        test("update::rays::a_drag_is_coarse_and_settles", coarse),
+        test("update::rays::prepared_tensors_are_used_again", medium),
+        test("update::rays::a_cut_shoots_nothing", cut),
+        test("update::rays::every_parameter_can_be_undone", undo),
+        test("update::rays::late_results", late),
+        test("update::rays::kept_and_saved", kept),
+    ]
+}
+
+/// A seed in the middle of the ball and rays that may be short.
+fn shooting(seeds: usize) -> Window {
+    let mut window = Window::fitted();
+    window.act(Action::SetMethod(Method::Rays));
+    change(&mut window, Phase::Done, |rays| {
+        rays.params.walk.min_length_mm = 5.0;
+        rays.params.walk.seeding = Seeding::Random { count: seeds };
+    });
+    window.place(Role::Seed, DVec3::ZERO);
+    window
+}
+
+fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
+    let mut rays = window.state.document.rays.clone();
+    edit(&mut rays);
+    window.act(Action::SetRays { rays, phase });
+}
+
+fn shots(window: &Window) -> Vec<&Shoot> {
+    let requests = window.requests.iter();
+    requests
+        .filter_map(|r| match r {
+            Request::Shoot(shoot) => Some(&**shoot),
+            _ => None,
+        })
+        .collect()
+}
+
+fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
+    change(window, phase, |rays| rays.cut = cut);
+}
+
+fn live(window: &Window) -> &arcuate::state::Live {
+    window.state.session.live.as_ref().expect("a live result")
+}
+
+fn follow_the_switch() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    assert!(live(&window).rays.is_none());
+    window.act(Action::SetMethod(Method::Rays));
+    assert!(live(&window).rays.is_some());
+    assert_eq!(live(&window).seeds, 8_000, "the default");
+    assert!(matches!(live(&window).recipe, Recipe::Geodesic { .. }));
+    window.act(Action::Undo);
+    assert!(live(&window).rays.is_none());
+    assert!(matches!(live(&window).recipe, Recipe::Track { .. }));
+    window.act(Action::Redo);
+    assert!(live(&window).rays.is_some());
+}
+
+fn coarse() {
+    // More than any machine shoots within a frame.
+    let mut window = shooting(50_000);
+    let all = live(&window).seeds;
+    assert_eq!(all, 1_000_000);
+    let region = window.state.session.selected_region.expect("the seed");
+    let mut steps = 0;
+    for x in 1..=5 {
+        let shape = Shape::Sphere {
+            centre: DVec3::X * f64::from(x),
+            radius_mm: 5.0,
+        };
+        window.act(Action::SetRegionShape {
+            region,
+            shape,
+            phase: Phase::Live,
+        });
+        steps += 1;
+        assert!(live(&window).coarse && live(&window).seeds < all);
+        assert!(window.state.session.unsettled);
+        let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
+            panic!("{:?}", live(&window).recipe)
+        };
+        assert!(regions[0].shape.to_string().contains(&format!(":{x},0,0")));
+    }
+    window.act(Action::Settle);
+    window.act(Action::Settle);
+    assert!(!live(&window).coarse && live(&window).seeds == all);
+    let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    let expected = [vec![false], vec![true; steps], vec![false]].concat();
+    assert_eq!(coarse, expected);
+    // Few enough to be shot within a frame are shot at once.
+    let mut window = shooting(2);
+    window.state.session.rays_per_ms = Some(1e6);
+    change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
+    assert!(!live(&window).coarse && !window.state.session.unsettled);
+}
+
+fn medium() {
+    let mut window = shooting(20);
+    let handed = |window: &Window| shots(window).last().map(|s| s.medium.is_some());
+    assert_eq!(handed(&window), Some(false), "the first is prepared");
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    assert_eq!(handed(&window), Some(true));
+    change(&mut window, Phase::Done, |r| {
+        r.medium.sharpening = Sharpening::Power { alpha: 2.0 };
+    });
+    assert_eq!(handed(&window), Some(false));
+    change(&mut window, Phase::Done, |r| {
+        r.params.directions = Directions::Sphere { count: 12 };
+    });
+    assert_eq!(handed(&window), Some(true));
+    change(&mut window, Phase::Done, |r| {
+        r.medium.precision = Precision::Single;
+    });
+    assert_eq!(handed(&window), Some(false));
+    // New tensors are another field.
+    window.ordinary();
+    assert_eq!(handed(&window), Some(false));
+}
+
+fn cut() {
+    let mut window = shooting(50);
+    let rays = live(&window).rays.as_ref().expect("rays");
+    let (all, before) = (rays.measures.clone(), shots(&window).len());
+    assert!(all.len() > 100, "{}", all.len());
+    let mut sorted = all.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let middle = sorted[all.len() / 2];
+    for (cut, phase) in [
+        (Cut::AtLeast(sorted[3]), Phase::Live),
+        (Cut::AtLeast(middle), Phase::Done),
+        (Cut::Top(17), Phase::Done),
+        (Cut::TopShare(0.25), Phase::Done),
+    ] {
+        cut_to(&mut window, cut, phase);
+        let expected = cut.marks(&all).iter().filter(|k| **k).count();
+        assert_eq!(live(&window).output.kept.len(), expected, "{cut:?}");
+        let kept = &live(&window).output.kept.per_streamline["cm"];
+        let least = kept.iter().copied().min_by(f32::total_cmp);
+        assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
+        assert!(matches!(&live(&window).recipe, Recipe::Geodesic { cut: c, .. } if *c == cut));
+    }
+    // A drag was one step; so were the others. None of them shot, nor does taking them back.
+    window.act(Action::Undo);
+    assert_eq!(live(&window).output.kept.len(), 17);
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.rays.cut, Cut::All);
+    assert_eq!(live(&window).output.kept.len(), all.len());
+    window.act(Action::Redo);
+    let above = sorted.iter().filter(|m| **m >= middle).count();
+    assert_eq!(live(&window).output.kept.len(), above);
+    assert_eq!(shots(&window).len(), before);
+    // What is shot later is cut, too.
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    let kept = &live(&window).output.kept.per_streamline["cm"];
+    assert!(kept.iter().all(|m| *m >= middle));
+    assert!(
+        live(&window)
+            .rays
+            .as_ref()
+            .is_some_and(|r| r.measures.len() > kept.len())
+    );
+}
+
+fn undo() {
+    let mut window = shooting(20);
+    let mut pictures = vec![picture(&window.state)];
+    type Edit = fn(&mut Rays);
+    let edits: [Edit; 7] = [
+        |r| r.medium.sharpening = Sharpening::Power { alpha: 2.5 },
+        |r| r.medium.precision = Precision::Single,
+        |r| r.params.directions = Directions::Icosphere { level: 1 },
+        |r| r.params.loop_guard = false,
+        |r| r.params.walk.min_fa = Some(0.1),
+        |r| r.cut = Cut::Top(3),
+        |r| r.params.walk.random_seed = 7,
+    ];
+    for edit in edits {
+        change(&mut window, Phase::Done, edit);
+        let command = live(&window).recipe.command();
+        pictures.push(picture(&window.state) + &command);
+    }
+    let last = pictures.len() - 1;
+    for expected in pictures[1..last].iter().rev() {
+        window.act(Action::Undo);
+        let command = live(&window).recipe.command();
+        assert_eq!(&(picture(&window.state) + &command), expected);
+    }
+    window.act(Action::Undo);
+    assert_eq!(picture(&window.state), pictures[0]);
+}
+
+fn late() {
+    let mut window = shooting(20);
+    window.holding = true;
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 2.0);
+    // The older of two results comes last.
+    window.deliver(|events| {
+        assert!(matches!(events[0].outcome, Outcome::Done(Output::Shot(_))));
+        events.reverse();
+    });
+    let step = |w: &Window| match &live(w).recipe {
+        Recipe::Geodesic { params, .. } => params.walk.step_mm,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(step(&window), 2.0);
+    // Rays that come after the switch are no streamlines.
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.5);
+    window.act(Action::SetMethod(Method::Streamlines));
+    window.deliver(|events| events.reverse());
+    assert!(live(&window).rays.is_none());
+    // Nor do any stay whose seed is gone.
+    window.act(Action::SetMethod(Method::Rays));
+    let seed = window.state.document.regions[0].id;
+    window.act(Action::DeleteRegion(seed));
+    window.deliver(|_| {});
+    assert!(window.state.session.live.is_none());
+}
+
+fn kept() {
+    let mut window = shooting(50);
+    window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
+    let range = live(&window).rays.as_ref().expect("rays").range;
+    let count = live(&window).output.kept.len();
+    assert!(count > 0, "some reach the target along the fibres");
+    window.act(Action::KeepTracks);
+    let layer = window.state.document.layer_named("Rays").expect("a layer");
+    assert_eq!(layer.display.window, range, "the colours stay");
+    assert!(matches!(&layer.content, Content::Tractogram(t) if t.len() == count));
+    let id = layer.id;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (live, layer) = (path("live.tck"), path("layer.tck"));
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: live.clone(),
+    });
+    window.act(Action::SaveLayer {
+        layer: id,
+        path: layer.clone(),
+    });
+    for tck in [live, layer] {
+        assert!(tck.exists());
+        let tsf = std::fs::read(tck.with_extension("tsf")).expect("measures");
+        assert!(tsf.starts_with(b"mrtrix track scalars"));
+        let weights = std::fs::read_to_string(tck.with_extension("weights.txt"));
+        let weights = weights.expect("weights");
+        let numbers = weights.lines().filter(|l| !l.starts_with('#'));
+        let numbers = numbers.flat_map(str::split_whitespace).count();
+        assert_eq!(numbers, count);
+    }
+    assert!(window.state.session.messages.is_empty());
+}
