@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The window under a real X server with real pointer and key events: opens the demo head, places a
-# seed and a target, tracks, drags the seed, saves streamlines and a picture, undoes and redoes.
+# seed and a target, tracks, drags the seed, saves streamlines and a picture, undoes and redoes,
+# shoots rays, sharpens and cuts them.
 # Judged by the files it writes and by the window's own record (ARCUATE_TRACE), not by pixels.
 #
 #   bash tests/smoke.sh [BINARY]     KEEP=1 keeps the folder with files, record and last picture
@@ -179,6 +180,47 @@ if now '"role":"Target"'; then echo "smoke: the target is still there"; exit 1; 
 xdotool key ctrl+y
 until_true 20 "redone: the target is back" now '"redo":null.*"role":"Target"'
 until_true 20 "and its streamlines" now "\"live\":\\{[^}]*\"coarse\":false[^}]*\"kept\":$kept,"
+
+# Geodesic rays: the switch at the top of the panel, 312 wide at the right of 1280, chips and the field
+# below it; a slider's row and the histogram lie where the panel's rows put them.
+goes 1196 70
+xdotool click 1
+until_true 20 "rays that reach the target" now '"live":\{[^}]*"coarse":false[^}]*arcuate geodesic[^}]*"kept":[1-9]'
+goes 1105 314
+xdotool mousedown 1
+for x in 1113 1121 1129 1137; do
+    goes "$x" 314
+    sleep 0.1
+done
+until_true 20 "sharpened rays while the knob moves" now '"live":\{[^}]*--sharpen power:[2-9]'
+xdotool mouseup 1
+until_true 20 "all of them at rest" now '"live":\{[^}]*"coarse":false[^}]*--sharpen power:[2-9].*"undo":"Rays"'
+passed() { tail -n 1 "$record" | sed -n 's/.*"passed":\([0-9]*\).*/\1/p'; }
+kept() { tail -n 1 "$record" | sed -n 's/.*"kept":\([0-9]*\).*/\1/p'; }
+all=$(passed)
+# The cut moves, and nothing is shot again.
+goes 1000 545
+xdotool mousedown 1
+for x in 1050 1100 1150; do
+    goes "$x" 545
+    sleep 0.1
+done
+xdotool mouseup 1
+until_true 10 "a cut" now '"command":"arcuate geodesic[^"]* --cut [01]\.[0-9]*.*"undo":"Cut"'
+quiet() { local before; before=$(lines); sleep 0.7; [[ $(lines) == "$before" ]]; }
+until_true 10 "the hand's last move" quiet
+holds "the cut keeps some of them" "$(kept) > 0 && $(kept) < $all && $(passed) == $all"
+count=$(kept)
+xdotool key ctrl+e
+types "$folder/rays.tck"
+until_true 20 "a ray file" test -s "$folder/rays.tck"
+until_true 20 "its measures" test -s "$folder/rays.tsf"
+until_true 20 "its weights" test -s "$folder/rays.weights.txt"
+grep -aqE "^count: 0*$count\$" "$folder/rays.tck"
+grep -aq 'arcuate geodesic phantom:.*--cut' "$folder/rays.tck"
+goes 1050 70
+xdotool click 1
+until_true 20 "streamlines again" now "\"live\":\\{[^}]*arcuate track[^}]*\"kept\":$kept,"
 
 # The command of these streamlines, by keys, to other programs.
 xdotool key ctrl+shift+c
