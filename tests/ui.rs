@@ -1,10 +1,10 @@
 //! The window's panels, driven as a user drives them: clicks, drags, keys and typed values by the
 //! names that a screen reader reads.
 
-mod fake;
 mod keys;
 mod looks;
 mod rays;
+mod sample;
 mod sliders;
 mod told;
 mod words;
@@ -67,11 +67,11 @@ fn window(state: State, size: [f32; 2]) -> Window {
 }
 
 fn small_scan() -> State {
-    fake::state([16, 20, 15], 6)
+    sample::state([16, 20, 15], 6)
 }
 
 fn tracking() -> State {
-    let mut state = fake::tracked(small_scan());
+    let mut state = sample::tracked(small_scan());
     state.view.task = Task::Track;
     state
 }
@@ -147,7 +147,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn first_page() {
-    let mut page = window(State::new(fake::BACKEND.to_owned()), [1280.0, 800.0]);
+    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
     page.get_by_label("Open a scan, or try the demo head");
     click(&mut page, "Open the demo head");
     assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
@@ -163,7 +163,7 @@ fn first_page() {
 }
 
 fn typed_path() {
-    let mut page = window(State::new(fake::BACKEND.to_owned()), [1280.0, 800.0]);
+    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
     click(&mut page, "Enter a path");
     page.event(egui::Event::Text(
         "/data/a.nii.gz; '/data/with space/b.bval'".to_owned(),
@@ -187,7 +187,7 @@ fn typed_path() {
 }
 
 fn recent() {
-    let (state, _) = fake::with_recent(State::new(fake::BACKEND.to_owned()));
+    let (state, _) = sample::with_recent(State::new(sample::BACKEND.to_owned()));
     let mut page = window(state, [1280.0, 800.0]);
     page.get_by_label_contains("Open dwi.nii.gz").click();
     page.run();
@@ -505,7 +505,7 @@ fn guide() {
 fn empty_result() {
     let mut state = tracking();
     let mut live = state.session.live.clone().unwrap();
-    let mut output = fake::output(0);
+    let mut output = sample::output(0);
     output.fates = [0, 900, 0, 0, 20, 80];
     live.output = std::sync::Arc::new(output);
     state.session.live = Some(live);

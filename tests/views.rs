@@ -2,9 +2,9 @@
 
 mod build;
 mod events;
-mod fake;
 mod hands;
 mod picture;
+mod sample;
 mod scene;
 
 use libtest_mimic::Trial;

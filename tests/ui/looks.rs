@@ -1,6 +1,6 @@
 //! At every size: everything has a name, stays inside the window, and no text is cut. By numbers.
 
-use super::{Window, click, fake, tracking, window};
+use super::{Window, click, sample, tracking, window};
 use crate::support::test;
 use arcuate::state::{Convention, State, Task};
 use arcuate::ui::theme::{self, Palette};
@@ -33,14 +33,14 @@ pub fn tests() -> Vec<Trial> {
 
 /// What a window shows, with its name for a failing test.
 fn pages() -> Vec<(&'static str, State)> {
-    let empty = State::new(fake::BACKEND.to_owned());
-    let (first, _) = fake::with_recent(empty);
-    let mut view = fake::state([16, 20, 15], 6);
+    let empty = State::new(sample::BACKEND.to_owned());
+    let (first, _) = sample::with_recent(empty);
+    let mut view = sample::state([16, 20, 15], 6);
     view.session.guide = Some(arcuate::state::session::GuideStep::PlaceSeed);
     view.view.convention = Convention::Neurological;
-    let mut scalar = fake::state([16, 20, 15], 6);
+    let mut scalar = sample::state([16, 20, 15], 6);
     scalar.session.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
-    let mut no_seed = fake::state([16, 20, 15], 6);
+    let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
     vec![
         ("first page", first),

@@ -1,6 +1,6 @@
 //! Geodesic rays in the Track panel: the switch, sliders, the histogram's cut, an empty result.
 
-use super::{Window, click, fake, submitted, tracking, type_over, window};
+use super::{Window, click, sample, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::jobs::Request;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
@@ -36,7 +36,7 @@ fn shot() -> State {
         coarse: false,
     };
     let live = state.session.live.as_mut().unwrap();
-    let mut output = fake::output(400);
+    let mut output = sample::output(400);
     let measures: Vec<f32> = (0..400)
         .map(|i| 0.8 + 0.8 * (i as f32 + 0.5) / 400.0)
         .collect();
@@ -44,7 +44,7 @@ fn shot() -> State {
         .kept
         .with_per_streamline("cm", measures.clone())
         .with_per_streamline("measure", measures.clone());
-    output.missed = fake::output(20).kept;
+    output.missed = sample::output(20).kept;
     live.rays = Some(LiveRays {
         all: output.kept.clone(),
         range: measure_range(&measures),
@@ -207,7 +207,7 @@ fn slider() {
 fn nothing() {
     let mut state = shot();
     let live = state.session.live.as_mut().unwrap();
-    let mut output = fake::output(0);
+    let mut output = sample::output(0);
     output.fates = [0, 81_920, 0, 0, 0, 0];
     // 71 % of the ends that are no seeds.
     output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0];
@@ -226,7 +226,7 @@ fn nothing() {
     let mut state = shot();
     state.document.rays.cut = Cut::AtLeast(3.0);
     let live = state.session.live.as_mut().unwrap();
-    Arc::make_mut(&mut live.output).kept = fake::output(0).kept;
+    Arc::make_mut(&mut live.output).kept = sample::output(0).kept;
     live.rays.as_mut().unwrap().cut = Cut::AtLeast(3.0);
     let mut window = self::window(state, [1280.0, 800.0]);
     window.get_by_label("The cut keeps none of 400 rays");

@@ -1,6 +1,6 @@
 //! Numbers in words, and the numbers behind them.
 
-use super::fake;
+use super::sample;
 use crate::support::{Random, test};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tensor};
@@ -102,7 +102,7 @@ fn principal() {
 }
 
 fn lengths() {
-    let output = fake::output(451);
+    let output = sample::output(451);
     let all = &output.kept.per_streamline["length"];
     let mut cache = tracks::Cache::default();
     let lengths = cache.lengths(&output.kept, 1).unwrap().clone();
@@ -119,11 +119,11 @@ fn lengths() {
         .filter(|l| (((*l - lengths.low) / width) as usize).min(63) == 10)
         .count();
     assert_eq!(lengths.bins[10] as usize, tenth);
-    assert_eq!(cache.lengths(&fake::output(0).kept, 1), None);
+    assert_eq!(cache.lengths(&sample::output(0).kept, 1), None);
 }
 
 fn remarks() {
-    let state = fake::tracked(fake::state([16, 20, 15], 6));
+    let state = sample::tracked(sample::state([16, 20, 15], 6));
     let mask = &state.document.tensors.as_ref().unwrap().mask;
     let (low, high) = mask.bounds_inside().unwrap();
     let (middle, far) = ((low + high) * 0.5, high + 50.0);
@@ -155,7 +155,7 @@ fn remarks() {
 }
 
 fn told() {
-    let mut output = fake::output(3);
+    let mut output = sample::output(3);
     output.fates = [3, 10, 20, 30, 40, 50];
     assert_eq!(tracks::started(&output), 103);
     assert_eq!(tracks::headline(&output, true), "3 of 103 reach a target");

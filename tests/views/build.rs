@@ -1,6 +1,6 @@
 //! From the state to draw lists.
 
-use super::fake::{add_layer, add_live, add_sphere, grid, near, state};
+use super::sample::{add_layer, add_live, add_sphere, grid, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
 use arcuate::render::build::{self, Size};

@@ -1,6 +1,6 @@
 //! What the pointer does in the views.
 
-use super::fake::{Hands, POINT_MM, add_sphere, near, state};
+use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Request;

@@ -1,6 +1,6 @@
 //! Pictures: what is burned in, at which size.
 
-use super::fake::{add_sphere, state, state_with};
+use super::sample::{add_sphere, state, state_with};
 use crate::support::test;
 use arcuate::data::{AffineSource, Role};
 use arcuate::render::Renderer;

@@ -1,7 +1,7 @@
 //! What the pointer does in the 3-D view.
 
-use super::fake::{Hands, near, state};
 use super::hands::{region_shape, somewhere, with_seed};
+use super::sample::{Hands, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::jobs::Request;
