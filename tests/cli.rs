@@ -61,6 +61,14 @@ fn json(arguments: &[&str], folder: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}"))
 }
 
+/// A scan of a made-up head as `head/dwi.nii.gz`, with one shell of b = 1000.
+fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
+    let (shells, b0) = (format!("1000:{directions}"), b0.to_string());
+    let line = ["phantom", "--scan-only", "--spacing", spacing_mm];
+    let rest = ["--shells", &shells, "--b0", &b0, "--out", "head"];
+    json(&[&line[..], &rest].concat(), here);
+}
+
 /// Fails with exit code 1 and one sentence that holds all of `words`.
 fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
@@ -243,18 +251,28 @@ fn copied_ray_commands_parse() {
             },
             cut,
         };
-        let words = shell_words(&recipe.command());
-        let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
-        let Some(Subcommand::Geodesic(options)) = parsed.command else {
+        let (command, words) = parsed(&recipe);
+        let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{words:?}: not geodesic")
         };
-        let found = options.recipe(&arcuate::data::Gradients {
-            b_s_per_mm2: vec![],
-            directions: vec![],
-        });
+        let found = options.recipe(&no_gradients());
         // The same command again is the same recipe, to the rounding of angles.
         assert_eq!(found.command(), recipe.command(), "{words:?}");
     }
+}
+
+fn no_gradients() -> arcuate::data::Gradients {
+    arcuate::data::Gradients {
+        b_s_per_mm2: vec![],
+        directions: vec![],
+    }
+}
+
+/// The parsed command of a recipe, and its words.
+fn parsed(recipe: &Recipe) -> (Option<Subcommand>, Vec<String>) {
+    let words = shell_words(&recipe.command());
+    let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+    (parsed.command, words)
 }
 
 fn copied_commands_parse() {
@@ -266,15 +284,11 @@ fn copied_commands_parse() {
             regions: regions.clone(),
             params: params.clone(),
         };
-        let words = shell_words(&recipe.command());
-        let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
-        let Some(Subcommand::Track(options)) = parsed.command else {
+        let (command, words) = parsed(&recipe);
+        let Some(Subcommand::Track(options)) = command else {
             panic!("{words:?}: not track")
         };
-        let found = options.recipe(&arcuate::data::Gradients {
-            b_s_per_mm2: vec![],
-            directions: vec![],
-        });
+        let found = options.recipe(&no_gradients());
         let Recipe::Track {
             fit: found_fit,
             regions: found_regions,
@@ -360,21 +374,7 @@ fn readme() {
 fn phantom_round() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    json(
-        &[
-            "phantom",
-            "--scan-only",
-            "--spacing",
-            "4",
-            "--shells",
-            "1000:12",
-            "--b0",
-            "2",
-            "--out",
-            "head",
-        ],
-        here,
-    );
+    small_head("4", 12, 2, here);
     let info = json(&["info", "head/dwi.nii.gz"], here);
     assert_eq!(info["files"][0]["volumes"], 14);
     assert_eq!(info["files"][0]["shells"][1]["b_s_per_mm2"], 1000);

@@ -34,14 +34,23 @@ fn sampled(grid: Grid, analytic: &impl Field) -> TensorField {
 }
 
 fn medium(field: &TensorField, interpolation: Interpolation, precision: Precision) -> Medium {
-    let sharpening = Sharpening::Power { alpha: 1.0 };
-    let control = Control::new();
+    sharpened(field, 1.0, interpolation, precision)
+}
+
+fn sharpened(
+    field: &TensorField,
+    alpha: f64,
+    interpolation: Interpolation,
+    precision: Precision,
+) -> Medium {
+    let sharpening = Sharpening::Power { alpha };
+    let (backend, control) = (backend(2), Control::new());
     Medium::new(
         field,
         sharpening,
         precision,
         interpolation,
-        &backend(2),
+        &backend,
         &control,
     )
     .unwrap()

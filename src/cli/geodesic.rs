@@ -1,15 +1,13 @@
 //! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
 
-use super::options::{FitOptions, RegionOptions};
 use super::runner::{Failure, Runner};
-use super::track::{self, TrackOptions, Tracked};
+use super::track::{self, CurveOptions, Tracked};
 use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::solvers::tracking::{Fate, StopReason};
 use crate::state::recipe::MediumRecipe;
 use crate::state::{Recipe, defaults};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -26,16 +24,9 @@ FILE.weights.txt (per ray).";
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
-    pub fit: FitOptions,
-    #[command(flatten)]
-    pub regions: RegionOptions,
-    #[command(flatten)]
-    pub track: TrackOptions,
+    pub curves: CurveOptions,
     #[command(flatten)]
     pub rays: RayOptions,
-    /// Streamline file
-    #[arg(long, value_name = "FILE.tck")]
-    pub out: PathBuf,
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -149,7 +140,7 @@ fn cut(text: &str) -> Result<Cut, String> {
 impl Options {
     fn params(&self) -> Params {
         let default = defaults::geodesic();
-        let mut walk = self.track.params_or(default.walk);
+        let mut walk = self.curves.track.params_or(default.walk);
         walk.both_ways = self.rays.both_ways;
         Params {
             walk,
@@ -180,8 +171,8 @@ impl Options {
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
     pub fn recipe(&self, gradients: &crate::data::Gradients) -> Recipe {
         Recipe::Geodesic {
-            fit: self.fit.recipe(gradients),
-            regions: self.regions.specs(),
+            fit: self.curves.fit.recipe(gradients),
+            regions: self.curves.regions.specs(),
             medium: self.medium(),
             params: self.params(),
             cut: self.cut(),
@@ -255,15 +246,15 @@ fn nothing_kept(shot: &Shot) -> Option<String> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    track::must_be_tck(&options.out)?;
-    let tsf = options.out.with_extension("tsf");
-    let weights = options.out.with_extension("weights.txt");
-    runner.may_make(&options.out)?;
+    let curves = &options.curves;
+    curves.check_out(runner)?;
+    let tsf = curves.out.with_extension("tsf");
+    let weights = curves.out.with_extension("weights.txt");
     for file in [&tsf, &weights] {
         runner.may_write(file)?;
     }
-    let fitted = options.fit.run(runner)?;
-    let regions = options.regions.regions()?;
+    let fitted = curves.fit.run(runner)?;
+    let regions = curves.regions.regions()?;
     let recipe = options.recipe(&fitted.scan.gradients);
     let medium = options.medium();
     let request = Request::Shoot(Box::new(Shoot {
@@ -286,16 +277,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         recipe,
         wall_ms,
     };
-    let kept = &tracked.output.kept;
-    runner.run(Request::SaveTractogram {
-        tractogram: kept.clone(),
-        path: options.out.clone(),
-        command: tracked.recipe.command(),
-        revision: 0,
-    })?;
+    curves.save(&tracked, runner)?;
     runner.run(Request::SaveScalars {
-        tractogram: kept.clone(),
-        tck: options.out.clone(),
+        tractogram: tracked.output.kept.clone(),
+        tck: curves.out.clone(),
         name: "cm".to_owned(),
         tsf: tsf.clone(),
         weights: weights.clone(),
@@ -304,8 +289,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         eprintln!("arcuate: {sentence}");
     }
     let (mut value, mut text) = summary(&tracked, &shot);
-    value["files"] = json!([options.out, tsf, weights]);
-    for file in [&options.out, &tsf, &weights] {
+    value["files"] = json!([curves.out, tsf, weights]);
+    for file in [&curves.out, &tsf, &weights] {
         text += &format!("{}\n", file.display());
     }
     runner.report(&value, &text);

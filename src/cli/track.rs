@@ -23,6 +23,13 @@ Without --seed, seeds are spread over the whole mask. The window's \"Copy as com
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
+    pub curves: CurveOptions,
+}
+
+/// A scan, regions, how curves run between them, and where they are written.
+#[derive(clap::Args, Debug)]
+pub struct CurveOptions {
+    #[command(flatten)]
     pub fit: FitOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
@@ -31,6 +38,24 @@ pub struct Options {
     /// Streamline file
     #[arg(long, value_name = "FILE.tck")]
     pub out: PathBuf,
+}
+
+impl CurveOptions {
+    /// Refuses a file that cannot be written, before the work.
+    pub fn check_out(&self, runner: &Runner) -> Result<(), Failure> {
+        must_be_tck(&self.out)?;
+        runner.may_make(&self.out)
+    }
+
+    pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<(), Failure> {
+        runner.run(Request::SaveTractogram {
+            tractogram: tracked.output.kept.clone(),
+            path: self.out.clone(),
+            command: tracked.recipe.command(),
+            revision: 0,
+        })?;
+        Ok(())
+    }
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -163,18 +188,18 @@ impl Options {
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
     pub fn recipe(&self, gradients: &Gradients) -> Recipe {
         Recipe::Track {
-            fit: self.fit.recipe(gradients),
-            regions: self.regions.specs(),
-            params: self.track.params(),
+            fit: self.curves.fit.recipe(gradients),
+            regions: self.curves.regions.specs(),
+            params: self.curves.track.params(),
         }
     }
 }
 
 /// Tracks in a fitted scan.
 pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<Tracked, Failure> {
-    let params = options.track.params();
+    let params = options.curves.track.params();
     let recipe = options.recipe(&fitted.scan.gradients);
-    let regions = options.regions.regions()?;
+    let regions = options.curves.regions.regions()?;
     let request = Request::Track {
         field: fitted.fit.field.clone(),
         fa: fitted.maps.fa.clone(),
@@ -281,7 +306,7 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -
     })
 }
 
-pub fn must_be_tck(out: &Path) -> Result<(), Failure> {
+fn must_be_tck(out: &Path) -> Result<(), Failure> {
     if out
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("tck"))
@@ -295,21 +320,15 @@ pub fn must_be_tck(out: &Path) -> Result<(), Failure> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    must_be_tck(&options.out)?;
-    runner.may_make(&options.out)?;
-    let fitted = options.fit.run(runner)?;
+    let curves = &options.curves;
+    curves.check_out(runner)?;
+    let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
-    let request = Request::SaveTractogram {
-        tractogram: tracked.output.kept.clone(),
-        path: options.out.clone(),
-        command: tracked.recipe.command(),
-        revision: 0,
-    };
-    runner.run(request)?;
+    curves.save(&tracked, runner)?;
     let (mut value, mut text) = summary(&tracked);
-    value["file"] = json!(options.out);
-    text += &format!("{}\n", options.out.display());
-    if let Some(why) = nothing_kept(&fitted, &tracked, &options.track.params()) {
+    value["file"] = json!(curves.out);
+    text += &format!("{}\n", curves.out.display());
+    if let Some(why) = nothing_kept(&fitted, &tracked, &curves.track.params()) {
         eprintln!("arcuate: {why}");
     }
     runner.report(&value, &text);

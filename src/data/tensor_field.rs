@@ -36,6 +36,18 @@ impl Tensor {
     }
 }
 
+/// v vᵀ as xx xy xz yy yz zz.
+pub fn dyad(v: DVec3) -> [f64; 6] {
+    [
+        v.x * v.x,
+        v.x * v.y,
+        v.x * v.z,
+        v.y * v.y,
+        v.y * v.z,
+        v.z * v.z,
+    ]
+}
+
 /// Diffusion tensors, positive definite inside their mask (the fit repairs those that are not).
 #[derive(Clone, Debug)]
 pub struct TensorField {

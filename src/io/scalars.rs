@@ -1,7 +1,7 @@
 //! Values that belong to a streamline file: MRtrix track scalars (TSF, one value a point) and weights
 //! (text, one value a line for each streamline).
 
-use super::{Error, atomic, little_endian};
+use super::{Error, atomic, little_endian, tck};
 use crate::data::Tractogram;
 use std::io::Write;
 use std::path::Path;
@@ -10,26 +10,21 @@ use std::path::Path;
 /// the TCK's `timestamp` and count, by which MRtrix knows that they match. Read back and compared.
 pub fn save_points(
     path: &Path,
-    tck: &Path,
+    beside: &Path,
     tractogram: &Tractogram,
     name: &str,
 ) -> Result<(), Error> {
     let Some(values) = tractogram.per_point.get(name) else {
         return Err(missing(path, name));
     };
-    let properties = super::tck::read_properties(tck)?;
+    let properties = tck::read_properties(beside)?;
     let stamp = properties.iter().find(|(key, _)| key == "timestamp");
     let stamp = stamp.map_or("0", |(_, value)| value.as_str());
     let start = format!(
         "mrtrix track scalars\ntimestamp: {stamp}\ndatatype: Float32LE\ncount: {:010}\n",
         tractogram.len()
     );
-    let line = |offset: usize| format!("file: . {offset}\nEND\n");
-    let mut offset = start.len();
-    while start.len() + line(offset).len() != offset {
-        offset = start.len() + line(offset).len();
-    }
-    let mut bytes = (start + &line(offset)).into_bytes();
+    let mut bytes = tck::ended(start).into_bytes();
     for range in tractogram.offsets.windows(2) {
         let line = &values[range[0] as usize..range[1] as usize];
         bytes.extend_from_slice(&little_endian(line));

@@ -365,6 +365,11 @@ fn header(count: usize, command: &str) -> String {
         now.as_secs(),
         now.subsec_nanos(),
     );
+    ended(start)
+}
+
+/// A header with its last lines, which name the byte after it.
+pub fn ended(start: String) -> String {
     // The offset's own digits count; one more digit can be needed once, never twice.
     let line = |offset: usize| format!("file: . {offset}\nEND\n");
     let mut offset = start.len();

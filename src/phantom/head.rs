@@ -10,6 +10,7 @@ use super::tissue::{Fractions, Layers, Tissue};
 use super::tracts::{self, Locator};
 use super::waves::Waves;
 use crate::data::Tractogram;
+use crate::data::tensor_field::dyad;
 use glam::DVec3;
 
 /// Bundles push sulci away up to this far from their surface, so that a gyrus stays around them.
@@ -292,14 +293,7 @@ struct Directions {
 impl Directions {
     fn add(&mut self, weight: f64, v: DVec3) {
         let v = v.normalize_or_zero();
-        let outer = [
-            v.x * v.x,
-            v.x * v.y,
-            v.x * v.z,
-            v.y * v.y,
-            v.y * v.z,
-            v.z * v.z,
-        ];
+        let outer = dyad(v);
         for (d, o) in self.dyad.iter_mut().zip(outer) {
             *d += weight * o;
         }

@@ -9,6 +9,7 @@ use super::head::Head;
 use super::random::Random;
 use super::tissue::{Fractions, Tissue};
 use crate::compute::{Cancelled, Control};
+use crate::data::tensor_field::dyad;
 use crate::data::{Gradients, Grid, Mask, Volume, VolumeKind};
 use glam::DVec3;
 use rayon::prelude::*;
@@ -76,17 +77,6 @@ impl ScanOptions {
 pub struct Compartment {
     pub signal: f64,
     pub tensor: [f64; 6],
-}
-
-fn dyad(v: DVec3) -> [f64; 6] {
-    [
-        v.x * v.x,
-        v.x * v.y,
-        v.x * v.z,
-        v.y * v.y,
-        v.y * v.z,
-        v.z * v.z,
-    ]
 }
 
 /// across · I + (along − across) · dyad; what the dyad's trace lacks to 1 is spread evenly, so that

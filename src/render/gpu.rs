@@ -51,6 +51,32 @@ pub fn shader_sources() -> Vec<(String, String)> {
     plain.into_iter().chain(both).collect()
 }
 
+/// One colour target that starts black.
+pub fn cleared(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+    [Some(wgpu::RenderPassColorAttachment {
+        view,
+        depth_slice: None,
+        resolve_target: None,
+        ops: wgpu::Operations {
+            load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
+            store: wgpu::StoreOp::Store,
+        },
+    })]
+}
+
+/// What to drop of idle things (when last used, which, bytes), oldest first, until the rest of them
+/// fits the budget.
+pub(super) fn beyond<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: u64) -> Vec<K> {
+    idle.sort_unstable_by_key(|i| i.0);
+    let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
+    let drops = |(_, key, size): (u64, K, u64)| {
+        let over = bytes > budget_bytes;
+        bytes = bytes.saturating_sub(size);
+        over.then_some(key)
+    };
+    idle.into_iter().map_while(drops).collect()
+}
+
 pub(super) struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,

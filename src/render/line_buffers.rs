@@ -1,6 +1,6 @@
 //! Streamlines on the graphics device: built a slice of time per frame, shown as they come.
 
-use super::gpu::Gpu;
+use super::gpu::{Gpu, beyond};
 use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
 use crate::data::{DataId, Tractogram};
 use glam::{DVec3, Vec3};
@@ -336,20 +336,14 @@ impl LineStore {
     }
 
     pub fn evict(&mut self, in_use: &HashSet<LineKey>) {
-        let mut idle: Vec<(u64, LineKey, u64)> = self
+        let idle: Vec<(u64, LineKey, u64)> = self
             .kept
             .iter()
             .filter(|(key, _)| !in_use.contains(key))
             .map(|(key, lines)| (lines.used, *key, lines.bytes()))
             .collect();
-        idle.sort_unstable_by_key(|i| i.0);
-        let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
-        for (_, key, size) in idle {
-            if bytes <= self.idle_budget_bytes {
-                break;
-            }
+        for key in beyond(idle, self.idle_budget_bytes) {
             self.kept.remove(&key);
-            bytes -= size;
         }
     }
 }

@@ -30,7 +30,7 @@ mod view;
 
 pub use blit::Surface;
 pub use device::{device_descriptor, shortcoming};
-pub use gpu::shader_sources;
+pub use gpu::{cleared, shader_sources};
 
 use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu};
@@ -176,19 +176,8 @@ impl Renderer {
                 let pane = &self.panes[&id];
                 let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                     label: Some("slice"),
-                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                        view: &pane.view,
-                        depth_slice: None,
-                        resolve_target: None,
-                        ops: wgpu::Operations {
-                            load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
-                            store: wgpu::StoreOp::Store,
-                        },
-                    })],
-                    depth_stencil_attachment: None,
-                    timestamp_writes: None,
-                    occlusion_query_set: None,
-                    multiview_mask: None,
+                    color_attachments: &cleared(&pane.view),
+                    ..Default::default()
                 });
                 slices.draw_pane(&mut pass, &layers);
                 lines.draw_slice(&mut pass, &strands);

@@ -2,7 +2,7 @@
 
 use super::darkening::{Darkening, Hollows};
 use super::draw_list::{ScenePane, SolidShape};
-use super::gpu::{COLOUR, DEPTH, Gpu, Slot, depth_source};
+use super::gpu::{COLOUR, DEPTH, Gpu, Slot, cleared, depth_source};
 use super::line_buffers::{LineKey, LineStore};
 use super::lines::LinePipelines;
 use super::outline::{GLASS, Outlines, linear_sampler};
@@ -328,19 +328,9 @@ impl Scenes {
         );
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("together"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: pane,
-                depth_slice: None,
-                resolve_target: None,
-                ops: wgpu::Operations {
-                    load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
-                    store: wgpu::StoreOp::Store,
-                },
-            })],
-            depth_stencil_attachment: None,
+            color_attachments: &cleared(pane),
             timestamp_writes: stopwatch.end(),
-            occlusion_query_set: None,
-            multiview_mask: None,
+            ..Default::default()
         });
         // What is coarse is stretched when it is shown, not before.
         pass.set_viewport(0.0, 0.0, drawn[0] as f32, drawn[1] as f32, 0.0, 1.0);

@@ -1,7 +1,7 @@
 //! Volumes and masks on the graphics device, by the id of their data.
 
 use super::colour_map::ColourMap;
-use super::gpu::{Gpu, half};
+use super::gpu::{Gpu, beyond, half};
 use super::smooth::Smooth;
 use crate::data::{DataId, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
@@ -126,20 +126,14 @@ impl Textures {
 
     /// Drops what no pane uses, oldest first, until the rest of it fits its budget.
     pub fn evict(&mut self, in_use: &HashSet<Key>) {
-        let mut idle: Vec<(u64, Key, u64)> = self
+        let idle: Vec<(u64, Key, u64)> = self
             .kept
             .iter()
             .filter(|(key, _)| !in_use.contains(key))
             .map(|(key, k)| (k.used, *key, k.texture.bytes))
             .collect();
-        idle.sort_unstable_by_key(|i| i.0);
-        let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
-        for (_, key, size) in idle {
-            if bytes <= self.idle_budget_bytes {
-                break;
-            }
+        for key in beyond(idle, self.idle_budget_bytes) {
             self.kept.remove(&key);
-            bytes -= size;
         }
     }
 }

@@ -7,3 +7,29 @@
 pub mod geodesic;
 pub mod tensor_fit;
 pub mod tracking;
+
+use crate::compute::Cancelled;
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Error {
+    Cancelled,
+    /// One sentence: found, expected, what to do.
+    Input(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cancelled => Cancelled.fmt(f),
+            Self::Input(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Cancelled> for Error {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}

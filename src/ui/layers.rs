@@ -1,21 +1,18 @@
 //! The list of layers.
 
 use super::files::{Place, Purpose, suggestion};
+use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
-use super::widgets::button::{IconButton, eye};
-use super::widgets::field::{self, Typed};
+use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
-use super::{Memory, Named, Renaming, format, icons};
+use super::{Memory, format, icons};
 use crate::data::VolumeKind;
 use crate::state::{Action, Content, Display, Layer, LayerId, Phase, Recipe, State};
 use egui::{Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let place = section::head(ui, "Layers");
-    let add = IconButton::new(icons::PLUS, "Add a layer")
-        .side(24.0)
-        .show_right(ui, place);
+    let add = section::head_with_add(ui, "Layers", "Add a layer");
     enum Add {
         Dialog,
         Path,
@@ -173,7 +170,7 @@ fn row(
         });
     }
     if response.double_clicked() {
-        memory.renaming = Some(Renaming::of(Named::Layer(layer.id), &layer.name));
+        naming::begin(Named::Layer(layer.id), &layer.name, memory);
     } else if response.clicked() {
         actions.push(Action::SelectLayer(Some(layer.id)));
     }
@@ -217,22 +214,10 @@ fn context_menu(
         actions.push(Action::CopyCommand(layer.recipe.clone()));
         ui.close();
     }
-    if menu::Item::new("Rename")
-        .key("double click")
-        .icon(icons::COPY)
-        .show(ui)
-    {
-        memory.renaming = Some(Renaming::of(Named::Layer(layer.id), &layer.name));
-        ui.close();
-    }
+    naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
     menu::line(ui);
-    if menu::Item::new("Delete")
-        .icon(icons::TRASH)
-        .key("Del")
-        .show(ui)
-    {
+    if naming::delete_item(ui) {
         actions.push(Action::DeleteLayer(layer.id));
-        ui.close();
     }
 }
 
@@ -279,53 +264,5 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
     let to = if above > from { above - 1 } else { above };
     if to != from {
         actions.push(Action::MoveLayer { layer: moving, to });
-    }
-}
-
-impl Renaming {
-    pub(super) fn of(what: Named, name: &str) -> Self {
-        Self {
-            what,
-            text: name.to_owned(),
-            fresh: true,
-        }
-    }
-}
-
-pub(super) enum Renamed {
-    Not,
-    Going,
-    Done(String),
-}
-
-/// The text field over a row whose name is being typed.
-pub(super) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Memory) -> Renamed {
-    let Some(renaming) = memory.renaming.as_mut().filter(|r| r.what == what) else {
-        return Renamed::Not;
-    };
-    let place =
-        paint::inset(row, space::INSET + 18.0, space::INSET + 28.0).shrink2(egui::vec2(0.0, 3.0));
-    let focus = std::mem::take(&mut renaming.fresh);
-    let typed = field::text(ui, place, "New name", &mut renaming.text, "Name", focus);
-    let clicked_away = ui.input(|i| i.pointer.any_pressed())
-        && ui
-            .ctx()
-            .pointer_interact_pos()
-            .is_some_and(|at| !place.contains(at));
-    match typed {
-        Typed::Going if !clicked_away => Renamed::Going,
-        Typed::Cancelled => {
-            memory.renaming = None;
-            Renamed::Not
-        }
-        Typed::Going | Typed::Entered => {
-            let name = renaming.text.trim().to_owned();
-            memory.renaming = None;
-            if name.is_empty() {
-                Renamed::Not
-            } else {
-                Renamed::Done(name)
-            }
-        }
     }
 }

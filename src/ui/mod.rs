@@ -13,6 +13,7 @@ mod guide;
 pub mod icons;
 mod keys;
 mod layers;
+mod naming;
 pub mod paint_callback;
 mod panels;
 pub mod probe;
@@ -28,8 +29,7 @@ pub mod tracks;
 pub mod views;
 pub mod widgets;
 
-use crate::data::region::RegionId;
-use crate::state::{Action, LayerId, State};
+use crate::state::{Action, State};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::Files;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,27 +43,14 @@ enum List {
     Crosshair,
 }
 
-/// A name that is being typed.
-#[derive(Clone, PartialEq, Debug)]
-struct Renaming {
-    what: Named,
-    text: String,
-    /// The field has just opened.
-    fresh: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Named {
-    Layer(LayerId),
-    Region(RegionId),
-}
-
 /// What widgets remember between frames; nothing of it is worth saving.
 pub struct Memory {
     files: Files,
     list: Option<List>,
     shortcuts: bool,
-    renaming: Option<Renaming>,
+    renaming: Option<naming::Renaming>,
+    /// The window has no room for the lists beside the views.
+    narrow: bool,
     /// A text field had the keys when the last frame ended.
     typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
@@ -94,6 +81,7 @@ impl Memory {
             list: None,
             shortcuts: false,
             renaming: None,
+            narrow: false,
             typing: false,
             toggled: BTreeSet::new(),
             cube: false,
@@ -151,10 +139,11 @@ pub fn show(
         window.bottom() - space::STATUS_BAR,
     );
     let narrow = window.width() < space::NARROW;
+    memory.narrow = narrow;
 
     let bar = Rect::from_min_max(window.min, pos2(right, top));
     part(ui, "top bar", bar, |ui| {
-        top_bar::show(ui, state, memory, narrow, &mut actions)
+        top_bar::show(ui, state, memory, &mut actions)
     });
     let bar = Rect::from_min_max(pos2(left, bottom), window.max);
     part(ui, "status bar", bar, |ui| {
@@ -173,7 +162,7 @@ pub fn show(
             let place = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
             centre.min.x = place.right();
             part(ui, "left", place, |ui| {
-                panels::left(ui, state, memory, narrow, &mut actions)
+                panels::left(ui, state, memory, &mut actions)
             });
             let wide = if narrow {
                 space::RIGHT_NARROW
@@ -183,7 +172,7 @@ pub fn show(
             let place = Rect::from_min_max(pos2(right - wide, top), middle.max);
             centre.max.x = place.left();
             part(ui, "right", place, |ui| {
-                panels::right(ui, state, memory, narrow, &mut actions)
+                panels::right(ui, state, memory, &mut actions)
             });
         }
         part(ui, "views", centre, |ui| views(ui, &mut actions));

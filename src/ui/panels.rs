@@ -10,20 +10,14 @@ use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, ve
 
 const ACTIONS: f32 = 50.0;
 
-pub fn left(
-    ui: &mut Ui,
-    state: &State,
-    memory: &mut Memory,
-    narrow: bool,
-    actions: &mut Vec<Action>,
-) {
+pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let panel = ui.max_rect();
     ui.painter().rect_filled(panel, 0.0, p.b1);
     let edge = panel.right() - 0.5;
     ui.painter()
         .vline(edge, panel.y_range(), Stroke::new(1.0, p.line));
-    if narrow {
+    if memory.narrow {
         return rail(ui, panel, state, memory, actions);
     }
     let below = crosshair::height(state).min(panel.height() * 0.5);
@@ -139,13 +133,7 @@ pub fn list_over_views(
     });
 }
 
-pub fn right(
-    ui: &mut Ui,
-    state: &State,
-    memory: &mut Memory,
-    narrow: bool,
-    actions: &mut Vec<Action>,
-) {
+pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let panel = ui.max_rect();
     ui.painter().rect_filled(panel, 0.0, p.b1);
@@ -175,7 +163,10 @@ pub fn right(
             }
             match state.view.task {
                 Task::View => forms::tensor_fit::show(ui, state, memory, actions),
-                Task::Track => forms::tracking::show(ui, state, memory, narrow, actions),
+                Task::Track => {
+                    let narrow = memory.narrow;
+                    forms::tracking::show(ui, state, memory, narrow, actions)
+                }
             }
         });
     });

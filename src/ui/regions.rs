@@ -1,11 +1,11 @@
 //! The list of regions, and the menu that adds one.
 
 use super::files::{Place, Purpose, suggestion};
-use super::layers::{Renamed, rename};
+use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
-use super::widgets::button::{IconButton, eye, segmented};
+use super::widgets::button::{eye, segmented};
 use super::widgets::{menu, paint, region, rows, section};
-use super::{Memory, Named, Renaming, format, icons};
+use super::{Memory, format, icons};
 use crate::data::{Region, Role, Shape};
 use crate::state::{Action, Content, LayerId, State, Tool};
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
@@ -20,10 +20,7 @@ pub const KEYS: [(Role, &str); 5] = [
 ];
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let place = section::head(ui, "Regions");
-    let add = IconButton::new(icons::PLUS, "Add a region")
-        .side(24.0)
-        .show_right(ui, place);
+    let add = section::head_with_add(ui, "Regions", "Add a region");
     add_menu(&add, state, memory, actions);
     if state.document.regions.is_empty() {
         rows::hint(
@@ -187,7 +184,7 @@ fn row(
         actions.push(Action::ToggleRegion(region.id));
     }
     if response.double_clicked() {
-        memory.renaming = Some(Renaming::of(Named::Region(region.id), &region.name));
+        naming::begin(Named::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         actions.push(Action::SelectRegion(Some(region.id)));
     }
@@ -270,14 +267,7 @@ fn context_menu(
         memory.files.type_path(purpose, Place::Middle, &text);
         ui.close();
     }
-    if menu::Item::new("Rename")
-        .key("double click")
-        .icon(icons::COPY)
-        .show(ui)
-    {
-        memory.renaming = Some(Renaming::of(Named::Region(region.id), &region.name));
-        ui.close();
-    }
+    naming::rename_item(ui, Named::Region(region.id), &region.name, memory);
     menu::caption(ui, "Colour");
     if let Some(colour) = swatches(ui, region) {
         actions.push(Action::SetRegionColour {
@@ -287,13 +277,8 @@ fn context_menu(
         ui.close();
     }
     menu::line(ui);
-    if menu::Item::new("Delete")
-        .icon(icons::TRASH)
-        .key("Del")
-        .show(ui)
-    {
+    if naming::delete_item(ui) {
         actions.push(Action::DeleteRegion(region.id));
-        ui.close();
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::views::Views;
 use super::{paint_callback, theme};
-use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture};
+use crate::render::{Renderer, cleared};
 use crate::state::{Action, Layout, Pane, State, Tool};
 use egui::{Context, RawInput, Ui, Vec2, ViewportId, pos2};
 use egui_wgpu::{RendererOptions, ScreenDescriptor};
@@ -164,19 +164,8 @@ fn draw(
         let mut pass = encoder
             .begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("picture"),
-                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                    view: &view,
-                    depth_slice: None,
-                    resolve_target: None,
-                    ops: wgpu::Operations {
-                        load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
-                        store: wgpu::StoreOp::Store,
-                    },
-                })],
-                depth_stencil_attachment: None,
-                timestamp_writes: None,
-                occlusion_query_set: None,
-                multiview_mask: None,
+                color_attachments: &cleared(&view),
+                ..Default::default()
             })
             .forget_lifetime();
         egui_renderer.render(&mut pass, &triangles, &screen);

@@ -18,19 +18,13 @@ const LAYOUTS: [(Layout, &str, &str); 3] = [
     (Layout::Single, icons::SINGLE, "One view"),
 ];
 
-pub fn show(
-    ui: &mut Ui,
-    state: &State,
-    memory: &mut Memory,
-    narrow: bool,
-    actions: &mut Vec<Action>,
-) {
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let bar = ui.max_rect();
     ui.painter().rect_filled(bar, 0.0, p.b0);
     paint::underline(ui.painter(), bar, p.line);
     let name_end = name(ui, bar, state);
-    let right_start = right_side(ui, bar, state, memory, narrow, actions);
+    let right_start = right_side(ui, bar, state, memory, actions);
     tabs(ui, bar, (name_end, right_start), state, actions);
 }
 
@@ -160,7 +154,6 @@ fn right_side(
     bar: Rect,
     state: &State,
     memory: &mut Memory,
-    narrow: bool,
     actions: &mut Vec<Action>,
 ) -> f32 {
     const STEP: f32 = 36.0;
@@ -196,7 +189,7 @@ fn right_side(
     let x = camera.rect.left() - 8.0;
     divider(ui, x, bar);
     centre = x - 22.0;
-    if narrow {
+    if memory.narrow {
         layouts_menu(
             ui,
             Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0)),

@@ -1,6 +1,6 @@
 //! What the command line refuses, and the sentences it does so with.
 
-use super::{arcuate, json, refuses};
+use super::{arcuate, json, refuses, small_head};
 use crate::support::test;
 use arcuate::cli::Arguments;
 use arcuate::compute::Control;
@@ -65,20 +65,6 @@ fn wrong_numbers() {
     assert!(spacing("0.01").contains("so small"), "{}", spacing("0.01"));
 }
 
-fn small_head(here: &Path) {
-    let head = [
-        "phantom",
-        "--scan-only",
-        "--spacing",
-        "6",
-        "--shells",
-        "1000:8",
-        "--b0",
-        "1",
-    ];
-    json(&[&head[..], &["--out", "head"]].concat(), here);
-}
-
 /// Refused with a sentence, where the process may not take what it would need.
 fn memory() {
     if !cfg!(target_os = "linux") {
@@ -86,7 +72,7 @@ fn memory() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    small_head(here);
+    small_head("6", 8, 1, here);
     let line = format!(
         "ulimit -v 3000000; exec {} track head/dwi.nii.gz --seeds random:9000000 --fa off --angle off \
          --step 0.1 --min-length 0 --backend cpu --out big.tck",
@@ -165,21 +151,7 @@ fn failed_benchmark() {
 fn bad_input() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    json(
-        &[
-            "phantom",
-            "--scan-only",
-            "--spacing",
-            "6",
-            "--shells",
-            "1000:8",
-            "--b0",
-            "1",
-            "--out",
-            "head",
-        ],
-        here,
-    );
+    small_head("6", 8, 1, here);
     let grid = Grid::axis_aligned([9, 9, 9], DVec3::splat(20.0), DVec3::ZERO).expect("regular");
     let picture = Volume::scalar(Arc::new(grid), vec![1.0; 729]);
     nifti::save_volume(&here.join("t1.nii.gz"), &picture, "", &Control::new()).expect("written");

@@ -1,12 +1,12 @@
 //! The graphics card against the processor, on the same stored tensors.
 
-use super::{Output, params, sampled};
+use super::{Output, params, sampled, sharpened};
 use crate::support::{Random, cuda_test};
 use crate::tracking::fields::{backend, cuboid, odd_grid, prolate, region, sphere};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
-use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, Sharpening, shoot};
+use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, shoot};
 use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -22,17 +22,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn media(field: &TensorField, interpolation: Interpolation, precision: Precision) -> Medium {
-    let sharpening = Sharpening::Power { alpha: 1.5 };
-    let control = Control::new();
-    Medium::new(
-        field,
-        sharpening,
-        precision,
-        interpolation,
-        &backend(4),
-        &control,
-    )
-    .unwrap()
+    sharpened(field, 1.5, interpolation, precision)
 }
 
 /// Largest distance between the curves' points, voxels, from each to the other's polygon.

@@ -175,7 +175,7 @@ impl Job<'_> {
             for direction in 0..directions {
                 let ray = seed * directions + direction;
                 let first = (i * directions + direction) * senses;
-                joined.add((ray, seed as u32), at, &halves, first, &rules);
+                joined.add_ray((ray, seed as u32), at, &halves, first, &rules);
             }
         }
         Ok(joined)

@@ -5,6 +5,7 @@
 
 use super::medium::{FA, INSIDE, Medium, Record};
 use crate::compute::Lanes;
+use crate::solvers::tracking::cells::Axis;
 use crate::solvers::tracking::cubic_weights;
 
 /// Rays side by side: one AVX2 register of `f32`.
@@ -59,17 +60,16 @@ pub struct Cells {
 }
 
 pub struct Lattice {
-    last: [f32; 3],
-    /// Outer faces, by the field's own grid: one voxel thick grids were doubled.
-    faces: [f32; 3],
+    /// Outer faces are those of the field's own grid: one voxel thick grids were doubled.
+    axes: [Axis; 3],
     strides: [u32; 2],
 }
 
 impl Lattice {
     fn new(medium: &Medium) -> Self {
+        let voxels = medium.field.grid.shape;
         Self {
-            last: medium.shape.map(|n| (n - 1) as f32),
-            faces: medium.field.grid.shape.map(|n| n as f32 - 0.5),
+            axes: [0, 1, 2].map(|a| Axis::new(medium.shape[a], voxels[a])),
             strides: medium.strides().map(|n| n as u32),
         }
     }
@@ -84,37 +84,21 @@ impl Lattice {
         };
         let strides = [1, self.strides[0], self.strides[1]];
         for axis in 0..3 {
-            let (last, face, stride) = (self.last[axis], self.faces[axis], strides[axis]);
-            let before_last = last - 1.0;
+            let (along, stride) = (&self.axes[axis], strides[axis]);
             for lane in 0..LANES {
                 let v = x[axis].0[lane];
-                cells.in_volume[lane] &= u32::from((v >= -0.5) & (v <= face));
-                let between = (v >= 0.0) & (v <= last);
+                let between = (v >= 0.0) & (v <= along.last);
                 cells.slope_factor[axis].0[lane] = if between { -0.5 } else { 0.0 };
-                // Comparisons this way round turn NaN into 0.
-                let v = if v > 0.0 { v } else { 0.0 };
-                let v = if v < last { v } else { last };
-                let nearest = (v + ROUND) - ROUND;
-                let cell = if nearest > v { nearest - 1.0 } else { nearest };
-                let cell = if cell < before_last {
-                    cell
-                } else {
-                    before_last
-                };
-                cells.t[axis].0[lane] = v - cell;
-                let index = (cell + ROUND).to_bits() & ROUND_MASK;
-                cells.base[lane] = cells.base[lane].wrapping_add(index.wrapping_mul(stride));
+                let place = along.place(v);
+                cells.in_volume[lane] &= place.in_volume;
+                cells.t[axis].0[lane] = place.t;
+                let step = place.cell.wrapping_mul(stride);
+                cells.base[lane] = cells.base[lane].wrapping_add(step);
             }
         }
         cells
     }
 }
-
-/// Adding it rounds a number from 0 to 2²² to an integer and leaves that in the low bits; vector
-/// code, unlike the language's conversion, which minds overflow.
-const ROUND: f32 = 8_388_608.0;
-
-const ROUND_MASK: u32 = 0x7F_FFFF;
 
 /// D p for D by components xx xy xz yy yz zz.
 #[inline(always)]

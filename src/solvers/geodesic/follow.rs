@@ -1,10 +1,11 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
 use super::field::{LANES, Lane, Sampler, Slope, Vector};
-use super::journey::{Halves, Journey, PENDING, Rules, Step, at_seed};
+use super::journey::{Halves, Journey, Rules, Step, at_seed};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
+use crate::solvers::tracking::queue::{Queue, senses};
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 
@@ -157,7 +158,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         const PATIENCE: u32 = 256;
         let rules = self.rules;
         let mut halves = self.at_seeds();
-        let mut waiting = 0;
+        let mut queue = Queue::new(self.both_ways);
         let mut journeys: [Journey; LANES] = std::array::from_fn(|_| Journey::new(IDLE, [0.0; 3]));
         let mut cache = S::Cache::default();
         let (mut x, mut p) = ([Lane::ZERO; 3], [Lane::ZERO; 3]);
@@ -166,7 +167,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let (mut steps, mut due) = ([0u32; LANES], [0u32; LANES]);
         let mut running = 0u32;
         for (lane, journey) in journeys.iter_mut().enumerate() {
-            let boards = self.board(lane, journey, &mut waiting, &halves, &mut x, &mut p);
+            let boards = self.board(lane, journey, &mut queue, &halves, &mut x, &mut p);
             running |= u32::from(boards) << lane;
             due[lane] = journey.due(rules);
         }
@@ -194,7 +195,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             let cos = dot::<FMA>(&here.x, &lowered::<FMA>(&rules.mm2, &there.x));
             let place = self.sampler.place(&cache, &cells, with_fa);
             let to = self.world::<FMA>(&next);
-            let mut special = self.near(&to);
+            let mut special = self.gates.near([&to[0].0, &to[1].0, &to[2].0]);
             for lane in 0..LANES {
                 // Positive questions, so that NaN fails each.
                 let fine = (cells.in_volume[lane] != 0)
@@ -248,7 +249,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                         continue;
                     }
                     riemann.0[lane] = 0.0;
-                    if !self.board(lane, journey, &mut waiting, &halves, &mut x, &mut p) {
+                    if !self.board(lane, journey, &mut queue, &halves, &mut x, &mut p) {
                         running &= !(1 << lane);
                     }
                     steps[lane] = 0;
@@ -265,10 +266,6 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
 }
 
 impl<S: Sampler> Follow<'_, S> {
-    fn senses(&self) -> usize {
-        if self.both_ways { 2 } else { 1 }
-    }
-
     /// All halves, with what their seeds meet: one that starts in a target or a terminate region is
     /// finished.
     fn at_seeds(&self) -> Halves {
@@ -277,7 +274,7 @@ impl<S: Sampler> Follow<'_, S> {
             let half = at_seed(self.rules.world(start.x), self.gates);
             halves
                 .halves
-                .extend(std::iter::repeat_n(half, self.senses()));
+                .extend(std::iter::repeat_n(half, senses(self.both_ways)));
         }
         halves
     }
@@ -287,26 +284,21 @@ impl<S: Sampler> Follow<'_, S> {
         &self,
         lane: usize,
         journey: &mut Journey,
-        waiting: &mut usize,
+        queue: &mut Queue,
         halves: &Halves,
         x: &mut Vector,
         p: &mut Vector,
     ) -> bool {
-        while *waiting < halves.halves.len() && halves.halves[*waiting].reason != PENDING {
-            *waiting += 1;
-        }
-        if *waiting == halves.halves.len() {
+        let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
             journey.half = IDLE;
             return false;
-        }
-        let start = &self.starts[*waiting / self.senses()];
-        let forward = (*waiting).is_multiple_of(self.senses());
+        };
+        let start = &self.starts[turn.start];
         for a in 0..3 {
             x[a].0[lane] = start.x[a];
-            p[a].0[lane] = if forward { start.p[a] } else { -start.p[a] };
+            p[a].0[lane] = turn.sense * start.p[a];
         }
-        journey.again(*waiting, start.x);
-        *waiting += 1;
+        journey.again(turn.half, start.x);
         true
     }
 
@@ -320,21 +312,5 @@ impl<S: Sampler> Follow<'_, S> {
             out[a] = Lane::splat(row[2]).mul_add::<FMA>(x[2], sum);
         }
         out
-    }
-
-    /// 1 in lanes whose point may end a segment that meets a region; in all of them under mask
-    /// regions.
-    #[inline(always)]
-    fn near(&self, point: &Vector) -> [u32; LANES] {
-        let mut near = [u32::from(self.gates.has_masks()); LANES];
-        for gate in &self.gates.gates {
-            let ([lx, ly, lz], [hx, hy, hz]) = (gate.low, gate.high);
-            for lane in 0..LANES {
-                let (x, y, z) = (point[0].0[lane], point[1].0[lane], point[2].0[lane]);
-                let inside = (x >= lx) & (x <= hx) & (y >= ly) & (y <= hy) & (z >= lz) & (z <= hz);
-                near[lane] |= u32::from(inside);
-            }
-        }
-        near
     }
 }

@@ -2,9 +2,11 @@
 
 use super::medium::Medium;
 use super::{LOOP_WINDOW_MM, Params};
-use crate::solvers::tracking::regions::{Effect, Gates, stronger, world};
+use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 use glam::DMat3;
+
+pub use crate::solvers::tracking::queue::PENDING;
 
 /// When and how a half stops, and where the world is.
 #[derive(Clone, Copy)]
@@ -39,10 +41,7 @@ impl Rules {
             let r = w.row(a);
             [r.x, r.y, r.z, affine.translation[a]].map(|v| v as f32)
         };
-        // By a hair more, so that 300 mm are 600 steps of 0.5 mm however they round.
-        let in_length = |mm: f64| (mm / walk.step_mm * (1.0 + 1e-9)).min(u32::MAX.into()) as u32;
-        let max_length = walk.max_length_mm.map_or(u32::MAX, in_length);
-        let max_steps = u32::try_from(walk.max_steps).unwrap_or(u32::MAX);
+        let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
         let least_mm = 0.1 * loop_steps * walk.step_mm;
         Self {
@@ -50,12 +49,8 @@ impl Rules {
             step_mm: walk.step_mm as f32,
             min_fa: walk.min_fa.map_or(-1.0, |fa| fa as f32),
             min_cos: walk.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32),
-            max_steps: max_steps.min(max_length),
-            at_max: if max_length <= max_steps {
-                StopReason::MaxLength
-            } else {
-                StopReason::MaxSteps
-            },
+            max_steps: limit.steps,
+            at_max: limit.at_max,
             keep_every: u32::try_from(params.keep_every).unwrap_or(u32::MAX),
             loop_steps: if params.loop_guard {
                 loop_steps.min(u32::MAX.into()) as u32
@@ -153,9 +148,6 @@ pub struct End {
     reason: StopReason,
     target: Option<u32>,
 }
-
-/// The reason of a half that is still to be followed.
-pub const PENDING: StopReason = StopReason::Seed;
 
 /// Euclidean by Riemannian length; 1 for a point.
 pub fn measure([length_mm, riemann]: Lengths) -> f32 {
@@ -255,30 +247,15 @@ impl Halves {
         gates: &Gates,
     ) -> Option<End> {
         let half = &mut self.halves[journey.half];
-        let to = rules.world(step.to);
-        let (a, b) = (world(rules.world(step.from)), world(to));
-        let gates = &gates.gates;
-        let cuts = |effect| matches!(effect, Effect::Target(_) | Effect::Terminate);
-        let mut entries: Vec<(f64, usize)> = Vec::new();
-        for (i, gate) in gates.iter().enumerate() {
-            if half.met >> i & 1 == 0 && gate.is_near(to) {
-                entries.extend(gate.solid.entry(a, b).map(|t| (t, i)));
-            }
+        let (from, to) = (rules.world(step.from), rules.world(step.to));
+        let crossing = gates.crossed(from, to, |gate| half.met >> gate & 1 == 0);
+        for gate in &crossing.met {
+            half.met |= 1 << gate;
         }
-        let first = entries.iter().filter(|(_, i)| cuts(gates[*i].effect));
-        let cut_at = first.map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
-        let mut cut = None;
-        for (t, i) in entries {
-            // Beyond the cut there is no ray.
-            if t <= cut_at {
-                half.met |= 1 << i;
-                cut = stronger(cut, gates[i].effect);
-            }
-        }
-        let (reason, target) = cut?;
-        let share = cut_at as f32;
+        let (reason, target) = crossing.cut?;
+        let share = crossing.cut_at as f32;
         let lengths = [0, 1].map(|i| step.before[i] + share * (step.after[i] - step.before[i]));
-        journey.keep(a.lerp(b, cut_at).as_vec3().into(), lengths);
+        journey.keep(crossing.end(), lengths);
         self.measured(journey, lengths);
         Some(End { reason, target })
     }
@@ -307,14 +284,11 @@ impl End {
 
 /// A half before its first step; finished if its seed lies in a target or a terminate region.
 pub fn at_seed(seed: [f32; 3], gates: &Gates) -> Half {
-    let mut met = 0;
-    let mut cut = None;
-    for (i, gate) in gates.gates.iter().enumerate() {
-        if gate.solid.contains(world(seed)) {
-            met |= 1 << i;
-            cut = stronger(cut, gate.effect);
-        }
-    }
+    let (inside, cut) = gates.around(seed);
+    let met = inside
+        .iter()
+        .rev()
+        .fold(0, |bits, i| bits << 1 | u32::from(*i));
     let (reason, target) = cut.unwrap_or((PENDING, None));
     Half {
         first: 0,

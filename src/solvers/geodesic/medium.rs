@@ -1,13 +1,16 @@
 //! What rays run through: the tensors sharpened, scaled, in voxel axes.
 
 use crate::compute::{Backend, Cancelled, Control, DataId};
+use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
+use crate::solvers::tracking::cells::{thick, thickened};
 use crate::solvers::tracking::{Interpolation, spline};
 use glam::{DMat3, DVec3};
 use half::f16;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -139,9 +142,9 @@ fn prepare(
         })?;
     let grid_shape = field.grid.shape;
     let mut records = spline::extend(records, grid_shape, control)?;
-    let shape = grid_shape.map(|n| n.max(2));
-    if shape != grid_shape {
-        records = thickened(&records, grid_shape, shape);
+    let shape = thick(grid_shape);
+    if let Cow::Owned(thickened) = thickened(&records, grid_shape) {
+        records = thickened;
     }
     let precision = match interpolation {
         Interpolation::Trilinear => precision,
@@ -202,14 +205,7 @@ fn sharpened(d: [f64; 6], sharpening: Sharpening) -> ([f64; 6], f64, bool) {
     }
     let mut out = [0.0; 6];
     for (value, v) in changed.into_iter().zip(vectors) {
-        let outer = [
-            v.x * v.x,
-            v.x * v.y,
-            v.x * v.z,
-            v.y * v.y,
-            v.y * v.z,
-            v.z * v.z,
-        ];
+        let outer = dyad(v);
         for (sum, o) in out.iter_mut().zip(outer) {
             *sum += value * o;
         }
@@ -229,18 +225,4 @@ fn in_voxel_axes([xx, xy, xz, yy, yz, zz]: [f64; 6], fa: f64, a: DMat3) -> Recor
         v.x_axis.x, v.x_axis.y, v.x_axis.z, v.y_axis.y, v.y_axis.z, v.z_axis.z, 1.0, fa,
     ]
     .map(|x| x as f32)
-}
-
-/// A grid one voxel thick gets a second layer, so that every cell has eight corners.
-fn thickened(records: &[Record], thin: [usize; 3], thick: [usize; 3]) -> Vec<Record> {
-    let at = |i: usize| {
-        let voxel = [
-            i % thick[0],
-            i / thick[0] % thick[1],
-            i / (thick[0] * thick[1]),
-        ];
-        let [x, y, z] = [0, 1, 2].map(|a| voxel[a].min(thin[a] - 1));
-        records[x + thin[0] * (y + thin[1] * z)]
-    };
-    (0..thick.iter().product()).map(at).collect()
 }

@@ -24,7 +24,8 @@ mod maps;
 
 pub use eigen::eigen_symmetric;
 
-use crate::compute::{Backend, Cancelled, Control};
+pub use super::Error;
+use crate::compute::{Backend, Control};
 use crate::data::gradients::volume_numbers;
 use crate::data::{Gradients, Grid, Mask, TensorField, Volume};
 use design::{Design, Selection};
@@ -64,30 +65,6 @@ pub struct Output {
     pub outside_range: Vec<usize>,
     /// Voxels of the mask with too few positive finite samples for a fit: outside the field.
     pub unfitted: usize,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub enum Error {
-    Cancelled,
-    /// One sentence: found, expected, what to do.
-    Input(String),
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Cancelled => Cancelled.fmt(f),
-            Self::Input(sentence) => f.write_str(sentence),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<Cancelled> for Error {
-    fn from(_: Cancelled) -> Self {
-        Self::Cancelled
-    }
 }
 
 /// Scalar and colour maps of a tensor field; 0 outside its mask.

@@ -5,6 +5,7 @@
 //! where it is at least one half. Tensors outside are 0, so that the interpolated tensor near the
 //! mask's surface is a scaled mean of fitted voxels: same direction, same anisotropy.
 
+use super::cells::{Axis, thick, thickened};
 use super::spline::Coefficients;
 use crate::data::{Grid, TensorField};
 use std::borrow::Cow;
@@ -101,16 +102,8 @@ pub trait Sampler: Sync {
 struct Lattice {
     /// Rows of the affine from world to voxel.
     voxel_from_world: [[f32; 4]; 3],
-    /// Largest voxel coordinate of a centre.
-    last: [f32; 3],
-    /// Index of the last cell; 0 where the grid is one voxel thick.
-    last_cell: [f32; 3],
+    axes: [Axis; 3],
 }
-
-/// Adding it rounds a number from 0 to 2²² to an integer and leaves that in the low bits; unlike the
-/// language's conversion, which minds overflow, this is vector code.
-const ROUND: f32 = 8_388_608.0;
-const ROUND_MASK: u32 = 0x7F_FFFF;
 
 /// Lower corner and position inside it, 0..=1, of the cell around each point.
 #[derive(Default)]
@@ -129,8 +122,7 @@ impl Lattice {
         };
         Self {
             voxel_from_world: [row(0), row(1), row(2)],
-            last: grid.shape.map(|n| (n - 1) as f32),
-            last_cell: grid.shape.map(|n| n.saturating_sub(2) as f32),
+            axes: grid.shape.map(|n| Axis::new(n, n)),
         }
     }
 
@@ -142,18 +134,12 @@ impl Lattice {
         };
         for axis in 0..3 {
             let [mx, my, mz, shift] = self.voxel_from_world[axis];
-            let (last, last_cell) = (self.last[axis], self.last_cell[axis]);
             for lane in 0..LANES {
                 let v = (mx * at.x[lane] + my * at.y[lane]) + (mz * at.z[lane] + shift);
-                cells.in_volume[lane] &= u32::from((v >= -0.5) & (v <= last + 0.5));
-                // Comparisons this way round turn NaN into 0.
-                let v = if v > 0.0 { v } else { 0.0 };
-                let v = if v < last { v } else { last };
-                let nearest = (v + ROUND) - ROUND;
-                let cell = if nearest > v { nearest - 1.0 } else { nearest };
-                let cell = if cell < last_cell { cell } else { last_cell };
-                cells.corner[axis][lane] = (cell + ROUND).to_bits() & ROUND_MASK;
-                cells.fraction[axis][lane] = v - cell;
+                let place = self.axes[axis].place(v);
+                cells.in_volume[lane] &= place.in_volume;
+                cells.corner[axis][lane] = place.cell;
+                cells.fraction[axis][lane] = place.t;
             }
         }
         cells
@@ -190,28 +176,11 @@ pub struct Trilinear<'a> {
 impl<'a> Trilinear<'a> {
     pub fn new(field: &'a TensorField) -> Self {
         let records: &[Record] = bytemuck::cast_slice(&field.tensors);
-        let [nx, ny, nz] = field.grid.shape;
-        // A grid one voxel thick gets a second layer, so that every cell has eight corners.
-        let thick = [nx, ny, nz].map(|n| n.max(2));
-        let records = if thick == field.grid.shape {
-            Cow::Borrowed(records)
-        } else {
-            let at = |i: usize| {
-                let (x, y, z) = (
-                    i % thick[0],
-                    i / thick[0] % thick[1],
-                    i / (thick[0] * thick[1]),
-                );
-                records[field
-                    .grid
-                    .index([x.min(nx - 1), y.min(ny - 1), z.min(nz - 1)])]
-            };
-            (0..thick.iter().product()).map(at).collect()
-        };
+        let [nx, ny, _] = thick(field.grid.shape);
         Self {
             lattice: Lattice::new(&field.grid),
-            records,
-            strides: [thick[0], thick[0] * thick[1]],
+            records: thickened(records, field.grid.shape),
+            strides: [nx, nx * ny],
         }
     }
 }

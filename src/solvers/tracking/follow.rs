@@ -3,7 +3,8 @@
 use super::direction::{deviator, principal};
 use super::field::{INSIDE, LANES, Lane, Points, Sampler};
 use super::integrate::{DirectionField, step};
-use super::regions::{Effect, Gates, stronger, world};
+use super::queue::{PENDING, Queue, senses};
+use super::regions::{Cut, Gates};
 use super::{Integrator, StopReason};
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
@@ -193,7 +194,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         // Steps between looks at the control: 8 × 256 steps are less than a millisecond.
         const PATIENCE: u32 = 256;
         let mut halves = self.at_seeds();
-        let mut waiting = 0;
+        let mut queue = Queue::new(self.both_ways);
         let mut journeys: Lane<Journey> = std::array::from_fn(|_| Journey {
             half: usize::MAX,
             points: Vec::new(),
@@ -203,7 +204,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let mut running = 0;
         for (lane, journey) in journeys.iter_mut().enumerate() {
             running +=
-                u32::from(self.board(lane, journey, &mut waiting, &halves, &mut at, &mut along));
+                u32::from(self.board(lane, journey, &mut queue, &halves, &mut at, &mut along));
         }
         let mut patience = PATIENCE;
         while running > 0 {
@@ -220,7 +221,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 self.rules.step_mm,
             );
             let view = look(self.sampler, self.rules, &next, &along);
-            let near = self.near(&next);
+            let near = self.gates.near([&next.x, &next.y, &next.z]);
             let mut stopped = 0u32;
             for (lane, journey) in journeys.iter_mut().enumerate() {
                 if journey.half == usize::MAX {
@@ -251,7 +252,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             if stopped != 0 {
                 for (lane, journey) in journeys.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 1
-                        && !self.board(lane, journey, &mut waiting, &halves, &mut at, &mut along)
+                        && !self.board(lane, journey, &mut queue, &halves, &mut at, &mut along)
                     {
                         running -= 1;
                     }
@@ -282,41 +283,22 @@ impl Halves {
     }
 }
 
-/// The reason of a half that is still to be followed.
-const PENDING: StopReason = StopReason::Seed;
-
 impl<S: Sampler> Follow<'_, S> {
-    fn senses(&self) -> usize {
-        if self.both_ways { 2 } else { 1 }
-    }
-
     /// All halves, with what their seeds meet: one that starts in a target or a terminate region is
     /// finished.
     fn at_seeds(&self) -> Halves {
-        let gates = &self.gates.gates;
+        let (gates, senses) = (self.gates.gates.len(), senses(self.both_ways));
         let mut halves = Halves {
             points: Vec::with_capacity(self.starts.len() * 128),
-            halves: Vec::with_capacity(self.starts.len() * self.senses()),
-            met: vec![u32::MAX; self.starts.len() * self.senses() * gates.len()],
-            gates: gates.len(),
+            halves: Vec::with_capacity(self.starts.len() * senses),
+            met: Vec::with_capacity(self.starts.len() * senses * gates),
+            gates,
         };
         for start in self.starts {
-            let point = world(start.at);
-            let inside: Vec<bool> = gates.iter().map(|g| g.solid.contains(point)).collect();
-            let mut cut = None;
-            for gate in gates
-                .iter()
-                .zip(&inside)
-                .filter(|(_, i)| **i)
-                .map(|(g, _)| g)
-            {
-                cut = stronger(cut, gate.effect);
-            }
-            for _ in 0..self.senses() {
-                let first = halves.halves.len() * gates.len();
-                for (met, inside) in halves.met[first..].iter_mut().zip(&inside) {
-                    *met = if *inside { 0 } else { u32::MAX };
-                }
+            let (inside, cut) = self.gates.around(start.at);
+            for _ in 0..senses {
+                let met = inside.iter().map(|i| if *i { 0 } else { u32::MAX });
+                halves.met.extend(met);
                 let (reason, target) = cut.unwrap_or((PENDING, None));
                 halves.halves.push(Half {
                     first: 0,
@@ -334,40 +316,20 @@ impl<S: Sampler> Follow<'_, S> {
         &self,
         lane: usize,
         journey: &mut Journey,
-        waiting: &mut usize,
+        queue: &mut Queue,
         halves: &Halves,
         at: &mut Points,
         along: &mut Points,
     ) -> bool {
-        while *waiting < halves.halves.len() && halves.halves[*waiting].reason != PENDING {
-            *waiting += 1;
-        }
-        if *waiting == halves.halves.len() {
+        let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
             journey.half = usize::MAX;
             return false;
-        }
-        let start = &self.starts[*waiting / self.senses()];
-        let forward = (*waiting).is_multiple_of(self.senses());
+        };
+        let start = &self.starts[turn.start];
         at.set(lane, start.at);
-        along.set(lane, start.direction.map(|c| if forward { c } else { -c }));
-        journey.half = *waiting;
-        *waiting += 1;
+        along.set(lane, start.direction.map(|c| turn.sense * c));
+        journey.half = turn.half;
         true
-    }
-
-    /// Lanes whose point may end a segment that meets a region; all of them under mask regions.
-    #[inline(always)]
-    fn near(&self, point: &Points) -> Lane<u32> {
-        let mut near = [u32::from(self.gates.has_masks()); LANES];
-        for gate in &self.gates.gates {
-            let ([lx, ly, lz], [hx, hy, hz]) = (gate.low, gate.high);
-            for lane in 0..LANES {
-                let (x, y, z) = (point.x[lane], point.y[lane], point.z[lane]);
-                let inside = (x >= lx) & (x <= hx) & (y >= ly) & (y <= hy) & (z >= lz) & (z <= hz);
-                near[lane] |= u32::from(inside);
-            }
-        }
-        near
     }
 
     /// Walks the segment to the new point: notes the regions it meets and adds the point, or the
@@ -379,39 +341,17 @@ impl<S: Sampler> Follow<'_, S> {
         from: [f32; 3],
         to: [f32; 3],
         halves: &mut Halves,
-    ) -> Option<(StopReason, Option<u32>)> {
+    ) -> Cut {
         if !self.gates.allows(to) {
             return Some((StopReason::LeftMask, None));
         }
-        let (a, b) = (world(from), world(to));
-        let gates = &self.gates.gates;
-        let met = &mut halves.met[journey.half * gates.len()..][..gates.len()];
-        let cuts = |effect| matches!(effect, Effect::Target(_) | Effect::Terminate);
-        let mut entries: Vec<(f64, usize)> = Vec::new();
-        for (i, gate) in gates.iter().enumerate() {
-            let open = met[i] == u32::MAX && gate.is_near(to);
-            entries.extend(
-                open.then(|| gate.solid.entry(a, b))
-                    .flatten()
-                    .map(|t| (t, i)),
-            );
+        let gates = self.gates.gates.len();
+        let met = &mut halves.met[journey.half * gates..][..gates];
+        let crossing = self.gates.crossed(from, to, |gate| met[gate] == u32::MAX);
+        for &gate in &crossing.met {
+            met[gate] = journey.points.len() as u32 + 1;
         }
-        let first = entries.iter().filter(|(_, i)| cuts(gates[*i].effect));
-        let cut_at = first.map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
-        let mut cut = None;
-        for (t, i) in entries {
-            // Beyond the cut there is no streamline.
-            if t <= cut_at {
-                met[i] = journey.points.len() as u32 + 1;
-                cut = stronger(cut, gates[i].effect);
-            }
-        }
-        let end = if cut_at <= 1.0 {
-            a.lerp(b, cut_at).as_vec3().into()
-        } else {
-            to
-        };
-        journey.points.push(end);
-        cut
+        journey.points.push(crossing.end());
+        crossing.cut
     }
 }

@@ -1,7 +1,8 @@
 //! Joins the halves of each seed and decides its fate.
 
 use super::follow::{Half, Halves};
-use super::regions::{Effect, Gates};
+use super::gather::Joined;
+use super::regions::Gates;
 use super::{Fate, StopReason};
 use glam::Vec3;
 
@@ -16,26 +17,6 @@ pub struct Limits {
     pub min_length_mm: f32,
     /// Steps of both halves together.
     pub max_steps: u32,
-}
-
-/// Streamlines, one after the other.
-#[derive(Default)]
-pub struct Lines {
-    pub points: Vec<[f32; 3]>,
-    pub lengths: Vec<u32>,
-    pub stops: Vec<[StopReason; 2]>,
-    pub seeds: Vec<u32>,
-    pub targets: Vec<u32>,
-}
-
-#[derive(Default)]
-pub struct Joined {
-    pub kept: Lines,
-    pub missed: Lines,
-    pub fates: [u64; 6],
-    pub stops: [u64; StopReason::COUNT],
-    pub per_target: Vec<u64>,
-    pub steps: u64,
 }
 
 /// A half after the length limit.
@@ -90,19 +71,8 @@ fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
 }
 
 impl Joined {
-    pub fn new(targets: usize) -> Self {
-        Self {
-            per_target: vec![0; targets],
-            ..Self::default()
-        }
-    }
-
-    pub fn no_start(&mut self) {
-        self.fates[Fate::NoStart as usize] += 1;
-    }
-
     /// Adds the streamline of one seed; `first` is the index of its forward half.
-    pub fn add(
+    pub fn add_streamline(
         &mut self,
         seed: u32,
         at: [f32; 3],
@@ -135,7 +105,8 @@ impl Joined {
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
 
-        let fate = fate_by_regions(&head, &tail, gates);
+        let reached = head.target.or(tail.target).is_some();
+        let fate = gates.fate(reached, |gate| head.meets(gate) || tail.meets(gate));
         // A streamline that reached a target ends in it; with one at both ends, in the first named.
         let last = |end: &End| end.target.unwrap_or(u32::MAX);
         if last(&head) < last(&tail) {
@@ -170,33 +141,8 @@ impl Joined {
         lines.seeds.push(seed);
         lines.targets.push(last(&tail));
         if fate == Fate::Kept {
-            if let Some(target) = tail.target {
-                self.per_target[target as usize] += 1;
-            }
-            if let Some(target) = head.target.filter(|_| head.target != tail.target) {
-                self.per_target[target as usize] += 1;
-            }
+            self.reached([head.target, tail.target]);
         }
-    }
-}
-
-fn fate_by_regions(head: &End, tail: &End, gates: &Gates) -> Fate {
-    if gates.targets > 0 && head.target.is_none() && tail.target.is_none() {
-        return Fate::MissedTargets;
-    }
-    let meets = |gate: usize| head.meets(gate) || tail.meets(gate);
-    let of = |effect| {
-        let gates = gates.gates.iter().enumerate();
-        gates
-            .filter(move |(_, g)| g.effect == effect)
-            .map(|(i, _)| i)
-    };
-    if !of(Effect::Include).all(meets) {
-        Fate::MissedInclude
-    } else if of(Effect::Exclude).any(meets) {
-        Fate::TouchedExclude
-    } else {
-        Fate::Kept
     }
 }
 

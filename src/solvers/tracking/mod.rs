@@ -30,12 +30,15 @@
 //!   first. The fate named is the first that fits in the order of [`Fate`], except that no start
 //!   comes before all.
 
+pub(super) mod cells;
 mod cpu;
 mod direction;
 mod field;
 mod follow;
+pub(super) mod gather;
 mod integrate;
 mod join;
+pub(super) mod queue;
 mod random;
 pub(super) mod regions;
 mod sample;
@@ -47,7 +50,8 @@ pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};
 pub use sample::sample;
 
-use crate::compute::{Backend, Cancelled, Control};
+pub use super::Error;
+use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, Shape, TensorField, Tractogram};
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +103,33 @@ pub struct Params {
     pub max_steps: usize,
     /// Follow both senses from the seed; else only the one with positive z (then y, then x).
     pub both_ways: bool,
+}
+
+/// How many steps a half may take.
+pub(super) struct StepLimit {
+    pub steps: u32,
+    /// What reaching it is called.
+    pub at_max: StopReason,
+    /// By the length alone.
+    pub in_length: u32,
+}
+
+impl Params {
+    pub(super) fn step_limit(&self) -> StepLimit {
+        // By a hair more, so that 300 mm are 600 steps of 0.5 mm however they round.
+        let in_length = |mm: f64| (mm / self.step_mm * (1.0 + 1e-9)).min(u32::MAX.into()) as u32;
+        let in_length = self.max_length_mm.map_or(u32::MAX, in_length);
+        let most = u32::try_from(self.max_steps).unwrap_or(u32::MAX);
+        StepLimit {
+            steps: most.min(in_length),
+            at_max: if in_length <= most {
+                StopReason::MaxLength
+            } else {
+                StopReason::MaxSteps
+            },
+            in_length,
+        }
+    }
 }
 
 /// Why one end of a streamline stopped.
@@ -188,30 +219,6 @@ pub struct Output {
     pub per_target: Vec<u64>,
     /// Integration steps taken, for rates.
     pub steps: u64,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub enum Error {
-    Cancelled,
-    /// One sentence: found, expected, what to do.
-    Input(String),
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Cancelled => Cancelled.fmt(f),
-            Self::Input(sentence) => f.write_str(sentence),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<Cancelled> for Error {
-    fn from(_: Cancelled) -> Self {
-        Self::Cancelled
-    }
 }
 
 /// Tracks from the regions with role seed (the whole mask if none) and filters by the others.

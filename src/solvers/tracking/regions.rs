@@ -1,6 +1,6 @@
 //! Where a streamline meets the regions, exactly on its segments.
 
-use super::StopReason;
+use super::{Fate, StopReason};
 use crate::data::{Grid, Mask, Region, Role, Shape};
 use glam::DVec3;
 
@@ -190,18 +190,114 @@ impl<'a> Gates<'a> {
     pub fn allows(&self, point: [f32; 3]) -> bool {
         self.masks.is_empty() || self.masks.iter().any(|m| m.contains(world(point)))
     }
+
+    /// 1 in lanes whose point may end a segment that meets a region; in all of them under mask
+    /// regions.
+    #[inline(always)]
+    pub fn near<const N: usize>(&self, [x, y, z]: [&[f32; N]; 3]) -> [u32; N] {
+        let mut near = [u32::from(self.has_masks()); N];
+        for gate in &self.gates {
+            let ([lx, ly, lz], [hx, hy, hz]) = (gate.low, gate.high);
+            for lane in 0..N {
+                let (x, y, z) = (x[lane], y[lane], z[lane]);
+                let inside = (x >= lx) & (x <= hx) & (y >= ly) & (y <= hy) & (z >= lz) & (z <= hz);
+                near[lane] |= u32::from(inside);
+            }
+        }
+        near
+    }
+
+    /// Which gates hold a point, and the cut that this means for a curve that starts there.
+    pub fn around(&self, point: [f32; 3]) -> (Vec<bool>, Cut) {
+        let point = world(point);
+        let inside: Vec<bool> = self.gates.iter().map(|g| g.solid.contains(point)).collect();
+        let holding = self
+            .gates
+            .iter()
+            .zip(&inside)
+            .filter(|(_, inside)| **inside);
+        let cut = holding.fold(None, |cut, (gate, _)| stronger(cut, gate.effect));
+        (inside, cut)
+    }
+
+    /// Where a segment of a step meets the gates that are `open`.
+    pub fn crossed(&self, from: [f32; 3], to: [f32; 3], open: impl Fn(usize) -> bool) -> Crossing {
+        let ends = [world(from), world(to)];
+        let mut entries: Vec<(f64, usize)> = Vec::new();
+        for (i, gate) in self.gates.iter().enumerate() {
+            if open(i) && gate.is_near(to) {
+                entries.extend(gate.solid.entry(ends[0], ends[1]).map(|t| (t, i)));
+            }
+        }
+        let cuts = |gate: usize| {
+            let effect = self.gates[gate].effect;
+            matches!(effect, Effect::Target(_) | Effect::Terminate)
+        };
+        let first = entries.iter().filter(|(_, i)| cuts(*i));
+        let cut_at = first.map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
+        entries.retain(|(t, _)| *t <= cut_at);
+        let effects = entries.iter().map(|(_, i)| self.gates[*i].effect);
+        Crossing {
+            ends,
+            cut: effects.fold(None, stronger),
+            cut_at,
+            met: entries.into_iter().map(|(_, i)| i).collect(),
+        }
+    }
+
+    /// What becomes of a curve that may have `reached` a target, by the other gates it meets.
+    pub fn fate(&self, reached: bool, meets: impl Fn(usize) -> bool) -> Fate {
+        if self.targets > 0 && !reached {
+            return Fate::MissedTargets;
+        }
+        let met = |effect| {
+            let gates = self.gates.iter().enumerate();
+            let gates = gates.filter(move |(_, g)| g.effect == effect);
+            gates.map(|(i, _)| meets(i))
+        };
+        if !met(Effect::Include).all(|met| met) {
+            Fate::MissedInclude
+        } else if met(Effect::Exclude).any(|met| met) {
+            Fate::TouchedExclude
+        } else {
+            Fate::Kept
+        }
+    }
 }
 
-pub fn world(point: [f32; 3]) -> DVec3 {
+/// Why a region ends a curve, and the target it was.
+pub type Cut = Option<(StopReason, Option<u32>)>;
+
+/// How a segment meets regions.
+pub struct Crossing {
+    ends: [DVec3; 2],
+    pub cut: Cut,
+    /// Share of the segment before the cut; infinite without one.
+    pub cut_at: f64,
+    /// Gates that are met up to the cut: beyond it there is no curve.
+    pub met: Vec<usize>,
+}
+
+impl Crossing {
+    /// The end of what is left of the segment.
+    pub fn end(&self) -> [f32; 3] {
+        let [from, to] = self.ends;
+        let end = if self.cut_at <= 1.0 {
+            from.lerp(to, self.cut_at)
+        } else {
+            to
+        };
+        end.as_vec3().into()
+    }
+}
+
+fn world(point: [f32; 3]) -> DVec3 {
     glam::Vec3::from(point).as_dvec3()
 }
 
 /// Of two cuts at the same place a target counts before a terminate region, and the earlier target
 /// before the later.
-pub fn stronger(
-    cut: Option<(StopReason, Option<u32>)>,
-    effect: Effect,
-) -> Option<(StopReason, Option<u32>)> {
+fn stronger(cut: Cut, effect: Effect) -> Cut {
     match (cut, effect) {
         (Some((StopReason::ReachedTarget, Some(old))), Effect::Target(new)) => {
             Some((StopReason::ReachedTarget, Some(old.min(new))))

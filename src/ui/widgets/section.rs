@@ -2,8 +2,9 @@
 
 use super::super::icons;
 use super::super::theme::{self, size, space};
+use super::button::IconButton;
 use super::paint;
-use egui::{Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const HEAD: f32 = 36.0;
 
@@ -28,6 +29,13 @@ pub fn head_with(ui: &mut Ui, title: &str, fact: &str) {
     let place = head(ui, title);
     let p = theme::palette(ui.style());
     label(ui, place, fact, true, p.t3);
+}
+
+/// A head with an add button on its right.
+pub fn head_with_add(ui: &mut Ui, title: &str, what: &str) -> Response {
+    let place = head(ui, title);
+    let button = IconButton::new(icons::PLUS, what);
+    button.side(24.0).show_right(ui, place)
 }
 
 /// Text that a screen reader (and a test) finds.

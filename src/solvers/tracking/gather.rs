@@ -1,0 +1,139 @@
+//! Curves of many parts, put together as one output in the order of the parts.
+
+use super::regions::Gates;
+use super::{Fate, Output, StopReason};
+use crate::data::Tractogram;
+use std::sync::Arc;
+
+/// Curves, one after the other.
+#[derive(Default)]
+pub struct Lines {
+    pub points: Vec<[f32; 3]>,
+    pub lengths: Vec<u32>,
+    pub stops: Vec<[StopReason; 2]>,
+    pub seeds: Vec<u32>,
+    pub targets: Vec<u32>,
+    /// Connectivity measure from the seed to each point, and of each whole curve; for geodesic rays
+    /// alone.
+    pub along: Vec<f32>,
+    pub measures: Vec<f32>,
+}
+
+impl Lines {
+    pub fn count(&self) -> usize {
+        self.lengths.len()
+    }
+}
+
+/// What became of the seeds of one part.
+#[derive(Default)]
+pub struct Joined {
+    pub kept: Lines,
+    pub missed: Lines,
+    pub fates: [u64; 6],
+    pub stops: [u64; StopReason::COUNT],
+    pub per_target: Vec<u64>,
+    pub steps: u64,
+}
+
+impl Joined {
+    pub fn new(gates: &Gates) -> Self {
+        Self {
+            per_target: vec![0; gates.targets],
+            ..Self::default()
+        }
+    }
+
+    /// Curves whose seed allows no start.
+    pub fn no_start(&mut self, curves: u64) {
+        self.fates[Fate::NoStart as usize] += curves;
+    }
+
+    /// Counts the targets at the two ends of a curve that is kept, one at both ends once.
+    pub fn reached(&mut self, ends: [Option<u32>; 2]) {
+        let [head, tail] = ends;
+        for target in tail.into_iter().chain(head.filter(|_| head != tail)) {
+            self.per_target[target as usize] += 1;
+        }
+    }
+}
+
+/// What all parts have in common.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    pub targets: usize,
+    /// One in so many of the curves that missed the targets is among the parts.
+    pub missed_every: usize,
+    /// Whether curves have a connectivity measure.
+    pub measured: bool,
+}
+
+pub fn gather(parts: Vec<Joined>, kind: Kind) -> Output {
+    let mut output = Output {
+        kept: Tractogram::empty(),
+        missed: Tractogram::empty(),
+        missed_every: kind.missed_every,
+        fates: [0; 6],
+        stops: [0; StopReason::COUNT],
+        per_target: vec![0; kind.targets],
+        steps: 0,
+    };
+    let add = |sum: &mut [u64], more: &[u64]| {
+        for (sum, more) in sum.iter_mut().zip(more) {
+            *sum += more;
+        }
+    };
+    let mut kept = Vec::with_capacity(parts.len());
+    let mut missed = Vec::with_capacity(parts.len());
+    for part in parts {
+        add(&mut output.fates, &part.fates);
+        add(&mut output.stops, &part.stops);
+        add(&mut output.per_target, &part.per_target);
+        output.steps += part.steps;
+        kept.push(part.kept);
+        missed.push(part.missed);
+    }
+    output.kept = tractogram(kept, kind.targets > 0, kind.measured);
+    // They end in no target, so there is nothing to say about one.
+    output.missed = tractogram(missed, false, kind.measured);
+    output
+}
+
+fn tractogram(parts: Vec<Lines>, with_targets: bool, measured: bool) -> Tractogram {
+    let offsets: Arc<[u64]> = std::iter::once(0)
+        .chain(parts.iter().flat_map(|p| &p.lengths).scan(0, |end, &n| {
+            *end += u64::from(n);
+            Some(*end)
+        }))
+        .collect();
+    let per_line = |value: fn(&Lines, usize) -> f32| -> Arc<[f32]> {
+        let of = |p| (0..Lines::count(p)).map(move |i| value(p, i));
+        parts.iter().flat_map(of).collect()
+    };
+    let start = per_line(|p, i| f32::from(p.stops[i][0] as u8));
+    let end = per_line(|p, i| f32::from(p.stops[i][1] as u8));
+    let seed = per_line(|p, i| p.seeds[i] as f32);
+    let target = with_targets.then(|| per_line(|p, i| p.targets[i] as f32));
+    let measures = measured.then(|| per_line(|p, i| p.measures[i]));
+    let total = |of: fn(&Lines) -> usize| parts.iter().map(of).sum();
+    let mut points = Vec::with_capacity(total(|p| p.points.len()));
+    let mut along = Vec::with_capacity(total(|p| p.along.len()));
+    // Each part is freed as soon as it is copied.
+    for part in parts {
+        points.extend_from_slice(&part.points);
+        along.extend_from_slice(&part.along);
+    }
+    let mut tractogram = Tractogram::new(points, offsets)
+        .with_per_streamline("stop_start", start)
+        .with_per_streamline("stop_end", end)
+        .with_per_streamline("seed", seed);
+    if let Some(target) = target {
+        tractogram = tractogram.with_per_streamline("target", target);
+    }
+    if let Some(measures) = measures {
+        tractogram = tractogram
+            .with_per_point("cm", along)
+            .with_per_streamline("cm", measures);
+    }
+    tractogram
+}

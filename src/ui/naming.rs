@@ -1,0 +1,88 @@
+//! Names in the lists, typed in place, and the entries that the rows' context menus share.
+
+use super::theme::space;
+use super::widgets::field::{self, Typed};
+use super::widgets::{menu, paint};
+use super::{Memory, icons};
+use crate::data::region::RegionId;
+use crate::state::LayerId;
+use egui::{Rect, Ui};
+
+/// A name that is being typed.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Renaming {
+    what: Named,
+    text: String,
+    /// The field has just opened.
+    pub(super) fresh: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Named {
+    Layer(LayerId),
+    Region(RegionId),
+}
+
+/// Opens the field for a new name.
+pub(super) fn begin(what: Named, name: &str, memory: &mut Memory) {
+    memory.renaming = Some(Renaming {
+        what,
+        text: name.to_owned(),
+        fresh: true,
+    });
+}
+
+pub(super) fn rename_item(ui: &mut Ui, what: Named, name: &str, memory: &mut Memory) {
+    let item = menu::Item::new("Rename").key("double click");
+    if item.icon(icons::COPY).show(ui) {
+        begin(what, name, memory);
+        ui.close();
+    }
+}
+
+pub(super) fn delete_item(ui: &mut Ui) -> bool {
+    let item = menu::Item::new("Delete").icon(icons::TRASH);
+    let chosen = item.key("Del").show(ui);
+    if chosen {
+        ui.close();
+    }
+    chosen
+}
+
+pub(super) enum Renamed {
+    Not,
+    Going,
+    Done(String),
+}
+
+/// The text field over a row whose name is being typed.
+pub(super) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Memory) -> Renamed {
+    let Some(renaming) = memory.renaming.as_mut().filter(|r| r.what == what) else {
+        return Renamed::Not;
+    };
+    let place =
+        paint::inset(row, space::INSET + 18.0, space::INSET + 28.0).shrink2(egui::vec2(0.0, 3.0));
+    let focus = std::mem::take(&mut renaming.fresh);
+    let typed = field::text(ui, place, "New name", &mut renaming.text, "Name", focus);
+    let clicked_away = ui.input(|i| i.pointer.any_pressed())
+        && ui
+            .ctx()
+            .pointer_interact_pos()
+            .is_some_and(|at| !place.contains(at));
+    match typed {
+        Typed::Going if !clicked_away => Renamed::Going,
+        Typed::Cancelled => {
+            memory.renaming = None;
+            Renamed::Not
+        }
+        Typed::Going | Typed::Entered => {
+            let name = renaming.text.trim().to_owned();
+            memory.renaming = None;
+            if name.is_empty() {
+                Renamed::Not
+            } else {
+                Renamed::Done(name)
+            }
+        }
+    }
+}
