@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Fit` and `Live` the newest request wins: it cancels the running one and
+/// One thread each. In `Fit`, `Live`, `Track` and `Rank` the newest request wins: it cancels the running one and
 /// replaces those that wait. In the others requests queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -26,14 +26,23 @@ pub enum Slot {
     Live,
     /// Whole-brain tracking.
     Track,
+    /// Rays that a cut leaves, where there are many.
+    Rank,
     Save,
 }
 
 impl Slot {
-    const ALL: [Self; 5] = [Self::Load, Self::Fit, Self::Live, Self::Track, Self::Save];
+    const ALL: [Self; 6] = [
+        Self::Load,
+        Self::Fit,
+        Self::Live,
+        Self::Track,
+        Self::Rank,
+        Self::Save,
+    ];
 
     fn latest_wins(self) -> bool {
-        matches!(self, Self::Fit | Self::Live | Self::Track)
+        matches!(self, Self::Fit | Self::Live | Self::Track | Self::Rank)
     }
 }
 

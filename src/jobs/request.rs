@@ -50,6 +50,8 @@ pub enum Request {
     },
     /// Shoots geodesic rays and cuts them by their measure.
     Shoot(Box<Shoot>),
+    /// Cuts rays that were shot.
+    Rank { all: Tractogram, cut: geodesic::Cut },
     /// Values of a saved streamline file: per point as TSF, per streamline as weights.
     SaveScalars {
         tractogram: Tractogram,
@@ -159,6 +161,13 @@ pub enum Output {
         whole_brain: bool,
     },
     Shot(Box<Shot>),
+    Ranked {
+        /// Of what was cut.
+        all: DataId,
+        cut: geodesic::Cut,
+        kept: Tractogram,
+        least: Option<f32>,
+    },
     Saved(Saved),
 }
 
@@ -204,6 +213,7 @@ impl Request {
             | Self::SaveScalars { .. }
             | Self::SavePng { .. } => Slot::Save,
             Self::Shoot(_) => Slot::Live,
+            Self::Rank { .. } => Slot::Rank,
         }
     }
 
@@ -219,6 +229,7 @@ impl Request {
             Self::Fit { .. } => "Fitting tensors".to_owned(),
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
+            Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::SaveScalars { tsf, .. } => format!("Saving {}", file(tsf)),
             Self::SaveTractogram { path, .. }
             | Self::SaveVolume { path, .. }
@@ -305,6 +316,15 @@ impl Request {
                 })
             }
             Self::Shoot(wanted) => shoot(*wanted, backend, control),
+            Self::Rank { all, cut } => {
+                let (kept, least) = geodesic::rank(&all, cut);
+                Ok(Output::Ranked {
+                    all: all.id(),
+                    cut,
+                    kept,
+                    least,
+                })
+            }
             Self::SaveScalars {
                 tractogram,
                 tck,

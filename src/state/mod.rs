@@ -45,4 +45,15 @@ impl State {
             session: Session::new(backend),
         }
     }
+
+    /// The live result, unless it is coarse or waits for its cut.
+    pub fn final_live(&self) -> Option<&Live> {
+        let cut = |live: &Live| {
+            live.rays
+                .as_ref()
+                .is_none_or(|r| r.cut == self.document.rays.cut)
+        };
+        let live = self.session.live.as_ref();
+        live.filter(|live| !live.coarse && cut(live))
+    }
 }

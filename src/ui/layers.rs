@@ -7,7 +7,7 @@ use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons};
 use crate::data::VolumeKind;
-use crate::state::{Action, Content, Display, Layer, LayerId, Phase, Recipe, State};
+use crate::state::{Action, Content, Display, Layer, LayerId, Method, Phase, Recipe, State};
 use egui::{Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
 
@@ -99,7 +99,10 @@ fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: boo
 
 /// The result of the regions as they are now; not kept until asked.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
-    let name = "Tracks, live";
+    let name = match state.document.method {
+        Method::Streamlines => "Tracks, live",
+        Method::Rays => "Rays, live",
+    };
     let response = rows::list_row(ui, name, "live", false);
     let display = state.document.live_display();
     let count = format::count(count as u64);

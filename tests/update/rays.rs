@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::a_drag_is_coarse_and_settles", coarse),
         test("update::rays::prepared_tensors_are_used_again", medium),
         test("update::rays::a_cut_shoots_nothing", cut),
+        test("update::rays::a_cut_of_many_is_a_job", cut_of_many),
         test("update::rays::every_parameter_can_be_undone", undo),
         test("update::rays::late_results", late),
         test("update::rays::kept_and_saved", kept),
@@ -177,6 +178,32 @@ fn cut() {
             .as_ref()
             .is_some_and(|r| r.measures.len() > kept.len())
     );
+}
+
+fn cut_of_many() {
+    let mut window = shooting(1_500);
+    let rays = live(&window).rays.as_ref().expect("rays");
+    assert!(rays.all.points.len() > 500_000, "{}", rays.all.points.len());
+    let (all, before) = (rays.measures.len(), shots(&window).len());
+    window.holding = true;
+    cut_to(&mut window, Cut::Top(100), Phase::Live);
+    cut_to(&mut window, Cut::Top(50), Phase::Done);
+    assert_eq!(live(&window).output.kept.len(), all);
+    assert!(window.state.final_live().is_none(), "nothing is kept yet");
+    // The older of two results comes last.
+    window.deliver(|events| events.reverse());
+    assert_eq!(live(&window).output.kept.len(), 50);
+    assert!(window.state.final_live().is_some());
+    assert_eq!(shots(&window).len(), before);
+    // What was cut from other rays is not taken.
+    cut_to(&mut window, Cut::Top(20), Phase::Done);
+    let ranked = std::mem::take(&mut window.held);
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    window.deliver(|events| events.extend(ranked));
+    assert_eq!(live(&window).output.kept.len(), 20);
+    let step = live(&window).output.kept.streamline(0);
+    let step = glam::Vec3::from(step[0]).distance(glam::Vec3::from(step[1]));
+    assert!((step - 1.0).abs() < 1e-3, "{step}");
 }
 
 fn undo() {

@@ -91,7 +91,7 @@ fn add_layer(state: &mut State, name: &str, content: Content, recipe: Recipe, di
 }
 
 pub fn keep(state: &mut State) {
-    let Some(live) = state.session.live.clone().filter(|l| !l.coarse) else {
+    let Some(live) = state.final_live().cloned() else {
         state.session.say(
             Severity::Information,
             "There is nothing to keep yet: place a seed first",
@@ -129,7 +129,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             _ => None,
         }),
         None => {
-            let live = state.session.live.as_ref().filter(|l| !l.coarse);
+            let live = state.final_live();
             live.map(|l| (l.output.kept.clone(), l.recipe.command()))
         }
     };

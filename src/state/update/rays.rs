@@ -1,7 +1,8 @@
 //! Geodesic rays: how many while something is dragged, and the cut, which needs no new ones.
 
 use super::{edit, tracks};
-use crate::jobs::{Shoot, Shot};
+use crate::data::{DataId, Tractogram};
+use crate::jobs::{Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Medium};
 use crate::solvers::tracking::Seeding;
 use crate::state::action::Phase;
@@ -29,7 +30,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect
     let label = if by_cut { CUT } else { "Rays" };
     edit(state, label, live, |d| d.rays = rays);
     if by_cut {
-        cut_again(state);
+        cut_again(state, effects);
     } else {
         tracks::retrack(state, live, effects);
     }
@@ -83,7 +84,7 @@ pub fn up_to_date(state: &State) -> bool {
 }
 
 /// Takes in rays.
-pub fn shot(state: &mut State, shot: Shot, wall_ms: f64) {
+pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effect>) {
     let medium = MediumRecipe {
         sharpening: shot.medium.sharpening,
         precision: shot.medium.precision,
@@ -116,26 +117,45 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64) {
     });
     state.session.live = Some(live);
     // It may have moved while the rays were on their way.
-    cut_again(state);
+    cut_again(state, effects);
 }
 
-/// Applies the document's cut to the rays that are there.
-pub fn cut_again(state: &mut State) {
+/// Applies the document's cut to the rays that are there: at once where that is quick.
+pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
+    // Copying so many points takes about a tenth of a frame.
+    const AT_ONCE: usize = 500_000;
     let cut = state.document.rays.cut;
-    let Some(live) = &mut state.session.live else {
+    let rays = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
+    let Some(rays) = rays.filter(|r| r.cut != cut) else {
         return;
     };
-    let Some(rays) = live.rays.as_mut().filter(|r| r.cut != cut) else {
+    if rays.all.points.len() > AT_ONCE && cut != Cut::All {
+        let all = rays.all.clone();
+        effects.push(Effect::Submit(Request::Rank { all, cut }));
         return;
-    };
+    }
     let marks = cut.marks(&rays.measures);
     let kept = match cut {
         Cut::All => rays.all.clone(),
         _ => rays.all.filtered(&marks),
     };
     let marked = rays.measures.iter().zip(&marks).filter(|(_, kept)| **kept);
-    rays.least = marked.map(|(m, _)| *m).min_by(f32::total_cmp);
-    rays.cut = cut;
+    let least = marked.map(|(m, _)| *m).min_by(f32::total_cmp);
+    ranked(state, rays.all.id(), cut, kept, least);
+}
+
+/// Takes in the rays that a cut left, unless others were shot or the cut has moved on.
+pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
+    if state.document.rays.cut != cut {
+        return;
+    }
+    let Some(live) = &mut state.session.live else {
+        return;
+    };
+    let Some(rays) = live.rays.as_mut().filter(|r| r.all.id() == all) else {
+        return;
+    };
+    (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
     if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
         *told = cut;

@@ -101,7 +101,13 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
                 tracks::live_done(state, output, &asked, wall_ms);
             }
         }
-        Output::Shot(shot) => rays::shot(state, *shot, wall_ms),
+        Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
+        Output::Ranked {
+            all,
+            cut,
+            kept,
+            least,
+        } => rays::ranked(state, all, cut, kept, least),
         Output::Saved(Saved {
             path,
             what,

@@ -185,7 +185,7 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
         },
         Method::Rays => {
             if !coarse && rays::up_to_date(state) {
-                return rays::cut_again(state);
+                return rays::cut_again(state, effects);
             }
             let shoot = rays::request(state, &tensors, coarse);
             state.session.unsettled = shoot.coarse;

@@ -328,7 +328,7 @@ fn cut(ui: &mut Ui, state: &State, set: &mut Set) {
         );
     };
     let help = "Which rays stay, by their connectivity measure";
-    let words = ["Above cut", "Number", "Share"];
+    let words = ["Cut", "Number", "Share"];
     if let Some(i) = segment_row(ui, "Keep", help, &words, now).filter(|&i| i != now) {
         let cut = match i {
             0 => least.map_or(Cut::All, Cut::AtLeast),

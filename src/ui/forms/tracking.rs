@@ -295,7 +295,7 @@ pub fn foot(
     let live = state.session.live.as_ref();
     let why = match live {
         None => Some("There are no streamlines yet: place a seed first"),
-        Some(live) if live.coarse => Some("Waits for the full result"),
+        Some(_) if state.final_live().is_none() => Some("Waits for the full result"),
         Some(live) if live.output.kept.is_empty() => Some("No streamline was kept"),
         Some(_) => None,
     };
