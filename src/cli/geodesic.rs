@@ -2,11 +2,12 @@
 
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked};
+use crate::data::Role;
 use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
-use crate::solvers::tracking::{Fate, StopReason};
 use crate::state::recipe::MediumRecipe;
 use crate::state::{Recipe, defaults};
+use crate::ui::rays;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -214,37 +215,6 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     (value, said + &text.replace("streamlines", "rays"))
 }
 
-/// `0 of 81920 rays reach a target; 71 % left the mask`.
-fn nothing_kept(shot: &Shot) -> Option<String> {
-    if !shot.measures.is_empty() {
-        return None;
-    }
-    let output = &shot.output;
-    let rays = shot.seeds * shot.directions;
-    if output.fates[Fate::NoStart as usize] == rays {
-        return Some(
-            "No ray starts: every seed lies outside the mask or below the FA limit; move the seed \
-             region into the brain"
-                .to_owned(),
-        );
-    }
-    let count = |s: &StopReason| output.stops[*s as usize];
-    let ends = StopReason::ALL
-        .into_iter()
-        .filter(|s| *s != StopReason::Seed);
-    let halves: u64 = ends.clone().map(|s| count(&s)).sum();
-    let why = ends.max_by_key(count).map_or(String::new(), |reason| {
-        let share = 100.0 * count(&reason) as f64 / halves.max(1) as f64;
-        format!("; {share:.0} % {}", track::within_sentence(reason.words()))
-    });
-    let goal = if output.per_target.is_empty() {
-        "pass the regions"
-    } else {
-        "reach a target"
-    };
-    Some(format!("0 of {rays} rays {goal}{why}"))
-}
-
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(runner)?;
@@ -285,8 +255,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tsf: tsf.clone(),
         weights: weights.clone(),
     })?;
-    if let Some(sentence) = nothing_kept(&shot) {
-        eprintln!("arcuate: {sentence}");
+    if shot.measures.is_empty() {
+        let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
+        let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
+        eprintln!("arcuate: {}", rays::none_passed(&shot.output, &targets));
     }
     let (mut value, mut text) = summary(&tracked, &shot);
     value["files"] = json!([curves.out, tsf, weights]);

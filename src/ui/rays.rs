@@ -105,27 +105,38 @@ pub fn nothing_kept(live: &Live, rays: &Rays, targets: &[&str]) -> Option<(Strin
             Remedy::KeepAll,
         ));
     }
-    if fate(Fate::NoStart) == all {
-        let text = "No ray starts: every seed point lies outside the mask, or below the FA limit";
-        return Some((text.to_owned(), Remedy::Nothing));
-    }
     let shot = format::count(all);
     if fate(Fate::TooShort) > 0 && fate(Fate::TooShort) >= fate(Fate::MissedTargets) {
         let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
         let text = format!("0 of {shot} rays: those that get there are shorter than {least}");
         return Some((text, Remedy::ShorterLength));
     }
-    let goal = match targets {
-        [] => "pass the regions".to_owned(),
-        [name] => format!("reach '{name}'"),
-        _ => "reach a target".to_owned(),
-    };
-    let text = format!("0 of {shot} rays {goal}{}", most_frequent_end(output));
+    let text = none_passed(output, targets);
+    if fate(Fate::NoStart) == all {
+        return Some((text, Remedy::Nothing));
+    }
     let remedy = match rays.params.directions {
         Directions::Cone { half_angle_rad, .. } if half_angle_rad < 1.5 => Remedy::WidenCone,
         _ => Remedy::MoreRays,
     };
     Some((text, remedy))
+}
+
+/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names.
+pub fn none_passed(output: &Output, targets: &[&str]) -> String {
+    let all: u64 = output.fates.iter().sum();
+    if output.fates[Fate::NoStart as usize] == all {
+        return "No ray starts: every seed point lies outside the mask or below the FA limit; move \
+                the seed into the brain"
+            .to_owned();
+    }
+    let goal = match targets {
+        [] => "pass the regions".to_owned(),
+        [name] => format!("reach '{name}'"),
+        _ => "reach a target".to_owned(),
+    };
+    let shot = format::count(all);
+    format!("0 of {shot} rays {goal}{}", most_frequent_end(output))
 }
 
 /// `; 71 % left the mask`.

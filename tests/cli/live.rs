@@ -102,7 +102,7 @@ pub fn rays() {
     });
     let words = shell_words(&command.replace("rays.tck", "command.tck"));
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-    let output = arcuate(&[words, vec!["--backend", "cpu"]].concat(), here);
+    let output = arcuate(&[&*words, &["--backend", "cpu"]].concat(), here);
     assert!(
         output.status.success(),
         "{command}: {}",
@@ -120,4 +120,15 @@ pub fn rays() {
         lines.map(str::to_owned).collect()
     };
     assert_eq!(numbers(&a), numbers(&b));
+
+    // Where none gets there, the command says what became of them.
+    let nowhere = words.iter().map(|w| match *w {
+        "command.tck" => "nowhere.tck",
+        w if w.starts_with("sphere:-28") => "sphere:70,90,80,2",
+        w => w,
+    });
+    let output = arcuate(&nowhere.collect::<Vec<_>>(), here);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let expected = "0 of 8\u{202F}000 rays reach 'Target'; ";
+    assert!(output.status.success() && said.contains(expected), "{said}");
 }
