@@ -91,7 +91,7 @@ fn random_shape(random: &mut Random) -> Shape {
 fn shapes_that_meet() {
     let mut random = Random::fresh("shapes that meet");
     let (mut touching, mut overlapping) = (0, 0);
-    for _ in 0..300 {
+    for round in 0..900 {
         let spacing = DVec3::from_array([0; 3].map(|_| random.uniform(0.5, 3.0)));
         let turn = DMat3::from_quat(random.rotation()) * DMat3::from_diagonal(spacing);
         let affine = DAffine3::from_mat3_translation(turn, random.direction() * 8.0);
@@ -110,6 +110,10 @@ fn shapes_that_meet() {
         assert_eq!(a.touches(&mask), found, "{a:?}");
         assert_eq!(a.overlaps(&Shape::Mask(mask.clone())), found);
         touching += usize::from(found);
+        // The other search takes long.
+        if round >= 300 {
+            continue;
+        }
 
         // The nearest points of two convex shapes: each in turn the other's nearest.
         let nearest = |shape: &Shape, to: DVec3| match shape {
@@ -133,7 +137,7 @@ fn shapes_that_meet() {
         overlapping += usize::from(gap < 1e-9);
     }
     assert!(
-        touching > 10 && overlapping > 30,
+        touching > 30 && overlapping > 30,
         "{touching} {overlapping}"
     );
 }

@@ -74,6 +74,7 @@ fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
 
 fn newest_request_wins() {
     let mut jobs = jobs();
+    // Seconds of work, and little enough to fit the memory of a small machine.
     let first = jobs.submit(tracking(1_000_000));
     std::thread::sleep(Duration::from_millis(30));
     let waiting = jobs.submit(tracking(1_000_000));

@@ -15,6 +15,8 @@ use glam::DVec3;
 
 /// Bundles push sulci away up to this far from their surface, so that a gyrus stays around them.
 const PUSH_MM: f64 = 4.0;
+/// Fluid between a bundle and the skull, mm.
+const ROOM_MM: f64 = 1.8;
 /// Bundles lead the fibres around them up to this far from their surface.
 const LEAD_MM: f64 = 12.0;
 /// Width over which a bundle gives way to what is around it, beside the sample's own.
@@ -181,13 +183,20 @@ impl Head {
         }
         let [cerebrum, cerebellum, stem] = self.envelopes(p);
         let cavity = cavity(cerebrum, cerebellum, stem, p);
-        if cavity.distance > 0.5 * width {
+        let bundle_mm = self.close.distance(&self.bundles, world);
+        // Where the skull's seams come near a bundle they leave room for it.
+        let skull_mm = if bundle_mm < PUSH_MM {
+            cavity.distance.min(bundle_mm - ROOM_MM)
+        } else {
+            cavity.distance
+        };
+        if skull_mm > 0.5 * width {
             let skin = self.shell.skin(p, cavity);
             self.shell.lay(&mut layers, p, cavity, skin);
-            return (layers.fractions, layers.clear_mm.min(cavity.distance));
+            let clear_mm = layers.clear_mm.min(skull_mm).min(bundle_mm);
+            return (layers.fractions, clear_mm);
         }
-        layers.lay(Tissue::Skull, -cavity.distance);
-        let bundle_mm = self.close.distance(&self.bundles, world);
+        layers.lay(Tissue::Skull, -skull_mm);
         let core = if cerebellum.distance < 0.0 && stem.distance > 0.0 {
             Tissue::CerebellarWhite
         } else {

@@ -130,16 +130,11 @@ fn sides() {
 fn white() {
     let mut random = Random::fresh("phantom white");
     let head = Head::new(random.bits());
-    let mut elsewhere = Vec::new();
     for _ in 0..500 {
         let (bundle, t, ..) = pick(&head, &mut random);
         let f = head.tissues(bundle.centre_line(t), 0.5);
-        if f.white() <= 0.99 {
-            elsewhere.push(format!("{} at {t:.3}: {f:?}", bundle.name));
-        }
+        assert!(f.white() > 0.99, "{} at {t}: {f:?}", bundle.name);
     }
-    // Some heads' ventricles are so wide that they touch the cingulum where it turns around them.
-    assert!(elsewhere.len() <= 5, "{elsewhere:?}");
 }
 
 fn crossing() {

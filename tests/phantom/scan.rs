@@ -112,6 +112,23 @@ fn closed_form() {
     for tissue in [Tissue::Air, Tissue::Muscle, Tissue::Eye] {
         assert!(seen[tissue as usize] > 0, "no pure voxel of {tissue:?}");
     }
+    // Outside the brain fluid is nowhere as wide as these voxels: a smaller one.
+    let fluid = |x: &DVec3| head.tissues(*x, 2.0).of(Tissue::Csf) > 0.99999;
+    let beside = |x: &DVec3| {
+        DVec3::AXES
+            .iter()
+            .all(|&a| fluid(&(x + a)) && fluid(&(x - a)))
+    };
+    let x = (0..500_000)
+        .map(|_| random.direction() * random.uniform(0.0, 80.0))
+        .find(|x| fluid(x) && beside(x))
+        .expect("fluid around the brain");
+    let parts = head.compartments(x, DVec3::AXES);
+    assert_eq!(parts.len(), 1, "{parts:?}");
+    let (s0, d) = signal(Tissue::Csf);
+    let truth = s0 * (-1000.0 * d).exp();
+    let found = noise_free(&parts, 1000.0, random.direction());
+    assert!((found - truth).abs() < 1e-3 * truth, "{found} {truth}");
     println!("{fibres} voxels of one bundle alone");
     // A bundle alone, by its compartments: the tensor is the one stated.
     let genu = head.bundle("Corpus callosum, genu").unwrap();

@@ -52,7 +52,11 @@ fn voxels_land() {
                 seen += u32::from(expected > 0.0);
             }
         }
-        assert!(seen > 150, "the grid is in view: {seen}");
+        // Any plane through the centre cuts at least this disc out of the box, and the pane is wider.
+        let edges = volume.grid.spacing() * DVec3::new(9.0, 7.0, 5.0);
+        let width = edges.min_element().min(60.0 * 0.37);
+        let least = 0.9 * std::f64::consts::FRAC_PI_4 * (width / 0.37).powi(2);
+        assert!(f64::from(seen) > least, "the grid is in view: {seen}");
     }
 }
 
@@ -81,7 +85,9 @@ fn windows_and_maps() {
         for (x, &value) in values.iter().enumerate() {
             let expected = colour_map.at((value - low) / (high - low));
             let found = picture.pixel(x as u32, 0);
-            // Names of reasons follow each other steeply: the device's rounding of t shows.
+            // The device looks 256 colours up and mixes two. The ten of the stops differ by up to 9
+            // levels from one of these to the next: a kink between two is cut by a quarter of its
+            // turn.
             let tolerance = if colour_map == ColourMap::Stops { 4 } else { 1 };
             assert!(
                 apart(found, expected) <= tolerance,

@@ -131,7 +131,7 @@ fn missing_samples_are_left_out() {
                 let (expected, s0) = reference.fit(&samples[voxel], method);
                 let found = tensor.d.map(f64::from);
                 let off = (fa(found) - fa(expected)).abs();
-                // Normal equations of the ordinary fit in single precision, without correction.
+                // Sums of logarithms in single precision.
                 assert!(
                     off < 1e-4,
                     "{method:?}: {off} with {} samples",
@@ -388,9 +388,10 @@ fn many_volumes() {
     holed[100..110].fill(0.0);
     let output = fit(&scan(&[whole, holed]), &gradients, Method::Ols);
     assert_eq!(output.unfitted, 0);
-    // The holed voxel's normal matrix is of single precision, its last pivot 1/3000 of the diagonal:
-    // 3000 times the rounding, with a margin of fifty.
-    for (tensor, tolerance) in output.field.tensors.iter().zip([2e-5, 1e-2]) {
+    // The holed voxel's normal matrix is of single precision, its last pivot 1/3000 of the diagonal;
+    // the correction takes that error away, and leaves the rounding of sums of 3000, times some
+    // tens.
+    for (tensor, tolerance) in output.field.tensors.iter().zip([2e-5, 1.5e-4]) {
         let off = relative_difference(tensor, components(&d));
         assert!(off < tolerance, "off by {off}");
     }

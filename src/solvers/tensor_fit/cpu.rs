@@ -260,11 +260,23 @@ fn fit_group<const FMA: bool>(
             *w = y.map(|y| if y.is_nan() { 0.0 } else { 1.0 });
             *p = y.map(|y| if y.is_nan() { 0.0 } else { y });
         }
-        let (partial, sound) = solve::<FMA>(rows, weight, pull, |diagonal| {
+        let least = |diagonal: f32| {
             (DETERMINED as f32 * diagonal)
                 .min(DETERMINED_AT_MOST as f32)
                 .max(SINGULAR * diagonal)
-        });
+        };
+        let (mut partial, sound) = solve::<FMA>(rows, weight, pull, least);
+        if weighted_solves == 0 {
+            // A small pivot magnifies the rounding of single precision; solving for what is left
+            // takes it away again, as each weighted solve does.
+            for ((row, y), (w, p)) in rows.iter().zip(&*log).zip(weight.iter().zip(&mut *pull)) {
+                *p = w.select(*y - predicted::<FMA>(row, &partial), Voxels::ZERO);
+            }
+            let (correction, _) = solve::<FMA>(rows, weight, pull, least);
+            for (x, c) in partial.iter_mut().zip(correction) {
+                *x = *x + c;
+            }
+        }
         for (x, partial) in unknowns.iter_mut().zip(partial) {
             *x = complete.select(*x, partial);
         }
@@ -286,6 +298,16 @@ fn fit_group<const FMA: bool>(
     }
 }
 
+/// ln of the signal, relative to the reference.
+#[inline(always)]
+fn predicted<const FMA: bool>(row: &Row, unknowns: &[Voxels; UNKNOWNS]) -> Voxels {
+    let mut sum = unknowns[UNKNOWNS - 1];
+    for j in 0..UNKNOWNS - 1 {
+        sum = Lanes::splat(row.model[j]).mul_add::<FMA>(unknowns[j], sum);
+    }
+    sum
+}
+
 /// Weights from the predicted signal's square, and weights times residuals; 0 where a sample is
 /// not usable.
 #[inline(always)]
@@ -298,10 +320,7 @@ fn weigh<const FMA: bool>(
 ) {
     let samples = rows.iter().zip(log);
     for ((row, y), (w, p)) in samples.zip(weight.iter_mut().zip(pull)) {
-        let mut predicted = unknowns[UNKNOWNS - 1];
-        for j in 0..UNKNOWNS - 1 {
-            predicted = Lanes::splat(row.model[j]).mul_add::<FMA>(unknowns[j], predicted);
-        }
+        let predicted = predicted::<FMA>(row, unknowns);
         let square = (predicted + predicted).exp::<FMA>();
         let residual = *y - predicted;
         *w = square.zip(*y, |w, y| if y.is_nan() { 0.0 } else { w });
