@@ -7,8 +7,8 @@
 // As Rules in src/solvers/geodesic/cuda.rs, in its order.
 struct Rules {
     u32 rays;
-    // Samples along the axes, and records from one to the next along y and z.
-    u32 shape[3];
+    // The last samples along the axes, and records from one to the next along y and z.
+    u32 last[3];
     u32 stride[2];
     // Outer faces, voxels.
     float face[3];
@@ -22,8 +22,8 @@ struct Rules {
     float loop_mm2;
     // Rows of the affine from voxel to world.
     float world[12];
-    // xx xy xz yy yz zz: squared lengths of voxel vectors, mm².
-    float mm2[6];
+    // The upper triangle, row by row, that takes voxel vectors to vectors in mm of the same length.
+    float root[6];
     u32 gates;
     u32 masks;
     // Two halves a start, the second with −p; else one.
@@ -45,10 +45,10 @@ struct Summary {
 enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP };
 const u32 GO = 99;
 
-// One voxel: six components, whether fitted, FA.
+// One voxel: six components, and not 0 if fitted; its FA stays in memory.
 struct Record {
     float d[6];
-    float inside;
+    u32 inside;
 };
 
 template <bool HALF> __device__ __forceinline__ Record record(const uint4* records, u32 i) {
@@ -56,14 +56,19 @@ template <bool HALF> __device__ __forceinline__ Record record(const uint4* recor
     if (HALF) {
         uint4 raw = __ldg(records + i);
         float2 a = __half22float2(*(half2*)&raw.x), b = __half22float2(*(half2*)&raw.y);
-        float2 c = __half22float2(*(half2*)&raw.z), d = __half22float2(*(half2*)&raw.w);
-        r.d[0] = a.x, r.d[1] = a.y, r.d[2] = b.x, r.d[3] = b.y, r.d[4] = c.x, r.d[5] = c.y, r.inside = d.x;
+        float2 c = __half22float2(*(half2*)&raw.z);
+        r.d[0] = a.x, r.d[1] = a.y, r.d[2] = b.x, r.d[3] = b.y, r.d[4] = c.x, r.d[5] = c.y, r.inside = raw.w & 0xffffu;
     } else {
         const float4* single = (const float4*)records + 2 * (size_t)i;
         float4 a = __ldg(single), b = __ldg(single + 1);
-        r.d[0] = a.x, r.d[1] = a.y, r.d[2] = a.z, r.d[3] = a.w, r.d[4] = b.x, r.d[5] = b.y, r.inside = b.z;
+        r.d[0] = a.x, r.d[1] = a.y, r.d[2] = a.z, r.d[3] = a.w, r.d[4] = b.x, r.d[5] = b.y, r.inside = __float_as_uint(b.z);
     }
     return r;
+}
+
+// Whether a sample is fitted: 1, or all bits 0.
+template <bool HALF> __device__ __forceinline__ u32 inside_bits(const uint4* records, u32 i) {
+    return HALF ? __ldg((const u32*)(records + i) + 3) & 0xffffu : __ldg((const u32*)records + 8 * (size_t)i + 6);
 }
 
 template <bool HALF> __device__ __forceinline__ float fa_of(const uint4* records, u32 i) {
@@ -71,68 +76,96 @@ template <bool HALF> __device__ __forceinline__ float fa_of(const uint4* records
     return ((const float*)records)[8 * (size_t)i + 7];
 }
 
-// The cell of eight samples around a point.
-struct Place {
+// The cell of eight samples around a point: its first sample, and how far the others are. Beyond the
+// outer samples of an axis D is continued as a constant: there both samples are the same one.
+struct Corner {
     u32 base;
-    float u, v, w;
-    // Axes along which the point lies beyond the outer samples, a bit each: D is continued there as a
-    // constant.
-    u32 beyond;
-
-    __device__ __forceinline__ f32x3 held(f32x3 slope) const {
-        if (beyond & 1) slope.x = 0.0f;
-        if (beyond & 2) slope.y = 0.0f;
-        if (beyond & 4) slope.z = 0.0f;
-        return slope;
-    }
+    u32 to_x, to_y, to_z;
 };
 
-// NaN gives the first sample, and lies beyond it.
-__device__ __forceinline__ float clamped(float x, u32 samples, u32 bit, u32& beyond) {
-    float inner = fminf(fmaxf(x, 0.0f), (float)(samples - 1));
-    if (!(inner == x)) beyond |= bit;
-    return inner;
+// A ray's cell, and its place in it.
+struct Place {
+    // The first sample, voxels; NOWHERE makes every point leave.
+    f32x3 origin;
+    float u, v, w;
+    bool in_volume;
+};
+const float NOWHERE = 3.0e38f;
+const u32 ALL = 0xffffffffu;
+
+// Whether a point is still in its cell, or by `margin` outside.
+__device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
+    place.u = x.x - place.origin.x, place.v = x.y - place.origin.y, place.w = x.z - place.origin.z;
+    float low = -margin, high = 1.0f + margin;
+    return place.u >= low && place.u <= high && place.v >= low && place.v <= high && place.w >= low && place.w <= high;
 }
 
-__device__ __forceinline__ Place place_of(const Rules& rules, f32x3 x) {
-    Place place;
-    place.beyond = 0;
-    float cx = clamped(x.x, rules.shape[0], 1, place.beyond);
-    float cy = clamped(x.y, rules.shape[1], 2, place.beyond);
-    float cz = clamped(x.z, rules.shape[2], 4, place.beyond);
-    u32 ix = min((u32)cx, rules.shape[0] - 2), iy = min((u32)cy, rules.shape[1] - 2), iz = min((u32)cz, rules.shape[2] - 2);
-    place.base = ix + rules.stride[0] * iy + rules.stride[1] * iz;
-    place.u = cx - ix, place.v = cy - iy, place.w = cz - iz;
-    return place;
+// One axis of a cell at the border; NaN gives the first sample, and lies beyond it. Splines need their
+// cell as it is.
+template <bool LINEAR>
+__device__ u32 border_axis(float x, u32 last, u32 stride, float& origin, float& t, u32& step) {
+    float inner = fminf(fmaxf(x, 0.0f), (float)last);
+    bool between = inner == x;
+    u32 i = min((u32)inner, last - 1);
+    t = inner - (float)i;
+    origin = between ? (float)i : NOWHERE;
+    if (LINEAR && !between) i = t > 0.5f ? i + 1 : i, t = 0.0f;
+    step = between ? stride : 0;
+    return i * stride;
 }
 
-// Only who lies beyond the outer samples can have left.
-__device__ __forceinline__ bool in_volume(const Rules& rules, f32x3 x, const Place& at) {
-    return at.beyond == 0 || (x.x >= -0.5f && x.y >= -0.5f && x.z >= -0.5f && x.x <= rules.face[0] &&
-                              x.y <= rules.face[1] && x.z <= rules.face[2]);
+// The cell of a point that has left its own.
+template <bool LINEAR> __device__ __forceinline__ Corner corner_of(const Rules& rules, f32x3 x, Place& at) {
+    int i = __float2int_rd(x.x), j = __float2int_rd(x.y), k = __float2int_rd(x.z);
+    Corner corner = {(u32)i + rules.stride[0] * (u32)j + rules.stride[1] * (u32)k, 1, rules.stride[0], rules.stride[1]};
+    at.origin = make((float)i, (float)j, (float)k);
+    at.u = x.x - at.origin.x, at.v = x.y - at.origin.y, at.w = x.z - at.origin.z;
+    at.in_volume = true;
+    bool between = (u32)i < rules.last[0] && (u32)j < rules.last[1] && (u32)k < rules.last[2];
+    if (!(between && at.u + at.v + at.w >= 0.0f)) {
+        corner.base = border_axis<LINEAR>(x.x, rules.last[0], 1, at.origin.x, at.u, corner.to_x);
+        corner.base += border_axis<LINEAR>(x.y, rules.last[1], rules.stride[0], at.origin.y, at.v, corner.to_y);
+        corner.base += border_axis<LINEAR>(x.z, rules.last[2], rules.stride[1], at.origin.z, at.w, corner.to_z);
+        at.in_volume = x.x >= -0.5f && x.y >= -0.5f && x.z >= -0.5f && x.x <= rules.face[0] && x.y <= rules.face[1] &&
+                       x.z <= rules.face[2];
+    }
+    return corner;
+}
+
+// The corner of the cell that a point is in, or by the margin outside.
+__device__ Corner corner_again(const Rules& rules, f32x3 x, Place& at) {
+    f32x3 origin = at.origin;
+    if (!(origin.x < NOWHERE && origin.y < NOWHERE && origin.z < NOWHERE)) return corner_of<true>(rules, x, at);
+    u32 base = (u32)origin.x + rules.stride[0] * (u32)origin.y + rules.stride[1] * (u32)origin.z;
+    return {base, 1, rules.stride[0], rules.stride[1]};
 }
 
 __device__ __forceinline__ float corner_weight(int c, const Place& at) {
     return (c & 1 ? at.u : 1.0f - at.u) * (c & 2 ? at.v : 1.0f - at.v) * (c & 4 ? at.w : 1.0f - at.w);
 }
 
-// Share of fitted samples, from a bit for each corner.
-__device__ __forceinline__ float share(u32 corners, Place at) {
-    float sum = 0.0f;
-    for (int c = 0; c < 8; c++) sum += (corners >> c & 1) ? corner_weight(c, at) : 0.0f;
-    return sum;
+__device__ __forceinline__ u32 corner_index(const Corner& corner, int c) {
+    return corner.base + (c & 1 ? corner.to_x : 0) + (c & 2 ? corner.to_y : 0) + (c & 4 ? corner.to_z : 0);
 }
 
-template <bool HALF> __device__ __forceinline__ float linear_fa(const Rules& rules, const uint4* records, Place at) {
+// Share of fitted samples.
+template <bool HALF> __device__ float linear_inside(const Rules& rules, const uint4* records, f32x3 x, Place at) {
+    Corner corner = corner_again(rules, x, at);
     float sum = 0.0f;
     for (int c = 0; c < 8; c++) {
-        u32 i = at.base + (c & 1) + (c >> 1 & 1) * rules.stride[0] + (c >> 2) * rules.stride[1];
-        sum = fmaf(corner_weight(c, at), fa_of<HALF>(records, i), sum);
+        sum += inside_bits<HALF>(records, corner_index(corner, c)) ? corner_weight(c, at) : 0.0f;
     }
     return sum;
 }
 
-// D p and −½ pᵀ(∂D)p.
+template <bool HALF> __device__ float linear_fa(const Rules& rules, const uint4* records, f32x3 x, Place at) {
+    Corner corner = corner_again(rules, x, at);
+    float sum = 0.0f;
+    for (int c = 0; c < 8; c++) sum = fmaf(corner_weight(c, at), fa_of<HALF>(records, corner_index(corner, c)), sum);
+    return sum;
+}
+
+// D p and pᵀ(∂D)p.
 struct Slope {
     f32x3 x, p;
 };
@@ -153,98 +186,116 @@ __device__ __forceinline__ f32x3 product(const float d[6], f32x3 p) {
                 fmaf(d[5], p.z, fmaf(d[4], p.y, d[2] * p.x)));
 }
 
+// The next ray that no thread has begun, `threads` of which share one; the first of each is that of its
+// own number.
+__device__ __forceinline__ u32 take(u32* queue, u32 threads) {
+    return gridDim.x * blockDim.x / threads + atomicAdd(queue, 1);
+}
+
 // One thread a ray: the four edges of a cell along x, as start and difference, in 48 registers, loaded
 // anew when the ray enters another cell. Nearly every step some ray of a warp does, so loading has to
-// be as short as an evaluation.
+// be as short as an evaluation, and happens once a step with the midpoint rule: the margin keeps rays
+// in their cells until the next midpoint.
 template <bool HALF> struct Whole {
+    static constexpr float MARGIN = 1.0f / 16.0f;
     float low[4][6], along[4][6];
-    u32 base;
-    u32 corners;
+    Place at;
+    bool fitted;
 
-    __device__ __forceinline__ void init() { base = NONE; }
+    static __device__ __forceinline__ bool any(bool active) { return active; }
     __device__ __forceinline__ bool writes() const { return true; }
+    __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
-    __device__ __forceinline__ void enter(const Rules& rules, const uint4* records, u32 at) {
-        if (at == base) return;
-        base = at;
-        corners = 0;
-        u32 sy = rules.stride[0], sz = rules.stride[1];
-        const u32 shift[4] = {0, sy, sz, sz + sy};
+    __device__ __forceinline__ void follow(const Rules& rules, const uint4* records, f32x3 x, float margin) {
+        if (!stays(at, x, margin)) enter(rules, records, x);
+    }
+
+    __device__ __forceinline__ void enter(const Rules& rules, const uint4* records, f32x3 x) {
+        Corner corner = corner_of<true>(rules, x, at);
+        const u32 start[4] = {corner.base, corner.base + corner.to_y, corner.base + corner.to_z,
+                              corner.base + corner.to_z + corner.to_y};
+        u32 inside = NONE;
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            Record a = record<HALF>(records, at + shift[e]), b = record<HALF>(records, at + shift[e] + 1);
-            corners |= ((a.inside > 0.5f ? 1u : 0u) | (b.inside > 0.5f ? 2u : 0u)) << (2 * e);
+            Record a = record<HALF>(records, start[e]), b = record<HALF>(records, start[e] + corner.to_x);
+            inside &= a.inside & b.inside;
 #pragma unroll
             for (int k = 0; k < 6; k++) low[e][k] = a.d[k], along[e][k] = b.d[k] - a.d[k];
         }
+        fitted = inside != 0;
     }
 
-    __device__ __forceinline__ Slope slope(const Rules& rules, const uint4* records, const Place& at, f32x3 p) {
-        enter(rules, records, at.base);
-        float squares[6], gx[4], here[4];
+    // Interpolated along x, then y, then z, with the differences on the way as derivatives.
+    __device__ __forceinline__ Slope slope(const Rules&, const uint4*, f32x3 p) const {
+        float squares[6], d[6], qx[4] = {0, 0, 0, 0}, qy[2] = {0, 0}, qz = 0.0f;
         squares_of(p, squares);
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            gx[e] = form(along[e], squares);
-            here[e] = fmaf(at.u, gx[e], form(low[e], squares));
-        }
-        float v = at.v, w = at.w;
-        float w11 = v * w, w10 = v - w11, w01 = w - w11, w00 = 1.0f - v - w01;
-        f32x3 g = make(fmaf(w11, gx[3], fmaf(w01, gx[2], fmaf(w10, gx[1], w00 * gx[0]))),
-                       fmaf(w, here[3] - here[2] - (here[1] - here[0]), here[1] - here[0]),
-                       fmaf(v, here[3] - here[1] - (here[2] - here[0]), here[2] - here[0]));
-        float x00 = w00 * at.u, x10 = w10 * at.u, x01 = w01 * at.u, x11 = w11 * at.u, d[6];
-#pragma unroll
         for (int k = 0; k < 6; k++) {
-            float a = fmaf(w11, low[3][k], fmaf(w01, low[2][k], fmaf(w10, low[1][k], w00 * low[0][k])));
-            float b = fmaf(x11, along[3][k], fmaf(x01, along[2][k], fmaf(x10, along[1][k], x00 * along[0][k])));
-            d[k] = a + b;
+            float edge[4];
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                edge[e] = fmaf(at.u, along[e][k], low[e][k]);
+                qx[e] = fmaf(along[e][k], squares[k], qx[e]);
+            }
+            float near = edge[1] - edge[0], far = edge[3] - edge[2];
+            qy[0] = fmaf(near, squares[k], qy[0]);
+            qy[1] = fmaf(far, squares[k], qy[1]);
+            float front = fmaf(at.v, near, edge[0]), back = fmaf(at.v, far, edge[2]), deep = back - front;
+            qz = fmaf(deep, squares[k], qz);
+            d[k] = fmaf(at.w, deep, front);
         }
-        return {product(d, p), at.held(-0.5f * g)};
+        float front = fmaf(at.v, qx[1] - qx[0], qx[0]), back = fmaf(at.v, qx[3] - qx[2], qx[2]);
+        return {product(d, p), make(fmaf(at.w, back - front, front), fmaf(at.w, qy[1] - qy[0], qy[0]), qz)};
     }
 
-    __device__ __forceinline__ float inside(const Rules& rules, const uint4*, const Place& at) const {
-        return corners == 0xff ? 1.0f : share(corners, at);
+    __device__ __forceinline__ bool inside(const Rules& rules, const uint4* records, f32x3 x) const {
+        return fitted || linear_inside<HALF>(rules, records, x, at) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const uint4* records, const Place& at) const {
-        return linear_fa<HALF>(rules, records, at);
+    __device__ float fa(const Rules& rules, const uint4* records, f32x3 x) const {
+        return linear_fa<HALF>(rules, records, x, at);
     }
 };
 
 // Four threads a ray, for few rays: each owns one edge of the cell along x, and six values are
 // summed over the four.
 template <bool HALF> struct Shared {
+    static constexpr float MARGIN = 1.0f / 16.0f;
     float low[6], along[6];
-    u32 base;
-    u32 corners;
-    u32 lane, group;
+    Place at;
+    bool fitted;
+    u32 lane = threadIdx.x & 3;
 
-    __device__ __forceinline__ void init() {
-        base = NONE;
-        lane = threadIdx.x & 3;
-        group = 0xfu << (threadIdx.x & 28);
-    }
     __device__ __forceinline__ bool writes() const { return lane == 0; }
+    __device__ __forceinline__ u32 next(u32* queue) const {
+        u32 slot = lane == 0 ? take(queue, 4) : 0;
+        return __shfl_sync(0xfu << (threadIdx.x & 28), slot, 0, 4);
+    }
+    // The threads of a warp go on until all have finished: sums over four of them need no care then.
+    static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
 
-    __device__ __forceinline__ void enter(const Rules& rules, const uint4* records, u32 at) {
-        if (at == base) return;
-        base = at;
-        u32 first = at + (lane & 1) * rules.stride[0] + (lane >> 1) * rules.stride[1];
-        Record a = record<HALF>(records, first), b = record<HALF>(records, first + 1);
+    __device__ __forceinline__ void follow(const Rules& rules, const uint4* records, f32x3 x, float margin) {
+        if (!stays(at, x, margin)) enter(rules, records, x);
+        __syncwarp();
+    }
+
+    __device__ __forceinline__ void enter(const Rules& rules, const uint4* records, f32x3 x) {
+        Corner corner = corner_of<true>(rules, x, at);
+        u32 first = corner.base + (lane & 1 ? corner.to_y : 0) + (lane >> 1 ? corner.to_z : 0);
+        Record a = record<HALF>(records, first), b = record<HALF>(records, first + corner.to_x);
 #pragma unroll
         for (int k = 0; k < 6; k++) low[k] = a.d[k], along[k] = b.d[k] - a.d[k];
-        u32 mine = ((a.inside > 0.5f ? 1u : 0u) | (b.inside > 0.5f ? 2u : 0u)) << (2 * lane);
-        mine |= __shfl_xor_sync(group, mine, 1);
-        corners = mine | __shfl_xor_sync(group, mine, 2);
+        u32 inside = NONE;
+#pragma unroll
+        for (int c = 0; c < 8; c++) inside &= inside_bits<HALF>(records, corner_index(corner, c));
+        fitted = inside != 0;
     }
 
     __device__ __forceinline__ float sum(float value) const {
-        value += __shfl_xor_sync(group, value, 1);
-        return value + __shfl_xor_sync(group, value, 2);
+        value += __shfl_xor_sync(ALL, value, 1);
+        return value + __shfl_xor_sync(ALL, value, 2);
     }
 
-    __device__ __forceinline__ Slope slope(const Rules& rules, const uint4* records, const Place& at, f32x3 p) {
-        enter(rules, records, at.base);
+    __device__ __forceinline__ Slope slope(const Rules&, const uint4*, f32x3 p) const {
         float wy = lane & 1 ? at.v : 1.0f - at.v, wz = lane >> 1 ? at.w : 1.0f - at.w;
         float squares[6];
         squares_of(p, squares);
@@ -254,23 +305,34 @@ template <bool HALF> struct Shared {
         for (int k = 0; k < 6; k++) d[k] = fmaf(at.u, along[k], low[k]);
         f32x3 dp = weight * product(d, p);
         f32x3 g = make(weight * gx, (lane & 1 ? wz : -wz) * here, (lane >> 1 ? wy : -wy) * here);
-        dp = make(sum(dp.x), sum(dp.y), sum(dp.z));
-        g = make(sum(g.x), sum(g.y), sum(g.z));
-        return {dp, at.held(-0.5f * g)};
+        return {make(sum(dp.x), sum(dp.y), sum(dp.z)), make(sum(g.x), sum(g.y), sum(g.z))};
     }
 
-    __device__ __forceinline__ float inside(const Rules& rules, const uint4*, const Place& at) const {
-        return corners == 0xff ? 1.0f : share(corners, at);
+    __device__ __forceinline__ bool inside(const Rules& rules, const uint4* records, f32x3 x) const {
+        return fitted || linear_inside<HALF>(rules, records, x, at) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const uint4* records, const Place& at) const {
-        return linear_fa<HALF>(rules, records, at);
+    __device__ float fa(const Rules& rules, const uint4* records, f32x3 x) const {
+        return linear_fa<HALF>(rules, records, x, at);
     }
 };
 
 // Cubic B-splines in single precision: 64 coefficients an evaluation.
 struct Spline {
-    __device__ __forceinline__ void init() {}
+    static constexpr float MARGIN = 0.0f;
+    Place at;
+    Corner corner;
+
+    static __device__ __forceinline__ bool any(bool active) { return active; }
     __device__ __forceinline__ bool writes() const { return true; }
+    __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
+
+    __device__ __forceinline__ void follow(const Rules& rules, const uint4*, f32x3 x, float margin) {
+        if (!stays(at, x, margin)) enter(rules, nullptr, x);
+    }
+
+    __device__ __forceinline__ void enter(const Rules& rules, const uint4*, f32x3 x) {
+        corner = corner_of<false>(rules, x, at);
+    }
 
     static __device__ __forceinline__ void weights(float t, float value[4], float slope[4]) {
         float u = 1.0f - t, sixth = 1.0f / 6.0f;
@@ -281,7 +343,7 @@ struct Spline {
         slope[2] = -slope[0] - slope[1] - slope[3];
     }
 
-    __device__ Slope slope(const Rules& rules, const uint4* records, const Place& at, f32x3 p) const {
+    __device__ Slope slope(const Rules& rules, const uint4* records, f32x3 p) const {
         float wx[4], wy[4], wz[4], sx[4], sy[4], sz[4], squares[6];
         weights(at.u, wx, sx), weights(at.v, wy, sy), weights(at.w, wz, sz);
         squares_of(p, squares);
@@ -289,7 +351,7 @@ struct Spline {
         f32x3 g = make(0, 0, 0);
         for (int k = 0; k < 4; k++) {
             for (int j = 0; j < 4; j++) {
-                u32 row = at.base + j * rules.stride[0] + k * rules.stride[1];
+                u32 row = corner.base + j * rules.stride[0] + k * rules.stride[1];
                 float value = wy[j] * wz[k];
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
@@ -303,53 +365,35 @@ struct Spline {
                 }
             }
         }
-        return {product(d, p), at.held(-0.5f * g)};
+        // Beyond the outer samples of an axis D does not change along it.
+        if (!corner.to_x) g.x = 0.0f;
+        if (!corner.to_y) g.y = 0.0f;
+        if (!corner.to_z) g.z = 0.0f;
+        return {product(d, p), g};
     }
 
-    __device__ float mixed(const Rules& rules, const uint4* records, const Place& at, int component) const {
+    __device__ float mixed(const Rules& rules, const uint4* records, int component) const {
         float wx[4], wy[4], wz[4], unused[4], sum = 0.0f;
         weights(at.u, wx, unused), weights(at.v, wy, unused), weights(at.w, wz, unused);
         for (int k = 0; k < 4; k++)
             for (int j = 0; j < 4; j++)
                 for (int i = 0; i < 4; i++) {
-                    size_t r = at.base + i + j * rules.stride[0] + k * rules.stride[1];
+                    size_t r = corner.base + i + j * rules.stride[0] + k * rules.stride[1];
                     sum = fmaf(wx[i] * wy[j] * wz[k], __ldg((const float*)records + 8 * r + component), sum);
                 }
         return sum;
     }
 
-    __device__ float inside(const Rules& rules, const uint4* records, const Place& at) const {
-        return mixed(rules, records, at, 6);
+    __device__ bool inside(const Rules& rules, const uint4* records, f32x3) const {
+        return mixed(rules, records, 6) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const uint4* records, const Place& at) const {
-        return mixed(rules, records, at, 7);
-    }
+    __device__ float fa(const Rules& rules, const uint4* records, f32x3) const { return mixed(rules, records, 7); }
 };
 
-// Derivatives with respect to Euclidean length.
-struct Rate {
-    f32x3 x, p;
-    float riemann;
-};
-
-__device__ __forceinline__ f32x3 lowered(const Rules& rules, f32x3 v) {
-    const float* m = rules.mm2;
-    return make(fmaf(m[2], v.z, fmaf(m[1], v.y, m[0] * v.x)), fmaf(m[4], v.z, fmaf(m[3], v.y, m[1] * v.x)),
-                fmaf(m[5], v.z, fmaf(m[4], v.y, m[2] * v.x)));
-}
-
-// `cos` becomes the cosine against the unit tangent `before`.
-__device__ __forceinline__ Rate rate_of(const Rules& rules, Slope slope, f32x3 p, f32x3 before, float& cos) {
-    f32x3 low = lowered(rules, slope.x);
-    float per_mm = rsqrtf(dot(slope.x, low));
-    cos = per_mm * dot(before, low);
-    return {per_mm * slope.x, per_mm * slope.p, sqrtf(dot(p, slope.x)) * per_mm};
-}
-
-template <class Cell>
-__device__ __forceinline__ Rate rate_at(Cell& cell, const Rules& rules, const uint4* records, f32x3 x, f32x3 p) {
-    float unused;
-    return rate_of(rules, cell.slope(rules, records, place_of(rules, x), p), p, x, unused);
+// A voxel vector in mm, in axes of its own: as long as in the world.
+__device__ __forceinline__ f32x3 in_mm(const Rules& rules, f32x3 v) {
+    const float* r = rules.root;
+    return make(fmaf(r[2], v.z, fmaf(r[1], v.y, r[0] * v.x)), fmaf(r[4], v.z, r[3] * v.y), r[5] * v.z);
 }
 
 __device__ __forceinline__ f32x3 world_of(const Rules& rules, f32x3 x) {
@@ -391,115 +435,177 @@ __device__ __forceinline__ void keep(float4* out_grid, u32 count, const Rules& r
     out_grid[(size_t)count * rules.rays + slot] = make_float4(at.x, at.y, at.z, measure);
 }
 
-// Follows one half ray from its seed to its end; `slot` is its place among those of this launch.
+// Tells the compiler to put what follows out of the way.
+__device__ __forceinline__ bool seldom_so(bool condition) { return __builtin_expect(condition, 0); }
+
+// A half ray under way.
+struct Ray {
+    // Voxels, and the last step's direction in mm.
+    f32x3 x, p, direction;
+    float riemann;
+    u32 steps;
+    // The step on which more is to be done than being taken.
+    u32 due;
+};
+
+// What is not needed on every step, one a thread: in shared memory, so that registers hold a cell.
+struct Seldom {
+    u32 slot, count, met;
+    // The steps on which a point is kept and the loop guard looks, and where it looked last.
+    u32 keep_at, look_at;
+    f32x3 looked;
+
+    __device__ __forceinline__ u32 due(const Rules& rules) const { return min(min(keep_at, look_at), rules.max_steps); }
+};
+
+__device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, const u32* halves,
+                                     const Summary* summaries, Seldom& seldom, u32 slot) {
+    u32 half = halves[slot];
+    const float* start = starts + 9 * (size_t)(half / rules.senses);
+    float sign = half % rules.senses ? -1.0f : 1.0f;
+    Ray ray;
+    seldom.slot = slot;
+    ray.x = seldom.looked = make(start[0], start[1], start[2]);
+    ray.p = sign * make(start[3], start[4], start[5]);
+    ray.direction = sign * make(start[6], start[7], start[8]);
+    ray.riemann = 0.0f;
+    ray.steps = seldom.count = 0;
+    seldom.met = summaries[slot].met;
+    seldom.keep_at = rules.keep_every, seldom.look_at = rules.loop_steps;
+    ray.due = seldom.due(rules);
+    return ray;
+}
+
+// Follows half rays from their seeds to their ends; `slot` is a ray's place among those of this launch.
 // Kept points lie step by step: out_grid[k * rays + slot] is x y z (world mm) and the connectivity
-// measure from the seed.
+// measure from the seed. A thread whose ray has ended takes the next from the queue.
 template <class Cell, int STAGES>
 __device__ __forceinline__ void trace(const Rules& rules, const uint4* records, const float* starts, const u32* halves,
                                       const Gate* gates, const unsigned char* bytes, Summary* summaries,
-                                      float4* out_grid, u32 slot) {
-    u32 half = halves[slot];
-    const float* start = starts + 6 * (size_t)(half / rules.senses);
-    float sign = half % rules.senses ? -1.0f : 1.0f;
-    f32x3 x = make(start[0], start[1], start[2]), p = sign * make(start[3], start[4], start[5]);
-    Cell cell;
-    cell.init();
-    f32x3 looked = x;
-    u32 steps = 0, count = 0, until_kept = rules.keep_every, until_look = rules.loop_steps;
-    u32 met = summaries[slot].met, reason = GO, target = NONE;
-    float riemann = 0.0f, length_mm = 0.0f;
+                                      float4* out_grid, u32* queue, u32 slot) {
+    // The slope at the beginning is part of the result but with the midpoint rule.
+    const float margin = STAGES == 2 ? Cell::MARGIN : 0.0f;
     float h = rules.step_mm;
-    Rate here = rate_at(cell, rules, records, x, p);
-    while (true) {
-        Rate mean = here;
-        if (STAGES == 2) {
-            mean = rate_at(cell, rules, records, x + 0.5f * h * here.x, p + 0.5f * h * here.p);
-        } else if (STAGES == 4) {
-            Rate second = rate_at(cell, rules, records, x + 0.5f * h * here.x, p + 0.5f * h * here.p);
-            Rate third = rate_at(cell, rules, records, x + 0.5f * h * second.x, p + 0.5f * h * second.p);
-            Rate fourth = rate_at(cell, rules, records, x + h * third.x, p + h * third.p);
-            float sixth = 1.0f / 6.0f;
-            mean.x = sixth * ((here.x + fourth.x) + 2.0f * (second.x + third.x));
-            mean.p = sixth * ((here.p + fourth.p) + 2.0f * (second.p + third.p));
-            mean.riemann = sixth * ((here.riemann + fourth.riemann) + 2.0f * (second.riemann + third.riemann));
+    Cell cell;
+    __shared__ Seldom all_seldom[64];
+    Seldom& seldom = all_seldom[threadIdx.x];
+    bool active = slot < rules.rays;
+    Ray ray = begin(rules, starts, halves, summaries, seldom, active ? slot : 0);
+    cell.enter(rules, records, ray.x);
+    while (Cell::any(active)) {
+        f32x3 next = ray.x, p = ray.p, mm;
+        // Of Runge and Kutta's four stages, weighted 1 2 2 1.
+        Slope sum = {make(0, 0, 0), make(0, 0, 0)};
+        float by, per_mm, riemann = 0.0f;
+        // Not unrolled: the instruction cache is small.
+#pragma unroll 1
+        for (int stage = 1; stage <= STAGES; stage++) {
+            Slope slope = cell.slope(rules, records, p);
+            bool last = stage == STAGES;
+            float speed = dot(p, slope.x);
+            mm = in_mm(rules, slope.x);
+            per_mm = rsqrtf(dot(mm, mm));
+            by = (last || (STAGES == 4 && stage == 3) ? h : 0.5f * h) * per_mm;
+            if (STAGES == 4) {
+                float weight = (stage == 2 || stage == 3 ? 2.0f : 1.0f) * per_mm;
+                sum.x = sum.x + weight * slope.x, sum.p = sum.p + weight * slope.p;
+                riemann = fmaf(weight, sqrtf(speed), riemann);
+                if (last) {
+                    slope = sum;
+                    mm = in_mm(rules, sum.x);
+                    per_mm = rsqrtf(dot(mm, mm));
+                    by = h / 6.0f;
+                }
+            } else {
+                riemann = speed;
+            }
+            next = ray.x + by * slope.x;
+            p = ray.p + (-0.5f * by) * slope.p;
+            cell.follow(rules, records, next, last ? margin : 0.0f);
         }
-        f32x3 next = x + h * mean.x;
-        p = p + h * mean.p;
-        float after = fmaf(h, mean.riemann, riemann), cos;
-        Place at = place_of(rules, next);
-        Rate there = rate_of(rules, cell.slope(rules, records, at, p), p, here.x, cos);
+        // Of a finished ray nothing is moved but its cell.
+        if (!active) continue;
+        float after = fmaf(by, STAGES == 4 ? riemann : sqrtf(riemann), ray.riemann);
+        float cos = per_mm * dot(ray.direction, mm);
+        ray.p = p;
+        ray.direction = per_mm * mm;
         // Positive questions, so that NaN fails each; the last that fails names the reason.
-        u32 verdict = cos >= rules.min_cos ? GO : ANGLE;
-        if (rules.min_fa >= 0.0f && !(cell.fa(rules, records, at) >= rules.min_fa)) verdict = LOW_FA;
-        if (!(cell.inside(rules, records, at) >= 0.5f)) verdict = LEFT_MASK;
-        if (!in_volume(rules, next, at)) verdict = LEFT_VOLUME;
-        if (rules.masks && (verdict == GO || verdict == ANGLE)) {
+        u32 reason = cos >= rules.min_cos ? GO : ANGLE;
+        if (seldom_so(rules.min_fa >= 0.0f) && !(cell.fa(rules, records, next) >= rules.min_fa)) reason = LOW_FA;
+        if (!cell.inside(rules, records, next)) reason = LEFT_MASK;
+        if (!cell.at.in_volume) reason = LEFT_VOLUME;
+        u32 target = NONE;
+        float length_mm = 0.0f;
+        if (seldom_so(rules.masks) && reason == GO) {
             f32x3 to = world_of(rules, next);
             bool allowed = false;
             for (u32 i = 0; i < rules.masks; i++) {
                 allowed = allowed || entry(gates[rules.gates + i], bytes, to, to) <= 1.0f;
             }
-            if (!allowed) verdict = LEFT_MASK;
+            if (!allowed) reason = LEFT_MASK;
         }
-        if (verdict != GO && verdict != ANGLE) {
+        if (seldom_so(reason != GO)) {
             // The step before was the last.
-            reason = verdict;
-            length_mm = steps * h;
-            if (until_kept != rules.keep_every) {
-                if (cell.writes()) keep(out_grid, count, rules, slot, world_of(rules, x), length_mm, riemann);
-                count++;
+            length_mm = ray.steps * h;
+            if (seldom.keep_at != ray.steps + rules.keep_every) {
+                if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, world_of(rules, ray.x), length_mm, ray.riemann);
+                seldom.count++;
             }
-            break;
-        }
-        steps++;
-        if (rules.gates) {
-            f32x3 from = world_of(rules, x), to = world_of(rules, next);
-            float cut;
-            u32 cut_by = meet(rules, gates, bytes, from, to, met, cut);
-            if (cut_by != NONE) {
-                reason = gates[cut_by].effect == 0 ? REACHED : TERMINATED;
-                target = gates[cut_by].effect == 0 ? gates[cut_by].target : NONE;
-                riemann = riemann + cut * (after - riemann);
-                length_mm = (steps - 1 + cut) * h;
-                if (cell.writes()) keep(out_grid, count, rules, slot, from + cut * (to - from), length_mm, riemann);
-                count++;
-                break;
+        } else {
+            ray.steps++;
+            if (seldom_so(rules.gates)) {
+                f32x3 from = world_of(rules, ray.x), to = world_of(rules, next);
+                float cut;
+                u32 cut_by = meet(rules, gates, bytes, from, to, seldom.met, cut);
+                if (cut_by != NONE) {
+                    reason = gates[cut_by].effect == 0 ? REACHED : TERMINATED;
+                    target = gates[cut_by].effect == 0 ? gates[cut_by].target : NONE;
+                    after = ray.riemann + cut * (after - ray.riemann);
+                    length_mm = (ray.steps - 1 + cut) * h;
+                    if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, from + cut * (to - from), length_mm, after);
+                    seldom.count++;
+                }
+            }
+            ray.riemann = after;
+            if (seldom_so(ray.steps == ray.due && reason == GO)) {
+                length_mm = ray.steps * h;
+                if (ray.steps >= rules.max_steps) reason = rules.at_max;
+                if (ray.steps == seldom.look_at) {
+                    f32x3 way = in_mm(rules, next - seldom.looked);
+                    if (reason == GO && dot(way, way) < rules.loop_mm2) reason = LOOP;
+                    seldom.looked = next;
+                    seldom.look_at += rules.loop_steps;
+                }
+                if (ray.steps == seldom.keep_at || reason != GO) {
+                    if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, world_of(rules, next), length_mm, after);
+                    seldom.count++;
+                    seldom.keep_at = ray.steps + rules.keep_every;
+                }
+                ray.due = seldom.due(rules);
             }
         }
-        if (verdict == ANGLE) reason = ANGLE;
-        else if (steps >= rules.max_steps) reason = rules.at_max;
-        if (--until_look == 0) {
-            f32x3 way = next - looked;
-            if (reason == GO && dot(way, lowered(rules, way)) < rules.loop_mm2) reason = LOOP;
-            looked = next;
-            until_look = rules.loop_steps;
+        ray.x = next;
+        if (!seldom_so(reason != GO)) continue;
+        if (cell.writes()) {
+            summaries[seldom.slot] = {ray.steps, seldom.count, length_mm, ray.riemann, reason, target, seldom.met};
         }
-        until_kept--;
-        if (until_kept == 0 || reason != GO) {
-            if (cell.writes()) keep(out_grid, count, rules, slot, world_of(rules, next), steps * h, after);
-            count++;
-            until_kept = rules.keep_every;
-        }
-        riemann = after;
-        if (reason != GO) {
-            length_mm = steps * h;
-            break;
-        }
-        x = next, here = there;
+        slot = cell.next(queue);
+        active = slot < rules.rays;
+        if (!active) continue;
+        ray = begin(rules, starts, halves, summaries, seldom, slot);
+        cell.enter(rules, records, ray.x);
     }
-    if (cell.writes()) summaries[slot] = {steps, count, length_mm, riemann, reason, target, met};
 }
 
 #define ARGUMENTS                                                                                                \
     Rules rules, const uint4 *records, const float *starts, const u32 *halves, const Gate *gates,                \
-        const unsigned char *bytes, Summary *summaries, float4 *out_grid
+        const unsigned char *bytes, Summary *summaries, float4 *out_grid, u32 *queue
 
-// One thread owns one half ray.
+// One thread owns one half ray after the other.
 #define TRACE(NAME, CELL, STAGES, BLOCKS)                                                                        \
-    extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(ARGUMENTS) {                                           \
-        u32 slot = thread_index();                                                                               \
-        if (!(slot < rules.rays)) return;                                                                        \
-        trace<CELL, STAGES>(rules, records, starts, halves, gates, bytes, summaries, out_grid, slot);            \
+    extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(ARGUMENTS) {                                   \
+        trace<CELL, STAGES>(rules, records, starts, halves, gates, bytes, summaries, out_grid, queue,            \
+                            thread_index());                                                                     \
     }
 
 TRACE(geodesic_trace_half_1, Whole<true>, 1, 8)
@@ -514,10 +620,9 @@ TRACE(geodesic_trace_spline_4, Spline, 4, 4)
 
 // Four threads own one half ray.
 #define SHARE(NAME, CELL, STAGES)                                                                                \
-    extern "C" __global__ void __launch_bounds__(64, 8) NAME(ARGUMENTS) {                                           \
-        u32 slot = thread_index() / 4;                                                                           \
-        if (!(slot < rules.rays)) return;                                                                        \
-        trace<CELL, STAGES>(rules, records, starts, halves, gates, bytes, summaries, out_grid, slot);            \
+    extern "C" __global__ void __launch_bounds__(64, 8) NAME(ARGUMENTS) {                                        \
+        trace<CELL, STAGES>(rules, records, starts, halves, gates, bytes, summaries, out_grid, queue,            \
+                            thread_index() / 4);                                                                 \
     }
 
 SHARE(geodesic_share_half_2, Shared<true>, 2)

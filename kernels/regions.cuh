@@ -30,17 +30,18 @@ __device__ bool in_box(f32x3 x, const float* low, const float* high) {
 __device__ float mask_entry(const Gate& gate, const unsigned char* bytes, f32x3 from, f32x3 along) {
     const float* m = gate.voxel;
     float start[3], way[3];
-    long long voxel[3];
+    int voxel[3];
     for (int a = 0; a < 3; a++) {
         // Voxel i covers i to i + 1 here.
         start[a] = m[4 * a] * from.x + m[4 * a + 1] * from.y + m[4 * a + 2] * from.z + m[4 * a + 3] + 0.5f;
         way[a] = m[4 * a] * along.x + m[4 * a + 1] * along.y + m[4 * a + 2] * along.z;
-        voxel[a] = (long long)floorf(start[a]);
+        // Far from the grid it does not matter where.
+        voxel[a] = (int)floorf(fminf(fmaxf(start[a], -1e9f), 1e9f));
     }
     float t = 0.0f;
     while (true) {
         bool in_grid = true;
-        for (int a = 0; a < 3; a++) in_grid = in_grid && voxel[a] >= 0 && voxel[a] < gate.shape[a];
+        for (int a = 0; a < 3; a++) in_grid = in_grid && (u32)voxel[a] < gate.shape[a];
         if (in_grid && bytes[gate.first + voxel[0] + gate.shape[0] * (voxel[1] + gate.shape[1] * voxel[2])]) return t;
         float next = 2.0f;
         int axis = -1;

@@ -331,6 +331,8 @@ fn u_fibre() {
     let mut params = params(linear);
     params.walk.max_length_mm = Some(110.0);
     params.walk.integrator = Integrator::Rk2;
+    // The bundle's edges are as sharp as the grid allows.
+    params.walk.step_mm = 0.25;
     params.directions = Directions::Sphere { count: 20_000 };
     let goal = DVec3::new(-16.0, -10.0, 0.0);
     let regions = [
@@ -338,24 +340,30 @@ fn u_fibre() {
         sphere(Role::Target, goal, 4.0),
     ];
     let output = super::run(&medium, &regions, &params);
-    // The U goes over the top at y = 12 to 20; the straight way through the void stays below.
-    let over_the_top = |line: &[[f32; 3]]| line.iter().any(|p| p[1] > 10.0);
-    let split = |lines: &Tractogram| {
-        let measures = lines.per_streamline["cm"].iter().copied();
-        let (u, void): (Vec<_>, Vec<_>) = measures
-            .zip(lines.streamlines())
-            .partition(|(_, line)| over_the_top(line));
-        [u, void].map(|side| side.into_iter().map(|(m, _)| m).collect::<Vec<f32>>())
+    // How much of a ray runs in the bundle; those that keep to it, and those that mostly do not.
+    let share = |line: &[[f32; 3]]| {
+        let inside = line.iter().filter(|p| in_bundle(p.map(f64::from).into()));
+        inside.count() as f64 / line.len() as f64
     };
-    let [u, void] = split(&output.rays.kept);
-    let least = u.iter().copied().fold(f32::MAX, f32::min);
-    let most = void.iter().copied().fold(f32::MIN, f32::max);
-    println!(
-        "{} along the U from {least}, {} across up to {most}",
-        u.len(),
-        void.len()
-    );
-    assert!(u.len() > 50 && void.len() > 50 && least > most);
-    let [u_left, void_left] = split(&rank(&output.rays.kept, Cut::AtLeast(0.5 * (least + most))).0);
-    assert_eq!((u_left.len(), void_left.len()), (u.len(), 0));
+    let split = |lines: &Tractogram| {
+        let of = |range: std::ops::RangeInclusive<f64>| -> Vec<f32> {
+            let measures = lines.per_streamline["cm"].iter();
+            let both = measures.zip(lines.streamlines());
+            let chosen = both.filter(|(_, line)| range.contains(&share(line)));
+            chosen.map(|(m, _)| *m).collect()
+        };
+        [of(0.9..=1.0), of(0.0..=0.5)]
+    };
+    let [u, void] = split(&output.rays.kept).map(|mut side| {
+        side.sort_by(f32::total_cmp);
+        side
+    });
+    println!("{} along the U: {u:?}", u.len());
+    println!("{} across: {void:?}", void.len());
+    assert!(u.len() > 20 && void.len() > 50);
+    // Some weave through the bundle and pay for it; none pays as much as all that cross the void.
+    let cut = (u[u.len() / 2] * void[void.len() / 2]).sqrt();
+    let [u_left, void_left] = split(&rank(&output.rays.kept, Cut::AtLeast(cut)).0);
+    assert_eq!(void_left.len(), 0);
+    assert!(u_left.len() * 10 >= u.len() * 8, "{} of {}", u_left.len(), u.len());
 }

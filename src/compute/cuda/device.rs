@@ -10,6 +10,7 @@ use super::{library, probe};
 use crate::compute::DataId;
 use crate::compute::kernels::KernelFile;
 use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
+use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, DeviceRepr,
@@ -36,6 +37,7 @@ pub struct Device {
     name: String,
     capability: (i32, i32),
     total: u64,
+    multiprocessors: u32,
     stream: Arc<CudaStream>,
     modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
     buffers: Buffers,
@@ -72,6 +74,9 @@ impl Device {
             return Err(Error::OldDevice { name, capability });
         }
         let total = context.total_mem().map_err(opening)? as u64;
+        let multiprocessors = context
+            .attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .map_err(opening)?;
         // Who waits for the card sleeps: the window and the CPU's solvers need the cores.
         context
             .set_flags(CU_CTX_SCHED_BLOCKING_SYNC)
@@ -81,6 +86,7 @@ impl Device {
             name,
             capability,
             total,
+            multiprocessors: u32::try_from(multiprocessors).unwrap_or(1),
             stream: context.new_stream().map_err(opening)?,
             modules: Mutex::default(),
             buffers: Buffers::new(total / 2),
@@ -113,6 +119,10 @@ impl Device {
     /// Bytes of memory.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    pub fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
     }
 
     /// Bytes free at this moment, and all.

@@ -21,6 +21,8 @@ use std::sync::Arc;
 /// With fewer half rays four threads follow each.
 const FEW: usize = 12_288;
 const BLOCK: u32 = 64;
+/// Blocks that a multiprocessor runs at once, by the kernels' launch bounds.
+const BLOCKS_RESIDENT: u32 = 8;
 /// Steps in one launch: some 5 ms on a large card, 30 ms on a small one.
 const STEPS_PER_LAUNCH: u64 = 1 << 28;
 /// Never more half rays in one launch, nor fewer unless there are no more.
@@ -40,7 +42,7 @@ impl From<cuda::Error> for Error {
 #[repr(C)]
 struct KernelRules {
     rays: u32,
-    shape: [u32; 3],
+    last: [u32; 3],
     stride: [u32; 2],
     face: [f32; 3],
     step_mm: f32,
@@ -52,7 +54,7 @@ struct KernelRules {
     loop_steps: u32,
     loop_mm2: f32,
     world: [[f32; 4]; 3],
-    mm2: [f32; 6],
+    root: [f32; 6],
     gates: u32,
     masks: u32,
     senses: u32,
@@ -331,7 +333,10 @@ impl Job<'_> {
             let (name, threads) = self.kernel(active.len());
             let kernel = device.kernel(kernels::GEODESIC, &name)?;
             let rules = self.kernel_rules(active.len() as u32, card.count);
+            // Who ends takes the next ray, so that more threads than the card runs at once only wait.
             let blocks = (active.len() as u32 * threads).div_ceil(BLOCK);
+            let blocks = blocks.min(device.multiprocessors() * BLOCKS_RESIDENT);
+            let mut queue = device.alloc_zeros::<u32>(1)?;
             let launch = LaunchConfig {
                 grid_dim: (blocks, 1, 1),
                 block_dim: (BLOCK, 1, 1),
@@ -354,6 +359,7 @@ impl Job<'_> {
                         .arg(&card.bytes)
                         .arg(&mut summaries)
                         .arg(&mut *points)
+                        .arg(&mut queue)
                         .launch(launch)
                 };
                 device.check("shooting rays", launched)?;
@@ -455,7 +461,7 @@ impl Job<'_> {
         let (medium, rules) = (self.medium, self.rules);
         KernelRules {
             rays,
-            shape: medium.shape.map(|n| n as u32),
+            last: medium.shape.map(|n| n as u32 - 1),
             stride: medium.strides().map(|n| n as u32),
             face: medium.field.grid.shape.map(|n| n as f32 - 0.5),
             step_mm: rules.step_mm,
@@ -467,7 +473,7 @@ impl Job<'_> {
             loop_steps: rules.loop_steps,
             loop_mm2: rules.loop_mm2,
             world: rules.world_from_voxel,
-            mm2: rules.mm2,
+            root: rules.root,
             gates,
             masks,
             senses: self.senses() as u32,

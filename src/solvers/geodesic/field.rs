@@ -39,24 +39,42 @@ impl Default for Place {
     }
 }
 
-/// A medium that can be sampled; `Cache` is one group of rays' memory of where it was.
+/// A medium that can be sampled; `Cache` is one group of rays' memory of the cells they are in.
 pub trait Sampler: Sync {
     type Cache: Default;
+    /// How far a ray may leave its cell before it is given another, voxels, where that saves work: the
+    /// cell's polynomial goes on beyond its faces.
+    const MARGIN: f32;
     fn lattice(&self) -> &Lattice;
+    /// `cells` as [`Lattice::follow`] left them.
     fn slope<const FMA: bool>(&self, cache: &mut Self::Cache, cells: &Cells, p: &Vector) -> Slope;
-    /// After [`Sampler::slope`] of the same cells.
-    fn place(&self, cache: &Self::Cache, cells: &Cells, with_fa: bool) -> Place;
+    fn place(&self, cache: &mut Self::Cache, cells: &Cells, with_fa: bool) -> Place;
 }
 
 /// The cell of eight samples around each point.
 pub struct Cells {
     base: [u32; LANES],
-    /// Position in the cell, 0 to 1.
+    /// The cell's first corner, voxels.
+    origin: Vector,
+    /// Position in the cell, 0 to 1, or by the margin beyond.
     t: Vector,
     /// -½ between the outer samples of an axis, 0 beyond them.
     slope_factor: Vector,
     /// 1 in the volume, else 0.
     pub in_volume: [u32; LANES],
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self {
+            base: [u32::MAX; LANES],
+            // No point is in it.
+            origin: [Lane::splat(f32::MAX); 3],
+            t: [Lane::ZERO; 3],
+            slope_factor: [Lane::ZERO; 3],
+            in_volume: [0; LANES],
+        }
+    }
 }
 
 pub struct Lattice {
@@ -74,35 +92,57 @@ impl Lattice {
         }
     }
 
+    /// Takes the cells along to new points; a point up to `margin` outside its cell stays in it.
     #[inline(always)]
-    pub fn cells(&self, x: &Vector) -> Cells {
-        let mut cells = Cells {
-            base: [0; LANES],
-            t: [Lane::ZERO; 3],
-            slope_factor: [Lane::ZERO; 3],
-            in_volume: [1; LANES],
-        };
-        let strides = [1, self.strides[0], self.strides[1]];
+    pub fn follow(&self, cells: &mut Cells, x: &Vector, margin: f32) {
+        let (low, high) = (-margin, 1.0 + margin);
+        let mut left = [0u32; LANES];
         for axis in 0..3 {
-            let (along, stride) = (&self.axes[axis], strides[axis]);
+            cells.t[axis] = x[axis] - cells.origin[axis];
             for lane in 0..LANES {
-                let v = x[axis].0[lane];
-                let between = (v >= 0.0) & (v <= along.last);
-                cells.slope_factor[axis].0[lane] = if between { -0.5 } else { 0.0 };
-                let place = along.place(v);
-                cells.in_volume[lane] &= place.in_volume;
-                cells.t[axis].0[lane] = place.t;
-                let step = place.cell.wrapping_mul(stride);
-                cells.base[lane] = cells.base[lane].wrapping_add(step);
+                let t = cells.t[axis].0[lane];
+                left[lane] |= u32::from(!((t >= low) & (t <= high)));
             }
         }
-        cells
+        let mut lanes = 0u32;
+        for lane in 0..LANES {
+            lanes |= left[lane] << lane;
+        }
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            self.enter(cells, lane, [0, 1, 2].map(|a| x[a].0[lane]));
+        }
+    }
+
+    /// What a ray does must not depend on the one that had its lane before.
+    pub fn forget(&self, cells: &mut Cells, lane: usize) {
+        cells.origin[0].0[lane] = f32::MAX;
+    }
+
+    #[inline(always)]
+    fn enter(&self, cells: &mut Cells, lane: usize, x: [f32; 3]) {
+        let strides = [1, self.strides[0], self.strides[1]];
+        let (mut base, mut in_volume) = (0, 1);
+        for a in 0..3 {
+            let axis = &self.axes[a];
+            let place = axis.place(x[a]);
+            let between = (x[a] >= 0.0) & (x[a] <= axis.last);
+            in_volume &= place.in_volume;
+            base += place.cell * strides[a];
+            cells.t[a].0[lane] = place.t;
+            cells.slope_factor[a].0[lane] = if between { -0.5 } else { 0.0 };
+            // A point beyond the outer samples is looked at anew on every step.
+            cells.origin[a].0[lane] = if between { place.cell as f32 } else { f32::MAX };
+        }
+        cells.base[lane] = base;
+        cells.in_volume[lane] = in_volume;
     }
 }
 
 /// D p for D by components xx xy xz yy yz zz.
 #[inline(always)]
-fn product<const FMA: bool>(d: &[Lane; 6], p: &Vector) -> Vector {
+fn product<const FMA: bool, const N: usize>(d: &[Lane; N], p: &Vector) -> Vector {
     [
         d[2].mul_add::<FMA>(p[2], d[1].mul_add::<FMA>(p[1], d[0] * p[0])),
         d[4].mul_add::<FMA>(p[2], d[3].mul_add::<FMA>(p[1], d[1] * p[0])),
@@ -125,7 +165,7 @@ fn squares(p: &Vector) -> [Lane; 6] {
 }
 
 #[inline(always)]
-fn form<const FMA: bool>(d: &[Lane; 6], squares: &[Lane; 6]) -> Lane {
+fn form<const FMA: bool, const N: usize>(d: &[Lane; N], squares: &[Lane; 6]) -> Lane {
     let mut sum = d[0] * squares[0];
     for k in 1..6 {
         sum = d[k].mul_add::<FMA>(squares[k], sum);
@@ -241,6 +281,7 @@ fn mixed(values: [f32; 8], [u, v, w]: [f32; 3]) -> f32 {
 
 impl Sampler for Trilinear<'_> {
     type Cache = Polynomials;
+    const MARGIN: f32 = 1.0 / 16.0;
 
     fn lattice(&self) -> &Lattice {
         &self.lattice
@@ -273,7 +314,7 @@ impl Sampler for Trilinear<'_> {
         let along_w = q[7].mul_add::<FMA>(uv, q[6].mul_add::<FMA>(v, along_w));
         let factor = &cells.slope_factor;
         Slope {
-            x: product::<FMA>(&d, p),
+            x: product::<FMA, _>(&d, p),
             p: [
                 factor[0] * along_u,
                 factor[1] * along_v,
@@ -283,7 +324,8 @@ impl Sampler for Trilinear<'_> {
     }
 
     #[inline(always)]
-    fn place(&self, cache: &Polynomials, cells: &Cells, with_fa: bool) -> Place {
+    fn place(&self, cache: &mut Polynomials, cells: &Cells, with_fa: bool) -> Place {
+        self.enter(cache, cells);
         if with_fa || cache.corners != [ALL_CORNERS; LANES] {
             return self.mixed_place(cache, cells, with_fa);
         }
@@ -373,43 +415,74 @@ fn expand(records: &[Record], [sy, sz]: [usize; 2], base: usize, t: [f32; 3]) ->
     out
 }
 
+/// Records and their derivatives along the three axes, where the rays were last looked at.
+pub struct Expanded {
+    base: [u32; LANES],
+    t: Vector,
+    parts: [[Lane; 8]; 4],
+}
+
+impl Default for Expanded {
+    fn default() -> Self {
+        Self {
+            base: [u32::MAX; LANES],
+            t: [Lane::ZERO; 3],
+            parts: [[Lane::ZERO; 8]; 4],
+        }
+    }
+}
+
 impl Sampler for Cubic<'_> {
-    type Cache = Place;
+    type Cache = Expanded;
+    const MARGIN: f32 = 0.0;
 
     fn lattice(&self) -> &Lattice {
         &self.lattice
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(&self, cache: &mut Place, cells: &Cells, p: &Vector) -> Slope {
-        let strides = self.lattice.strides.map(|s| s as usize);
-        let mut parts = [[Lane::ZERO; 6]; 4];
-        for lane in 0..LANES {
-            let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
-            // The margin of one record makes the cell's corner the second of the four.
-            let expanded = expand(self.records, strides, cells.base[lane] as usize, t);
-            for (part, values) in parts.iter_mut().zip(expanded) {
-                for k in 0..6 {
-                    part[k].0[lane] = values[k];
-                }
-            }
-            cache.inside.0[lane] = expanded[0][INSIDE];
-            cache.fa.0[lane] = expanded[0][FA];
-        }
+    fn slope<const FMA: bool>(&self, cache: &mut Expanded, cells: &Cells, p: &Vector) -> Slope {
+        self.expand(cache, cells);
+        let [value, along @ ..] = &cache.parts;
         let squares = squares(p);
         let factor = &cells.slope_factor;
         Slope {
-            x: product::<FMA>(&parts[0], p),
+            x: product::<FMA, _>(value, p),
             p: [
-                factor[0] * form::<FMA>(&parts[1], &squares),
-                factor[1] * form::<FMA>(&parts[2], &squares),
-                factor[2] * form::<FMA>(&parts[3], &squares),
+                factor[0] * form::<FMA, _>(&along[0], &squares),
+                factor[1] * form::<FMA, _>(&along[1], &squares),
+                factor[2] * form::<FMA, _>(&along[2], &squares),
             ],
         }
     }
 
     #[inline(always)]
-    fn place(&self, cache: &Place, _: &Cells, _: bool) -> Place {
-        *cache
+    fn place(&self, cache: &mut Expanded, cells: &Cells, _: bool) -> Place {
+        self.expand(cache, cells);
+        Place {
+            inside: cache.parts[0][INSIDE],
+            fa: cache.parts[0][FA],
+        }
+    }
+}
+
+impl Cubic<'_> {
+    #[inline(always)]
+    fn expand(&self, cache: &mut Expanded, cells: &Cells) {
+        if cache.base == cells.base && cache.t == cells.t {
+            return;
+        }
+        (cache.base, cache.t) = (cells.base, cells.t);
+        let strides = self.lattice.strides.map(|s| s as usize);
+        for lane in 0..LANES {
+            let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);
+            // The margin of one record makes the cell's corner the second of the four.
+            let expanded = expand(self.records, strides, cells.base[lane] as usize, t);
+            for (part, values) in cache.parts.iter_mut().zip(expanded) {
+                for k in 0..8 {
+                    part[k].0[lane] = values[k];
+                }
+            }
+        }
     }
 }

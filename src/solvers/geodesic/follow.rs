@@ -1,6 +1,6 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
-use super::field::{LANES, Lane, Sampler, Slope, Vector};
+use super::field::{Cells, LANES, Lane, Sampler, Slope, Vector};
 use super::journey::{Halves, Journey, Rules, Step, at_seed};
 use super::start::Start;
 use crate::compute::simd::Kernel;
@@ -9,54 +9,23 @@ use crate::solvers::tracking::queue::{Queue, senses};
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 
-/// Derivatives with respect to Euclidean length.
-#[derive(Clone, Copy)]
-struct Rate {
-    /// Voxels per mm.
-    x: Vector,
-    p: Vector,
-    /// Riemannian length per mm.
-    riemann: Lane,
-}
-
-impl Default for Rate {
-    fn default() -> Self {
-        Self {
-            x: [Lane::ZERO; 3],
-            p: [Lane::ZERO; 3],
-            riemann: Lane::ZERO,
-        }
-    }
-}
-
 #[inline(always)]
 fn dot<const FMA: bool>(a: &Vector, b: &Vector) -> Lane {
     a[2].mul_add::<FMA>(b[2], a[1].mul_add::<FMA>(b[1], a[0] * b[0]))
 }
 
-/// WᵀW v
+/// Voxel vectors in mm, in the axes of `Rules::root`.
 #[inline(always)]
-fn lowered<const FMA: bool>(mm2: &[f32; 6], v: &Vector) -> Vector {
-    let mut m = [Lane::ZERO; 6];
+fn in_mm<const FMA: bool>(root: &[f32; 6], v: &Vector) -> Vector {
+    let mut r = [Lane::ZERO; 6];
     for k in 0..6 {
-        m[k] = Lane::splat(mm2[k]);
+        r[k] = Lane::splat(root[k]);
     }
     [
-        m[2].mul_add::<FMA>(v[2], m[1].mul_add::<FMA>(v[1], m[0] * v[0])),
-        m[4].mul_add::<FMA>(v[2], m[3].mul_add::<FMA>(v[1], m[1] * v[0])),
-        m[5].mul_add::<FMA>(v[2], m[4].mul_add::<FMA>(v[1], m[2] * v[0])),
+        r[2].mul_add::<FMA>(v[2], r[1].mul_add::<FMA>(v[1], r[0] * v[0])),
+        r[4].mul_add::<FMA>(v[2], r[3] * v[1]),
+        r[5] * v[2],
     ]
-}
-
-#[inline(always)]
-fn rate<const FMA: bool>(rules: &Rules, slope: &Slope, p: &Vector) -> Rate {
-    let speed2 = dot::<FMA>(&slope.x, &lowered::<FMA>(&rules.mm2, &slope.x));
-    let per_mm = Lane::splat(1.0) / speed2.sqrt();
-    Rate {
-        x: scaled(&slope.x, per_mm),
-        p: scaled(&slope.p, per_mm),
-        riemann: dot::<FMA>(p, &slope.x).sqrt() * per_mm,
-    }
 }
 
 #[inline(always)]
@@ -65,29 +34,12 @@ fn scaled(v: &Vector, by: Lane) -> Vector {
 }
 
 #[inline(always)]
-fn ahead<const FMA: bool>(from: &Vector, rate: &Vector, by: f32) -> Vector {
-    let by = Lane::splat(by);
+fn ahead<const FMA: bool>(from: &Vector, rate: &Vector, by: Lane) -> Vector {
     [
         rate[0].mul_add::<FMA>(by, from[0]),
         rate[1].mul_add::<FMA>(by, from[1]),
         rate[2].mul_add::<FMA>(by, from[2]),
     ]
-}
-
-/// The rate `by` mm ahead along `rate`.
-#[inline(always)]
-fn rate_ahead<S: Sampler, const FMA: bool>(
-    sampler: &S,
-    rules: &Rules,
-    cache: &mut S::Cache,
-    [x, p]: [&Vector; 2],
-    rates: &Rate,
-    by: f32,
-) -> Rate {
-    let x = ahead::<FMA>(x, &rates.x, by);
-    let p = ahead::<FMA>(p, &rates.p, by);
-    let cells = sampler.lattice().cells(&x);
-    rate::<FMA>(rules, &sampler.slope::<FMA>(cache, &cells, &p), &p)
 }
 
 /// ⅙ (a + 2 b + 2 c + d)
@@ -106,27 +58,109 @@ fn kutta3(a: &Vector, b: &Vector, c: &Vector, d: &Vector) -> Vector {
     ]
 }
 
-/// One step from `x`, `p`, where the rate is `first`: the mean rate over it.
+/// Where the rays are.
+struct State {
+    /// Voxels.
+    x: Vector,
+    p: Vector,
+    /// The last step's direction in the axes of `Rules::root`, of length 1.
+    direction: Vector,
+    /// Riemannian length from the seed.
+    riemann: Lane,
+}
+
+/// Rates with respect to Euclidean length; those of Euler's and the midpoint rule are to be
+/// multiplied by `per_mm`.
+struct Mean {
+    x: Vector,
+    p: Vector,
+    riemann: Lane,
+}
+
+/// One evaluation `by` ahead of `state` along `slope`, and the p there.
 #[inline(always)]
-fn step<S: Sampler, const FMA: bool>(
+fn slope_ahead<S: Sampler, const FMA: bool>(
+    sampler: &S,
+    (cache, cells): (&mut S::Cache, &mut Cells),
+    state: &State,
+    (slope_x, slope_p): (&Vector, &Vector),
+    by: Lane,
+) -> (Slope, Vector) {
+    let x = ahead::<FMA>(&state.x, slope_x, by);
+    let p = ahead::<FMA>(&state.p, slope_p, by);
+    sampler.lattice().follow(cells, &x, 0.0);
+    (sampler.slope::<FMA>(cache, cells, &p), p)
+}
+
+#[inline(always)]
+fn one_by_length<const FMA: bool>(v: &Vector) -> Lane {
+    Lane::splat(1.0) / dot::<FMA>(v, v).sqrt()
+}
+
+/// Not yet normalised.
+#[inline(always)]
+fn one<const FMA: bool>(slope: Slope, p: &Vector) -> Mean {
+    Mean {
+        riemann: dot::<FMA>(p, &slope.x).sqrt(),
+        x: slope.x,
+        p: slope.p,
+    }
+}
+
+#[inline(always)]
+fn rate<const FMA: bool>(rules: &Rules, slope: Slope, p: &Vector) -> Mean {
+    let per_mm = one_by_length::<FMA>(&in_mm::<FMA>(&rules.root, &slope.x));
+    Mean {
+        riemann: dot::<FMA>(p, &slope.x).sqrt() * per_mm,
+        x: scaled(&slope.x, per_mm),
+        p: scaled(&slope.p, per_mm),
+    }
+}
+
+/// The rate `by` mm ahead along another.
+#[inline(always)]
+fn rate_ahead<S: Sampler, const FMA: bool>(
     sampler: &S,
     rules: &Rules,
-    cache: &mut S::Cache,
-    from: [&Vector; 2],
-    first: &Rate,
-) -> Rate {
-    let h = rules.step_mm;
+    at: (&mut S::Cache, &mut Cells),
+    state: &State,
+    from: &Mean,
+    by: Lane,
+) -> Mean {
+    let (slope, p) = slope_ahead::<S, FMA>(sampler, at, state, (&from.x, &from.p), by);
+    rate::<FMA>(rules, slope, &p)
+}
+
+/// The mean rate over a step. `cells` are those of the state's points, and are left where the last
+/// evaluation was.
+#[inline(always)]
+fn mean_rate<S: Sampler, const FMA: bool>(
+    sampler: &S,
+    rules: &Rules,
+    at: (&mut S::Cache, &mut Cells),
+    state: &State,
+) -> Mean {
+    let (cache, cells) = at;
+    let first = sampler.slope::<FMA>(cache, cells, &state.p);
+    let h = Lane::splat(rules.step_mm);
+    let half = Lane::splat(0.5 * rules.step_mm);
     match rules.integrator {
-        Integrator::Euler => *first,
-        Integrator::Rk2 => rate_ahead::<S, FMA>(sampler, rules, cache, from, first, 0.5 * h),
+        Integrator::Euler => one::<FMA>(first, &state.p),
+        Integrator::Rk2 => {
+            let by = half * one_by_length::<FMA>(&in_mm::<FMA>(&rules.root, &first.x));
+            let slopes = (&first.x, &first.p);
+            let (slope, p) = slope_ahead::<S, FMA>(sampler, (cache, cells), state, slopes, by);
+            one::<FMA>(slope, &p)
+        }
         Integrator::Rk4 => {
-            let second = rate_ahead::<S, FMA>(sampler, rules, cache, from, first, 0.5 * h);
-            let third = rate_ahead::<S, FMA>(sampler, rules, cache, from, &second, 0.5 * h);
-            let fourth = rate_ahead::<S, FMA>(sampler, rules, cache, from, &third, h);
-            Rate {
-                x: kutta3(&first.x, &second.x, &third.x, &fourth.x),
-                p: kutta3(&first.p, &second.p, &third.p, &fourth.p),
-                riemann: kutta(first.riemann, second.riemann, third.riemann, fourth.riemann),
+            let a = rate::<FMA>(rules, first, &state.p);
+            let b = rate_ahead::<S, FMA>(sampler, rules, (cache, cells), state, &a, half);
+            let c = rate_ahead::<S, FMA>(sampler, rules, (cache, cells), state, &b, half);
+            let d = rate_ahead::<S, FMA>(sampler, rules, (cache, cells), state, &c, h);
+            Mean {
+                x: kutta3(&a.x, &b.x, &c.x, &d.x),
+                p: kutta3(&a.p, &b.p, &c.p, &d.p),
+                riemann: kutta(a.riemann, b.riemann, c.riemann, d.riemann),
             }
         }
     }
@@ -160,40 +194,53 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
         let mut journeys: [Journey; LANES] = std::array::from_fn(|_| Journey::new(IDLE, [0.0; 3]));
-        let mut cache = S::Cache::default();
-        let (mut x, mut p) = ([Lane::ZERO; 3], [Lane::ZERO; 3]);
-        let mut riemann = Lane::ZERO;
+        let (mut cache, mut cells) = (S::Cache::default(), Cells::default());
+        let mut state = State {
+            x: [Lane::ZERO; 3],
+            p: [Lane::ZERO; 3],
+            direction: [Lane::ZERO; 3],
+            riemann: Lane::ZERO,
+        };
         // Steps taken, and the step that needs more than being taken.
         let (mut steps, mut due) = ([0u32; LANES], [0u32; LANES]);
         let mut running = 0u32;
         for (lane, journey) in journeys.iter_mut().enumerate() {
-            let boards = self.board(lane, journey, &mut queue, &halves, &mut x, &mut p);
+            let boards = self.board(lane, journey, &mut queue, &halves, &mut state);
             running |= u32::from(boards) << lane;
             due[lane] = journey.due(rules);
         }
-        let cells = self.sampler.lattice().cells(&x);
-        let slope = self.sampler.slope::<FMA>(&mut cache, &cells, &p);
-        let mut here = rate::<FMA>(rules, &slope, &p);
+        self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
         let mut patience = PATIENCE;
         let with_fa = rules.min_fa >= 0.0;
+        let margin = match rules.integrator {
+            Integrator::Rk2 => S::MARGIN,
+            // The slope at the step's beginning is part of the result.
+            Integrator::Euler | Integrator::Rk4 => 0.0,
+        };
+        let normalised = rules.integrator == Integrator::Rk4;
         while running != 0 {
             patience -= 1;
             if patience == 0 {
                 self.control.check()?;
                 patience = PATIENCE;
             }
-            let mean = step::<S, FMA>(self.sampler, rules, &mut cache, [&x, &p], &here);
-            let next = ahead::<FMA>(&x, &mean.x, rules.step_mm);
-            p = ahead::<FMA>(&p, &mean.p, rules.step_mm);
-            let before = riemann;
-            riemann = mean
-                .riemann
-                .mul_add::<FMA>(Lane::splat(rules.step_mm), riemann);
-            let cells = self.sampler.lattice().cells(&next);
-            let slope = self.sampler.slope::<FMA>(&mut cache, &cells, &p);
-            let there = rate::<FMA>(rules, &slope, &p);
-            let cos = dot::<FMA>(&here.x, &lowered::<FMA>(&rules.mm2, &there.x));
-            let place = self.sampler.place(&cache, &cells, with_fa);
+            let at = (&mut cache, &mut cells);
+            let mean = mean_rate::<S, FMA>(self.sampler, rules, at, &state);
+            let mm = in_mm::<FMA>(&rules.root, &mean.x);
+            let per_mm = one_by_length::<FMA>(&mm);
+            let by = if normalised {
+                Lane::splat(rules.step_mm)
+            } else {
+                per_mm * Lane::splat(rules.step_mm)
+            };
+            let cos = per_mm * dot::<FMA>(&state.direction, &mm);
+            let next = ahead::<FMA>(&state.x, &mean.x, by);
+            state.p = ahead::<FMA>(&state.p, &mean.p, by);
+            state.direction = scaled(&mm, per_mm);
+            let before = state.riemann;
+            state.riemann = mean.riemann.mul_add::<FMA>(by, before);
+            self.sampler.lattice().follow(&mut cells, &next, margin);
+            let place = self.sampler.place(&mut cache, &cells, with_fa);
             let to = self.world::<FMA>(&next);
             let mut special = self.gates.near([&to[0].0, &to[1].0, &to[2].0]);
             for lane in 0..LANES {
@@ -229,10 +276,10 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 journey.steps = steps[lane] - 1;
                 let length_mm = |steps: u32| steps as f32 * rules.step_mm;
                 let step = Step {
-                    from: lane_of(&x, lane),
+                    from: lane_of(&state.x, lane),
                     to: lane_of(&next, lane),
                     before: [length_mm(journey.steps), before.0[lane]],
-                    after: [length_mm(steps[lane]), riemann.0[lane]],
+                    after: [length_mm(steps[lane]), state.riemann.0[lane]],
                     verdict,
                 };
                 if let Some(end) = halves.advance(journey, &step, rules, self.gates) {
@@ -241,24 +288,21 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 }
                 due[lane] = journey.due(rules);
             }
-            x = next;
-            here = there;
+            state.x = next;
             if stopped != 0 {
                 for (lane, journey) in journeys.iter_mut().enumerate() {
                     if stopped >> lane & 1 == 0 {
                         continue;
                     }
-                    riemann.0[lane] = 0.0;
-                    if !self.board(lane, journey, &mut queue, &halves, &mut x, &mut p) {
+                    self.sampler.lattice().forget(&mut cells, lane);
+                    if !self.board(lane, journey, &mut queue, &halves, &mut state) {
                         running &= !(1 << lane);
                     }
                     steps[lane] = 0;
                     due[lane] = journey.due(rules);
                 }
-                // Lanes that went on get the same again.
-                let cells = self.sampler.lattice().cells(&x);
-                let slope = self.sampler.slope::<FMA>(&mut cache, &cells, &p);
-                here = rate::<FMA>(rules, &slope, &p);
+                // Lanes that went on stay where they are.
+                self.sampler.lattice().follow(&mut cells, &state.x, margin);
             }
         }
         Ok(halves)
@@ -286,8 +330,7 @@ impl<S: Sampler> Follow<'_, S> {
         journey: &mut Journey,
         queue: &mut Queue,
         halves: &Halves,
-        x: &mut Vector,
-        p: &mut Vector,
+        state: &mut State,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
             journey.half = IDLE;
@@ -295,9 +338,11 @@ impl<S: Sampler> Follow<'_, S> {
         };
         let start = &self.starts[turn.start];
         for a in 0..3 {
-            x[a].0[lane] = start.x[a];
-            p[a].0[lane] = turn.sense * start.p[a];
+            state.x[a].0[lane] = start.x[a];
+            state.p[a].0[lane] = turn.sense * start.p[a];
+            state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
+        state.riemann.0[lane] = 0.0;
         journey.again(turn.half, start.x);
         true
     }

@@ -4,7 +4,7 @@ use super::medium::Medium;
 use super::{LOOP_WINDOW_MM, Params};
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
-use glam::DMat3;
+use glam::{DMat3, DVec3};
 
 pub use crate::solvers::tracking::queue::PENDING;
 
@@ -27,8 +27,8 @@ pub struct Rules {
     pub loop_mm2: f32,
     /// Rows of the affine from voxel to world.
     pub world_from_voxel: [[f32; 4]; 3],
-    /// xx xy xz yy yz zz of WᵀW: squared lengths in mm² of voxel vectors.
-    pub mm2: [f32; 6],
+    /// The upper triangle of [`root`], row by row.
+    pub root: [f32; 6],
 }
 
 impl Rules {
@@ -36,7 +36,6 @@ impl Rules {
         let walk = &params.walk;
         let affine = medium.field.grid.world_from_voxel;
         let w: DMat3 = affine.matrix3;
-        let square = w.transpose() * w;
         let row = |a: usize| {
             let r = w.row(a);
             [r.x, r.y, r.z, affine.translation[a]].map(|v| v as f32)
@@ -59,15 +58,13 @@ impl Rules {
             },
             loop_mm2: (least_mm * least_mm) as f32,
             world_from_voxel: [row(0), row(1), row(2)],
-            mm2: [
-                square.x_axis.x,
-                square.x_axis.y,
-                square.x_axis.z,
-                square.y_axis.y,
-                square.y_axis.z,
-                square.z_axis.z,
-            ]
-            .map(|v| v as f32),
+            root: {
+                let r = root(w);
+                [
+                    r.x_axis.x, r.y_axis.x, r.z_axis.x, r.y_axis.y, r.z_axis.y, r.z_axis.z,
+                ]
+                .map(|v| v as f32)
+            },
         }
     }
 
@@ -76,19 +73,39 @@ impl Rules {
             .map(|r| (r[0] * x[0] + r[1] * x[1]) + (r[2] * x[2] + r[3]))
     }
 
-    /// Cosine of the angle in the world between two voxel vectors.
-    pub fn cos(&self, v: [f32; 3], w: [f32; 3]) -> f32 {
-        let sum = [0, 1, 2].map(|a| v[a] + w[a]);
-        let product = 0.5 * (self.mm2(sum) - self.mm2(v) - self.mm2(w));
-        product / (self.mm2(v) * self.mm2(w)).sqrt()
+    /// A voxel vector in mm, in axes of its own: as long as in the world.
+    pub fn in_mm(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        let [xx, xy, xz, yy, yz, zz] = self.root;
+        [xx * x + (xy * y + xz * z), yy * y + yz * z, zz * z]
     }
 
     /// Squared length of a voxel vector, mm².
     pub fn mm2(&self, v: [f32; 3]) -> f32 {
-        let [xx, xy, xz, yy, yz, zz] = self.mm2;
-        let [x, y, z] = v;
-        x * (xx * x + 2.0 * (xy * y + xz * z)) + y * (yy * y + 2.0 * yz * z) + zz * z * z
+        let mm = self.in_mm(v);
+        mm[0] * mm[0] + (mm[1] * mm[1] + mm[2] * mm[2])
     }
+
+    /// Cosine of the angle in the world between two voxel vectors.
+    pub fn cos(&self, v: [f32; 3], w: [f32; 3]) -> f32 {
+        let (a, b) = (self.in_mm(v), self.in_mm(w));
+        let product = a[0] * b[0] + (a[1] * b[1] + a[2] * b[2]);
+        product / (self.mm2(v) * self.mm2(w)).sqrt()
+    }
+}
+
+/// The upper triangle R with |R v| = |W v| for every voxel vector v (RᵀR = WᵀW, Cholesky).
+pub fn root(world_from_voxel: DMat3) -> DMat3 {
+    let square = world_from_voxel.transpose() * world_from_voxel;
+    let xx = square.x_axis.x.sqrt();
+    let (xy, xz) = (square.y_axis.x / xx, square.z_axis.x / xx);
+    let yy = (square.y_axis.y - xy * xy).sqrt();
+    let yz = (square.z_axis.y - xy * xz) / yy;
+    let zz = (square.z_axis.z - xz * xz - yz * yz).sqrt();
+    DMat3::from_cols(
+        DVec3::new(xx, 0.0, 0.0),
+        DVec3::new(xy, yy, 0.0),
+        DVec3::new(xz, yz, zz),
+    )
 }
 
 /// One end of a ray, from its seed outwards.
@@ -139,7 +156,7 @@ pub struct Step {
     pub to: [f32; 3],
     pub before: Lengths,
     pub after: Lengths,
-    /// What speaks against its end; an angle only against the step after it.
+    /// What speaks against taking it.
     pub verdict: Option<StopReason>,
 }
 
@@ -200,9 +217,8 @@ impl Halves {
     ) -> Option<End> {
         let kept = |steps: u32| steps.is_multiple_of(rules.keep_every);
         let to = rules.world(step.to);
-        let refused = step.verdict.filter(|v| *v != StopReason::Angle);
         let outside = || (!gates.allows(to)).then_some(StopReason::LeftMask);
-        if let Some(reason) = refused.or_else(outside) {
+        if let Some(reason) = step.verdict.or_else(outside) {
             // The step before was the last; the seed itself is not among the points.
             if !kept(journey.steps) {
                 journey.keep(rules.world(step.from), step.before);
@@ -218,7 +234,7 @@ impl Halves {
             journey.keep(to, step.after);
         }
         let at_max = || (journey.steps >= rules.max_steps).then_some(rules.at_max);
-        let mut reason = step.verdict.or_else(at_max);
+        let mut reason = at_max();
         if journey.steps.is_multiple_of(rules.loop_steps) {
             let way = [0, 1, 2].map(|a| step.to[a] - journey.looked[a]);
             let circles = rules.mm2(way) < rules.loop_mm2;

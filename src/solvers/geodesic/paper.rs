@@ -201,6 +201,7 @@ fn travel(
     let speed = f64::from(rules.mm2(v.map(|c| c as f32))).sqrt();
     v = v.map(|c| c / speed);
     let (mut length_mm, mut riemann) = (0.0f64, 0.0f64);
+    let mut before = v;
     loop {
         let (record, slopes) = &here;
         let d: Symmetric = std::array::from_fn(|k| f64::from(record[k]));
@@ -215,7 +216,7 @@ fn travel(
         let lowered = product(&inverse(d), middle);
         riemann += h * (0..3).map(|a| lowered[a] * middle[a]).sum::<f64>().sqrt();
         let there = fields.at(next);
-        let turn = rules.cos(v.map(|c| c as f32), ahead.map(|c| c as f32));
+        let turn = rules.cos(before.map(|c| c as f32), middle.map(|c| c as f32));
         let verdict = match &there {
             None => Some(StopReason::LeftVolume),
             Some((r, _)) if !(r[INSIDE] >= 0.5) => Some(StopReason::LeftMask),
@@ -238,7 +239,7 @@ fn travel(
         let Some(there) = there else {
             return End::new(StopReason::LeftVolume);
         };
-        (x, v, here) = (next, ahead, there);
+        (x, v, here, before) = (next, ahead, there, middle);
     }
 }
 

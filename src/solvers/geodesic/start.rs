@@ -2,18 +2,21 @@
 
 use super::Params;
 use super::join::Ray;
+use super::journey::root;
 use super::medium::{FA, INSIDE, Medium, Record};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use crate::solvers::tracking::cubic_weights;
 use crate::solvers::tracking::regions::Gates;
 use glam::{DMat3, DVec3};
 
-/// A ray at its seed: voxel coordinates, and p with pᵀDp = 1.
+/// A ray at its seed: voxel coordinates, p with pᵀDp = 1, and the direction of D p, in the axes of
+/// [`root`], of length 1.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Start {
     pub x: [f32; 3],
     pub p: [f32; 3],
+    pub direction: [f32; 3],
 }
 
 /// Rays with their seeds, in order; those that cannot start are left out.
@@ -44,12 +47,14 @@ pub fn starts(
     let inverse = d.inverse();
     let world_from_voxel = grid.world_from_voxel.matrix3;
     let axis = principal(world_from_voxel * d * world_from_voxel.transpose());
+    let root = root(world_from_voxel);
     let start = |direction: DVec3| {
         let v = grid.voxel_from_world.matrix3 * direction;
         let p = inverse * v;
         Start {
             x: at.as_vec3().into(),
             p: (p / p.dot(v).sqrt()).as_vec3().into(),
+            direction: (root * v).as_vec3().into(),
         }
     };
     let fan = params.directions.fan(params.walk.both_ways, axis);
