@@ -28,8 +28,10 @@ struct Rules {
     u32 masks;
     // Two halves a start, the second with −p; else one.
     u32 senses;
+    // Whether records are eight halves, or eight floats.
+    u32 half;
 };
-static_assert(sizeof(Rules) == 38 * 4, "as in cuda.rs");
+static_assert(sizeof(Rules) == 39 * 4, "as in cuda.rs");
 
 // As Summary in cuda.rs.
 struct Summary {
@@ -45,35 +47,27 @@ struct Summary {
 enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP };
 const u32 GO = 99;
 
-// One voxel: six components, and not 0 if fitted; its FA stays in memory.
-struct Record {
-    float d[6];
-    u32 inside;
+// One of the eight numbers of a voxel: xx xy xz yy yz zz, whether fitted, FA.
+__device__ __forceinline__ float number(const Rules& rules, const void* records, u32 i, int which) {
+    size_t at = 8 * (size_t)i + which;
+    return rules.half ? __half2float(((const __half*)records)[at]) : __ldg((const float*)records + at);
+}
+const int INSIDE = 6, FA = 7;
+
+// What a cell is made of: the tensor of its first sample and the difference to the next along x, for
+// each of its four edges along x. The last bit of the first number tells whether all eight samples of
+// the cell that begins here are fitted.
+struct Edge {
+    float low[6], along[6];
 };
+static_assert(sizeof(Edge) == 3 * 16, "three loads");
 
-template <bool HALF> __device__ __forceinline__ Record record(const uint4* records, u32 i) {
-    Record r;
-    if (HALF) {
-        uint4 raw = __ldg(records + i);
-        float2 a = __half22float2(*(half2*)&raw.x), b = __half22float2(*(half2*)&raw.y);
-        float2 c = __half22float2(*(half2*)&raw.z);
-        r.d[0] = a.x, r.d[1] = a.y, r.d[2] = b.x, r.d[3] = b.y, r.d[4] = c.x, r.d[5] = c.y, r.inside = raw.w & 0xffffu;
-    } else {
-        const float4* single = (const float4*)records + 2 * (size_t)i;
-        float4 a = __ldg(single), b = __ldg(single + 1);
-        r.d[0] = a.x, r.d[1] = a.y, r.d[2] = a.z, r.d[3] = a.w, r.d[4] = b.x, r.d[5] = b.y, r.inside = __float_as_uint(b.z);
-    }
-    return r;
-}
-
-// Whether a sample is fitted: 1, or all bits 0.
-template <bool HALF> __device__ __forceinline__ u32 inside_bits(const uint4* records, u32 i) {
-    return HALF ? __ldg((const u32*)(records + i) + 3) & 0xffffu : __ldg((const u32*)records + 8 * (size_t)i + 6);
-}
-
-template <bool HALF> __device__ __forceinline__ float fa_of(const uint4* records, u32 i) {
-    if (HALF) return __half2float(((const __half*)(records + i))[7]);
-    return ((const float*)records)[8 * (size_t)i + 7];
+__device__ __forceinline__ u32 load_edge(const float4* edges, u32 i, float low[6], float along[6]) {
+    const float4* edge = edges + 3 * (size_t)i;
+    float4 a = __ldg(edge), b = __ldg(edge + 1), c = __ldg(edge + 2);
+    low[0] = a.x, low[1] = a.y, low[2] = a.z, low[3] = a.w, low[4] = b.x, low[5] = b.y;
+    along[0] = b.z, along[1] = b.w, along[2] = c.x, along[3] = c.y, along[4] = c.z, along[5] = c.w;
+    return __float_as_uint(a.x) & 1;
 }
 
 // The cell of eight samples around a point: its first sample, and how far the others are. Beyond the
@@ -148,22 +142,21 @@ __device__ __forceinline__ u32 corner_index(const Corner& corner, int c) {
     return corner.base + (c & 1 ? corner.to_x : 0) + (c & 2 ? corner.to_y : 0) + (c & 4 ? corner.to_z : 0);
 }
 
-// Share of fitted samples.
-template <bool HALF> __device__ float linear_inside(const Rules& rules, const uint4* records, f32x3 x, Place at) {
+// Linear mixture of one of the numbers.
+__device__ float linear(const Rules& rules, const void* records, f32x3 x, Place at, int which) {
     Corner corner = corner_again(rules, x, at);
     float sum = 0.0f;
     for (int c = 0; c < 8; c++) {
-        sum += inside_bits<HALF>(records, corner_index(corner, c)) ? corner_weight(c, at) : 0.0f;
+        sum = fmaf(corner_weight(c, at), number(rules, records, corner_index(corner, c), which), sum);
     }
     return sum;
 }
 
-template <bool HALF> __device__ float linear_fa(const Rules& rules, const uint4* records, f32x3 x, Place at) {
-    Corner corner = corner_again(rules, x, at);
-    float sum = 0.0f;
-    for (int c = 0; c < 8; c++) sum = fmaf(corner_weight(c, at), fa_of<HALF>(records, corner_index(corner, c)), sum);
-    return sum;
-}
+// Splines have no edges.
+struct Grids {
+    const float4* edges;
+    const void* records;
+};
 
 // D p and pᵀ(∂D)p.
 struct Slope {
@@ -196,7 +189,7 @@ __device__ __forceinline__ u32 take(u32* queue, u32 threads) {
 // anew when the ray enters another cell. Nearly every step some ray of a warp does, so loading has to
 // be as short as an evaluation, and happens once a step with the midpoint rule: the margin keeps rays
 // in their cells until the next midpoint.
-template <bool HALF> struct Whole {
+struct Whole {
     static constexpr float MARGIN = 1.0f / 16.0f;
     float low[4][6], along[4][6];
     Place at;
@@ -206,27 +199,26 @@ template <bool HALF> struct Whole {
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const uint4* records, f32x3 x, float margin) {
-        if (!stays(at, x, margin)) enter(rules, records, x);
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float margin) {
+        if (!stays(at, x, margin)) enter(rules, grids, x);
     }
 
-    __device__ __forceinline__ void enter(const Rules& rules, const uint4* records, f32x3 x) {
+    __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
         Corner corner = corner_of<true>(rules, x, at);
-        const u32 start[4] = {corner.base, corner.base + corner.to_y, corner.base + corner.to_z,
-                              corner.base + corner.to_z + corner.to_y};
-        u32 inside = NONE;
+        fitted = load_edge(grids.edges, corner.base, low[0], along[0]);
+        load_edge(grids.edges, corner.base + corner.to_y, low[1], along[1]);
+        load_edge(grids.edges, corner.base + corner.to_z, low[2], along[2]);
+        load_edge(grids.edges, corner.base + corner.to_z + corner.to_y, low[3], along[3]);
+        if (!corner.to_x) {
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            Record a = record<HALF>(records, start[e]), b = record<HALF>(records, start[e] + corner.to_x);
-            inside &= a.inside & b.inside;
+            for (int e = 0; e < 4; e++)
 #pragma unroll
-            for (int k = 0; k < 6; k++) low[e][k] = a.d[k], along[e][k] = b.d[k] - a.d[k];
+                for (int k = 0; k < 6; k++) along[e][k] = 0.0f;
         }
-        fitted = inside != 0;
     }
 
     // Interpolated along x, then y, then z, with the differences on the way as derivatives.
-    __device__ __forceinline__ Slope slope(const Rules&, const uint4*, f32x3 p) const {
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
         float squares[6], d[6], qx[4] = {0, 0, 0, 0}, qy[2] = {0, 0}, qz = 0.0f;
         squares_of(p, squares);
 #pragma unroll
@@ -248,46 +240,44 @@ template <bool HALF> struct Whole {
         return {product(d, p), make(fmaf(at.w, back - front, front), fmaf(at.w, qy[1] - qy[0], qy[0]), qz)};
     }
 
-    __device__ __forceinline__ bool inside(const Rules& rules, const uint4* records, f32x3 x) const {
-        return fitted || linear_inside<HALF>(rules, records, x, at) >= 0.5f;
+    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids, f32x3 x) const {
+        return fitted || linear(rules, grids.records, x, at, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const uint4* records, f32x3 x) const {
-        return linear_fa<HALF>(rules, records, x, at);
+    __device__ float fa(const Rules& rules, const Grids& grids, f32x3 x) const {
+        return linear(rules, grids.records, x, at, FA);
     }
 };
 
 // Four threads a ray, for few rays: each owns one edge of the cell along x, and six values are
 // summed over the four.
-template <bool HALF> struct Shared {
+struct Shared {
     static constexpr float MARGIN = 1.0f / 16.0f;
     float low[6], along[6];
     Place at;
     bool fitted;
     u32 lane = threadIdx.x & 3;
 
+    // The threads of a warp go on until all have finished: sums over four of them need no care then.
+    static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
     __device__ __forceinline__ bool writes() const { return lane == 0; }
     __device__ __forceinline__ u32 next(u32* queue) const {
         u32 slot = lane == 0 ? take(queue, 4) : 0;
         return __shfl_sync(0xfu << (threadIdx.x & 28), slot, 0, 4);
     }
-    // The threads of a warp go on until all have finished: sums over four of them need no care then.
-    static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const uint4* records, f32x3 x, float margin) {
-        if (!stays(at, x, margin)) enter(rules, records, x);
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float margin) {
+        if (!stays(at, x, margin)) enter(rules, grids, x);
         __syncwarp();
     }
 
-    __device__ __forceinline__ void enter(const Rules& rules, const uint4* records, f32x3 x) {
+    __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
         Corner corner = corner_of<true>(rules, x, at);
-        u32 first = corner.base + (lane & 1 ? corner.to_y : 0) + (lane >> 1 ? corner.to_z : 0);
-        Record a = record<HALF>(records, first), b = record<HALF>(records, first + corner.to_x);
+        load_edge(grids.edges, corner.base + (lane & 1 ? corner.to_y : 0) + (lane >> 1 ? corner.to_z : 0), low, along);
+        fitted = __ldg((const u32*)(grids.edges + 3 * (size_t)corner.base)) & 1;
+        if (!corner.to_x) {
 #pragma unroll
-        for (int k = 0; k < 6; k++) low[k] = a.d[k], along[k] = b.d[k] - a.d[k];
-        u32 inside = NONE;
-#pragma unroll
-        for (int c = 0; c < 8; c++) inside &= inside_bits<HALF>(records, corner_index(corner, c));
-        fitted = inside != 0;
+            for (int k = 0; k < 6; k++) along[k] = 0.0f;
+        }
     }
 
     __device__ __forceinline__ float sum(float value) const {
@@ -295,7 +285,7 @@ template <bool HALF> struct Shared {
         return value + __shfl_xor_sync(ALL, value, 2);
     }
 
-    __device__ __forceinline__ Slope slope(const Rules&, const uint4*, f32x3 p) const {
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
         float wy = lane & 1 ? at.v : 1.0f - at.v, wz = lane >> 1 ? at.w : 1.0f - at.w;
         float squares[6];
         squares_of(p, squares);
@@ -308,11 +298,11 @@ template <bool HALF> struct Shared {
         return {make(sum(dp.x), sum(dp.y), sum(dp.z)), make(sum(g.x), sum(g.y), sum(g.z))};
     }
 
-    __device__ __forceinline__ bool inside(const Rules& rules, const uint4* records, f32x3 x) const {
-        return fitted || linear_inside<HALF>(rules, records, x, at) >= 0.5f;
+    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids, f32x3 x) const {
+        return fitted || linear(rules, grids.records, x, at, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const uint4* records, f32x3 x) const {
-        return linear_fa<HALF>(rules, records, x, at);
+    __device__ float fa(const Rules& rules, const Grids& grids, f32x3 x) const {
+        return linear(rules, grids.records, x, at, FA);
     }
 };
 
@@ -326,11 +316,11 @@ struct Spline {
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const uint4*, f32x3 x, float margin) {
-        if (!stays(at, x, margin)) enter(rules, nullptr, x);
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float margin) {
+        if (!stays(at, x, margin)) enter(rules, grids, x);
     }
 
-    __device__ __forceinline__ void enter(const Rules& rules, const uint4*, f32x3 x) {
+    __device__ __forceinline__ void enter(const Rules& rules, const Grids&, f32x3 x) {
         corner = corner_of<false>(rules, x, at);
     }
 
@@ -343,7 +333,7 @@ struct Spline {
         slope[2] = -slope[0] - slope[1] - slope[3];
     }
 
-    __device__ Slope slope(const Rules& rules, const uint4* records, f32x3 p) const {
+    __device__ Slope slope(const Rules& rules, const Grids& grids, f32x3 p) const {
         float wx[4], wy[4], wz[4], sx[4], sy[4], sz[4], squares[6];
         weights(at.u, wx, sx), weights(at.v, wy, sy), weights(at.w, wz, sz);
         squares_of(p, squares);
@@ -355,10 +345,12 @@ struct Spline {
                 float value = wy[j] * wz[k];
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    Record r = record<false>(records, row + i);
-                    float q = form(r.d, squares), w = wx[i] * value;
+                    const float4* record = (const float4*)grids.records + 2 * (size_t)(row + i);
+                    float4 first = __ldg(record), second = __ldg(record + 1);
+                    const float r[6] = {first.x, first.y, first.z, first.w, second.x, second.y};
+                    float q = form(r, squares), w = wx[i] * value;
 #pragma unroll
-                    for (int c = 0; c < 6; c++) d[c] = fmaf(w, r.d[c], d[c]);
+                    for (int c = 0; c < 6; c++) d[c] = fmaf(w, r[c], d[c]);
                     g.x = fmaf(sx[i] * value, q, g.x);
                     g.y = fmaf(wx[i] * sy[j] * wz[k], q, g.y);
                     g.z = fmaf(wx[i] * wy[j] * sz[k], q, g.z);
@@ -372,22 +364,22 @@ struct Spline {
         return {product(d, p), g};
     }
 
-    __device__ float mixed(const Rules& rules, const uint4* records, int component) const {
+    __device__ float mixed(const Rules& rules, const Grids& grids, int which) const {
         float wx[4], wy[4], wz[4], unused[4], sum = 0.0f;
         weights(at.u, wx, unused), weights(at.v, wy, unused), weights(at.w, wz, unused);
         for (int k = 0; k < 4; k++)
             for (int j = 0; j < 4; j++)
                 for (int i = 0; i < 4; i++) {
                     size_t r = corner.base + i + j * rules.stride[0] + k * rules.stride[1];
-                    sum = fmaf(wx[i] * wy[j] * wz[k], __ldg((const float*)records + 8 * r + component), sum);
+                    sum = fmaf(wx[i] * wy[j] * wz[k], __ldg((const float*)grids.records + 8 * r + which), sum);
                 }
         return sum;
     }
 
-    __device__ bool inside(const Rules& rules, const uint4* records, f32x3) const {
-        return mixed(rules, records, 6) >= 0.5f;
+    __device__ bool inside(const Rules& rules, const Grids& grids, f32x3) const {
+        return mixed(rules, grids, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const uint4* records, f32x3) const { return mixed(rules, records, 7); }
+    __device__ float fa(const Rules& rules, const Grids& grids, f32x3) const { return mixed(rules, grids, FA); }
 };
 
 // A voxel vector in mm, in axes of its own: as long as in the world.
@@ -480,7 +472,7 @@ __device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, co
 // Kept points lie step by step: out_grid[k * rays + slot] is x y z (world mm) and the connectivity
 // measure from the seed. A thread whose ray has ended takes the next from the queue.
 template <class Cell, int STAGES>
-__device__ __forceinline__ void trace(const Rules& rules, const uint4* records, const float* starts, const u32* halves,
+__device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, const float* starts, const u32* halves,
                                       const Gate* gates, const unsigned char* bytes, Summary* summaries,
                                       float4* out_grid, u32* queue, u32 slot) {
     // The slope at the beginning is part of the result but with the midpoint rule.
@@ -491,7 +483,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const uint4* records, 
     Seldom& seldom = all_seldom[threadIdx.x];
     bool active = slot < rules.rays;
     Ray ray = begin(rules, starts, halves, summaries, seldom, active ? slot : 0);
-    cell.enter(rules, records, ray.x);
+    cell.enter(rules, grids, ray.x);
     while (Cell::any(active)) {
         f32x3 next = ray.x, p = ray.p, mm;
         // Of Runge and Kutta's four stages, weighted 1 2 2 1.
@@ -500,7 +492,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const uint4* records, 
         // Not unrolled: the instruction cache is small.
 #pragma unroll 1
         for (int stage = 1; stage <= STAGES; stage++) {
-            Slope slope = cell.slope(rules, records, p);
+            Slope slope = cell.slope(rules, grids, p);
             bool last = stage == STAGES;
             float speed = dot(p, slope.x);
             mm = in_mm(rules, slope.x);
@@ -521,7 +513,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const uint4* records, 
             }
             next = ray.x + by * slope.x;
             p = ray.p + (-0.5f * by) * slope.p;
-            cell.follow(rules, records, next, last ? margin : 0.0f);
+            cell.follow(rules, grids, next, last ? margin : 0.0f);
         }
         // Of a finished ray nothing is moved but its cell.
         if (!active) continue;
@@ -531,8 +523,8 @@ __device__ __forceinline__ void trace(const Rules& rules, const uint4* records, 
         ray.direction = per_mm * mm;
         // Positive questions, so that NaN fails each; the last that fails names the reason.
         u32 reason = cos >= rules.min_cos ? GO : ANGLE;
-        if (seldom_so(rules.min_fa >= 0.0f) && !(cell.fa(rules, records, next) >= rules.min_fa)) reason = LOW_FA;
-        if (!cell.inside(rules, records, next)) reason = LEFT_MASK;
+        if (seldom_so(rules.min_fa >= 0.0f) && !(cell.fa(rules, grids, next) >= rules.min_fa)) reason = LOW_FA;
+        if (!cell.inside(rules, grids, next)) reason = LEFT_MASK;
         if (!cell.at.in_volume) reason = LEFT_VOLUME;
         u32 target = NONE;
         float length_mm = 0.0f;
@@ -593,27 +585,24 @@ __device__ __forceinline__ void trace(const Rules& rules, const uint4* records, 
         active = slot < rules.rays;
         if (!active) continue;
         ray = begin(rules, starts, halves, summaries, seldom, slot);
-        cell.enter(rules, records, ray.x);
+        cell.enter(rules, grids, ray.x);
     }
 }
 
 #define ARGUMENTS                                                                                                \
-    Rules rules, const uint4 *records, const float *starts, const u32 *halves, const Gate *gates,                \
+    Rules rules, const float4 *edges, const void *records, const float *starts, const u32 *halves, const Gate *gates,                \
         const unsigned char *bytes, Summary *summaries, float4 *out_grid, u32 *queue
 
 // One thread owns one half ray after the other.
 #define TRACE(NAME, CELL, STAGES, BLOCKS)                                                                        \
     extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(ARGUMENTS) {                                   \
-        trace<CELL, STAGES>(rules, records, starts, halves, gates, bytes, summaries, out_grid, queue,            \
+        trace<CELL, STAGES>(rules, {edges, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
                             thread_index());                                                                     \
     }
 
-TRACE(geodesic_trace_half_1, Whole<true>, 1, 8)
-TRACE(geodesic_trace_half_2, Whole<true>, 2, 8)
-TRACE(geodesic_trace_half_4, Whole<true>, 4, 8)
-TRACE(geodesic_trace_single_1, Whole<false>, 1, 8)
-TRACE(geodesic_trace_single_2, Whole<false>, 2, 8)
-TRACE(geodesic_trace_single_4, Whole<false>, 4, 8)
+TRACE(geodesic_trace_linear_1, Whole, 1, 8)
+TRACE(geodesic_trace_linear_2, Whole, 2, 8)
+TRACE(geodesic_trace_linear_4, Whole, 4, 8)
 TRACE(geodesic_trace_spline_1, Spline, 1, 4)
 TRACE(geodesic_trace_spline_2, Spline, 2, 4)
 TRACE(geodesic_trace_spline_4, Spline, 4, 4)
@@ -621,13 +610,31 @@ TRACE(geodesic_trace_spline_4, Spline, 4, 4)
 // Four threads own one half ray.
 #define SHARE(NAME, CELL, STAGES)                                                                                \
     extern "C" __global__ void __launch_bounds__(64, 8) NAME(ARGUMENTS) {                                        \
-        trace<CELL, STAGES>(rules, records, starts, halves, gates, bytes, summaries, out_grid, queue,            \
+        trace<CELL, STAGES>(rules, {edges, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
                             thread_index() / 4);                                                                 \
     }
 
-SHARE(geodesic_share_half_2, Shared<true>, 2)
-SHARE(geodesic_share_half_4, Shared<true>, 4)
-SHARE(geodesic_share_single_2, Shared<false>, 2)
+SHARE(geodesic_share_linear_2, Shared, 2)
+SHARE(geodesic_share_linear_4, Shared, 4)
+
+// One thread owns the edge that begins at one voxel.
+extern "C" __global__ void geodesic_edge(Rules rules, const void* records, Edge* edges) {
+    u32 i = thread_index(), x = i % rules.stride[0], y = i / rules.stride[0] % (rules.stride[1] / rules.stride[0]);
+    u32 z = i / rules.stride[1];
+    if (!(z <= rules.last[2])) return;
+    Corner corner = {i, x < rules.last[0] ? 1u : 0u, y < rules.last[1] ? rules.stride[0] : 0u,
+                     z < rules.last[2] ? rules.stride[1] : 0u};
+    Edge edge;
+    for (int k = 0; k < 6; k++) {
+        edge.low[k] = number(rules, records, i, k);
+        edge.along[k] = number(rules, records, i + corner.to_x, k) - edge.low[k];
+    }
+    bool fitted = true;
+    for (int c = 0; c < 8; c++) fitted = fitted && number(rules, records, corner_index(corner, c), INSIDE) == 1.0f;
+    u32 bits = __float_as_uint(edge.low[0]);
+    edge.low[0] = __uint_as_float((bits & ~1u) | (fitted ? 1u : 0u));
+    edges[i] = edge;
+}
 
 // As Wanted in cuda.rs.
 struct Wanted {

@@ -223,7 +223,17 @@ impl Device {
         tag: &'static str,
         values: impl FnOnce() -> C,
     ) -> Result<Arc<CudaSlice<T>>, Error> {
-        self.buffers.get(id, tag, || self.upload(values().as_ref()))
+        self.cached_as(id, tag, || self.upload(values().as_ref()))
+    }
+
+    /// As [`Device::cached`], for what is made on the card.
+    pub fn cached_as<T: Element>(
+        &self,
+        id: DataId,
+        tag: &'static str,
+        make: impl FnOnce() -> Result<CudaSlice<T>, Error>,
+    ) -> Result<Arc<CudaSlice<T>>, Error> {
+        self.buffers.get(id, tag, make)
     }
 
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<CudaSlice<T>, Error> {

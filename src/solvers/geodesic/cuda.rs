@@ -58,8 +58,9 @@ struct KernelRules {
     gates: u32,
     masks: u32,
     senses: u32,
+    half: u32,
 }
-const _: () = assert!(size_of::<KernelRules>() == 38 * 4);
+const _: () = assert!(size_of::<KernelRules>() == 39 * 4);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
@@ -176,6 +177,8 @@ struct Shard {
 /// What stays on the card during a job.
 struct OnCard {
     records: Arc<CudaSlice<u32>>,
+    /// Of splines the records, which the kernel does not look at as edges.
+    edges: Arc<CudaSlice<u32>>,
     gates: CudaSlice<KernelGate>,
     bytes: CudaSlice<u8>,
     count: (u32, u32),
@@ -247,6 +250,12 @@ impl Job<'_> {
                 }
             }
         })?;
+        let edges = match medium.interpolation {
+            Interpolation::Trilinear => device.cached_as(medium.id(), "edges", || {
+                self.edges(device, &records)
+            })?,
+            Interpolation::CubicBSpline => records.clone(),
+        };
         let mut bytes: Vec<u8> = Vec::new();
         let mut gates = Vec::new();
         let mut masks = Vec::new();
@@ -276,10 +285,41 @@ impl Job<'_> {
         bytes.push(0);
         Ok(OnCard {
             records,
+            edges,
             gates: device.upload(&gates)?,
             bytes: device.upload(&bytes)?,
             count,
         })
+    }
+
+    /// The edges of all cells, as the kernel loads them.
+    fn edges(
+        &self,
+        device: &Device,
+        records: &CudaSlice<u32>,
+    ) -> Result<CudaSlice<u32>, cuda::Error> {
+        const WORDS: usize = 12;
+        let count = self.medium.records.len();
+        let mut edges = device.alloc_zeros::<u32>(WORDS * count)?;
+        let kernel = device.kernel(kernels::GEODESIC, "geodesic_edge")?;
+        let launch = LaunchConfig {
+            grid_dim: ((count as u32).div_ceil(BLOCK), 1, 1),
+            block_dim: (BLOCK, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let rules = self.kernel_rules(0, (0, 0));
+        // SAFETY: one thread a record, and as many edges; the kernel reads records of the same grid.
+        let launched = unsafe {
+            device
+                .stream()
+                .launch_builder(&kernel)
+                .arg(&rules)
+                .arg(records)
+                .arg(&mut edges)
+                .launch(launch)
+        };
+        device.check("preparing tensors", launched)?;
+        Ok(edges)
     }
 
     /// The kernel's name, and threads a ray.
@@ -289,16 +329,15 @@ impl Job<'_> {
             Integrator::Rk2 => 2,
             Integrator::Rk4 => 4,
         };
-        let precision = match (self.medium.interpolation, self.medium.precision) {
-            (Interpolation::CubicBSpline, _) => "spline",
-            (_, Precision::Half) => "half",
-            (_, Precision::Single) => "single",
+        let interpolation = match self.medium.interpolation {
+            Interpolation::Trilinear => "linear",
+            Interpolation::CubicBSpline => "spline",
         };
-        let shared = format!("geodesic_share_{precision}_{stages}");
+        let shared = format!("geodesic_share_{interpolation}_{stages}");
         if halves < FEW && kernels::GEODESIC.entries.contains(&shared.as_str()) {
             (shared, 4)
         } else {
-            (format!("geodesic_trace_{precision}_{stages}"), 1)
+            (format!("geodesic_trace_{interpolation}_{stages}"), 1)
         }
     }
 
@@ -352,6 +391,7 @@ impl Job<'_> {
                         .stream()
                         .launch_builder(&kernel)
                         .arg(&rules)
+                        .arg(&*card.edges)
                         .arg(&*card.records)
                         .arg(&uploaded_starts)
                         .arg(&uploaded_halves)
@@ -477,6 +517,7 @@ impl Job<'_> {
             gates,
             masks,
             senses: self.senses() as u32,
+            half: u32::from(medium.precision == Precision::Half),
         }
     }
 }
