@@ -7,8 +7,8 @@
 // As Rules in src/solvers/geodesic/cuda.rs, in its order.
 struct Rules {
     u32 rays;
-    // The last samples along the axes, and records from one to the next along y and z.
-    u32 last[3];
+    // Samples along the axes, and records from one to the next along y and z.
+    int shape[3];
     u32 stride[2];
     // Outer faces, voxels.
     float face[3];
@@ -54,107 +54,87 @@ __device__ __forceinline__ float number(const Rules& rules, const void* records,
 }
 const int INSIDE = 6, FA = 7;
 
-// What a cell is made of: the tensor of its first sample and the difference to the next along x, for
-// each of its four edges along x. The last bit of the first number tells whether all eight samples of
-// the cell that begins here are fitted.
-struct Edge {
-    float low[6], along[6];
+// The tensors between eight samples, as a polynomial: Σ f_r (a_r + u b_r) with f = 1, v, w, vw. Cells
+// begin one sample before the first along each axis and end one after the last: there D is continued
+// as a constant, so that no ray in the volume, or a step outside, is a special case.
+//
+// Two last bits tell of the cell: of a_0's first number, whether all samples are fitted; of a_1's,
+// whether it lies at the border.
+struct Term {
+    float a[6], b[6];
 };
-static_assert(sizeof(Edge) == 3 * 16, "three loads");
+struct Cell {
+    Term terms[4];
+};
+static_assert(sizeof(Term) == 3 * 16, "three loads");
 
-__device__ __forceinline__ u32 load_edge(const float4* edges, u32 i, float low[6], float along[6]) {
-    const float4* edge = edges + 3 * (size_t)i;
-    float4 a = __ldg(edge), b = __ldg(edge + 1), c = __ldg(edge + 2);
-    low[0] = a.x, low[1] = a.y, low[2] = a.z, low[3] = a.w, low[4] = b.x, low[5] = b.y;
-    along[0] = b.z, along[1] = b.w, along[2] = c.x, along[3] = c.y, along[4] = c.z, along[5] = c.w;
-    return __float_as_uint(a.x) & 1;
+__device__ __forceinline__ Term load(const float4* cells, u32 cell, u32 term) {
+    const float4* from = cells + 12 * (size_t)cell + 3 * term;
+    float4 x = __ldg(from), y = __ldg(from + 1), z = __ldg(from + 2);
+    return {{x.x, x.y, x.z, x.w, y.x, y.y}, {y.z, y.w, z.x, z.y, z.z, z.w}};
 }
 
-// The cell of eight samples around a point: its first sample, and how far the others are. Beyond the
-// outer samples of an axis D is continued as a constant: there both samples are the same one.
-struct Corner {
-    u32 base;
-    u32 to_x, to_y, to_z;
-};
+__device__ __forceinline__ bool last_bit(float value) { return __float_as_uint(value) & 1; }
+__device__ __forceinline__ float with_last_bit(float value, bool bit) {
+    return __uint_as_float((__float_as_uint(value) & ~1u) | (bit ? 1u : 0u));
+}
 
 // A ray's cell, and its place in it.
 struct Place {
-    // The first sample, voxels; NOWHERE makes every point leave.
+    // The first sample, voxels.
     f32x3 origin;
     float u, v, w;
-    bool in_volume;
 };
-const float NOWHERE = 3.0e38f;
+
 const u32 ALL = 0xffffffffu;
 
 // Whether a point is still in its cell, or by `margin` outside.
 __device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
     place.u = x.x - place.origin.x, place.v = x.y - place.origin.y, place.w = x.z - place.origin.z;
-    float low = -margin, high = 1.0f + margin;
-    return place.u >= low && place.u <= high && place.v >= low && place.v <= high && place.w >= low && place.w <= high;
+    float least = fminf(fminf(place.u, place.v), place.w), most = fmaxf(fmaxf(place.u, place.v), place.w);
+    return least >= -margin && most <= 1.0f + margin;
 }
 
-// One axis of a cell at the border; NaN gives the first sample, and lies beyond it. Splines need their
-// cell as it is.
-template <bool LINEAR>
-__device__ u32 border_axis(float x, u32 last, u32 stride, float& origin, float& t, u32& step) {
-    float inner = fminf(fmaxf(x, 0.0f), (float)last);
-    bool between = inner == x;
-    u32 i = min((u32)inner, last - 1);
-    t = inner - (float)i;
-    origin = between ? (float)i : NOWHERE;
-    if (LINEAR && !between) i = t > 0.5f ? i + 1 : i, t = 0.0f;
-    step = between ? stride : 0;
-    return i * stride;
-}
-
-// The cell of a point that has left its own.
-template <bool LINEAR> __device__ __forceinline__ Corner corner_of(const Rules& rules, f32x3 x, Place& at) {
-    int i = __float2int_rd(x.x), j = __float2int_rd(x.y), k = __float2int_rd(x.z);
-    Corner corner = {(u32)i + rules.stride[0] * (u32)j + rules.stride[1] * (u32)k, 1, rules.stride[0], rules.stride[1]};
+// The cell of a point that has left its own, or of the nearest in the grid. (NaN is in the first.)
+__device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
+    int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
+    int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
+    int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
     at.origin = make((float)i, (float)j, (float)k);
     at.u = x.x - at.origin.x, at.v = x.y - at.origin.y, at.w = x.z - at.origin.z;
-    at.in_volume = true;
-    bool between = (u32)i < rules.last[0] && (u32)j < rules.last[1] && (u32)k < rules.last[2];
-    if (!(between && at.u + at.v + at.w >= 0.0f)) {
-        corner.base = border_axis<LINEAR>(x.x, rules.last[0], 1, at.origin.x, at.u, corner.to_x);
-        corner.base += border_axis<LINEAR>(x.y, rules.last[1], rules.stride[0], at.origin.y, at.v, corner.to_y);
-        corner.base += border_axis<LINEAR>(x.z, rules.last[2], rules.stride[1], at.origin.z, at.w, corner.to_z);
-        at.in_volume = x.x >= -0.5f && x.y >= -0.5f && x.z >= -0.5f && x.x <= rules.face[0] && x.y <= rules.face[1] &&
-                       x.z <= rules.face[2];
-    }
-    return corner;
+    return (u32)(i + 1) + (rules.shape[0] + 1) * ((u32)(j + 1) + (rules.shape[1] + 1) * (u32)(k + 1));
 }
 
-// The corner of the cell that a point is in, or by the margin outside.
-__device__ Corner corner_again(const Rules& rules, f32x3 x, Place& at) {
-    f32x3 origin = at.origin;
-    if (!(origin.x < NOWHERE && origin.y < NOWHERE && origin.z < NOWHERE)) return corner_of<true>(rules, x, at);
-    u32 base = (u32)origin.x + rules.stride[0] * (u32)origin.y + rules.stride[1] * (u32)origin.z;
-    return {base, 1, rules.stride[0], rules.stride[1]};
+__device__ __forceinline__ bool in_volume(const Rules& rules, f32x3 x) {
+    return x.x >= -0.5f && x.y >= -0.5f && x.z >= -0.5f && x.x <= rules.face[0] && x.y <= rules.face[1] &&
+           x.z <= rules.face[2];
+}
+
+// Record number of a sample, or of the nearest.
+__device__ __forceinline__ u32 nearest(const Rules& rules, int i, int j, int k) {
+    i = min(max(i, 0), rules.shape[0] - 1), j = min(max(j, 0), rules.shape[1] - 1);
+    k = min(max(k, 0), rules.shape[2] - 1);
+    return (u32)i + rules.stride[0] * (u32)j + rules.stride[1] * (u32)k;
 }
 
 __device__ __forceinline__ float corner_weight(int c, const Place& at) {
     return (c & 1 ? at.u : 1.0f - at.u) * (c & 2 ? at.v : 1.0f - at.v) * (c & 4 ? at.w : 1.0f - at.w);
 }
 
-__device__ __forceinline__ u32 corner_index(const Corner& corner, int c) {
-    return corner.base + (c & 1 ? corner.to_x : 0) + (c & 2 ? corner.to_y : 0) + (c & 4 ? corner.to_z : 0);
-}
-
 // Linear mixture of one of the numbers.
-__device__ float linear(const Rules& rules, const void* records, f32x3 x, Place at, int which) {
-    Corner corner = corner_again(rules, x, at);
+__device__ float linear(const Rules& rules, const void* records, const Place& at, int which) {
+    int i = (int)at.origin.x, j = (int)at.origin.y, k = (int)at.origin.z;
     float sum = 0.0f;
     for (int c = 0; c < 8; c++) {
-        sum = fmaf(corner_weight(c, at), number(rules, records, corner_index(corner, c), which), sum);
+        u32 record = nearest(rules, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2));
+        sum = fmaf(corner_weight(c, at), number(rules, records, record, which), sum);
     }
     return sum;
 }
 
-// Splines have no edges.
+// Splines have no cells.
 struct Grids {
-    const float4* edges;
+    const float4* cells;
     const void* records;
 };
 
@@ -185,15 +165,13 @@ __device__ __forceinline__ u32 take(u32* queue, u32 threads) {
     return gridDim.x * blockDim.x / threads + atomicAdd(queue, 1);
 }
 
-// One thread a ray: the four edges of a cell along x, as start and difference, in 48 registers, loaded
-// anew when the ray enters another cell. Nearly every step some ray of a warp does, so loading has to
-// be as short as an evaluation, and happens once a step with the midpoint rule: the margin keeps rays
-// in their cells until the next midpoint.
+// One thread a ray: a cell in 48 registers, loaded anew when the ray enters another. Nearly every step
+// some ray of a warp does, so loading has to be short, and happens once a step with the midpoint rule:
+// the margin keeps rays in their cells until the next midpoint.
 struct Whole {
     static constexpr float MARGIN = 1.0f / 16.0f;
-    float low[4][6], along[4][6];
+    Term terms[4];
     Place at;
-    bool fitted;
 
     static __device__ __forceinline__ bool any(bool active) { return active; }
     __device__ __forceinline__ bool writes() const { return true; }
@@ -204,57 +182,49 @@ struct Whole {
     }
 
     __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
-        Corner corner = corner_of<true>(rules, x, at);
-        fitted = load_edge(grids.edges, corner.base, low[0], along[0]);
-        load_edge(grids.edges, corner.base + corner.to_y, low[1], along[1]);
-        load_edge(grids.edges, corner.base + corner.to_z, low[2], along[2]);
-        load_edge(grids.edges, corner.base + corner.to_z + corner.to_y, low[3], along[3]);
-        if (!corner.to_x) {
+        u32 cell = locate(rules, x, at);
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-#pragma unroll
-                for (int k = 0; k < 6; k++) along[e][k] = 0.0f;
-        }
+        for (int r = 0; r < 4; r++) terms[r] = load(grids.cells, cell, r);
     }
 
-    // Interpolated along x, then y, then z, with the differences on the way as derivatives.
     __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
-        float squares[6], d[6], qx[4] = {0, 0, 0, 0}, qy[2] = {0, 0}, qz = 0.0f;
+        float squares[6], d[6], qx[4] = {0, 0, 0, 0}, q1 = 0.0f, q3 = 0.0f, qw = 0.0f;
         squares_of(p, squares);
 #pragma unroll
         for (int k = 0; k < 6; k++) {
-            float edge[4];
+            float at_u[4];
 #pragma unroll
-            for (int e = 0; e < 4; e++) {
-                edge[e] = fmaf(at.u, along[e][k], low[e][k]);
-                qx[e] = fmaf(along[e][k], squares[k], qx[e]);
+            for (int r = 0; r < 4; r++) {
+                at_u[r] = fmaf(at.u, terms[r].b[k], terms[r].a[k]);
+                qx[r] = fmaf(terms[r].b[k], squares[k], qx[r]);
             }
-            float near = edge[1] - edge[0], far = edge[3] - edge[2];
-            qy[0] = fmaf(near, squares[k], qy[0]);
-            qy[1] = fmaf(far, squares[k], qy[1]);
-            float front = fmaf(at.v, near, edge[0]), back = fmaf(at.v, far, edge[2]), deep = back - front;
-            qz = fmaf(deep, squares[k], qz);
-            d[k] = fmaf(at.w, deep, front);
+            q1 = fmaf(at_u[1], squares[k], q1);
+            q3 = fmaf(at_u[3], squares[k], q3);
+            float along_w = fmaf(at.v, at_u[3], at_u[2]);
+            qw = fmaf(along_w, squares[k], qw);
+            d[k] = fmaf(at.w, along_w, fmaf(at.v, at_u[1], at_u[0]));
         }
-        float front = fmaf(at.v, qx[1] - qx[0], qx[0]), back = fmaf(at.v, qx[3] - qx[2], qx[2]);
-        return {product(d, p), make(fmaf(at.w, back - front, front), fmaf(at.w, qy[1] - qy[0], qy[0]), qz)};
+        float near = fmaf(at.v, qx[1], qx[0]), deep = fmaf(at.v, qx[3], qx[2]);
+        return {product(d, p), make(fmaf(at.w, deep, near), fmaf(at.w, q3, q1), qw)};
     }
 
-    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids, f32x3 x) const {
-        return fitted || linear(rules, grids.records, x, at, INSIDE) >= 0.5f;
+    __device__ __forceinline__ bool fitted() const { return last_bit(terms[0].a[0]); }
+    __device__ __forceinline__ bool at_border() const { return last_bit(terms[1].a[0]); }
+    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const Grids& grids, f32x3 x) const {
-        return linear(rules, grids.records, x, at, FA);
+    __device__ __forceinline__ float fa(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, FA);
     }
 };
 
-// Four threads a ray, for few rays: each owns one edge of the cell along x, and six values are
-// summed over the four.
+// Four threads a ray, for few rays: each owns a term of the cell, and six values are summed over the
+// four.
 struct Shared {
     static constexpr float MARGIN = 1.0f / 16.0f;
-    float low[6], along[6];
+    Term term;
     Place at;
-    bool fitted;
+    bool all_fitted, border;
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp go on until all have finished: sums over four of them need no care then.
@@ -271,13 +241,10 @@ struct Shared {
     }
 
     __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
-        Corner corner = corner_of<true>(rules, x, at);
-        load_edge(grids.edges, corner.base + (lane & 1 ? corner.to_y : 0) + (lane >> 1 ? corner.to_z : 0), low, along);
-        fitted = __ldg((const u32*)(grids.edges + 3 * (size_t)corner.base)) & 1;
-        if (!corner.to_x) {
-#pragma unroll
-            for (int k = 0; k < 6; k++) along[k] = 0.0f;
-        }
+        u32 cell = locate(rules, x, at);
+        term = load(grids.cells, cell, lane);
+        const float4* from = grids.cells + 12 * (size_t)cell;
+        all_fitted = last_bit(__ldg(&from[0].x)), border = last_bit(__ldg(&from[3].x));
     }
 
     __device__ __forceinline__ float sum(float value) const {
@@ -286,23 +253,25 @@ struct Shared {
     }
 
     __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
-        float wy = lane & 1 ? at.v : 1.0f - at.v, wz = lane >> 1 ? at.w : 1.0f - at.w;
-        float squares[6];
+        float fv = lane & 1 ? at.v : 1.0f, fw = lane & 2 ? at.w : 1.0f;
+        float squares[6], d[6];
         squares_of(p, squares);
-        float gx = form(along, squares), here = fmaf(at.u, gx, form(low, squares));
-        float weight = wy * wz, d[6];
+        float gx = form(term.b, squares), here = fmaf(at.u, gx, form(term.a, squares));
+        float factor = fv * fw;
 #pragma unroll
-        for (int k = 0; k < 6; k++) d[k] = fmaf(at.u, along[k], low[k]);
-        f32x3 dp = weight * product(d, p);
-        f32x3 g = make(weight * gx, (lane & 1 ? wz : -wz) * here, (lane >> 1 ? wy : -wy) * here);
+        for (int k = 0; k < 6; k++) d[k] = fmaf(at.u, term.b[k], term.a[k]);
+        f32x3 dp = factor * product(d, p);
+        f32x3 g = make(factor * gx, lane & 1 ? fw * here : 0.0f, lane & 2 ? fv * here : 0.0f);
         return {make(sum(dp.x), sum(dp.y), sum(dp.z)), make(sum(g.x), sum(g.y), sum(g.z))};
     }
 
-    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids, f32x3 x) const {
-        return fitted || linear(rules, grids.records, x, at, INSIDE) >= 0.5f;
+    __device__ __forceinline__ bool fitted() const { return all_fitted; }
+    __device__ __forceinline__ bool at_border() const { return border; }
+    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const Grids& grids, f32x3 x) const {
-        return linear(rules, grids.records, x, at, FA);
+    __device__ __forceinline__ float fa(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, FA);
     }
 };
 
@@ -310,19 +279,36 @@ struct Shared {
 struct Spline {
     static constexpr float MARGIN = 0.0f;
     Place at;
-    Corner corner;
+    u32 base;
+    // Axes along which the point lies beyond the outer samples, a bit each.
+    u32 beyond;
 
     static __device__ __forceinline__ bool any(bool active) { return active; }
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float margin) {
-        if (!stays(at, x, margin)) enter(rules, grids, x);
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float) {
+        enter(rules, grids, x);
+    }
+
+    // NaN is at the first sample.
+    __device__ __forceinline__ u32 axis(float x, int samples, u32 stride, u32 bit, float& t) {
+        float inner = fminf(fmaxf(x, 0.0f), (float)(samples - 1));
+        if (!(inner == x)) beyond |= bit;
+        u32 i = min((u32)inner, (u32)samples - 2);
+        t = inner - (float)i;
+        return i * stride;
     }
 
     __device__ __forceinline__ void enter(const Rules& rules, const Grids&, f32x3 x) {
-        corner = corner_of<false>(rules, x, at);
+        beyond = 0;
+        base = axis(x.x, rules.shape[0], 1, 1, at.u);
+        base += axis(x.y, rules.shape[1], rules.stride[0], 2, at.v);
+        base += axis(x.z, rules.shape[2], rules.stride[1], 4, at.w);
     }
+
+    __device__ __forceinline__ bool fitted() const { return false; }
+    __device__ __forceinline__ bool at_border() const { return beyond; }
 
     static __device__ __forceinline__ void weights(float t, float value[4], float slope[4]) {
         float u = 1.0f - t, sixth = 1.0f / 6.0f;
@@ -341,7 +327,7 @@ struct Spline {
         f32x3 g = make(0, 0, 0);
         for (int k = 0; k < 4; k++) {
             for (int j = 0; j < 4; j++) {
-                u32 row = corner.base + j * rules.stride[0] + k * rules.stride[1];
+                u32 row = base + j * rules.stride[0] + k * rules.stride[1];
                 float value = wy[j] * wz[k];
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
@@ -358,9 +344,9 @@ struct Spline {
             }
         }
         // Beyond the outer samples of an axis D does not change along it.
-        if (!corner.to_x) g.x = 0.0f;
-        if (!corner.to_y) g.y = 0.0f;
-        if (!corner.to_z) g.z = 0.0f;
+        if (beyond & 1) g.x = 0.0f;
+        if (beyond & 2) g.y = 0.0f;
+        if (beyond & 4) g.z = 0.0f;
         return {product(d, p), g};
     }
 
@@ -370,16 +356,16 @@ struct Spline {
         for (int k = 0; k < 4; k++)
             for (int j = 0; j < 4; j++)
                 for (int i = 0; i < 4; i++) {
-                    size_t r = corner.base + i + j * rules.stride[0] + k * rules.stride[1];
+                    size_t r = base + i + j * rules.stride[0] + k * rules.stride[1];
                     sum = fmaf(wx[i] * wy[j] * wz[k], __ldg((const float*)grids.records + 8 * r + which), sum);
                 }
         return sum;
     }
 
-    __device__ bool inside(const Rules& rules, const Grids& grids, f32x3) const {
+    __device__ bool inside(const Rules& rules, const Grids& grids) const {
         return mixed(rules, grids, INSIDE) >= 0.5f;
     }
-    __device__ float fa(const Rules& rules, const Grids& grids, f32x3) const { return mixed(rules, grids, FA); }
+    __device__ float fa(const Rules& rules, const Grids& grids) const { return mixed(rules, grids, FA); }
 };
 
 // A voxel vector in mm, in axes of its own: as long as in the world.
@@ -471,33 +457,34 @@ __device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, co
 // Follows half rays from their seeds to their ends; `slot` is a ray's place among those of this launch.
 // Kept points lie step by step: out_grid[k * rays + slot] is x y z (world mm) and the connectivity
 // measure from the seed. A thread whose ray has ended takes the next from the queue.
-template <class Cell, int STAGES>
+template <class Sampler, int STAGES>
 __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, const float* starts, const u32* halves,
                                       const Gate* gates, const unsigned char* bytes, Summary* summaries,
                                       float4* out_grid, u32* queue, u32 slot) {
     // The slope at the beginning is part of the result but with the midpoint rule.
-    const float margin = STAGES == 2 ? Cell::MARGIN : 0.0f;
-    float h = rules.step_mm;
-    Cell cell;
+    const float margin = STAGES == 2 ? Sampler::MARGIN : 0.0f;
+    const float h = rules.step_mm, half = 0.5f * h;
+    // The instruction cache is small.
+    constexpr int UNROLLED = STAGES == 4 ? 1 : STAGES;
+    Sampler cell;
     __shared__ Seldom all_seldom[64];
     Seldom& seldom = all_seldom[threadIdx.x];
     bool active = slot < rules.rays;
     Ray ray = begin(rules, starts, halves, summaries, seldom, active ? slot : 0);
     cell.enter(rules, grids, ray.x);
-    while (Cell::any(active)) {
+    while (Sampler::any(active)) {
         f32x3 next = ray.x, p = ray.p, mm;
         // Of Runge and Kutta's four stages, weighted 1 2 2 1.
         Slope sum = {make(0, 0, 0), make(0, 0, 0)};
         float by, per_mm, riemann = 0.0f;
-        // Not unrolled: the instruction cache is small.
-#pragma unroll 1
+#pragma unroll UNROLLED
         for (int stage = 1; stage <= STAGES; stage++) {
             Slope slope = cell.slope(rules, grids, p);
             bool last = stage == STAGES;
             float speed = dot(p, slope.x);
             mm = in_mm(rules, slope.x);
             per_mm = rsqrtf(dot(mm, mm));
-            by = (last || (STAGES == 4 && stage == 3) ? h : 0.5f * h) * per_mm;
+            by = (last || (STAGES == 4 && stage == 3) ? h : half) * per_mm;
             if (STAGES == 4) {
                 float weight = (stage == 2 || stage == 3 ? 2.0f : 1.0f) * per_mm;
                 sum.x = sum.x + weight * slope.x, sum.p = sum.p + weight * slope.p;
@@ -523,9 +510,9 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         ray.direction = per_mm * mm;
         // Positive questions, so that NaN fails each; the last that fails names the reason.
         u32 reason = cos >= rules.min_cos ? GO : ANGLE;
-        if (seldom_so(rules.min_fa >= 0.0f) && !(cell.fa(rules, grids, next) >= rules.min_fa)) reason = LOW_FA;
-        if (!cell.inside(rules, grids, next)) reason = LEFT_MASK;
-        if (!cell.at.in_volume) reason = LEFT_VOLUME;
+        if (seldom_so(rules.min_fa >= 0.0f) && !(cell.fa(rules, grids) >= rules.min_fa)) reason = LOW_FA;
+        if (seldom_so(!cell.fitted()) && !cell.inside(rules, grids)) reason = LEFT_MASK;
+        if (seldom_so(cell.at_border()) && !in_volume(rules, next)) reason = LEFT_VOLUME;
         u32 target = NONE;
         float length_mm = 0.0f;
         if (seldom_so(rules.masks) && reason == GO) {
@@ -590,13 +577,13 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
 }
 
 #define ARGUMENTS                                                                                                \
-    Rules rules, const float4 *edges, const void *records, const float *starts, const u32 *halves, const Gate *gates,                \
+    Rules rules, const float4 *cells, const void *records, const float *starts, const u32 *halves, const Gate *gates,                \
         const unsigned char *bytes, Summary *summaries, float4 *out_grid, u32 *queue
 
 // One thread owns one half ray after the other.
 #define TRACE(NAME, CELL, STAGES, BLOCKS)                                                                        \
     extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(ARGUMENTS) {                                   \
-        trace<CELL, STAGES>(rules, {edges, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
+        trace<CELL, STAGES>(rules, {cells, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
                             thread_index());                                                                     \
     }
 
@@ -610,30 +597,41 @@ TRACE(geodesic_trace_spline_4, Spline, 4, 4)
 // Four threads own one half ray.
 #define SHARE(NAME, CELL, STAGES)                                                                                \
     extern "C" __global__ void __launch_bounds__(64, 8) NAME(ARGUMENTS) {                                        \
-        trace<CELL, STAGES>(rules, {edges, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
+        trace<CELL, STAGES>(rules, {cells, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
                             thread_index() / 4);                                                                 \
     }
 
 SHARE(geodesic_share_linear_2, Shared, 2)
 SHARE(geodesic_share_linear_4, Shared, 4)
 
-// One thread owns the edge that begins at one voxel.
-extern "C" __global__ void geodesic_edge(Rules rules, const void* records, Edge* edges) {
-    u32 i = thread_index(), x = i % rules.stride[0], y = i / rules.stride[0] % (rules.stride[1] / rules.stride[0]);
-    u32 z = i / rules.stride[1];
-    if (!(z <= rules.last[2])) return;
-    Corner corner = {i, x < rules.last[0] ? 1u : 0u, y < rules.last[1] ? rules.stride[0] : 0u,
-                     z < rules.last[2] ? rules.stride[1] : 0u};
-    Edge edge;
-    for (int k = 0; k < 6; k++) {
-        edge.low[k] = number(rules, records, i, k);
-        edge.along[k] = number(rules, records, i + corner.to_x, k) - edge.low[k];
-    }
+// One thread owns a cell.
+extern "C" __global__ void geodesic_cell(Rules rules, const void* records, Cell* cells) {
+    u32 cell = thread_index(), nx = rules.shape[0] + 1, ny = rules.shape[1] + 1;
+    int i = (int)(cell % nx) - 1, j = (int)(cell / nx % ny) - 1, k = (int)(cell / (nx * ny)) - 1;
+    if (!(k < rules.shape[2])) return;
+    u32 corners[8];
     bool fitted = true;
-    for (int c = 0; c < 8; c++) fitted = fitted && number(rules, records, corner_index(corner, c), INSIDE) == 1.0f;
-    u32 bits = __float_as_uint(edge.low[0]);
-    edge.low[0] = __uint_as_float((bits & ~1u) | (fitted ? 1u : 0u));
-    edges[i] = edge;
+    for (int c = 0; c < 8; c++) {
+        corners[c] = nearest(rules, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2));
+        fitted = fitted && number(rules, records, corners[c], INSIDE) == 1.0f;
+    }
+    bool border = i < 0 || j < 0 || k < 0 || i == rules.shape[0] - 1 || j == rules.shape[1] - 1 || k == rules.shape[2] - 1;
+    Cell out;
+    for (int n = 0; n < 6; n++) {
+        float a[4], b[4];
+        for (int e = 0; e < 4; e++) {
+            a[e] = number(rules, records, corners[2 * e], n);
+            b[e] = number(rules, records, corners[2 * e + 1], n) - a[e];
+        }
+        out.terms[0].a[n] = a[0], out.terms[0].b[n] = b[0];
+        out.terms[1].a[n] = a[1] - a[0], out.terms[1].b[n] = b[1] - b[0];
+        out.terms[2].a[n] = a[2] - a[0], out.terms[2].b[n] = b[2] - b[0];
+        out.terms[3].a[n] = (a[3] - a[2]) - (a[1] - a[0]), out.terms[3].b[n] = (b[3] - b[2]) - (b[1] - b[0]);
+    }
+    out.terms[0].a[0] = with_last_bit(out.terms[0].a[0], fitted);
+    out.terms[1].a[0] = with_last_bit(out.terms[1].a[0], border);
+    float4* to = (float4*)(cells + cell);
+    for (int n = 0; n < 12; n++) to[n] = ((const float4*)&out)[n];
 }
 
 // As Wanted in cuda.rs.

@@ -29,7 +29,7 @@ pub const GEODESIC: KernelFile = KernelFile {
         "geodesic_trace_spline_4",
         "geodesic_share_linear_2",
         "geodesic_share_linear_4",
-        "geodesic_edge",
+        "geodesic_cell",
         "geodesic_gather",
     ],
 };

@@ -42,7 +42,7 @@ impl From<cuda::Error> for Error {
 #[repr(C)]
 struct KernelRules {
     rays: u32,
-    last: [u32; 3],
+    shape: [u32; 3],
     stride: [u32; 2],
     face: [f32; 3],
     step_mm: f32,
@@ -177,8 +177,8 @@ struct Shard {
 /// What stays on the card during a job.
 struct OnCard {
     records: Arc<CudaSlice<u32>>,
-    /// Of splines the records, which the kernel does not look at as edges.
-    edges: Arc<CudaSlice<u32>>,
+    /// Of splines the records, which the kernel does not look at as cells.
+    cells: Arc<CudaSlice<u32>>,
     gates: CudaSlice<KernelGate>,
     bytes: CudaSlice<u8>,
     count: (u32, u32),
@@ -250,10 +250,10 @@ impl Job<'_> {
                 }
             }
         })?;
-        let edges = match medium.interpolation {
-            Interpolation::Trilinear => device.cached_as(medium.id(), "edges", || {
-                self.edges(device, &records)
-            })?,
+        let cells = match medium.interpolation {
+            Interpolation::Trilinear => {
+                device.cached_as(medium.id(), "cells", || self.cells(device, &records))?
+            }
             Interpolation::CubicBSpline => records.clone(),
         };
         let mut bytes: Vec<u8> = Vec::new();
@@ -285,41 +285,43 @@ impl Job<'_> {
         bytes.push(0);
         Ok(OnCard {
             records,
-            edges,
+            cells,
             gates: device.upload(&gates)?,
             bytes: device.upload(&bytes)?,
             count,
         })
     }
 
-    /// The edges of all cells, as the kernel loads them.
-    fn edges(
+    /// All cells as polynomials, as the kernels load them.
+    fn cells(
         &self,
         device: &Device,
         records: &CudaSlice<u32>,
     ) -> Result<CudaSlice<u32>, cuda::Error> {
-        const WORDS: usize = 12;
-        let count = self.medium.records.len();
-        let mut edges = device.alloc_zeros::<u32>(WORDS * count)?;
-        let kernel = device.kernel(kernels::GEODESIC, "geodesic_edge")?;
+        const WORDS: usize = 48;
+        // One begins before the first sample.
+        let count: usize = self.medium.shape.map(|n| n + 1).iter().product();
+        device.needs((4 * WORDS * count) as u64, "tensors ready for rays")?;
+        let mut cells = device.alloc_zeros::<u32>(WORDS * count)?;
+        let kernel = device.kernel(kernels::GEODESIC, "geodesic_cell")?;
         let launch = LaunchConfig {
             grid_dim: ((count as u32).div_ceil(BLOCK), 1, 1),
             block_dim: (BLOCK, 1, 1),
             shared_mem_bytes: 0,
         };
         let rules = self.kernel_rules(0, (0, 0));
-        // SAFETY: one thread a record, and as many edges; the kernel reads records of the same grid.
+        // SAFETY: one thread a cell, those beyond the last return; records are those of the grid.
         let launched = unsafe {
             device
                 .stream()
                 .launch_builder(&kernel)
                 .arg(&rules)
                 .arg(records)
-                .arg(&mut edges)
+                .arg(&mut cells)
                 .launch(launch)
         };
         device.check("preparing tensors", launched)?;
-        Ok(edges)
+        Ok(cells)
     }
 
     /// The kernel's name, and threads a ray.
@@ -391,7 +393,7 @@ impl Job<'_> {
                         .stream()
                         .launch_builder(&kernel)
                         .arg(&rules)
-                        .arg(&*card.edges)
+                        .arg(&*card.cells)
                         .arg(&*card.records)
                         .arg(&uploaded_starts)
                         .arg(&uploaded_halves)
@@ -501,7 +503,7 @@ impl Job<'_> {
         let (medium, rules) = (self.medium, self.rules);
         KernelRules {
             rays,
-            last: medium.shape.map(|n| n as u32 - 1),
+            shape: medium.shape.map(|n| n as u32),
             stride: medium.strides().map(|n| n as u32),
             face: medium.field.grid.shape.map(|n| n as f32 - 0.5),
             step_mm: rules.step_mm,
