@@ -58,8 +58,8 @@ const int INSIDE = 6, FA = 7;
 // begin one sample before the first along each axis and end one after the last: there D is continued
 // as a constant, so that no ray in the volume, or a step outside, is a special case.
 //
-// Two last bits tell of the cell: of a_0's first number, whether all samples are fitted; of a_1's,
-// whether it lies at the border.
+// The last bit of the first number tells whether the cell is plain: all samples fitted, not at the
+// border.
 struct Term {
     float a[6], b[6];
 };
@@ -208,8 +208,7 @@ struct Whole {
         return {product(d, p), make(fmaf(at.w, deep, near), fmaf(at.w, q3, q1), qw)};
     }
 
-    __device__ __forceinline__ bool fitted() const { return last_bit(terms[0].a[0]); }
-    __device__ __forceinline__ bool at_border() const { return last_bit(terms[1].a[0]); }
+    __device__ __forceinline__ bool plain() const { return last_bit(terms[0].a[0]); }
     __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
@@ -224,7 +223,7 @@ struct Shared {
     static constexpr float MARGIN = 1.0f / 16.0f;
     Term term;
     Place at;
-    bool all_fitted, border;
+    bool of_plain_cell;
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp go on until all have finished: sums over four of them need no care then.
@@ -243,8 +242,7 @@ struct Shared {
     __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
         u32 cell = locate(rules, x, at);
         term = load(grids.cells, cell, lane);
-        const float4* from = grids.cells + 12 * (size_t)cell;
-        all_fitted = last_bit(__ldg(&from[0].x)), border = last_bit(__ldg(&from[3].x));
+        of_plain_cell = last_bit(__ldg(&grids.cells[12 * (size_t)cell].x));
     }
 
     __device__ __forceinline__ float sum(float value) const {
@@ -265,8 +263,7 @@ struct Shared {
         return {make(sum(dp.x), sum(dp.y), sum(dp.z)), make(sum(g.x), sum(g.y), sum(g.z))};
     }
 
-    __device__ __forceinline__ bool fitted() const { return all_fitted; }
-    __device__ __forceinline__ bool at_border() const { return border; }
+    __device__ __forceinline__ bool plain() const { return of_plain_cell; }
     __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
@@ -307,8 +304,7 @@ struct Spline {
         base += axis(x.z, rules.shape[2], rules.stride[1], 4, at.w);
     }
 
-    __device__ __forceinline__ bool fitted() const { return false; }
-    __device__ __forceinline__ bool at_border() const { return beyond; }
+    __device__ __forceinline__ bool plain() const { return false; }
 
     static __device__ __forceinline__ void weights(float t, float value[4], float slope[4]) {
         float u = 1.0f - t, sixth = 1.0f / 6.0f;
@@ -413,9 +409,6 @@ __device__ __forceinline__ void keep(float4* out_grid, u32 count, const Rules& r
     out_grid[(size_t)count * rules.rays + slot] = make_float4(at.x, at.y, at.z, measure);
 }
 
-// Tells the compiler to put what follows out of the way.
-__device__ __forceinline__ bool seldom_so(bool condition) { return __builtin_expect(condition, 0); }
-
 // A half ray under way.
 struct Ray {
     // Voxels, and the last step's direction in mm.
@@ -433,7 +426,10 @@ struct Seldom {
     u32 keep_at, look_at;
     f32x3 looked;
 
-    __device__ __forceinline__ u32 due(const Rules& rules) const { return min(min(keep_at, look_at), rules.max_steps); }
+    __device__ __forceinline__ u32 due(const Rules& rules, u32 steps) const {
+        bool always = rules.gates || rules.masks || rules.min_fa >= 0.0f;
+        return always ? steps + 1 : min(min(keep_at, look_at), rules.max_steps);
+    }
 };
 
 __device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, const u32* halves,
@@ -450,7 +446,7 @@ __device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, co
     ray.steps = seldom.count = 0;
     seldom.met = summaries[slot].met;
     seldom.keep_at = rules.keep_every, seldom.look_at = rules.loop_steps;
-    ray.due = seldom.due(rules);
+    ray.due = seldom.due(rules, 0);
     return ray;
 }
 
@@ -508,14 +504,22 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         float cos = per_mm * dot(ray.direction, mm);
         ray.p = p;
         ray.direction = per_mm * mm;
-        // Positive questions, so that NaN fails each; the last that fails names the reason.
-        u32 reason = cos >= rules.min_cos ? GO : ANGLE;
-        if (seldom_so(rules.min_fa >= 0.0f) && !(cell.fa(rules, grids) >= rules.min_fa)) reason = LOW_FA;
-        if (seldom_so(!cell.fitted()) && !cell.inside(rules, grids)) reason = LEFT_MASK;
-        if (seldom_so(cell.at_border()) && !in_volume(rules, next)) reason = LEFT_VOLUME;
-        u32 target = NONE;
-        float length_mm = 0.0f;
-        if (seldom_so(rules.masks) && reason == GO) {
+        ray.steps++;
+        // Positive questions, so that NaN fails each.
+        if (__builtin_expect(cos >= rules.min_cos && cell.plain() && ray.steps != ray.due, 1)) {
+            ray.riemann = after;
+            ray.x = next;
+            continue;
+        }
+        // The last that fails names the reason.
+        u32 reason = cos >= rules.min_cos ? GO : ANGLE, target = NONE;
+        if (rules.min_fa >= 0.0f && !(cell.fa(rules, grids) >= rules.min_fa)) reason = LOW_FA;
+        if (!cell.plain()) {
+            if (!cell.inside(rules, grids)) reason = LEFT_MASK;
+            if (!in_volume(rules, next)) reason = LEFT_VOLUME;
+        }
+        float length_mm = ray.steps * h;
+        if (rules.masks && reason == GO) {
             f32x3 to = world_of(rules, next);
             bool allowed = false;
             for (u32 i = 0; i < rules.masks; i++) {
@@ -523,16 +527,16 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
             }
             if (!allowed) reason = LEFT_MASK;
         }
-        if (seldom_so(reason != GO)) {
+        if (reason != GO) {
             // The step before was the last.
+            ray.steps--;
             length_mm = ray.steps * h;
             if (seldom.keep_at != ray.steps + rules.keep_every) {
                 if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, world_of(rules, ray.x), length_mm, ray.riemann);
                 seldom.count++;
             }
         } else {
-            ray.steps++;
-            if (seldom_so(rules.gates)) {
+            if (rules.gates) {
                 f32x3 from = world_of(rules, ray.x), to = world_of(rules, next);
                 float cut;
                 u32 cut_by = meet(rules, gates, bytes, from, to, seldom.met, cut);
@@ -546,8 +550,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
                 }
             }
             ray.riemann = after;
-            if (seldom_so(ray.steps == ray.due && reason == GO)) {
-                length_mm = ray.steps * h;
+            if (reason == GO) {
                 if (ray.steps >= rules.max_steps) reason = rules.at_max;
                 if (ray.steps == seldom.look_at) {
                     f32x3 way = in_mm(rules, next - seldom.looked);
@@ -560,11 +563,11 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
                     seldom.count++;
                     seldom.keep_at = ray.steps + rules.keep_every;
                 }
-                ray.due = seldom.due(rules);
+                ray.due = seldom.due(rules, ray.steps);
             }
         }
         ray.x = next;
-        if (!seldom_so(reason != GO)) continue;
+        if (reason == GO) continue;
         if (cell.writes()) {
             summaries[seldom.slot] = {ray.steps, seldom.count, length_mm, ray.riemann, reason, target, seldom.met};
         }
@@ -615,7 +618,7 @@ extern "C" __global__ void geodesic_cell(Rules rules, const void* records, Cell*
         corners[c] = nearest(rules, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2));
         fitted = fitted && number(rules, records, corners[c], INSIDE) == 1.0f;
     }
-    bool border = i < 0 || j < 0 || k < 0 || i == rules.shape[0] - 1 || j == rules.shape[1] - 1 || k == rules.shape[2] - 1;
+    bool at_border = i < 0 || j < 0 || k < 0 || i == rules.shape[0] - 1 || j == rules.shape[1] - 1 || k == rules.shape[2] - 1;
     Cell out;
     for (int n = 0; n < 6; n++) {
         float a[4], b[4];
@@ -628,8 +631,7 @@ extern "C" __global__ void geodesic_cell(Rules rules, const void* records, Cell*
         out.terms[2].a[n] = a[2] - a[0], out.terms[2].b[n] = b[2] - b[0];
         out.terms[3].a[n] = (a[3] - a[2]) - (a[1] - a[0]), out.terms[3].b[n] = (b[3] - b[2]) - (b[1] - b[0]);
     }
-    out.terms[0].a[0] = with_last_bit(out.terms[0].a[0], fitted);
-    out.terms[1].a[0] = with_last_bit(out.terms[1].a[0], border);
+    out.terms[0].a[0] = with_last_bit(out.terms[0].a[0], fitted && !at_border);
     float4* to = (float4*)(cells + cell);
     for (int n = 0; n < 12; n++) to[n] = ((const float4*)&out)[n];
 }
