@@ -177,7 +177,7 @@ struct Whole {
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float margin) {
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3, float margin) {
         if (!stays(at, x, margin)) enter(rules, grids, x);
     }
 
@@ -234,15 +234,29 @@ struct Shared {
         return __shfl_sync(0xfu << (threadIdx.x & 28), slot, 0, 4);
     }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float margin) {
-        if (!stays(at, x, margin)) enter(rules, grids, x);
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3 way, float margin) {
+        if (!stays(at, x, margin)) prefetch(rules, grids, enter(rules, grids, x), way);
         __syncwarp();
     }
 
-    __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
+    __device__ __forceinline__ u32 enter(const Rules& rules, const Grids& grids, f32x3 x) {
         u32 cell = locate(rules, x, at);
         term = load(grids.cells, cell, lane);
         of_plain_cell = last_bit(__ldg(&grids.cells[12 * (size_t)cell].x));
+        return cell;
+    }
+
+    // With few rays nothing else hides how long memory takes: asks for the cell that a ray on its way
+    // will enter next.
+    __device__ __forceinline__ void prefetch(const Rules& rules, const Grids& grids, u32 cell, f32x3 way) const {
+        // Which face is near, in ways.
+        float x = __fdividef(fabsf(way.x), (way.x > 0.0f ? 1.0f - at.u : at.u) + 1e-6f);
+        float y = __fdividef(fabsf(way.y), (way.y > 0.0f ? 1.0f - at.v : at.v) + 1e-6f);
+        float z = __fdividef(fabsf(way.z), (way.z > 0.0f ? 1.0f - at.w : at.w) + 1e-6f);
+        int nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, nz = rules.shape[2] + 1;
+        int step = x >= y && x >= z ? (way.x > 0.0f ? 1 : -1) : y >= z ? (way.y > 0.0f ? nx : -nx) : (way.z > 0.0f ? nx * ny : -nx * ny);
+        int next = min(max((int)cell + step, 0), nx * ny * nz - 1);
+        asm volatile("prefetch.global.L1 [%0];" ::"l"(grids.cells + 12 * (size_t)next + 3 * lane));
     }
 
     __device__ __forceinline__ float sum(float value) const {
@@ -284,7 +298,7 @@ struct Spline {
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
-    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, float) {
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3, float) {
         enter(rules, grids, x);
     }
 
@@ -496,7 +510,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
             }
             next = ray.x + by * slope.x;
             p = ray.p + (-0.5f * by) * slope.p;
-            cell.follow(rules, grids, next, last ? margin : 0.0f);
+            cell.follow(rules, grids, next, slope.x, last ? margin : 0.0f);
         }
         // Of a finished ray nothing is moved but its cell.
         if (!active) continue;
@@ -642,10 +656,34 @@ struct Wanted {
     u32 first;
 };
 
-// One block of threads copies the points of one wanted half ray, so that they lie one after the other.
-extern "C" __global__ void geodesic_gather(const float4* step_grid, u32 rays, const Wanted* wanted, float4* points) {
-    Wanted half = wanted[blockIdx.x];
-    for (u32 k = threadIdx.x; k < half.count; k += blockDim.x) {
-        points[half.first + k] = step_grid[(size_t)k * rays + half.slot];
+// A block copies the points of 32 wanted half rays, so that those of each lie one after the other: reads
+// go along the slots, writes along the rays.
+extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* step_grid, u32 rays, const Wanted* wanted,
+                                                                   u32 halves, f32x3* points, float* measures) {
+    const u32 DEPTH = 16;
+    __shared__ float4 tile[32][DEPTH + 1];
+    __shared__ Wanted mine[32];
+    u32 lane = threadIdx.x % 32, most = 0;
+    if (threadIdx.x < 32) {
+        u32 i = blockIdx.x * 32 + lane;
+        mine[lane] = i < halves ? wanted[i] : Wanted{0, 0, 0};
+    }
+    __syncthreads();
+    for (u32 i = 0; i < 32; i++) most = max(most, mine[i].count);
+    for (u32 first = 0; first < most; first += DEPTH) {
+        for (u32 k = threadIdx.x / 32; k < DEPTH; k += blockDim.x / 32) {
+            if (first + k < mine[lane].count) tile[lane][k] = step_grid[(size_t)(first + k) * rays + mine[lane].slot];
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < 32 * DEPTH; i += blockDim.x) {
+            Wanted half = mine[i / DEPTH];
+            u32 k = i % DEPTH;
+            if (first + k < half.count) {
+                float4 point = tile[i / DEPTH][k];
+                points[half.first + first + k] = make(point.x, point.y, point.z);
+                measures[half.first + first + k] = point.w;
+            }
+        }
+        __syncthreads();
     }
 }

@@ -7,8 +7,10 @@
 
 use super::bench_tracking::{brain, field, prolate, seed};
 use crate::compute::{Backend, Control};
-use crate::data::{Region, Shape, TensorField};
-use crate::solvers::geodesic::{Directions, Form, Medium, Params, Precision, Sharpening, shoot};
+use crate::data::{Region, Role, Shape, TensorField};
+use crate::solvers::geodesic::{
+    Cut, Directions, Form, Medium, Params, Precision, Sharpening, rank, shoot,
+};
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -154,6 +156,22 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
             ));
         }
     }
+    // What a hand on a seed waits for: rays of a cone, cut at a target and ranked.
+    let mut drag = with(8192, 500);
+    drag.directions = Directions::Cone {
+        count: 32,
+        half_angle_rad: std::f64::consts::FRAC_PI_4,
+    };
+    drag.walk.seeding = Seeding::Random { count: 256 };
+    let mut ends = slab(40.0, 31.5, 12.0);
+    ends.push(Region {
+        role: Role::Target,
+        ..seed(Shape::Box {
+            centre: DVec3::new(31.5, 80.0, 31.5),
+            half_mm: DVec3::new(16.0, 2.0, 16.0),
+        })
+    });
+    cases.push(case("drag 8192 x 500", wavy(), ends, drag, half, None));
     let mut patch = with(0, 2048);
     patch.walk.seeding = Seeding::PerVoxel { count: 1 };
     patch.walk.step_mm = 0.2;
@@ -221,6 +239,10 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         let start = Instant::now();
         match shoot(&medium, &case.regions, &case.params, backend, &control) {
             Ok(out) => {
+                // Where there are targets, the best are chosen too.
+                if case.regions.len() > 1 {
+                    rank(&out.rays.kept, Cut::Top(1000));
+                }
                 size = (
                     out.seeds * out.directions,
                     out.rays.kept.points.len(),

@@ -362,7 +362,7 @@ impl Job<'_> {
             .filter(|&i| halves[i as usize].reason == PENDING)
             .collect();
         let mut kernel_ms = 0.0;
-        let mut gathered = Vec::new();
+        let mut gathered = (Vec::new(), Vec::new());
         if !active.is_empty() {
             let summary = |&i: &u32| Summary {
                 met: halves[i as usize].met,
@@ -419,14 +419,14 @@ impl Job<'_> {
                 half.met = summary.met;
                 half.count = summary.count;
             }
-            let (points, ms) =
+            let (kept, measures, ms) =
                 self.gathered(device, &active, &mut halves, range.clone(), points)?;
-            gathered = points;
+            gathered = (kept, measures);
             kernel_ms += ms;
         }
         let all = Halves {
-            points: gathered.iter().map(|p| [p[0], p[1], p[2]]).collect(),
-            along: gathered.iter().map(|p| p[3]).collect(),
+            points: gathered.0,
+            along: gathered.1,
             halves,
         };
         let joined = join::all(
@@ -447,7 +447,7 @@ impl Job<'_> {
         halves: &mut [Half],
         range: std::ops::Range<usize>,
         points: &CudaSlice<f32>,
-    ) -> Result<(Vec<[f32; 4]>, f64), Error> {
+    ) -> Result<(Vec<[f32; 3]>, Vec<f32>, f64), Error> {
         let senses = self.senses();
         let rules = join::Rules::new(self.gates, &self.params.walk);
         let mut wanted = Vec::new();
@@ -467,21 +467,23 @@ impl Job<'_> {
             }
         }
         if wanted.is_empty() {
-            return Ok((Vec::new(), 0.0));
+            return Ok((Vec::new(), Vec::new(), 0.0));
         }
         device.needs(16 * total, "the points of the rays")?;
-        let mut out = device.alloc_zeros::<f32>(4 * total as usize)?;
+        let mut kept = device.alloc_zeros::<[f32; 3]>(total as usize)?;
+        let mut measures = device.alloc_zeros::<f32>(total as usize)?;
         let list = device.upload(&wanted)?;
         let kernel = device.kernel(kernels::GEODESIC, "geodesic_gather")?;
+        let count = wanted.len() as u32;
         let launch = LaunchConfig {
-            grid_dim: (wanted.len() as u32, 1, 1),
-            block_dim: (BLOCK, 1, 1),
+            grid_dim: (count.div_ceil(32), 1, 1),
+            block_dim: (256, 1, 1),
             shared_mem_bytes: 0,
         };
         let slots = active.len() as u32;
         let ((), ms) = device.elapsed(|| {
-            // SAFETY: one block a wanted half; its slot and count are those that the trace wrote to
-            // `points`, and `out` holds the sum of the counts.
+            // SAFETY: one block for 32 wanted halves; slots and counts are those that the trace wrote
+            // to `points`, and `kept` and `measures` hold the sum of the counts.
             let launched = unsafe {
                 device
                     .stream()
@@ -489,14 +491,17 @@ impl Job<'_> {
                     .arg(points)
                     .arg(&slots)
                     .arg(&list)
-                    .arg(&mut out)
+                    .arg(&count)
+                    .arg(&mut kept)
+                    .arg(&mut measures)
                     .launch(launch)
             };
             device.check("gathering rays", launched)?;
             Ok(())
         })?;
-        let flat = device.download(&out, 0..out.len())?;
-        Ok((bytemuck::cast_slice(&flat).to_vec(), f64::from(ms)))
+        let kept = device.download(&kept, 0..kept.len())?;
+        let measures = device.download(&measures, 0..measures.len())?;
+        Ok((kept, measures, f64::from(ms)))
     }
 
     fn kernel_rules(&self, rays: u32, (gates, masks): (u32, u32)) -> KernelRules {
