@@ -102,7 +102,9 @@ __device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
     int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
     at.origin = make((float)i, (float)j, (float)k);
     at.u = x.x - at.origin.x, at.v = x.y - at.origin.y, at.w = x.z - at.origin.z;
-    return (u32)(i + 1) + (rules.shape[0] + 1) * ((u32)(j + 1) + (rules.shape[1] + 1) * (u32)(k + 1));
+    // Modulo 2³², in which the first cell's -1 -1 -1 is no exception.
+    u32 nx = rules.shape[0] + 1, ny = rules.shape[1] + 1;
+    return (u32)i + nx * ((u32)j + ny * (u32)k) + (1 + nx + nx * ny);
 }
 
 __device__ __forceinline__ bool in_volume(const Rules& rules, f32x3 x) {
@@ -173,7 +175,7 @@ struct Whole {
     Term terms[4];
     Place at;
 
-    static __device__ __forceinline__ bool any(bool active) { return active; }
+    static constexpr bool TOGETHER = false;
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
@@ -227,7 +229,7 @@ struct Shared {
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp go on until all have finished: sums over four of them need no care then.
-    static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
+    static constexpr bool TOGETHER = true;
     __device__ __forceinline__ bool writes() const { return lane == 0; }
     __device__ __forceinline__ u32 next(u32* queue) const {
         u32 slot = lane == 0 ? take(queue, 4) : 0;
@@ -294,7 +296,7 @@ struct Spline {
     // Axes along which the point lies beyond the outer samples, a bit each.
     u32 beyond;
 
-    static __device__ __forceinline__ bool any(bool active) { return active; }
+    static constexpr bool TOGETHER = false;
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
@@ -425,9 +427,9 @@ __device__ __forceinline__ void keep(float4* out_grid, u32 count, const Rules& r
 
 // A half ray under way.
 struct Ray {
-    // Voxels, and the last step's direction in mm.
+    // Voxels; D p of the last step in mm, and 1 by its length.
     f32x3 x, p, direction;
-    float riemann;
+    float per_mm, riemann;
     u32 steps;
     // The step on which more is to be done than being taken.
     u32 due;
@@ -456,6 +458,7 @@ __device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, co
     ray.x = seldom.looked = make(start[0], start[1], start[2]);
     ray.p = sign * make(start[3], start[4], start[5]);
     ray.direction = sign * make(start[6], start[7], start[8]);
+    ray.per_mm = 1.0f;
     ray.riemann = 0.0f;
     ray.steps = seldom.count = 0;
     seldom.met = summaries[slot].met;
@@ -482,7 +485,9 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
     bool active = slot < rules.rays;
     Ray ray = begin(rules, starts, halves, summaries, seldom, active ? slot : 0);
     cell.enter(rules, grids, ray.x);
-    while (Sampler::any(active)) {
+    for (u32 step = 0;; step++) {
+        // Finished rays of a warp that goes on together may as well go a few steps further.
+        if (Sampler::TOGETHER ? step % 16 == 0 && !__any_sync(ALL, active) : !active) return;
         f32x3 next = ray.x, p = ray.p, mm;
         // Of Runge and Kutta's four stages, weighted 1 2 2 1.
         Slope sum = {make(0, 0, 0), make(0, 0, 0)};
@@ -515,9 +520,9 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         // Of a finished ray nothing is moved but its cell.
         if (!active) continue;
         float after = fmaf(by, STAGES == 4 ? riemann : sqrtf(riemann), ray.riemann);
-        float cos = per_mm * dot(ray.direction, mm);
+        float cos = (ray.per_mm * per_mm) * dot(ray.direction, mm);
         ray.p = p;
-        ray.direction = per_mm * mm;
+        ray.direction = mm, ray.per_mm = per_mm;
         ray.steps++;
         // Positive questions, so that NaN fails each.
         if (__builtin_expect(cos >= rules.min_cos && cell.plain() && ray.steps != ray.due, 1)) {

@@ -224,7 +224,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         (Err(error), _) => return json!({"workload": workload, "error": error.to_string()}),
     };
     let mut walls = Vec::new();
-    let mut kernels = Vec::new();
+    let (mut kernels, mut gathers) = (Vec::new(), Vec::new());
     let mut size = (0, 0, 0);
     // The first runs are not counted: they load kernels, upload tensors and wake the card's clock.
     let begun = Instant::now();
@@ -251,6 +251,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
                 if counts {
                     walls.push(start.elapsed().as_secs_f64());
                     kernels.extend(out.kernel_s);
+                    gathers.extend(out.gather_s);
                 }
             }
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
@@ -261,7 +262,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         values.get(values.len() / 2).copied()
     };
     let wall = median(&mut walls).unwrap_or(f64::NAN);
-    let kernel = median(&mut kernels);
+    let (kernel, gather) = (median(&mut kernels), median(&mut gathers));
     let (rays, points, steps) = size;
     let per_core = match backend.devices() {
         [] => Some(steps as f64 / wall / backend.threads() as f64),
@@ -275,6 +276,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         "unit": "steps_per_s",
         "wall_s": wall,
         "kernel_s": kernel,
+        "gather_s": gather,
         "rate_per_core": per_core,
         "prepare_s": prepare_s,
         "papers_s": case.papers_ms.map(|ms| ms * 1e-3),

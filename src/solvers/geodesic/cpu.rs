@@ -61,6 +61,7 @@ pub fn shoot(
         seeds: seeds.len() as u64,
         directions: params.directions.count() as u64,
         kernel_s: None,
+        gather_s: None,
     })
 }
 

@@ -141,11 +141,12 @@ pub fn shoot(
     };
     let results = backend.on_each_device(|i, device| job.shard(device, shards[i].clone()));
     let mut joined = Vec::new();
-    let mut kernel_ms = 0.0f64;
+    // The cards work side by side.
+    let mut kernel_ms = [0.0f64; 2];
     for shard in results {
         let shard = shard?;
         joined.extend(shard.joined);
-        kernel_ms = kernel_ms.max(shard.kernel_ms);
+        kernel_ms = [0, 1].map(|i| kernel_ms[i].max(shard.kernel_ms[i]));
     }
     let mut none = join::Joined::new(&gates);
     none.no_start(no_start);
@@ -154,7 +155,8 @@ pub fn shoot(
         rays: Arc::new(join::gather(joined, gates.targets)),
         seeds,
         directions,
-        kernel_s: Some(kernel_ms * 1e-3),
+        kernel_s: Some(kernel_ms[0] * 1e-3),
+        gather_s: Some(kernel_ms[1] * 1e-3),
     })
 }
 
@@ -171,7 +173,8 @@ struct Job<'a> {
 
 struct Shard {
     joined: Vec<join::Joined>,
-    kernel_ms: f64,
+    /// Following, gathering.
+    kernel_ms: [f64; 2],
 }
 
 /// What stays on the card during a job.
@@ -193,7 +196,7 @@ impl Job<'_> {
     fn shard(&self, device: &Device, range: std::ops::Range<usize>) -> Result<Shard, Error> {
         let mut shard = Shard {
             joined: Vec::new(),
-            kernel_ms: 0.0,
+            kernel_ms: [0.0; 2],
         };
         if range.is_empty() {
             return Ok(shard);
@@ -223,7 +226,7 @@ impl Job<'_> {
             let last = (first + batch).min(range.end);
             let (joined, ms) = self.batch(device, &card, first..last, &mut points)?;
             shard.joined.extend(joined);
-            shard.kernel_ms += ms;
+            shard.kernel_ms = [0, 1].map(|i| shard.kernel_ms[i] + ms[i]);
             self.control.advance((last - first) as u64);
             first = last;
         }
@@ -349,7 +352,7 @@ impl Job<'_> {
         card: &OnCard,
         range: std::ops::Range<usize>,
         points: &mut CudaSlice<f32>,
-    ) -> Result<(Vec<join::Joined>, f64), Error> {
+    ) -> Result<(Vec<join::Joined>, [f64; 2]), Error> {
         let senses = self.senses();
         let starts = &self.rays.starts[range.clone()];
         // What starts in a target or a terminate region is finished.
@@ -361,7 +364,7 @@ impl Job<'_> {
         let active: Vec<u32> = (0..halves.len() as u32)
             .filter(|&i| halves[i as usize].reason == PENDING)
             .collect();
-        let mut kernel_ms = 0.0;
+        let mut kernel_ms = [0.0; 2];
         let mut gathered = (Vec::new(), Vec::new());
         if !active.is_empty() {
             let summary = |&i: &u32| Summary {
@@ -407,7 +410,7 @@ impl Job<'_> {
                 device.check("shooting rays", launched)?;
                 Ok(())
             })?;
-            kernel_ms += f64::from(ms);
+            kernel_ms[0] = f64::from(ms);
             let found = device.download(&summaries, 0..active.len())?;
             for (&i, summary) in active.iter().zip(&found) {
                 let half = &mut halves[i as usize];
@@ -422,7 +425,7 @@ impl Job<'_> {
             let (kept, measures, ms) =
                 self.gathered(device, &active, &mut halves, range.clone(), points)?;
             gathered = (kept, measures);
-            kernel_ms += ms;
+            kernel_ms[1] = ms;
         }
         let all = Halves {
             points: gathered.0,

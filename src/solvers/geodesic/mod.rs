@@ -108,8 +108,9 @@ pub struct Output {
     /// Seed points; each sent [`Output::directions`] rays.
     pub seeds: u64,
     pub directions: u64,
-    /// Seconds in kernels, where the backend measures them.
+    /// Seconds of following rays and of gathering what is kept, where the backend measures them.
     pub kernel_s: Option<f64>,
+    pub gather_s: Option<f64>,
 }
 
 /// Shoots rays from the regions with role seed (the whole mask if none) and filters by the others.
