@@ -251,7 +251,7 @@ fn brute_force() {
     let mut random = Random::fresh("brute force");
     let mut seen = [0usize; 5];
     let mut compared = 0;
-    for round in 0..30 {
+    for round in 0..60 {
         let curved = helices(&mut random);
         const SEEDS: usize = 60;
         let seed = sphere(Role::Seed, random.direction() * 6.0, 6.0);

@@ -187,6 +187,14 @@ struct OnCard {
     count: (u32, u32),
 }
 
+/// The points of the halves that are wanted, world mm, and their measures from the seed.
+#[derive(Default)]
+struct Gathered {
+    points: Vec<[f32; 3]>,
+    measures: Vec<f32>,
+    ms: f64,
+}
+
 impl Job<'_> {
     fn senses(&self) -> usize {
         if self.params.walk.both_ways { 2 } else { 1 }
@@ -365,7 +373,7 @@ impl Job<'_> {
             .filter(|&i| halves[i as usize].reason == PENDING)
             .collect();
         let mut kernel_ms = [0.0; 2];
-        let mut gathered = (Vec::new(), Vec::new());
+        let mut gathered = Gathered::default();
         if !active.is_empty() {
             let summary = |&i: &u32| Summary {
                 met: halves[i as usize].met,
@@ -422,14 +430,12 @@ impl Job<'_> {
                 half.met = summary.met;
                 half.count = summary.count;
             }
-            let (kept, measures, ms) =
-                self.gathered(device, &active, &mut halves, range.clone(), points)?;
-            gathered = (kept, measures);
-            kernel_ms[1] = ms;
+            gathered = self.gathered(device, &active, &mut halves, range.clone(), points)?;
+            kernel_ms[1] = gathered.ms;
         }
         let all = Halves {
-            points: gathered.0,
-            along: gathered.1,
+            points: gathered.points,
+            along: gathered.measures,
             halves,
         };
         let joined = join::all(
@@ -450,7 +456,7 @@ impl Job<'_> {
         halves: &mut [Half],
         range: std::ops::Range<usize>,
         points: &CudaSlice<f32>,
-    ) -> Result<(Vec<[f32; 3]>, Vec<f32>, f64), Error> {
+    ) -> Result<Gathered, Error> {
         let senses = self.senses();
         let rules = join::Rules::new(self.gates, &self.params.walk);
         let mut wanted = Vec::new();
@@ -470,7 +476,7 @@ impl Job<'_> {
             }
         }
         if wanted.is_empty() {
-            return Ok((Vec::new(), Vec::new(), 0.0));
+            return Ok(Gathered::default());
         }
         device.needs(16 * total, "the points of the rays")?;
         let mut kept = device.alloc_zeros::<[f32; 3]>(total as usize)?;
@@ -502,9 +508,11 @@ impl Job<'_> {
             device.check("gathering rays", launched)?;
             Ok(())
         })?;
-        let kept = device.download(&kept, 0..kept.len())?;
-        let measures = device.download(&measures, 0..measures.len())?;
-        Ok((kept, measures, f64::from(ms)))
+        Ok(Gathered {
+            points: device.download(&kept, 0..kept.len())?,
+            measures: device.download(&measures, 0..measures.len())?,
+            ms: f64::from(ms),
+        })
     }
 
     fn kernel_rules(&self, rays: u32, (gates, masks): (u32, u32)) -> KernelRules {

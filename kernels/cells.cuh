@@ -1,0 +1,367 @@
+// What geodesic rays run through: cells of tensors and B-splines, and how a thread, or four of them,
+// hold the one that a ray is in. The mathematics is that of src/solvers/geodesic/field.rs.
+#pragma once
+#include <cuda_fp16.h>
+#include "common.cuh"
+
+// As Rules in src/solvers/geodesic/cuda.rs, in its order.
+struct Rules {
+    u32 rays;
+    // Samples along the axes, and records from one to the next along y and z.
+    int shape[3];
+    u32 stride[2];
+    // Outer faces, voxels.
+    float face[3];
+    float step_mm;
+    float min_fa;
+    float min_cos;
+    u32 max_steps;
+    u32 at_max;
+    u32 keep_every;
+    u32 loop_steps;
+    float loop_mm2;
+    // Rows of the affine from voxel to world.
+    float world[12];
+    // The upper triangle, row by row, that takes voxel vectors to vectors in mm of the same length.
+    float root[6];
+    u32 gates;
+    u32 masks;
+    // Two halves a start, the second with −p; else one.
+    u32 senses;
+    // Whether records are eight halves, or eight floats.
+    u32 half;
+};
+static_assert(sizeof(Rules) == 39 * 4, "as in cuda.rs");
+
+// One of the eight numbers of a voxel: xx xy xz yy yz zz, whether fitted, FA.
+__device__ __forceinline__ float number(const Rules& rules, const void* records, u32 i, int which) {
+    size_t at = 8 * (size_t)i + which;
+    return rules.half ? __half2float(((const __half*)records)[at]) : __ldg((const float*)records + at);
+}
+const int INSIDE = 6, FA = 7;
+
+// The tensors between eight samples, as a polynomial: Σ f_r (a_r + u b_r) with f = 1, v, w, vw. Cells
+// begin one sample before the first along each axis and end one after the last: there D is continued
+// as a constant, so that no ray in the volume, or a step outside, is a special case.
+//
+// The last bit of the first number tells whether the cell is plain: all samples fitted, not at the
+// border.
+struct Term {
+    float a[6], b[6];
+};
+struct Cell {
+    Term terms[4];
+};
+static_assert(sizeof(Term) == 3 * 16, "three loads");
+
+__device__ __forceinline__ Term load(const float4* cells, u32 cell, u32 term) {
+    const float4* from = cells + 12 * (size_t)cell + 3 * term;
+    float4 x = __ldg(from), y = __ldg(from + 1), z = __ldg(from + 2);
+    return {{x.x, x.y, x.z, x.w, y.x, y.y}, {y.z, y.w, z.x, z.y, z.z, z.w}};
+}
+
+__device__ __forceinline__ bool last_bit(float value) { return __float_as_uint(value) & 1; }
+__device__ __forceinline__ float with_last_bit(float value, bool bit) {
+    return __uint_as_float((__float_as_uint(value) & ~1u) | (bit ? 1u : 0u));
+}
+
+// A ray's cell, and its place in it.
+struct Place {
+    // The first sample, voxels.
+    f32x3 origin;
+    float u, v, w;
+};
+
+const u32 ALL = 0xffffffffu;
+
+// Whether a point is still in its cell, or by `margin` outside.
+__device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
+    place.u = x.x - place.origin.x, place.v = x.y - place.origin.y, place.w = x.z - place.origin.z;
+    float least = fminf(fminf(place.u, place.v), place.w), most = fmaxf(fmaxf(place.u, place.v), place.w);
+    return least >= -margin && most <= 1.0f + margin;
+}
+
+// The cell of a point that has left its own, or of the nearest in the grid. (NaN is in the first.)
+__device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
+    int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
+    int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
+    int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
+    at.origin = make((float)i, (float)j, (float)k);
+    at.u = x.x - at.origin.x, at.v = x.y - at.origin.y, at.w = x.z - at.origin.z;
+    // Modulo 2³², in which the first cell's -1 -1 -1 is no exception.
+    u32 nx = rules.shape[0] + 1, ny = rules.shape[1] + 1;
+    return (u32)i + nx * ((u32)j + ny * (u32)k) + (1 + nx + nx * ny);
+}
+
+__device__ __forceinline__ bool in_volume(const Rules& rules, f32x3 x) {
+    return x.x >= -0.5f && x.y >= -0.5f && x.z >= -0.5f && x.x <= rules.face[0] && x.y <= rules.face[1] &&
+           x.z <= rules.face[2];
+}
+
+// Record number of a sample, or of the nearest.
+__device__ __forceinline__ u32 nearest(const Rules& rules, int i, int j, int k) {
+    i = min(max(i, 0), rules.shape[0] - 1), j = min(max(j, 0), rules.shape[1] - 1);
+    k = min(max(k, 0), rules.shape[2] - 1);
+    return (u32)i + rules.stride[0] * (u32)j + rules.stride[1] * (u32)k;
+}
+
+__device__ __forceinline__ float corner_weight(int c, const Place& at) {
+    return (c & 1 ? at.u : 1.0f - at.u) * (c & 2 ? at.v : 1.0f - at.v) * (c & 4 ? at.w : 1.0f - at.w);
+}
+
+// Linear mixture of one of the numbers.
+__device__ float linear(const Rules& rules, const void* records, const Place& at, int which) {
+    int i = (int)at.origin.x, j = (int)at.origin.y, k = (int)at.origin.z;
+    float sum = 0.0f;
+    for (int c = 0; c < 8; c++) {
+        u32 record = nearest(rules, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2));
+        sum = fmaf(corner_weight(c, at), number(rules, records, record, which), sum);
+    }
+    return sum;
+}
+
+// Splines have no cells.
+struct Grids {
+    const float4* cells;
+    const void* records;
+};
+
+// D p and pᵀ(∂D)p.
+struct Slope {
+    f32x3 x, p;
+};
+
+__device__ __forceinline__ float form(const float d[6], const float squares[6]) {
+    float a = fmaf(d[2], squares[2], fmaf(d[1], squares[1], d[0] * squares[0]));
+    float b = fmaf(d[5], squares[5], fmaf(d[4], squares[4], d[3] * squares[3]));
+    return a + b;
+}
+
+__device__ __forceinline__ void squares_of(f32x3 p, float squares[6]) {
+    squares[0] = p.x * p.x, squares[1] = 2.0f * p.x * p.y, squares[2] = 2.0f * p.x * p.z;
+    squares[3] = p.y * p.y, squares[4] = 2.0f * p.y * p.z, squares[5] = p.z * p.z;
+}
+
+__device__ __forceinline__ f32x3 product(const float d[6], f32x3 p) {
+    return make(fmaf(d[2], p.z, fmaf(d[1], p.y, d[0] * p.x)), fmaf(d[4], p.z, fmaf(d[3], p.y, d[1] * p.x)),
+                fmaf(d[5], p.z, fmaf(d[4], p.y, d[2] * p.x)));
+}
+
+// The next ray that no thread has begun, `threads` of which share one; the first of each is that of its
+// own number.
+__device__ __forceinline__ u32 take(u32* queue, u32 threads) {
+    return gridDim.x * blockDim.x / threads + atomicAdd(queue, 1);
+}
+
+// One thread a ray: a cell in 48 registers, loaded anew when the ray enters another. Nearly every step
+// some ray of a warp does, so loading has to be short, and happens once a step with the midpoint rule:
+// the margin keeps rays in their cells until the next midpoint.
+struct Whole {
+    static constexpr float MARGIN = 1.0f / 16.0f;
+    Term terms[4];
+    Place at;
+
+    static constexpr bool TOGETHER = false;
+    __device__ __forceinline__ bool writes() const { return true; }
+    __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
+
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3, float margin) {
+        if (!stays(at, x, margin)) enter(rules, grids, x);
+    }
+
+    __device__ __forceinline__ void enter(const Rules& rules, const Grids& grids, f32x3 x) {
+        u32 cell = locate(rules, x, at);
+#pragma unroll
+        for (int r = 0; r < 4; r++) terms[r] = load(grids.cells, cell, r);
+    }
+
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
+        float squares[6], d[6], qx[4] = {0, 0, 0, 0}, q1 = 0.0f, q3 = 0.0f, qw = 0.0f;
+        squares_of(p, squares);
+#pragma unroll
+        for (int k = 0; k < 6; k++) {
+            float at_u[4];
+#pragma unroll
+            for (int r = 0; r < 4; r++) {
+                at_u[r] = fmaf(at.u, terms[r].b[k], terms[r].a[k]);
+                qx[r] = fmaf(terms[r].b[k], squares[k], qx[r]);
+            }
+            q1 = fmaf(at_u[1], squares[k], q1);
+            q3 = fmaf(at_u[3], squares[k], q3);
+            float along_w = fmaf(at.v, at_u[3], at_u[2]);
+            qw = fmaf(along_w, squares[k], qw);
+            d[k] = fmaf(at.w, along_w, fmaf(at.v, at_u[1], at_u[0]));
+        }
+        float near = fmaf(at.v, qx[1], qx[0]), deep = fmaf(at.v, qx[3], qx[2]);
+        return {product(d, p), make(fmaf(at.w, deep, near), fmaf(at.w, q3, q1), qw)};
+    }
+
+    __device__ __forceinline__ bool plain() const { return last_bit(terms[0].a[0]); }
+    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, INSIDE) >= 0.5f;
+    }
+    __device__ __forceinline__ float fa(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, FA);
+    }
+};
+
+// Four threads a ray, for few rays: each owns a term of the cell, and six values are summed over the
+// four.
+struct Shared {
+    static constexpr float MARGIN = 1.0f / 16.0f;
+    Term term;
+    Place at;
+    bool of_plain_cell;
+    u32 lane = threadIdx.x & 3;
+
+    // The threads of a warp go on until all have finished: sums over four of them need no care then.
+    static constexpr bool TOGETHER = true;
+    __device__ __forceinline__ bool writes() const { return lane == 0; }
+    __device__ __forceinline__ u32 next(u32* queue) const {
+        u32 slot = lane == 0 ? take(queue, 4) : 0;
+        return __shfl_sync(0xfu << (threadIdx.x & 28), slot, 0, 4);
+    }
+
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3 way, float margin) {
+        if (!stays(at, x, margin)) prefetch(rules, grids, enter(rules, grids, x), way);
+        __syncwarp();
+    }
+
+    __device__ __forceinline__ u32 enter(const Rules& rules, const Grids& grids, f32x3 x) {
+        u32 cell = locate(rules, x, at);
+        term = load(grids.cells, cell, lane);
+        of_plain_cell = last_bit(__ldg(&grids.cells[12 * (size_t)cell].x));
+        return cell;
+    }
+
+    // With few rays nothing else hides how long memory takes: asks for the cell that a ray on its way
+    // will enter next.
+    __device__ __forceinline__ void prefetch(const Rules& rules, const Grids& grids, u32 cell, f32x3 way) const {
+        // Which face is near, in ways.
+        float x = __fdividef(fabsf(way.x), (way.x > 0.0f ? 1.0f - at.u : at.u) + 1e-6f);
+        float y = __fdividef(fabsf(way.y), (way.y > 0.0f ? 1.0f - at.v : at.v) + 1e-6f);
+        float z = __fdividef(fabsf(way.z), (way.z > 0.0f ? 1.0f - at.w : at.w) + 1e-6f);
+        int nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, nz = rules.shape[2] + 1;
+        int step = x >= y && x >= z ? (way.x > 0.0f ? 1 : -1) : y >= z ? (way.y > 0.0f ? nx : -nx) : (way.z > 0.0f ? nx * ny : -nx * ny);
+        int next = min(max((int)cell + step, 0), nx * ny * nz - 1);
+        asm volatile("prefetch.global.L1 [%0];" ::"l"(grids.cells + 12 * (size_t)next + 3 * lane));
+    }
+
+    __device__ __forceinline__ float sum(float value) const {
+        value += __shfl_xor_sync(ALL, value, 1);
+        return value + __shfl_xor_sync(ALL, value, 2);
+    }
+
+    __device__ __forceinline__ Slope slope(const Rules&, const Grids&, f32x3 p) const {
+        float fv = lane & 1 ? at.v : 1.0f, fw = lane & 2 ? at.w : 1.0f;
+        float squares[6], d[6];
+        squares_of(p, squares);
+        float gx = form(term.b, squares), here = fmaf(at.u, gx, form(term.a, squares));
+        float factor = fv * fw;
+#pragma unroll
+        for (int k = 0; k < 6; k++) d[k] = fmaf(at.u, term.b[k], term.a[k]);
+        f32x3 dp = factor * product(d, p);
+        f32x3 g = make(factor * gx, lane & 1 ? fw * here : 0.0f, lane & 2 ? fv * here : 0.0f);
+        return {make(sum(dp.x), sum(dp.y), sum(dp.z)), make(sum(g.x), sum(g.y), sum(g.z))};
+    }
+
+    __device__ __forceinline__ bool plain() const { return of_plain_cell; }
+    __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, INSIDE) >= 0.5f;
+    }
+    __device__ __forceinline__ float fa(const Rules& rules, const Grids& grids) const {
+        return linear(rules, grids.records, at, FA);
+    }
+};
+
+// Cubic B-splines in single precision: 64 coefficients an evaluation.
+struct Spline {
+    static constexpr float MARGIN = 0.0f;
+    Place at;
+    u32 base;
+    // Axes along which the point lies beyond the outer samples, a bit each.
+    u32 beyond;
+
+    static constexpr bool TOGETHER = false;
+    __device__ __forceinline__ bool writes() const { return true; }
+    __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
+
+    __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3, float) {
+        enter(rules, grids, x);
+    }
+
+    // NaN is at the first sample.
+    __device__ __forceinline__ u32 axis(float x, int samples, u32 stride, u32 bit, float& t) {
+        float inner = fminf(fmaxf(x, 0.0f), (float)(samples - 1));
+        if (!(inner == x)) beyond |= bit;
+        u32 i = min((u32)inner, (u32)samples - 2);
+        t = inner - (float)i;
+        return i * stride;
+    }
+
+    __device__ __forceinline__ void enter(const Rules& rules, const Grids&, f32x3 x) {
+        beyond = 0;
+        base = axis(x.x, rules.shape[0], 1, 1, at.u);
+        base += axis(x.y, rules.shape[1], rules.stride[0], 2, at.v);
+        base += axis(x.z, rules.shape[2], rules.stride[1], 4, at.w);
+    }
+
+    __device__ __forceinline__ bool plain() const { return false; }
+
+    static __device__ __forceinline__ void weights(float t, float value[4], float slope[4]) {
+        float u = 1.0f - t, sixth = 1.0f / 6.0f;
+        value[0] = u * u * u * sixth, value[3] = t * t * t * sixth;
+        value[1] = 2.0f / 3.0f - 0.5f * t * t * (2.0f - t);
+        value[2] = 1.0f - value[0] - value[1] - value[3];
+        slope[0] = -0.5f * u * u, slope[3] = 0.5f * t * t, slope[1] = t * (1.5f * t - 2.0f);
+        slope[2] = -slope[0] - slope[1] - slope[3];
+    }
+
+    __device__ Slope slope(const Rules& rules, const Grids& grids, f32x3 p) const {
+        float wx[4], wy[4], wz[4], sx[4], sy[4], sz[4], squares[6];
+        weights(at.u, wx, sx), weights(at.v, wy, sy), weights(at.w, wz, sz);
+        squares_of(p, squares);
+        float d[6] = {0, 0, 0, 0, 0, 0};
+        f32x3 g = make(0, 0, 0);
+        for (int k = 0; k < 4; k++) {
+            for (int j = 0; j < 4; j++) {
+                u32 row = base + j * rules.stride[0] + k * rules.stride[1];
+                float value = wy[j] * wz[k];
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    const float4* record = (const float4*)grids.records + 2 * (size_t)(row + i);
+                    float4 first = __ldg(record), second = __ldg(record + 1);
+                    const float r[6] = {first.x, first.y, first.z, first.w, second.x, second.y};
+                    float q = form(r, squares), w = wx[i] * value;
+#pragma unroll
+                    for (int c = 0; c < 6; c++) d[c] = fmaf(w, r[c], d[c]);
+                    g.x = fmaf(sx[i] * value, q, g.x);
+                    g.y = fmaf(wx[i] * sy[j] * wz[k], q, g.y);
+                    g.z = fmaf(wx[i] * wy[j] * sz[k], q, g.z);
+                }
+            }
+        }
+        // Beyond the outer samples of an axis D does not change along it.
+        if (beyond & 1) g.x = 0.0f;
+        if (beyond & 2) g.y = 0.0f;
+        if (beyond & 4) g.z = 0.0f;
+        return {product(d, p), g};
+    }
+
+    __device__ float mixed(const Rules& rules, const Grids& grids, int which) const {
+        float wx[4], wy[4], wz[4], unused[4], sum = 0.0f;
+        weights(at.u, wx, unused), weights(at.v, wy, unused), weights(at.w, wz, unused);
+        for (int k = 0; k < 4; k++)
+            for (int j = 0; j < 4; j++)
+                for (int i = 0; i < 4; i++) {
+                    size_t r = base + i + j * rules.stride[0] + k * rules.stride[1];
+                    sum = fmaf(wx[i] * wy[j] * wz[k], __ldg((const float*)grids.records + 8 * r + which), sum);
+                }
+        return sum;
+    }
+
+    __device__ bool inside(const Rules& rules, const Grids& grids) const {
+        return mixed(rules, grids, INSIDE) >= 0.5f;
+    }
+    __device__ float fa(const Rules& rules, const Grids& grids) const { return mixed(rules, grids, FA); }
+};
