@@ -161,7 +161,7 @@ struct Whole {
     Term terms[4];
     Place at;
 
-    static constexpr bool TOGETHER = false;
+    static __device__ __forceinline__ bool any(bool active) { return active; }
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 
@@ -215,7 +215,7 @@ struct Shared {
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp go on until all have finished: sums over four of them need no care then.
-    static constexpr bool TOGETHER = true;
+    static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
     __device__ __forceinline__ bool writes() const { return lane == 0; }
     __device__ __forceinline__ u32 next(u32* queue) const {
         u32 slot = lane == 0 ? take(queue, 4) : 0;
@@ -235,15 +235,14 @@ struct Shared {
     }
 
     // With few rays nothing else hides how long memory takes: asks for the cell that a ray on its way
-    // will enter next.
+    // will most likely enter next.
     __device__ __forceinline__ void prefetch(const Rules& rules, const Grids& grids, u32 cell, f32x3 way) const {
-        // Which face is near, in ways.
-        float x = __fdividef(fabsf(way.x), (way.x > 0.0f ? 1.0f - at.u : at.u) + 1e-6f);
-        float y = __fdividef(fabsf(way.y), (way.y > 0.0f ? 1.0f - at.v : at.v) + 1e-6f);
-        float z = __fdividef(fabsf(way.z), (way.z > 0.0f ? 1.0f - at.w : at.w) + 1e-6f);
-        int nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, nz = rules.shape[2] + 1;
-        int step = x >= y && x >= z ? (way.x > 0.0f ? 1 : -1) : y >= z ? (way.y > 0.0f ? nx : -nx) : (way.z > 0.0f ? nx * ny : -nx * ny);
-        int next = min(max((int)cell + step, 0), nx * ny * nz - 1);
+        int nx = rules.shape[0] + 1, plane = nx * (rules.shape[1] + 1), cells = plane * (rules.shape[2] + 1);
+        float x = fabsf(way.x), y = fabsf(way.y), z = fabsf(way.z);
+        int step = way.x > 0.0f ? 1 : -1;
+        if (y > x) step = way.y > 0.0f ? nx : -nx;
+        if (z > fmaxf(x, y)) step = way.z > 0.0f ? plane : -plane;
+        int next = min(max((int)cell + step, 0), cells - 1);
         asm volatile("prefetch.global.L1 [%0];" ::"l"(grids.cells + 12 * (size_t)next + 3 * lane));
     }
 
@@ -282,7 +281,7 @@ struct Spline {
     // Axes along which the point lies beyond the outer samples, a bit each.
     u32 beyond;
 
-    static constexpr bool TOGETHER = false;
+    static __device__ __forceinline__ bool any(bool active) { return active; }
     __device__ __forceinline__ bool writes() const { return true; }
     __device__ __forceinline__ u32 next(u32* queue) const { return take(queue, 1); }
 

@@ -122,10 +122,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
     bool active = slot < rules.rays;
     Ray ray = begin(rules, starts, halves, summaries, seldom, active ? slot : 0);
     cell.enter(rules, grids, ray.x);
-    for (u32 step = 0;; step++) {
-        // Finished rays of a warp that goes on together may as well go a few steps further.
-        if (Sampler::TOGETHER) __syncwarp();
-        if (Sampler::TOGETHER ? step % 16 == 0 && !__any_sync(ALL, active) : !active) return;
+    while (Sampler::any(active)) {
         f32x3 next = ray.x, p = ray.p, mm;
         // Of Runge and Kutta's four stages, weighted 1 2 2 1.
         Slope sum = {make(0, 0, 0), make(0, 0, 0)};

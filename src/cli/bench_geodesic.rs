@@ -229,7 +229,11 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     // The first runs are not counted: they load kernels, upload tensors and wake the card's clock.
     let begun = Instant::now();
     let warm = |run: usize| {
-        let seconds = if backend.devices().is_empty() { 0.0 } else { 0.3 };
+        let seconds = if backend.devices().is_empty() {
+            0.0
+        } else {
+            0.3
+        };
         run > 0 && begun.elapsed().as_secs_f64() > seconds
     };
     let mut runs = 0;

@@ -365,5 +365,10 @@ fn u_fibre() {
     let cut = (u[u.len() / 2] * void[void.len() / 2]).sqrt();
     let [u_left, void_left] = split(&rank(&output.rays.kept, Cut::AtLeast(cut)).0);
     assert_eq!(void_left.len(), 0);
-    assert!(u_left.len() * 10 >= u.len() * 8, "{} of {}", u_left.len(), u.len());
+    assert!(
+        u_left.len() * 10 >= u.len() * 8,
+        "{} of {}",
+        u_left.len(),
+        u.len()
+    );
 }
