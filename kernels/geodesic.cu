@@ -327,3 +327,143 @@ extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* 
         __syncthreads();
     }
 }
+
+// As Prepare in cuda/prepare.rs.
+struct Prepare {
+    int shape[3];
+    // Brings the mean diffusivity to 1.
+    float scale;
+    // 0: the real power `alpha`, the determinant stays; 1: the whole `power` below an FA, the trace stays.
+    u32 paper;
+    float alpha;
+    u32 power;
+    float below_fa;
+    // A tensor that is not positive definite gets at least this share of its largest eigenvalue.
+    float least_share;
+    // Rows of the matrix from world vectors to voxel vectors.
+    float to_voxel[9];
+};
+static_assert(sizeof(Prepare) == 18 * 4, "as in cuda/prepare.rs");
+
+// Eigenvalues and, in columns of v, eigenvectors of a symmetric matrix (xx xy xz yy yz zz), by Jacobi's
+// rotations.
+__device__ void eigen(const float d[6], float values[3], float v[3][3]) {
+    float a[3][3] = {{d[0], d[1], d[2]}, {d[1], d[3], d[4]}, {d[2], d[4], d[5]}};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) v[i][j] = i == j ? 1.0f : 0.0f;
+    for (int sweep = 0; sweep < 6; sweep++) {
+#pragma unroll
+        for (int turn = 0; turn < 3; turn++) {
+            const int p = turn == 2 ? 1 : 0, q = turn == 0 ? 1 : 2, r = 3 - p - q;
+            if (a[p][q] == 0.0f) continue;
+            float theta = (a[q][q] - a[p][p]) / (2.0f * a[p][q]);
+            float t = copysignf(1.0f, theta) / (fabsf(theta) + sqrtf(fmaf(theta, theta, 1.0f)));
+            float c = rsqrtf(fmaf(t, t, 1.0f)), s = t * c;
+            a[p][p] -= t * a[p][q], a[q][q] += t * a[p][q], a[p][q] = a[q][p] = 0.0f;
+            float rp = a[r][p], rq = a[r][q];
+            a[r][p] = a[p][r] = c * rp - s * rq, a[r][q] = a[q][r] = s * rp + c * rq;
+#pragma unroll
+            for (int k = 0; k < 3; k++) {
+                float vp = v[k][p], vq = v[k][q];
+                v[k][p] = c * vp - s * vq, v[k][q] = s * vp + c * vq;
+            }
+        }
+    }
+    for (int i = 0; i < 3; i++) values[i] = a[i][i];
+}
+
+// One thread owns a voxel: sharpens its tensor, scales it and turns it to voxel axes, as `sharpened` and
+// `in_voxel_axes` of src/solvers/geodesic/medium.rs; counts those that were not positive definite.
+extern "C" __global__ void geodesic_sharpen(Prepare prepare, const float* tensors, float* records,
+                                            unsigned char* known, u32* repaired) {
+    u32 i = thread_index();
+    if (!(i < (u32)(prepare.shape[0] * prepare.shape[1] * prepare.shape[2]))) return;
+    const float* tensor = tensors + 8 * (size_t)i;
+    float* record = records + 8 * (size_t)i;
+    bool inside = tensor[6] > 0.5f;
+    known[i] = inside;
+    if (!inside) {
+        for (int k = 0; k < 8; k++) record[k] = 0.0f;
+        return;
+    }
+    float d[6], values[3], v[3][3];
+    for (int k = 0; k < 6; k++) d[k] = prepare.scale * tensor[k];
+    eigen(d, values, v);
+    float least = fminf(fminf(values[0], values[1]), values[2]), largest = fmaxf(fmaxf(values[0], values[1]), values[2]);
+    bool sound = least > 0.0f;
+    if (!sound) {
+        atomicAdd(repaired, 1);
+        // A tensor without any positive eigenvalue counts as isotropic.
+        float floor = prepare.least_share * (largest > 0.0f ? largest : 1.0f);
+        for (int k = 0; k < 3; k++) values[k] = fmaxf(values[k], floor);
+    }
+    float sum = values[0] + values[1] + values[2], mean = sum / 3.0f, spread = 0.0f, squares = 0.0f;
+    for (int k = 0; k < 3; k++) {
+        spread += (values[k] - mean) * (values[k] - mean);
+        squares += values[k] * values[k];
+    }
+    float fa = sqrtf(1.5f * spread / squares);
+    bool changed = !sound;
+    if (!prepare.paper && prepare.alpha != 1.0f) {
+        float root = cbrtf(values[0] * values[1] * values[2]);
+        for (int k = 0; k < 3; k++) values[k] = root * powf(values[k] / root, prepare.alpha);
+        changed = true;
+    } else if (prepare.paper && fa < prepare.below_fa) {
+        float powers[3] = {1.0f, 1.0f, 1.0f};
+        for (u32 n = 0; n < prepare.power; n++)
+            for (int k = 0; k < 3; k++) powers[k] *= values[k];
+        float gain = sum / (powers[0] + powers[1] + powers[2]);
+        for (int k = 0; k < 3; k++) values[k] = gain * powers[k];
+        changed = true;
+    }
+    if (changed) {
+        for (int k = 0; k < 6; k++) d[k] = 0.0f;
+        for (int k = 0; k < 3; k++) {
+            f32x3 e = make(v[0][k], v[1][k], v[2][k]);
+            f32x3 scaled = values[k] * e;
+            d[0] += scaled.x * e.x, d[1] += scaled.x * e.y, d[2] += scaled.x * e.z;
+            d[3] += scaled.y * e.y, d[4] += scaled.y * e.z, d[5] += scaled.z * e.z;
+        }
+    }
+    const float* m = prepare.to_voxel;
+    f32x3 rows[3], turned[3];
+    for (int r = 0; r < 3; r++) {
+        rows[r] = make(m[3 * r], m[3 * r + 1], m[3 * r + 2]);
+        turned[r] = product(d, rows[r]);
+    }
+    record[0] = dot(rows[0], turned[0]), record[1] = dot(rows[0], turned[1]), record[2] = dot(rows[0], turned[2]);
+    record[3] = dot(rows[1], turned[1]), record[4] = dot(rows[1], turned[2]), record[5] = dot(rows[2], turned[2]);
+    record[6] = 1.0f, record[7] = fa;
+}
+
+// One thread owns a voxel that is not known, and gives it the mean of its known neighbours, if any: one
+// layer of `extend` in src/solvers/tracking/spline.rs.
+extern "C" __global__ void geodesic_extend(Prepare prepare, float* records, const unsigned char* known,
+                                           unsigned char* known_after) {
+    u32 i = thread_index(), nx = prepare.shape[0], ny = prepare.shape[1], nz = prepare.shape[2], plane = nx * ny;
+    if (!(i < plane * nz)) return;
+    known_after[i] = known[i];
+    if (known[i]) return;
+    u32 x = i % nx, y = i / nx % ny, z = i / plane;
+    const bool there[6] = {x > 0, x + 1 < nx, y > 0, y + 1 < ny, z > 0, z + 1 < nz};
+    const u32 at[6] = {i - 1, i + 1, i - nx, i + nx, i - plane, i + plane};
+    float sum[6] = {0, 0, 0, 0, 0, 0}, count = 0.0f;
+    for (int n = 0; n < 6; n++) {
+        if (!there[n] || !known[at[n]]) continue;
+        for (int k = 0; k < 6; k++) sum[k] += records[8 * (size_t)at[n] + k];
+        count += 1.0f;
+    }
+    if (!(count > 0.0f)) return;
+    for (int k = 0; k < 6; k++) records[8 * (size_t)i + k] = sum[k] / count;
+    known_after[i] = 1;
+}
+
+// One thread owns a voxel: rounds its record to halves, in place, and writes them.
+extern "C" __global__ void geodesic_halve(u32 voxels, float* records, __half* halves) {
+    u32 i = thread_index();
+    if (!(i < voxels)) return;
+    for (size_t k = 8 * (size_t)i; k < 8 * (size_t)i + 8; k++) {
+        halves[k] = __float2half_rn(records[k]);
+        records[k] = __half2float(halves[k]);
+    }
+}

@@ -31,10 +31,63 @@ pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
     let on_card = !backend.devices().is_empty();
     let cases = cases(quick && !on_card, on_card);
     let repeats = if quick { 2 } else { 5 };
-    cases
+    let mut results: Vec<_> = cases
         .iter()
         .map(|case| measure(case, repeats, backend))
-        .collect()
+        .collect();
+    results.push(preparation(
+        if on_card { 200 } else { 60 },
+        repeats,
+        backend,
+    ));
+    results
+}
+
+/// Sharpening of a cube of voxels, by an α that needs the eigenvectors.
+fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
+    let field = field([size; 3], 1.0, |x| {
+        Some(prolate(1.7e-3, 0.3e-3, (x + DVec3::ONE).normalize()))
+    });
+    let workload = "geodesic preparation of tensors";
+    let (mut walls, mut kernels) = (Vec::new(), Vec::new());
+    // The first run is not counted: it uploads the tensors.
+    for run in 0..=repeats {
+        let start = Instant::now();
+        let medium = Medium::new(
+            &field,
+            Sharpening::Power { alpha: 2.0 },
+            Precision::Half,
+            Interpolation::Trilinear,
+            backend,
+            &Control::new(),
+        );
+        match medium {
+            Ok(medium) if run > 0 => {
+                walls.push(start.elapsed().as_secs_f64());
+                kernels.extend(medium.kernel_s);
+            }
+            Ok(_) => {}
+            Err(error) => return json!({"workload": workload, "error": error.to_string()}),
+        }
+    }
+    let (wall, kernel) = (median(&mut walls), median(&mut kernels));
+    let voxels = size.pow(3);
+    json!({
+        "workload": workload,
+        "size": {"voxels": voxels},
+        "rate": kernel.or(wall).map(|s| voxels as f64 / s),
+        "unit": "voxels_per_s",
+        "wall_s": wall,
+        "kernel_s": kernel,
+        "backend": backend.name(),
+        "detail": backend.detail(),
+        "threads": backend.threads(),
+    })
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 fn cases(quick: bool, large: bool) -> Vec<Case> {
@@ -261,10 +314,6 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
         }
     }
-    let median = |values: &mut Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
-    };
     let wall = median(&mut walls).unwrap_or(f64::NAN);
     let (kernel, gather) = (median(&mut kernels), median(&mut gathers));
     let (rays, points, steps) = size;

@@ -31,6 +31,9 @@ pub const GEODESIC: KernelFile = KernelFile {
         "geodesic_share_linear_4",
         "geodesic_cell",
         "geodesic_gather",
+        "geodesic_sharpen",
+        "geodesic_extend",
+        "geodesic_halve",
     ],
 };
 

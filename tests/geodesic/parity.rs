@@ -6,13 +6,14 @@ use crate::tracking::fields::{backend, cuboid, odd_grid, prolate, region, sphere
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
-use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, shoot};
+use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, Sharpening, shoot};
 use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
+        cuda_test("parity::geodesic media", prepared),
         cuda_test("parity::geodesic rays in a bent space", smooth),
         cuda_test("parity::geodesic rays in noise, with regions", noisy),
         cuda_test("parity::geodesic rays on splines", splines),
@@ -23,6 +24,57 @@ pub fn tests() -> Vec<Trial> {
 
 fn media(field: &TensorField, interpolation: Interpolation, precision: Precision) -> Medium {
     sharpened(field, 1.5, interpolation, precision)
+}
+
+/// Records made on the card and on the processor, of tensors some of which are not positive definite.
+fn prepared(cuda: Backend) {
+    let mut random = Random::fresh("parity media");
+    for sharpening in [
+        Sharpening::Power { alpha: 1.0 },
+        Sharpening::Power {
+            alpha: random.uniform(1.5, 4.0),
+        },
+        Sharpening::Paper {
+            power: 2,
+            below_fa: 0.6,
+        },
+    ] {
+        let mut field = rough(&mut random);
+        let mut tensors = field.tensors.to_vec();
+        for tensor in tensors.iter_mut().filter(|t| t.inside > 0.5).step_by(37) {
+            tensor.d[3] = -0.1 * tensor.d[0];
+        }
+        field = TensorField::new(field.grid.clone(), tensors);
+        for precision in [Precision::Half, Precision::Single] {
+            let linear = Interpolation::Trilinear;
+            let [a, b] = [&backend(4), &cuda].map(|backend| {
+                let control = Control::new();
+                Medium::new(&field, sharpening, precision, linear, backend, &control).unwrap()
+            });
+            assert!(
+                a.repaired > 20 && a.repaired == b.repaired,
+                "{} {}",
+                a.repaired,
+                b.repaired
+            );
+            assert!((a.mean_diffusivity / b.mean_diffusivity - 1.0).abs() < 1e-12);
+            assert!(b.kernel_s.is_some());
+            // Single precision on the card, raised to a power; halves may round to a neighbour.
+            let tolerance = match precision {
+                Precision::Half => 1.0 / 1024.0,
+                Precision::Single => 2e-5,
+            };
+            let mut worst = 0.0f32;
+            for (a, b) in a.records.iter().zip(b.records.iter()) {
+                let size = a[0].max(a[3]).max(a[5]).max(1e-3);
+                worst = (0..6).fold(worst, |w, k| w.max((a[k] - b[k]).abs() / size));
+                assert_eq!(a[6], b[6]);
+                assert!((a[7] - b[7]).abs() < 1e-3);
+            }
+            println!("{sharpening:?} {precision:?}: records differ by {worst:.1e}");
+            assert!(worst < tolerance);
+        }
+    }
 }
 
 /// Largest distance between the curves' points, voxels, from each to the other's polygon.

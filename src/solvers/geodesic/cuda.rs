@@ -4,6 +4,9 @@
 // Kernel launches.
 #![allow(unsafe_code)]
 
+mod prepare;
+pub use prepare::prepare;
+
 use super::journey::{Half, Halves, PENDING, Rules, at_seed};
 use super::medium::{Medium, Precision};
 use super::start::Rays;

@@ -1,5 +1,6 @@
 //! What rays run through: the tensors sharpened, scaled, in voxel axes.
 
+use super::{Error, cuda};
 use crate::compute::{Backend, Cancelled, Control, DataId};
 use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
@@ -40,7 +41,7 @@ pub const INSIDE: usize = 6;
 pub const FA: usize = 7;
 
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
-const LEAST_SHARE: f64 = 0.01;
+pub const LEAST_SHARE: f64 = 0.01;
 
 /// A tensor field made ready for rays; cheap to clone.
 #[derive(Clone, Debug)]
@@ -58,6 +59,8 @@ pub struct Medium {
     pub mean_diffusivity: f64,
     /// Tensors that were not positive definite.
     pub repaired: u64,
+    /// Seconds in kernels, where a graphics card prepared it.
+    pub kernel_s: Option<f64>,
 }
 
 impl Medium {
@@ -69,8 +72,34 @@ impl Medium {
         interpolation: Interpolation,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Self, Cancelled> {
-        backend.install(|| prepare(field, sharpening, precision, interpolation, control))
+    ) -> Result<Self, Error> {
+        match (backend.devices(), interpolation) {
+            ([first, ..], Interpolation::Trilinear) => {
+                let mean = backend.install(|| mean_diffusivity(field));
+                control.begin("Preparing tensors", field.tensors.len() as u64);
+                let prepared = cuda::prepare(first, field, sharpening, precision, mean)?;
+                control.check()?;
+                let mut medium = Self {
+                    id: prepared.id,
+                    field: field.clone(),
+                    sharpening,
+                    precision,
+                    interpolation,
+                    records: prepared.records.into(),
+                    shape: thick(field.grid.shape),
+                    mean_diffusivity: mean,
+                    repaired: prepared.repaired,
+                    kernel_s: Some(f64::from(prepared.kernel_ms) * 1e-3),
+                };
+                if let Cow::Owned(thickened) = thickened(&medium.records, field.grid.shape) {
+                    // The card's are of the thin grid.
+                    (medium.id, medium.records) = (DataId::fresh(), thickened.into());
+                }
+                Ok(medium)
+            }
+            _ => Ok(backend
+                .install(|| prepare(field, sharpening, precision, interpolation, control))?),
+        }
     }
 
     pub fn id(&self) -> DataId {
@@ -93,16 +122,14 @@ impl Medium {
     }
 }
 
-fn prepare(
-    field: &TensorField,
-    sharpening: Sharpening,
-    precision: Precision,
-    interpolation: Interpolation,
-    control: &Control,
-) -> Result<Medium, Cancelled> {
-    const CHUNK: usize = 4096;
-    control.begin("Preparing tensors", field.tensors.len() as u64);
-    let inside = |t: &&Tensor| t.inside > 0.5;
+const CHUNK: usize = 4096;
+
+fn inside(tensor: &Tensor) -> bool {
+    tensor.inside > 0.5
+}
+
+/// Over the mask, mm²/s; needs the backend's threads installed.
+fn mean_diffusivity(field: &TensorField) -> f64 {
     // Sums of chunks, so that the order of additions does not depend on the threads.
     let traces: Vec<(f64, u64)> = field
         .tensors
@@ -110,18 +137,34 @@ fn prepare(
         .map(|chunk| {
             let trace = |t: &Tensor| f64::from(t.d[0]) + f64::from(t.d[3]) + f64::from(t.d[5]);
             let add = |(sum, n), t: &Tensor| (sum + trace(t), n + 1);
-            chunk.iter().filter(inside).fold((0.0, 0), add)
+            chunk.iter().filter(|t| inside(t)).fold((0.0, 0), add)
         })
         .collect();
     let (sum, count) = traces
         .iter()
         .fold((0.0, 0u64), |(s, n), (t, m)| (s + t, n + m));
-    let mean_diffusivity = sum / (3.0 * count.max(1) as f64);
-    let scale = if mean_diffusivity > 0.0 {
+    sum / (3.0 * count.max(1) as f64)
+}
+
+/// What brings a mean diffusivity to 1.
+pub fn scale(mean_diffusivity: f64) -> f64 {
+    if mean_diffusivity > 0.0 {
         1.0 / mean_diffusivity
     } else {
         1.0
-    };
+    }
+}
+
+fn prepare(
+    field: &TensorField,
+    sharpening: Sharpening,
+    precision: Precision,
+    interpolation: Interpolation,
+    control: &Control,
+) -> Result<Medium, Cancelled> {
+    control.begin("Preparing tensors", field.tensors.len() as u64);
+    let mean_diffusivity = mean_diffusivity(field);
+    let scale = scale(mean_diffusivity);
     let to_voxel = field.grid.voxel_from_world.matrix3;
     let repaired = AtomicU64::new(0);
     let mut records = vec![[0.0; 8]; field.tensors.len()];
@@ -173,6 +216,7 @@ fn prepare(
         shape,
         mean_diffusivity,
         repaired: repaired.into_inner(),
+        kernel_s: None,
     })
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 /// Layers around the mask that get tensors from their neighbours before the filter: its response
 /// falls by 0.27 a voxel, so that after four the step to 0 no longer rings inside.
-const EXTENSION: usize = 4;
+pub const EXTENSION: usize = 4;
 
 /// Pole of the inverse filter, √3 − 2 (Unser 1999).
 const POLE: f32 = -0.267_949_2;

@@ -1,0 +1,129 @@
+//! The medium of rays, made on the card from tensors that stay there.
+
+use crate::compute::cuda::{self, Device};
+use crate::compute::{DataId, kernels};
+use crate::data::TensorField;
+use crate::solvers::geodesic::medium::{LEAST_SHARE, Record, scale};
+use crate::solvers::geodesic::{Precision, Sharpening};
+use crate::solvers::tracking::spline::EXTENSION;
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+
+/// As in kernels/geodesic.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Prepare {
+    shape: [u32; 3],
+    scale: f32,
+    paper: u32,
+    alpha: f32,
+    power: u32,
+    below_fa: f32,
+    least_share: f32,
+    to_voxel: [[f32; 3]; 3],
+}
+const _: () = assert!(size_of::<Prepare>() == 18 * 4);
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for Prepare {}
+
+pub struct Prepared {
+    /// Of the records, which the card keeps under it.
+    pub id: DataId,
+    pub records: Vec<Record>,
+    pub repaired: u64,
+    /// Milliseconds in kernels.
+    pub kernel_ms: f32,
+}
+
+/// Sharpens, scales and turns the tensors of a field to voxel axes, as `prepare` in medium.rs.
+pub fn prepare(
+    device: &Device,
+    field: &TensorField,
+    sharpening: Sharpening,
+    precision: Precision,
+    mean_diffusivity: f64,
+) -> Result<Prepared, cuda::Error> {
+    const WHAT: &str = "preparing tensors";
+    const BLOCK: u32 = 128;
+    let voxels = field.tensors.len();
+    let tensors = device.cached(field.id(), "tensors", || {
+        bytemuck::cast_slice::<_, f32>(&field.tensors)
+    })?;
+    device.needs(50 * voxels as u64, "sharper tensors")?;
+    let mut records = device.alloc_zeros::<f32>(8 * voxels)?;
+    let mut known = device.alloc_zeros::<u8>(voxels)?;
+    let mut known_after = device.alloc_zeros::<u8>(voxels)?;
+    let mut repaired = device.alloc_zeros::<u32>(1)?;
+    let (paper, alpha, power, below_fa) = match sharpening {
+        Sharpening::Power { alpha } => (0, alpha, 0, 0.0),
+        Sharpening::Paper { power, below_fa } => (1, 1.0, power, below_fa),
+    };
+    let matrix = field.grid.voxel_from_world.matrix3;
+    let rules = Prepare {
+        shape: field.grid.shape.map(|n| n as u32),
+        scale: scale(mean_diffusivity) as f32,
+        paper,
+        alpha: alpha as f32,
+        power,
+        below_fa: below_fa as f32,
+        least_share: LEAST_SHARE as f32,
+        to_voxel: [0, 1, 2].map(|row| matrix.row(row).as_vec3().into()),
+    };
+    let kernel = |name| device.kernel(kernels::GEODESIC, name);
+    let (sharpen, extend) = (kernel("geodesic_sharpen")?, kernel("geodesic_extend")?);
+    let halve = kernel("geodesic_halve")?;
+    let launch = LaunchConfig {
+        grid_dim: ((voxels as u32).div_ceil(BLOCK), 1, 1),
+        block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    let count = voxels as u32;
+    let mut halves: CudaSlice<u32> = device.alloc_zeros(match precision {
+        Precision::Half => 4 * voxels,
+        Precision::Single => 0,
+    })?;
+    let ((), kernel_ms) = device.elapsed(|| {
+        // SAFETY: one thread a voxel, those beyond return; the buffers hold one tensor, record and
+        // byte for each, and the counter one number.
+        let launched = unsafe {
+            let mut launcher = device.stream().launch_builder(&sharpen);
+            launcher.arg(&rules).arg(&*tensors).arg(&mut records);
+            launcher.arg(&mut known).arg(&mut repaired).launch(launch)
+        };
+        device.check(WHAT, launched)?;
+        for _ in 0..EXTENSION {
+            // SAFETY: as above; a thread writes its own voxel alone, and reads those that no thread
+            // of this launch writes.
+            let launched = unsafe {
+                let mut launcher = device.stream().launch_builder(&extend);
+                launcher.arg(&rules).arg(&mut records).arg(&known);
+                launcher.arg(&mut known_after).launch(launch)
+            };
+            device.check(WHAT, launched)?;
+            std::mem::swap(&mut known, &mut known_after);
+        }
+        if precision == Precision::Half {
+            // SAFETY: as above; eight halves, four words, a voxel.
+            let launched = unsafe {
+                let mut launcher = device.stream().launch_builder(&halve);
+                launcher.arg(&count).arg(&mut records).arg(&mut halves);
+                launcher.launch(launch)
+            };
+            device.check(WHAT, launched)?;
+        }
+        Ok(())
+    })?;
+    let mut on_host: Vec<Record> = bytemuck::zeroed_vec(voxels);
+    device.download_into(&records, 0, bytemuck::cast_slice_mut(&mut on_host))?;
+    let repaired = device.download(&repaired, 0..1)?;
+    let id = DataId::fresh();
+    if precision == Precision::Half {
+        device.cached_as(id, "records", || Ok(halves))?;
+    }
+    Ok(Prepared {
+        id,
+        records: on_host,
+        repaired: repaired.first().copied().unwrap_or(0).into(),
+        kernel_ms,
+    })
+}
