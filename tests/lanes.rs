@@ -2,7 +2,7 @@
 
 use crate::support::{Random, test};
 use arcuate::compute::Lanes;
-use arcuate::compute::simd::{Kernel, base, dispatch};
+use arcuate::compute::simd::{self, Kernel, Level, base, dispatch};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -10,6 +10,7 @@ pub fn tests() -> Vec<Trial> {
         test("lanes::ln_is_accurate", ln_is_accurate),
         test("lanes::exp_is_accurate", exp_is_accurate),
         test("lanes::element_wise", element_wise),
+        test("lanes::named_instructions_are_the_same", named),
     ]
 }
 
@@ -100,7 +101,7 @@ fn exp_is_accurate() {
 }
 
 fn element_wise() {
-    let a = Lanes([1.0, -2.0, 3.0, f32::NAN]);
+    let a: Lanes<4> = Lanes([1.0, -2.0, 3.0, f32::NAN]);
     let b = Lanes([4.0, 5.0, -6.0, 7.0]);
     assert_eq!(a.max(b), Lanes([4.0, 5.0, 3.0, 7.0]));
     assert_eq!((a + b).0[..3], [5.0, 3.0, -3.0]);
@@ -115,4 +116,55 @@ fn element_wise() {
     assert_eq!(some.select(b, -b), Lanes([-4.0, 5.0, 6.0, 7.0]));
     assert_eq!((-b).abs(), b.abs());
     assert_eq!((b * b).sqrt(), b.abs());
+}
+
+/// What lanes do, with the instructions that `FMA` names.
+struct All([[f32; 8]; 2]);
+
+impl Kernel for All {
+    type Output = (Vec<[u32; 8]>, u32);
+
+    fn run<const FMA: bool>(self) -> Self::Output {
+        let [a, b] = self.0.map(Lanes::<8, FMA>);
+        let values = [a + b, a - b, a * b, a / b, -a, a.max(b), a.sqrt()];
+        // Any two numbers that are none are alike.
+        let bits = |v: f32| if v.is_nan() { u32::MAX } else { v.to_bits() };
+        let values = values.iter().map(|v| v.0.map(bits)).collect();
+        (values, a.at_least(b))
+    }
+}
+
+/// Fused: one rounding.
+struct MulAdd([[f32; 8]; 3]);
+
+impl Kernel for MulAdd {
+    type Output = [f32; 8];
+
+    fn run<const FMA: bool>(self) -> [f32; 8] {
+        let [a, b, c] = self.0.map(Lanes::<8, FMA>);
+        a.mul_add::<FMA>(b, c).0
+    }
+}
+
+fn named() {
+    let mut random = Random::fresh("named instructions");
+    let odd = [0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0];
+    for _ in 0..20_000 {
+        let mut value = || match random.bits() % 8 {
+            0 => odd[(random.bits() % 6) as usize],
+            1 => random.uniform(0.0, 8.0).round() as f32,
+            _ => random.uniform(-1.0, 1.0) as f32 * 10f32.powi((random.bits() % 8) as i32),
+        };
+        let input = [(); 3].map(|()| [(); 8].map(|()| value()));
+        let two = [input[0], input[1]];
+        assert_eq!(dispatch(All(two)), base(All(two)), "{two:?}");
+        if simd::level() == Level::Avx2 {
+            let [a, b, c] = input;
+            let found = dispatch(MulAdd(input));
+            for lane in 0..8 {
+                let expected = a[lane].mul_add(b[lane], c[lane]);
+                assert!(found[lane] == expected || found[lane].is_nan() && expected.is_nan());
+            }
+        }
+    }
 }

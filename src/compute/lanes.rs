@@ -3,20 +3,81 @@
 //! Plain arrays with element-wise operations: under [`super::simd::dispatch`] each becomes one
 //! instruction per register. Eight lanes are one AVX2 register; sixteen hide the latency of
 //! a chain of multiply-adds and share each broadcast coefficient between two of them.
+//!
+//! Where comparisons and single lanes come in between, the compiler tears eight lanes apart into
+//! halves and numbers. `Lanes<8, FMA>` therefore names the instructions, where `FMA` is what
+//! [`super::simd::Kernel::run`] was given; results are the same, bit for bit.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// `N` values, one per lane (a voxel, a fibre); 4 to 16 lanes are sensible.
+/// `N` values, one per lane (a voxel, a fibre); 4 to 16 lanes are sensible. `AVX` may be true only
+/// in the code of a kernel that was given it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C, align(32))]
-pub struct Lanes<const N: usize>(pub [f32; N]);
+pub struct Lanes<const N: usize, const AVX: bool = false>(pub [f32; N]);
 
-impl<const N: usize> Lanes<N> {
+#[cfg(target_arch = "x86_64")]
+mod avx {
+    use super::Lanes;
+    pub use std::arch::x86_64::*;
+
+    impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
+        /// Whether a value is one AVX register.
+        pub(super) const NAMED: bool = AVX && N == 8;
+
+        /// Only where [`Self::NAMED`].
+        #[inline(always)]
+        pub(super) fn register(&self) -> __m256 {
+            // SAFETY: eight f32, aligned to 32 bytes.
+            #[allow(unsafe_code)]
+            unsafe {
+                *self.0.as_ptr().cast()
+            }
+        }
+
+        /// Only where [`Self::NAMED`].
+        #[inline(always)]
+        pub(super) fn of(register: __m256) -> Self {
+            let mut out = Self([0.0; N]);
+            // SAFETY: eight f32, aligned to 32 bytes.
+            #[allow(unsafe_code)]
+            unsafe {
+                *out.0.as_mut_ptr().cast() = register;
+            }
+            out
+        }
+    }
+}
+
+/// Returns what AVX2 makes of an expression of registers, where lanes are such.
+macro_rules! named {
+    ($expression:expr) => {
+        #[cfg(target_arch = "x86_64")]
+        if Self::NAMED {
+            // SAFETY: `AVX` is true only below a `Kernel::run::<true>`, which `simd::dispatch`
+            // calls where the processor has AVX2 and FMA, and inlined into it.
+            #[allow(unsafe_code)]
+            return unsafe { $expression };
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+use avx::*;
+
+impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
     pub const ZERO: Self = Self([0.0; N]);
 
     #[inline(always)]
     pub fn splat(value: f32) -> Self {
+        named!(Self::of(_mm256_set1_ps(value)));
         Self([value; N])
+    }
+
+    /// The same values for other instructions.
+    #[inline(always)]
+    pub fn cast<const OTHER: bool>(&self) -> Lanes<N, OTHER> {
+        Lanes(self.0)
     }
 
     #[inline(always)]
@@ -39,23 +100,29 @@ impl<const N: usize> Lanes<N> {
 
     /// `self * factor + term`, fused where that is an instruction.
     #[inline(always)]
-    pub fn mul_add<const FMA: bool>(self, factor: Self, term: Self) -> Self {
+    pub fn mul_add<const F: bool>(self, factor: Self, term: Self) -> Self {
+        named!(Self::of(_mm256_fmadd_ps(
+            self.register(),
+            factor.register(),
+            term.register()
+        )));
         let mut out = [0.0; N];
         for i in 0..N {
-            out[i] = mul_add::<FMA>(self.0[i], factor.0[i], term.0[i]);
+            out[i] = mul_add::<F>(self.0[i], factor.0[i], term.0[i]);
         }
         Self(out)
     }
 
     /// `term - self * factor`, fused where that is an instruction.
     #[inline(always)]
-    pub fn neg_mul_add<const FMA: bool>(self, factor: Self, term: Self) -> Self {
-        (-self).mul_add::<FMA>(factor, term)
+    pub fn neg_mul_add<const F: bool>(self, factor: Self, term: Self) -> Self {
+        (-self).mul_add::<F>(factor, term)
     }
 
     /// Larger of the two; `other` where `self` is NaN.
     #[inline(always)]
     pub fn max(self, other: Self) -> Self {
+        named!(Self::of(_mm256_max_ps(self.register(), other.register())));
         self.zip(other, |a, b| if a > b { a } else { b })
     }
 
@@ -66,7 +133,22 @@ impl<const N: usize> Lanes<N> {
 
     #[inline(always)]
     pub fn sqrt(self) -> Self {
+        named!(Self::of(_mm256_sqrt_ps(self.register())));
         self.map(f32::sqrt)
+    }
+
+    /// A bit each for lanes that are not below `least`; 0 for NaN.
+    #[inline(always)]
+    pub fn at_least(self, least: Self) -> u32 {
+        named!(_mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(
+            self.register(),
+            least.register()
+        )) as u32);
+        let mut bits = 0;
+        for i in 0..N {
+            bits |= u32::from(self.0[i] >= least.0[i]) << i;
+        }
+        bits
     }
 
     /// `yes` in lanes where `self` is not 0, else `no`.
@@ -83,15 +165,15 @@ impl<const N: usize> Lanes<N> {
     /// relative error below 3e-7. Polynomial of degree 9 on [√½, √2], minimax by Lawson's
     /// iteration; ln 2 in two parts so that the large term adds no error.
     #[inline(always)]
-    pub fn ln<const FMA: bool>(self) -> Self {
-        self.map(ln::<FMA>)
+    pub fn ln<const F: bool>(self) -> Self {
+        self.map(ln::<F>)
     }
 
     /// Exponential, argument clamped to -87..=88 (so never 0, subnormal or infinite); relative
     /// error below 3e-7. Polynomial of degree 5 on ±½ ln 2, minimax by Lawson's iteration.
     #[inline(always)]
-    pub fn exp<const FMA: bool>(self) -> Self {
-        self.map(exp::<FMA>)
+    pub fn exp<const F: bool>(self) -> Self {
+        self.map(exp::<F>)
     }
 }
 
@@ -145,39 +227,43 @@ fn exp<const FMA: bool>(value: f32) -> f32 {
     f32::from_bits(q.to_bits().wrapping_add(rounded.to_bits() << 23))
 }
 
-impl<const N: usize> Add for Lanes<N> {
+impl<const N: usize, const AVX: bool> Add for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
+        named!(Self::of(_mm256_add_ps(self.register(), other.register())));
         self.zip(other, |a, b| a + b)
     }
 }
 
-impl<const N: usize> Sub for Lanes<N> {
+impl<const N: usize, const AVX: bool> Sub for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
+        named!(Self::of(_mm256_sub_ps(self.register(), other.register())));
         self.zip(other, |a, b| a - b)
     }
 }
 
-impl<const N: usize> Mul for Lanes<N> {
+impl<const N: usize, const AVX: bool> Mul for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
+        named!(Self::of(_mm256_mul_ps(self.register(), other.register())));
         self.zip(other, |a, b| a * b)
     }
 }
 
-impl<const N: usize> Div for Lanes<N> {
+impl<const N: usize, const AVX: bool> Div for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
+        named!(Self::of(_mm256_div_ps(self.register(), other.register())));
         self.zip(other, |a, b| a / b)
     }
 }
 
-impl<const N: usize> Neg for Lanes<N> {
+impl<const N: usize, const AVX: bool> Neg for Lanes<N, AVX> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {

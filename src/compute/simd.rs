@@ -61,6 +61,22 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     base(kernel)
 }
 
+/// Asks for the memory of an element that will be needed; nothing happens where there is none.
+#[inline(always)]
+pub fn prefetch<T>(values: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 processor has the instruction, and the address is that of a value.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, index);
+}
+
 /// Runs a kernel with what every processor of this architecture has (NEON has the fused form).
 pub fn base<K: Kernel>(kernel: K) -> K::Output {
     if cfg!(target_arch = "aarch64") {

@@ -5,32 +5,35 @@
 
 use super::medium::{FA, INSIDE, Medium, Record};
 use crate::compute::Lanes;
+use crate::compute::simd::{self, Kernel, prefetch};
 use crate::solvers::tracking::cells::Axis;
 use crate::solvers::tracking::cubic_weights;
 
 /// Rays side by side: one AVX2 register of `f32`.
 pub const LANES: usize = 8;
-pub type Lane = Lanes<LANES>;
-pub type Vector = [Lane; 3];
+pub type Lane<const FMA: bool> = Lanes<LANES, FMA>;
+pub type Vector<const FMA: bool> = [Lane<FMA>; 3];
+/// A bit for each lane.
+pub const ALL_LANES: u32 = (1 << LANES) - 1;
 
 /// The right-hand side in the medium's own parameter.
-pub struct Slope {
+pub struct Slope<const FMA: bool> {
     /// D p
-    pub x: Vector,
+    pub x: Vector<FMA>,
     /// −½ pᵀ(∂D)p
-    pub p: Vector,
+    pub p: Vector<FMA>,
 }
 
 /// What the medium says about the place itself.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Place<const FMA: bool> {
     /// Share of fitted voxels.
-    pub inside: Lane,
+    pub inside: Lane<FMA>,
     /// 0 unless asked for.
-    pub fa: Lane,
+    pub fa: Lane<FMA>,
 }
 
-impl Default for Place {
+impl<const FMA: bool> Default for Place<FMA> {
     fn default() -> Self {
         Self {
             inside: Lane::ZERO,
@@ -47,24 +50,34 @@ pub trait Sampler: Sync {
     const MARGIN: f32;
     fn lattice(&self) -> &Lattice;
     /// `cells` as [`Lattice::follow`] left them.
-    fn slope<const FMA: bool>(&self, cache: &mut Self::Cache, cells: &Cells, p: &Vector) -> Slope;
-    fn place(&self, cache: &mut Self::Cache, cells: &Cells, with_fa: bool) -> Place;
+    fn slope<const FMA: bool>(
+        &self,
+        cache: &mut Self::Cache,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA>;
+    fn place<const FMA: bool>(
+        &self,
+        cache: &mut Self::Cache,
+        cells: &Cells<FMA>,
+        with_fa: bool,
+    ) -> Place<FMA>;
 }
 
 /// The cell of eight samples around each point.
-pub struct Cells {
+pub struct Cells<const FMA: bool> {
     base: [u32; LANES],
     /// The cell's first corner, voxels.
-    origin: Vector,
+    origin: Vector<FMA>,
     /// Position in the cell, 0 to 1, or by the margin beyond.
-    t: Vector,
+    t: Vector<FMA>,
     /// -½ between the outer samples of an axis, 0 beyond them.
-    slope_factor: Vector,
-    /// 1 in the volume, else 0.
-    pub in_volume: [u32; LANES],
+    slope_factor: Vector<FMA>,
+    /// A bit for each lane.
+    pub in_volume: u32,
 }
 
-impl Default for Cells {
+impl<const FMA: bool> Default for Cells<FMA> {
     fn default() -> Self {
         Self {
             base: [u32::MAX; LANES],
@@ -72,7 +85,7 @@ impl Default for Cells {
             origin: [Lane::splat(f32::MAX); 3],
             t: [Lane::ZERO; 3],
             slope_factor: [Lane::ZERO; 3],
-            in_volume: [0; LANES],
+            in_volume: 0,
         }
     }
 }
@@ -94,20 +107,15 @@ impl Lattice {
 
     /// Takes the cells along to new points; a point up to `margin` outside its cell stays in it.
     #[inline(always)]
-    pub fn follow(&self, cells: &mut Cells, x: &Vector, margin: f32) {
-        let (low, high) = (-margin, 1.0 + margin);
-        let mut left = [0u32; LANES];
+    pub fn follow<const FMA: bool>(&self, cells: &mut Cells<FMA>, x: &Vector<FMA>, margin: f32) {
+        let (low, high) = (Lane::splat(-margin), Lane::splat(1.0 + margin));
+        let mut stays = ALL_LANES;
         for axis in 0..3 {
-            cells.t[axis] = x[axis] - cells.origin[axis];
-            for lane in 0..LANES {
-                let t = cells.t[axis].0[lane];
-                left[lane] |= u32::from(!((t >= low) & (t <= high)));
-            }
+            let t = x[axis] - cells.origin[axis];
+            stays &= t.at_least(low) & high.at_least(t);
+            cells.t[axis] = t;
         }
-        let mut lanes = 0u32;
-        for lane in 0..LANES {
-            lanes |= left[lane] << lane;
-        }
+        let mut lanes = ALL_LANES & !stays;
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
@@ -116,12 +124,12 @@ impl Lattice {
     }
 
     /// What a ray does must not depend on the one that had its lane before.
-    pub fn forget(&self, cells: &mut Cells, lane: usize) {
+    pub fn forget<const FMA: bool>(&self, cells: &mut Cells<FMA>, lane: usize) {
         cells.origin[0].0[lane] = f32::MAX;
     }
 
     #[inline(always)]
-    fn enter(&self, cells: &mut Cells, lane: usize, x: [f32; 3]) {
+    fn enter<const FMA: bool>(&self, cells: &mut Cells<FMA>, lane: usize, x: [f32; 3]) {
         let strides = [1, self.strides[0], self.strides[1]];
         let (mut base, mut in_volume) = (0, 1);
         for a in 0..3 {
@@ -136,13 +144,25 @@ impl Lattice {
             cells.origin[a].0[lane] = if between { place.cell as f32 } else { f32::MAX };
         }
         cells.base[lane] = base;
-        cells.in_volume[lane] = in_volume;
+        cells.in_volume = cells.in_volume & !(1 << lane) | in_volume << lane;
     }
+}
+
+/// The same values for other instructions.
+#[inline(always)]
+fn cast<const FROM: bool, const TO: bool, const N: usize>(
+    lanes: &[Lane<FROM>; N],
+) -> [Lane<TO>; N] {
+    let mut out = [Lane::ZERO; N];
+    for k in 0..N {
+        out[k] = lanes[k].cast();
+    }
+    out
 }
 
 /// D p for D by components xx xy xz yy yz zz.
 #[inline(always)]
-fn product<const FMA: bool, const N: usize>(d: &[Lane; N], p: &Vector) -> Vector {
+fn product<const FMA: bool, const N: usize>(d: &[Lane<FMA>; N], p: &Vector<FMA>) -> Vector<FMA> {
     [
         d[2].mul_add::<FMA>(p[2], d[1].mul_add::<FMA>(p[1], d[0] * p[0])),
         d[4].mul_add::<FMA>(p[2], d[3].mul_add::<FMA>(p[1], d[1] * p[0])),
@@ -152,7 +172,7 @@ fn product<const FMA: bool, const N: usize>(d: &[Lane; N], p: &Vector) -> Vector
 
 /// p pᵀ by component, off-diagonal ones doubled: pᵀ D p is its sum of products with D.
 #[inline(always)]
-fn squares(p: &Vector) -> [Lane; 6] {
+fn squares<const FMA: bool>(p: &Vector<FMA>) -> [Lane<FMA>; 6] {
     let (two_x, two_y) = (p[0] + p[0], p[1] + p[1]);
     [
         p[0] * p[0],
@@ -165,7 +185,10 @@ fn squares(p: &Vector) -> [Lane; 6] {
 }
 
 #[inline(always)]
-fn form<const FMA: bool, const N: usize>(d: &[Lane; N], squares: &[Lane; 6]) -> Lane {
+fn form<const FMA: bool, const N: usize>(
+    d: &[Lane<FMA>; N],
+    squares: &[Lane<FMA>; 6],
+) -> Lane<FMA> {
     let mut sum = d[0] * squares[0];
     for k in 1..6 {
         sum = d[k].mul_add::<FMA>(squares[k], sum);
@@ -182,7 +205,7 @@ pub struct Trilinear<'a> {
 /// A cell's tensors as polynomials of the position in it: 1, u, v, w, uv, uw, vw, uvw.
 pub struct Polynomials {
     base: [u32; LANES],
-    terms: [[Lane; 8]; 6],
+    terms: [[Lanes<LANES>; 8]; 6],
     /// Corners that are fitted, a bit each.
     corners: [u8; LANES],
 }
@@ -191,7 +214,7 @@ impl Default for Polynomials {
     fn default() -> Self {
         Self {
             base: [u32::MAX; LANES],
-            terms: [[Lane::ZERO; 8]; 6],
+            terms: [[Lanes::ZERO; 8]; 6],
             corners: [0; LANES],
         }
     }
@@ -209,7 +232,7 @@ impl<'a> Trilinear<'a> {
 
     /// Loads the cells that are new; most steps stay in theirs.
     #[inline(always)]
-    fn enter(&self, cache: &mut Polynomials, cells: &Cells) {
+    fn enter<const FMA: bool>(&self, cache: &mut Polynomials, cells: &Cells<FMA>) {
         if cache.base != cells.base {
             self.load(cache, cells);
         }
@@ -233,40 +256,69 @@ impl<'a> Trilinear<'a> {
     }
 
     #[inline(never)]
-    fn load(&self, cache: &mut Polynomials, cells: &Cells) {
+    fn load<const FMA: bool>(&self, cache: &mut Polynomials, cells: &Cells<FMA>) {
+        simd::dispatch(Load {
+            sampler: self,
+            cache,
+            base: &cells.base,
+        });
+    }
+
+    /// Asks for the memory of a cell that may be next.
+    #[inline(always)]
+    fn fetch(&self, base: u32) {
+        let [sy, sz] = self.lattice.strides.map(|s| s as usize);
+        let base = base as usize;
+        for row in [base, base + sy, base + sz, base + sy + sz] {
+            prefetch(self.records, row);
+            prefetch(self.records, row + 1);
+        }
+    }
+}
+
+struct Load<'a, 'b> {
+    sampler: &'a Trilinear<'b>,
+    cache: &'a mut Polynomials,
+    base: &'a [u32; LANES],
+}
+
+impl Kernel for Load<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self {
+            sampler,
+            cache,
+            base,
+        } = self;
         for lane in 0..LANES {
-            if cache.base[lane] == cells.base[lane] {
+            let (old, new) = (cache.base[lane], base[lane]);
+            if old == new {
                 continue;
             }
-            cache.base[lane] = cells.base[lane];
-            let r = self.corners(cells.base[lane]);
-            let minus = |a: &Record, b: &Record| -> Record {
-                let mut out = *a;
-                for k in 0..8 {
-                    out[k] -= b[k];
-                }
-                out
-            };
-            let edges = [0, 2, 4, 6].map(|i| minus(r[i + 1], r[i]));
-            let v = minus(r[2], r[0]);
-            let w = minus(r[4], r[0]);
-            let vw = minus(&minus(r[6], r[4]), &v);
-            let uv = minus(&edges[1], &edges[0]);
-            let uw = minus(&edges[2], &edges[0]);
-            let uvw = minus(&minus(&edges[3], &edges[2]), &uv);
-            for (term, values) in [r[0], &edges[0], &v, &w, &uv, &uw, &vw, &uvw]
-                .into_iter()
-                .enumerate()
-            {
-                for k in 0..6 {
-                    cache.terms[k][term].0[lane] = values[k];
-                }
-            }
+            cache.base[lane] = new;
+            // Most rays go on as they came.
+            sampler.fetch(new.wrapping_add(new.wrapping_sub(old)));
+            let r = sampler.corners(new);
+            let mut c = [Lanes::<8, FMA>::ZERO; 8];
             let mut corners = 0;
-            for (i, r) in r.iter().enumerate() {
-                corners |= u8::from(r[INSIDE] > 0.5) << i;
+            for i in 0..8 {
+                c[i] = Lanes(*r[i]);
+                corners |= u8::from(r[i][INSIDE] > 0.5) << i;
             }
             cache.corners[lane] = corners;
+            let (u, v, w) = (c[1] - c[0], c[2] - c[0], c[4] - c[0]);
+            let (u_v, u_w, u_vw) = (c[3] - c[2], c[5] - c[4], c[7] - c[6]);
+            let (uv, uw) = (u_v - u, u_w - u);
+            let vw = (c[6] - c[4]) - v;
+            let uvw = (u_vw - u_w) - uv;
+            let terms = [c[0], u, v, w, uv, uw, vw, uvw];
+            for term in 0..8 {
+                for k in 0..6 {
+                    cache.terms[k][term].0[lane] = terms[term].0[k];
+                }
+            }
         }
     }
 }
@@ -288,21 +340,27 @@ impl Sampler for Trilinear<'_> {
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(&self, cache: &mut Polynomials, cells: &Cells, p: &Vector) -> Slope {
+    fn slope<const FMA: bool>(
+        &self,
+        cache: &mut Polynomials,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA> {
         self.enter(cache, cells);
         let [u, v, w] = cells.t;
         let (uv, uw, vw) = (u * v, u * w, v * w);
         let weights = [u, v, w, uv, uw, vw, uv * w];
-        let squares = squares(p);
+        let squares = squares::<FMA>(p);
         let mut d = [Lane::ZERO; 6];
         let mut q = [Lane::ZERO; 8];
         // Every term is loaded once: for D, and for its share of the slope.
         for k in 0..6 {
             let terms = &cache.terms[k];
-            let mut sum = terms[0];
+            let mut sum = terms[0].cast();
             for i in 1..8 {
-                sum = terms[i].mul_add::<FMA>(weights[i - 1], sum);
-                q[i] = terms[i].mul_add::<FMA>(squares[k], q[i]);
+                let term = terms[i].cast();
+                sum = weights[i - 1].mul_add::<FMA>(term, sum);
+                q[i] = squares[k].mul_add::<FMA>(term, q[i]);
             }
             d[k] = sum;
         }
@@ -324,7 +382,12 @@ impl Sampler for Trilinear<'_> {
     }
 
     #[inline(always)]
-    fn place(&self, cache: &mut Polynomials, cells: &Cells, with_fa: bool) -> Place {
+    fn place<const FMA: bool>(
+        &self,
+        cache: &mut Polynomials,
+        cells: &Cells<FMA>,
+        with_fa: bool,
+    ) -> Place<FMA> {
         self.enter(cache, cells);
         if with_fa || cache.corners != [ALL_CORNERS; LANES] {
             return self.mixed_place(cache, cells, with_fa);
@@ -338,7 +401,12 @@ impl Sampler for Trilinear<'_> {
 
 impl Trilinear<'_> {
     #[inline(never)]
-    fn mixed_place(&self, cache: &Polynomials, cells: &Cells, with_fa: bool) -> Place {
+    fn mixed_place<const FMA: bool>(
+        &self,
+        cache: &Polynomials,
+        cells: &Cells<FMA>,
+        with_fa: bool,
+    ) -> Place<FMA> {
         let mut place = Place {
             inside: Lane::splat(1.0),
             fa: Lane::ZERO,
@@ -418,16 +486,16 @@ fn expand(records: &[Record], [sy, sz]: [usize; 2], base: usize, t: [f32; 3]) ->
 /// Records and their derivatives along the three axes, where the rays were last looked at.
 pub struct Expanded {
     base: [u32; LANES],
-    t: Vector,
-    parts: [[Lane; 8]; 4],
+    t: [Lanes<LANES>; 3],
+    parts: [[Lanes<LANES>; 8]; 4],
 }
 
 impl Default for Expanded {
     fn default() -> Self {
         Self {
             base: [u32::MAX; LANES],
-            t: [Lane::ZERO; 3],
-            parts: [[Lane::ZERO; 8]; 4],
+            t: [Lanes::ZERO; 3],
+            parts: [[Lanes::ZERO; 8]; 4],
         }
     }
 }
@@ -441,38 +509,49 @@ impl Sampler for Cubic<'_> {
     }
 
     #[inline(always)]
-    fn slope<const FMA: bool>(&self, cache: &mut Expanded, cells: &Cells, p: &Vector) -> Slope {
+    fn slope<const FMA: bool>(
+        &self,
+        cache: &mut Expanded,
+        cells: &Cells<FMA>,
+        p: &Vector<FMA>,
+    ) -> Slope<FMA> {
         self.expand(cache, cells);
         let [value, along @ ..] = &cache.parts;
-        let squares = squares(p);
+        let squares = squares::<FMA>(p);
         let factor = &cells.slope_factor;
         Slope {
-            x: product::<FMA, _>(value, p),
+            x: product::<FMA, _>(&cast(value), p),
             p: [
-                factor[0] * form::<FMA, _>(&along[0], &squares),
-                factor[1] * form::<FMA, _>(&along[1], &squares),
-                factor[2] * form::<FMA, _>(&along[2], &squares),
+                factor[0] * form::<FMA, _>(&cast(&along[0]), &squares),
+                factor[1] * form::<FMA, _>(&cast(&along[1]), &squares),
+                factor[2] * form::<FMA, _>(&cast(&along[2]), &squares),
             ],
         }
     }
 
     #[inline(always)]
-    fn place(&self, cache: &mut Expanded, cells: &Cells, _: bool) -> Place {
+    fn place<const FMA: bool>(
+        &self,
+        cache: &mut Expanded,
+        cells: &Cells<FMA>,
+        _: bool,
+    ) -> Place<FMA> {
         self.expand(cache, cells);
         Place {
-            inside: cache.parts[0][INSIDE],
-            fa: cache.parts[0][FA],
+            inside: cache.parts[0][INSIDE].cast(),
+            fa: cache.parts[0][FA].cast(),
         }
     }
 }
 
 impl Cubic<'_> {
     #[inline(always)]
-    fn expand(&self, cache: &mut Expanded, cells: &Cells) {
-        if cache.base == cells.base && cache.t == cells.t {
+    fn expand<const FMA: bool>(&self, cache: &mut Expanded, cells: &Cells<FMA>) {
+        let t = cast(&cells.t);
+        if cache.base == cells.base && cache.t == t {
             return;
         }
-        (cache.base, cache.t) = (cells.base, cells.t);
+        (cache.base, cache.t) = (cells.base, t);
         let strides = self.lattice.strides.map(|s| s as usize);
         for lane in 0..LANES {
             let t = [0, 1, 2].map(|a| cells.t[a].0[lane]);

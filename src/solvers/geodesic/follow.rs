@@ -1,6 +1,6 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
-use super::field::{Cells, LANES, Lane, Sampler, Slope, Vector};
+use super::field::{ALL_LANES, Cells, LANES, Lane, Sampler, Slope, Vector};
 use super::journey::{Halves, Journey, Rules, Step, at_seed};
 use super::start::Start;
 use crate::compute::simd::Kernel;
@@ -10,13 +10,13 @@ use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 
 #[inline(always)]
-fn dot<const FMA: bool>(a: &Vector, b: &Vector) -> Lane {
+fn dot<const FMA: bool>(a: &Vector<FMA>, b: &Vector<FMA>) -> Lane<FMA> {
     a[2].mul_add::<FMA>(b[2], a[1].mul_add::<FMA>(b[1], a[0] * b[0]))
 }
 
 /// Voxel vectors in mm, in the axes of `Rules::root`.
 #[inline(always)]
-fn in_mm<const FMA: bool>(root: &[f32; 6], v: &Vector) -> Vector {
+fn in_mm<const FMA: bool>(root: &[f32; 6], v: &Vector<FMA>) -> Vector<FMA> {
     let mut r = [Lane::ZERO; 6];
     for k in 0..6 {
         r[k] = Lane::splat(root[k]);
@@ -29,12 +29,12 @@ fn in_mm<const FMA: bool>(root: &[f32; 6], v: &Vector) -> Vector {
 }
 
 #[inline(always)]
-fn scaled(v: &Vector, by: Lane) -> Vector {
+fn scaled<const FMA: bool>(v: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
     [v[0] * by, v[1] * by, v[2] * by]
 }
 
 #[inline(always)]
-fn ahead<const FMA: bool>(from: &Vector, rate: &Vector, by: Lane) -> Vector {
+fn ahead<const FMA: bool>(from: &Vector<FMA>, rate: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
     [
         rate[0].mul_add::<FMA>(by, from[0]),
         rate[1].mul_add::<FMA>(by, from[1]),
@@ -44,13 +44,18 @@ fn ahead<const FMA: bool>(from: &Vector, rate: &Vector, by: Lane) -> Vector {
 
 /// ⅙ (a + 2 b + 2 c + d)
 #[inline(always)]
-fn kutta(a: Lane, b: Lane, c: Lane, d: Lane) -> Lane {
+fn kutta<const FMA: bool>(a: Lane<FMA>, b: Lane<FMA>, c: Lane<FMA>, d: Lane<FMA>) -> Lane<FMA> {
     let inner = b + c;
     ((a + d) + (inner + inner)) * Lane::splat(1.0 / 6.0)
 }
 
 #[inline(always)]
-fn kutta3(a: &Vector, b: &Vector, c: &Vector, d: &Vector) -> Vector {
+fn kutta3<const FMA: bool>(
+    a: &Vector<FMA>,
+    b: &Vector<FMA>,
+    c: &Vector<FMA>,
+    d: &Vector<FMA>,
+) -> Vector<FMA> {
     [
         kutta(a[0], b[0], c[0], d[0]),
         kutta(a[1], b[1], c[1], d[1]),
@@ -59,33 +64,33 @@ fn kutta3(a: &Vector, b: &Vector, c: &Vector, d: &Vector) -> Vector {
 }
 
 /// Where the rays are.
-struct State {
+struct State<const FMA: bool> {
     /// Voxels.
-    x: Vector,
-    p: Vector,
+    x: Vector<FMA>,
+    p: Vector<FMA>,
     /// The last step's direction in the axes of `Rules::root`, of length 1.
-    direction: Vector,
+    direction: Vector<FMA>,
     /// Riemannian length from the seed.
-    riemann: Lane,
+    riemann: Lane<FMA>,
 }
 
 /// Rates with respect to Euclidean length; those of Euler's and the midpoint rule are to be
 /// multiplied by `per_mm`.
-struct Mean {
-    x: Vector,
-    p: Vector,
-    riemann: Lane,
+struct Mean<const FMA: bool> {
+    x: Vector<FMA>,
+    p: Vector<FMA>,
+    riemann: Lane<FMA>,
 }
 
 /// One evaluation `by` ahead of `state` along `slope`, and the p there.
 #[inline(always)]
 fn slope_ahead<S: Sampler, const FMA: bool>(
     sampler: &S,
-    (cache, cells): (&mut S::Cache, &mut Cells),
-    state: &State,
-    (slope_x, slope_p): (&Vector, &Vector),
-    by: Lane,
-) -> (Slope, Vector) {
+    (cache, cells): (&mut S::Cache, &mut Cells<FMA>),
+    state: &State<FMA>,
+    (slope_x, slope_p): (&Vector<FMA>, &Vector<FMA>),
+    by: Lane<FMA>,
+) -> (Slope<FMA>, Vector<FMA>) {
     let x = ahead::<FMA>(&state.x, slope_x, by);
     let p = ahead::<FMA>(&state.p, slope_p, by);
     sampler.lattice().follow(cells, &x, 0.0);
@@ -93,13 +98,13 @@ fn slope_ahead<S: Sampler, const FMA: bool>(
 }
 
 #[inline(always)]
-fn one_by_length<const FMA: bool>(v: &Vector) -> Lane {
+fn one_by_length<const FMA: bool>(v: &Vector<FMA>) -> Lane<FMA> {
     Lane::splat(1.0) / dot::<FMA>(v, v).sqrt()
 }
 
 /// Not yet normalised.
 #[inline(always)]
-fn one<const FMA: bool>(slope: Slope, p: &Vector) -> Mean {
+fn one<const FMA: bool>(slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
     Mean {
         riemann: dot::<FMA>(p, &slope.x).sqrt(),
         x: slope.x,
@@ -108,7 +113,7 @@ fn one<const FMA: bool>(slope: Slope, p: &Vector) -> Mean {
 }
 
 #[inline(always)]
-fn rate<const FMA: bool>(rules: &Rules, slope: Slope, p: &Vector) -> Mean {
+fn rate<const FMA: bool>(rules: &Rules, slope: Slope<FMA>, p: &Vector<FMA>) -> Mean<FMA> {
     let per_mm = one_by_length::<FMA>(&in_mm::<FMA>(&rules.root, &slope.x));
     Mean {
         riemann: dot::<FMA>(p, &slope.x).sqrt() * per_mm,
@@ -122,11 +127,11 @@ fn rate<const FMA: bool>(rules: &Rules, slope: Slope, p: &Vector) -> Mean {
 fn rate_ahead<S: Sampler, const FMA: bool>(
     sampler: &S,
     rules: &Rules,
-    at: (&mut S::Cache, &mut Cells),
-    state: &State,
-    from: &Mean,
-    by: Lane,
-) -> Mean {
+    at: (&mut S::Cache, &mut Cells<FMA>),
+    state: &State<FMA>,
+    from: &Mean<FMA>,
+    by: Lane<FMA>,
+) -> Mean<FMA> {
     let (slope, p) = slope_ahead::<S, FMA>(sampler, at, state, (&from.x, &from.p), by);
     rate::<FMA>(rules, slope, &p)
 }
@@ -137,9 +142,9 @@ fn rate_ahead<S: Sampler, const FMA: bool>(
 fn mean_rate<S: Sampler, const FMA: bool>(
     sampler: &S,
     rules: &Rules,
-    at: (&mut S::Cache, &mut Cells),
-    state: &State,
-) -> Mean {
+    at: (&mut S::Cache, &mut Cells<FMA>),
+    state: &State<FMA>,
+) -> Mean<FMA> {
     let (cache, cells) = at;
     let first = sampler.slope::<FMA>(cache, cells, &state.p);
     let h = Lane::splat(rules.step_mm);
@@ -179,7 +184,7 @@ pub struct Follow<'a, S> {
 const IDLE: usize = usize::MAX;
 
 #[inline(always)]
-fn lane_of(v: &Vector, lane: usize) -> [f32; 3] {
+fn lane_of<const FMA: bool>(v: &Vector<FMA>, lane: usize) -> [f32; 3] {
     [v[0].0[lane], v[1].0[lane], v[2].0[lane]]
 }
 
@@ -201,14 +206,16 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             direction: [Lane::ZERO; 3],
             riemann: Lane::ZERO,
         };
-        // Steps taken, and the step that needs more than being taken.
-        let (mut steps, mut due) = ([0u32; LANES], [0u32; LANES]);
+        // Steps of all lanes so far; at which of them each ray began, and needs more than a step.
+        let (mut now, mut began, mut due) = (0u64, [0u64; LANES], [0u64; LANES]);
+        // A bit for each lane.
         let mut running = 0u32;
         for (lane, journey) in journeys.iter_mut().enumerate() {
             let boards = self.board(lane, journey, &mut queue, &halves, &mut state);
             running |= u32::from(boards) << lane;
-            due[lane] = journey.due(rules);
+            due[lane] = u64::from(journey.due(rules));
         }
+        let mut next_due = first(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
         let mut patience = PATIENCE;
         let with_fa = rules.min_fa >= 0.0;
@@ -217,6 +224,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             // The slope at the step's beginning is part of the result.
             Integrator::Euler | Integrator::Rk4 => 0.0,
         };
+        let with_regions = self.gates.has_masks() || !self.gates.gates.is_empty();
         let normalised = rules.integrator == Integrator::Rk4;
         while running != 0 {
             patience -= 1;
@@ -241,52 +249,64 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             state.riemann = mean.riemann.mul_add::<FMA>(by, before);
             self.sampler.lattice().follow(&mut cells, &next, margin);
             let place = self.sampler.place(&mut cache, &cells, with_fa);
-            let to = self.world::<FMA>(&next);
-            let mut special = self.gates.near([&to[0].0, &to[1].0, &to[2].0]);
-            for lane in 0..LANES {
-                // Positive questions, so that NaN fails each.
-                let fine = (cells.in_volume[lane] != 0)
-                    & (place.inside.0[lane] >= 0.5)
-                    & (place.fa.0[lane] >= rules.min_fa)
-                    & (cos.0[lane] >= rules.min_cos);
-                steps[lane] += 1;
-                special[lane] |= u32::from(!fine) | u32::from(steps[lane] == due[lane]);
+            // Questions that NaN fails.
+            let in_mask = place.inside.at_least(Lane::splat(0.5));
+            let straight = cos.at_least(Lane::splat(rules.min_cos));
+            let anisotropic = if with_fa {
+                place.fa.at_least(Lane::splat(rules.min_fa))
+            } else {
+                ALL_LANES
+            };
+            let fine = cells.in_volume & in_mask & anisotropic & straight;
+            now += 1;
+            let mut lanes = ALL_LANES & !fine;
+            if now >= next_due {
+                for lane in 0..LANES {
+                    lanes |= u32::from(due[lane] <= now) << lane;
+                }
             }
-            let mut lanes = 0u32;
-            for lane in 0..LANES {
-                lanes |= special[lane] << lane;
+            if with_regions {
+                let to = self.world::<FMA>(&next);
+                let near = self.gates.near([&to[0].0, &to[1].0, &to[2].0]);
+                for lane in 0..LANES {
+                    lanes |= near[lane] << lane;
+                }
             }
             lanes &= running;
+            let looked_at = lanes != 0;
             let mut stopped = 0u32;
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
-                let verdict = if cells.in_volume[lane] == 0 {
+                let fails = |bits: u32| bits >> lane & 1 == 0;
+                let verdict = if fails(cells.in_volume) {
                     Some(StopReason::LeftVolume)
-                } else if !(place.inside.0[lane] >= 0.5) {
+                } else if fails(in_mask) {
                     Some(StopReason::LeftMask)
-                } else if !(place.fa.0[lane] >= rules.min_fa) {
+                } else if fails(anisotropic) {
                     Some(StopReason::LowFa)
-                } else if !(cos.0[lane] >= rules.min_cos) {
+                } else if fails(straight) {
                     Some(StopReason::Angle)
                 } else {
                     None
                 };
                 let journey = &mut journeys[lane];
-                journey.steps = steps[lane] - 1;
+                // No more than the limit, which is a u32.
+                let steps = (now - began[lane]) as u32;
+                journey.steps = steps - 1;
                 let length_mm = |steps: u32| steps as f32 * rules.step_mm;
                 let step = Step {
                     from: lane_of(&state.x, lane),
                     to: lane_of(&next, lane),
                     before: [length_mm(journey.steps), before.0[lane]],
-                    after: [length_mm(steps[lane]), state.riemann.0[lane]],
+                    after: [length_mm(steps), state.riemann.0[lane]],
                     verdict,
                 };
                 if let Some(end) = halves.advance(journey, &step, rules, self.gates) {
                     halves.end(journey, end);
                     stopped |= 1 << lane;
                 }
-                due[lane] = journey.due(rules);
+                due[lane] = began[lane] + u64::from(journey.due(rules));
             }
             state.x = next;
             if stopped != 0 {
@@ -298,15 +318,24 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                     if !self.board(lane, journey, &mut queue, &halves, &mut state) {
                         running &= !(1 << lane);
                     }
-                    steps[lane] = 0;
-                    due[lane] = journey.due(rules);
+                    began[lane] = now;
+                    due[lane] = now + u64::from(journey.due(rules));
                 }
                 // Lanes that went on stay where they are.
                 self.sampler.lattice().follow(&mut cells, &state.x, margin);
             }
+            if looked_at {
+                next_due = first(&due, running);
+            }
         }
         Ok(halves)
     }
+}
+
+/// The first of the running lanes' numbers.
+fn first(due: &[u64; LANES], running: u32) -> u64 {
+    let lanes = (0..LANES).filter(|lane| running >> lane & 1 == 1);
+    lanes.map(|lane| due[lane]).min().unwrap_or(u64::MAX)
 }
 
 impl<S: Sampler> Follow<'_, S> {
@@ -324,13 +353,13 @@ impl<S: Sampler> Follow<'_, S> {
     }
 
     /// Gives a lane its next half; `false` if none is left.
-    fn board(
+    fn board<const FMA: bool>(
         &self,
         lane: usize,
         journey: &mut Journey,
         queue: &mut Queue,
         halves: &Halves,
-        state: &mut State,
+        state: &mut State<FMA>,
     ) -> bool {
         let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
             journey.half = IDLE;
@@ -348,7 +377,7 @@ impl<S: Sampler> Follow<'_, S> {
     }
 
     #[inline(always)]
-    fn world<const FMA: bool>(&self, x: &Vector) -> Vector {
+    fn world<const FMA: bool>(&self, x: &Vector<FMA>) -> Vector<FMA> {
         let mut out = [Lane::ZERO; 3];
         for a in 0..3 {
             let row = &self.rules.world_from_voxel[a];

@@ -262,6 +262,9 @@ impl Halves {
         rules: &Rules,
         gates: &Gates,
     ) -> Option<End> {
+        if gates.gates.is_empty() {
+            return None;
+        }
         let half = &mut self.halves[journey.half];
         let (from, to) = (rules.world(step.from), rules.world(step.to));
         let crossing = gates.crossed(from, to, |gate| half.met >> gate & 1 == 0);
