@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod fans;
+mod noise;
 mod parity;
 mod rays;
 mod symbols;
@@ -21,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         closed_forms::tests(),
         fans::tests(),
+        noise::tests(),
         parity::tests(),
         rays::tests(),
         symbols::tests(),
