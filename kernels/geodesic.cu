@@ -1,7 +1,7 @@
 // Geodesic rays in Hamiltonian form; the mathematics, the rules and their order are those of
 // src/solvers/geodesic (mod.rs, journey.rs). Positions in voxels, lengths in mm.
 #include "cells.cuh"
-#include "regions.cuh"
+#include "curves.cuh"
 
 // As Summary in cuda.rs.
 struct Summary {
@@ -14,9 +14,6 @@ struct Summary {
     u32 met;
 };
 
-enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP };
-const u32 GO = 99;
-
 // A voxel vector in mm, in axes of its own: as long as in the world.
 __device__ __forceinline__ f32x3 in_mm(const Rules& rules, f32x3 v) {
     const float* r = rules.root;
@@ -28,31 +25,6 @@ __device__ __forceinline__ f32x3 world_of(const Rules& rules, f32x3 x) {
     return make(fmaf(w[2], x.z, fmaf(w[1], x.y, fmaf(w[0], x.x, w[3]))),
                 fmaf(w[6], x.z, fmaf(w[5], x.y, fmaf(w[4], x.x, w[7]))),
                 fmaf(w[10], x.z, fmaf(w[9], x.y, fmaf(w[8], x.x, w[11]))));
-}
-
-// The regions that a segment meets go to `met`; the one that cuts it first, at `cut` of its length, is
-// returned. At one place a target counts before a terminate region, the earlier before the later.
-__device__ __forceinline__ u32 meet(const Rules& rules, const Gate* gates, const unsigned char* bytes, f32x3 from,
-                                 f32x3 to, u32& met, float& cut) {
-    u32 cut_by = NONE, close = 0;
-    cut = 2.0f;
-    for (u32 i = 0; i < rules.gates; i++) {
-        const Gate& gate = gates[i];
-        if (met >> i & 1 || !in_box(to, gate.near_low, gate.near_high)) continue;
-        close |= 1u << i;
-        if (gate.effect >= 2) continue;
-        float t = entry(gate, bytes, from, to);
-        if (!(t <= 1.0f)) continue;
-        bool first = t < cut || (t == cut && gate.effect == 0 && (cut_by == NONE || gates[cut_by].effect == 1));
-        if (first) cut = t, cut_by = i;
-    }
-    for (; close; close &= close - 1) {
-        u32 i = __ffs(close) - 1;
-        // Beyond the cut there is no ray.
-        float t = entry(gates[i], bytes, from, to);
-        if (t <= 1.0f && t <= cut) met |= 1u << i;
-    }
-    return cut_by;
 }
 
 // Point number `count` of a slot: place in the world, mm, and the connectivity measure from the seed.
@@ -174,12 +146,7 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         }
         float length_mm = ray.steps * h;
         if (rules.masks && reason == GO) {
-            f32x3 to = world_of(rules, next);
-            bool allowed = false;
-            for (u32 i = 0; i < rules.masks; i++) {
-                allowed = allowed || entry(gates[rules.gates + i], bytes, to, to) <= 1.0f;
-            }
-            if (!allowed) reason = LEFT_MASK;
+            if (!allowed(rules, gates, bytes, world_of(rules, next))) reason = LEFT_MASK;
         }
         if (reason != GO) {
             // The step before was the last.
@@ -290,42 +257,19 @@ extern "C" __global__ void geodesic_cell(Rules rules, const void* records, Cell*
     for (int n = 0; n < 12; n++) to[n] = ((const float4*)&out)[n];
 }
 
-// As Wanted in cuda.rs.
-struct Wanted {
-    u32 slot, count;
-    u32 first;
+// Points and their connectivity measures lie apart.
+struct Apart {
+    f32x3* points;
+    float* measures;
+    __device__ __forceinline__ void operator()(u32 i, float4 point) const {
+        points[i] = make(point.x, point.y, point.z);
+        measures[i] = point.w;
+    }
 };
 
-// A block copies the points of 32 wanted half rays, so that those of each lie one after the other: reads
-// go along the slots, writes along the rays.
 extern "C" __global__ void __launch_bounds__(256) geodesic_gather(const float4* step_grid, u32 rays, const Wanted* wanted,
                                                                    u32 halves, f32x3* points, float* measures) {
-    const u32 DEPTH = 16;
-    __shared__ float4 tile[32][DEPTH + 1];
-    __shared__ Wanted mine[32];
-    u32 lane = threadIdx.x % 32, most = 0;
-    if (threadIdx.x < 32) {
-        u32 i = blockIdx.x * 32 + lane;
-        mine[lane] = i < halves ? wanted[i] : Wanted{0, 0, 0};
-    }
-    __syncthreads();
-    for (u32 i = 0; i < 32; i++) most = max(most, mine[i].count);
-    for (u32 first = 0; first < most; first += DEPTH) {
-        for (u32 k = threadIdx.x / 32; k < DEPTH; k += blockDim.x / 32) {
-            if (first + k < mine[lane].count) tile[lane][k] = step_grid[(size_t)(first + k) * rays + mine[lane].slot];
-        }
-        __syncthreads();
-        for (u32 i = threadIdx.x; i < 32 * DEPTH; i += blockDim.x) {
-            Wanted half = mine[i / DEPTH];
-            u32 k = i % DEPTH;
-            if (first + k < half.count) {
-                float4 point = tile[i / DEPTH][k];
-                points[half.first + first + k] = make(point.x, point.y, point.z);
-                measures[half.first + first + k] = point.w;
-            }
-        }
-        __syncthreads();
-    }
+    gather(step_grid, rays, wanted, halves, Apart{points, measures});
 }
 
 // As Prepare in cuda/prepare.rs.

@@ -3,6 +3,7 @@
 mod directions;
 pub mod fields;
 mod orders;
+pub mod parity;
 mod phantom;
 mod regions;
 mod seeds;
@@ -14,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         directions::tests(),
         orders::tests(),
+        parity::tests(),
         phantom::tests(),
         stops::tests(),
         seeds::tests(),

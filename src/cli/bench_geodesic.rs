@@ -5,7 +5,7 @@
 //! patch of 22 × 4 voxels. `papers` is the figure they print (GTX 260). The papers' own algorithm is
 //! measured beside ours.
 
-use super::bench_tracking::{brain, field, prolate, seed};
+use super::bench_tracking::{brain, field, median, prolate, seed};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, Shape, TensorField};
 use crate::solvers::geodesic::{
@@ -83,11 +83,6 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
         "detail": backend.detail(),
         "threads": backend.threads(),
     })
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 fn cases(quick: bool, large: bool) -> Vec<Case> {

@@ -6,6 +6,7 @@ use super::simd;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where solvers run. Chosen once; cheap to clone.
@@ -102,6 +103,15 @@ impl Backend {
             Self::Cpu { .. } => &[],
             Self::Cuda { devices, .. } => devices,
         }
+    }
+
+    /// Equal shares of so many things, one a card, in order.
+    pub fn shares(&self, count: usize) -> Vec<Range<usize>> {
+        let cards = self.devices().len();
+        let share = count.div_ceil(cards.max(1));
+        (0..cards)
+            .map(|i| (i * share).min(count)..((i + 1) * share).min(count))
+            .collect()
     }
 
     /// What `work` gives for each card, all at the same time, in the order of the cards; `work` gets

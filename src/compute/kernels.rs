@@ -37,5 +37,20 @@ pub const GEODESIC: KernelFile = KernelFile {
     ],
 };
 
+/// Streamlines.
+pub const TRACKING: KernelFile = KernelFile {
+    stem: "tracking",
+    ptx: include_str!("../../kernels/ptx/tracking.sm70.ptx"),
+    entries: &[
+        "tracking_follow_linear_1",
+        "tracking_follow_linear_2",
+        "tracking_follow_linear_4",
+        "tracking_follow_spline_1",
+        "tracking_follow_spline_2",
+        "tracking_follow_spline_4",
+        "tracking_gather",
+    ],
+};
+
 /// Every kernel file.
-pub const ALL: &[KernelFile] = &[PROBE, GEODESIC];
+pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC];

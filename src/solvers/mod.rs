@@ -8,7 +8,7 @@ pub mod geodesic;
 pub mod tensor_fit;
 pub mod tracking;
 
-use crate::compute::Cancelled;
+use crate::compute::{Cancelled, cuda};
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
@@ -27,6 +27,12 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<cuda::Error> for Error {
+    fn from(error: cuda::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
 
 impl From<Cancelled> for Error {
     fn from(_: Cancelled) -> Self {

@@ -3,6 +3,7 @@
 use super::{Output, params, sampled, sharpened};
 use crate::support::{Random, cuda_test};
 use crate::tracking::fields::{backend, cuboid, odd_grid, prolate, region, sphere};
+use crate::tracking::parity::hausdorff;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
@@ -77,32 +78,6 @@ fn prepared(cuda: Backend) {
     }
 }
 
-/// Largest distance between the curves' points, voxels, from each to the other's polygon.
-fn hausdorff(a: &[[f32; 3]], b: &[[f32; 3]], medium: &Medium) -> f64 {
-    let voxel = |p: &[f32; 3]| {
-        medium
-            .field
-            .grid
-            .voxel_at(DVec3::from_array(p.map(f64::from)))
-    };
-    let [a, b] = [a, b].map(|line| line.iter().map(voxel).collect::<Vec<_>>());
-    let one_way = |from: &[DVec3], to: &[DVec3]| {
-        let nearest = |(i, p): (usize, &DVec3)| {
-            // Points of nearly the same length lie near the same index.
-            let low = i.saturating_sub(3).min(to.len() - 2);
-            let window = &to[low..to.len().min(i + 4).max(low + 2)];
-            let distances = window.windows(2).map(|w| {
-                let along = w[1] - w[0];
-                let t = (*p - w[0]).dot(along) / along.length_squared().max(1e-30);
-                p.distance(w[0] + t.clamp(0.0, 1.0) * along)
-            });
-            distances.fold(f64::INFINITY, f64::min)
-        };
-        from.iter().enumerate().map(nearest).fold(0.0, f64::max)
-    };
-    one_way(&a, &b).max(one_way(&b, &a))
-}
-
 /// Both backends' rays, matched by their numbers; prints and tests the distances.
 fn compare(medium: &Medium, regions: &[Region], params: &Params, cuda: &Backend) -> [Output; 2] {
     let control = Control::new();
@@ -125,7 +100,7 @@ fn compare(medium: &Medium, regions: &[Region], params: &Params, cuda: &Backend)
                 continue;
             };
             let (a, b) = (cpu.rays.kept.streamline(i), gpu.rays.kept.streamline(j));
-            apart.push(hausdorff(a, b, medium));
+            apart.push(hausdorff(a, b, &medium.field.grid));
             let cm = |o: &Output, i: usize| f64::from(o.rays.kept.per_streamline["cm"][i]);
             measures.push((cm(&cpu, i) / cm(&gpu, j) - 1.0).abs());
         }

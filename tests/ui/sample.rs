@@ -271,6 +271,7 @@ pub fn output(kept: usize) -> tracking::Output {
         stops: [450, 0, 0, 194, 1561, 787, 0, 0, 0, 0],
         per_target: vec![kept as u64],
         steps: 1_000_000,
+        kernel_s: None,
     }
 }
 

@@ -183,6 +183,7 @@ fn output() -> tracking::Output {
         stops: [2, 0, 0, 0, 0, 2, 0, 0, 0, 0],
         per_target: vec![2],
         steps: 100,
+        kernel_s: None,
     }
 }
 

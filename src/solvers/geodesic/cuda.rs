@@ -13,9 +13,11 @@ use super::start::Rays;
 use super::{Error, Form, Output, Params, cpu, join};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Backend, Control, kernels};
-use crate::data::{Region, Role, Shape};
-use crate::solvers::tracking::regions::{Effect, Gates};
-use crate::solvers::tracking::{Integrator, Interpolation, StopReason};
+use crate::data::Region;
+use crate::solvers::tracking::cuda::curves::{self, BLOCK, BLOCKS_RESIDENT, Wishes, reason};
+use crate::solvers::tracking::cuda::regions::Regions;
+use crate::solvers::tracking::regions::Gates;
+use crate::solvers::tracking::{Integrator, Interpolation};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
@@ -23,9 +25,6 @@ use std::sync::Arc;
 
 /// With fewer half rays four threads follow each.
 const FEW: usize = 12_288;
-const BLOCK: u32 = 64;
-/// Blocks that a multiprocessor runs at once, by the kernels' launch bounds.
-const BLOCKS_RESIDENT: u32 = 8;
 /// Steps in one launch: some 5 ms on a large card, 30 ms on a small one.
 const STEPS_PER_LAUNCH: u64 = 1 << 28;
 /// Never more half rays in one launch, nor fewer unless there are no more.
@@ -33,12 +32,6 @@ const MOST_RAYS: u64 = 1 << 18;
 const LEAST_RAYS: u64 = 1 << 12;
 /// Of the free memory, for the points of one launch.
 const SHARE_FOR_POINTS: u64 = 3;
-
-impl From<cuda::Error> for Error {
-    fn from(error: cuda::Error) -> Self {
-        Self::Input(error.to_string())
-    }
-}
 
 /// As in kernels/geodesic.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -69,25 +62,6 @@ unsafe impl DeviceRepr for KernelRules {}
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct KernelGate {
-    kind: u32,
-    effect: u32,
-    target: u32,
-    radius: f32,
-    near_low: [f32; 3],
-    near_high: [f32; 3],
-    low: [f32; 3],
-    high: [f32; 3],
-    voxel: [[f32; 4]; 3],
-    shape: [u32; 3],
-    first: u32,
-}
-const _: () = assert!(size_of::<KernelGate>() == 32 * 4);
-// SAFETY: as above.
-unsafe impl DeviceRepr for KernelGate {}
-
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
 struct Summary {
     steps: u32,
     count: u32,
@@ -99,16 +73,6 @@ struct Summary {
 }
 // SAFETY: as above.
 unsafe impl DeviceRepr for Summary {}
-
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Wanted {
-    slot: u32,
-    count: u32,
-    first: u32,
-}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Wanted {}
 
 pub fn shoot(
     medium: &Medium,
@@ -123,15 +87,7 @@ pub fn shoot(
         backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
     let directions = params.directions.count() as u64;
     control.begin("Shooting rays", rays.starts.len() as u64);
-    let devices = backend.devices();
-    // Equal shares, in order, one thread a card.
-    let share = rays.starts.len().div_ceil(devices.len()).max(1);
-    let shards: Vec<_> = (0..devices.len())
-        .map(|i| {
-            let end = rays.starts.len();
-            (i * share).min(end)..((i + 1) * share).min(end)
-        })
-        .collect();
+    let shards = backend.shares(rays.starts.len());
     let job = Job {
         medium,
         regions,
@@ -185,9 +141,7 @@ struct OnCard {
     records: Arc<CudaSlice<u32>>,
     /// Of splines the records, which the kernel does not look at as cells.
     cells: Arc<CudaSlice<u32>>,
-    gates: CudaSlice<KernelGate>,
-    bytes: CudaSlice<u8>,
-    count: (u32, u32),
+    regions: Regions,
 }
 
 /// The points of the halves that are wanted, world mm, and their measures from the seed.
@@ -270,39 +224,10 @@ impl Job<'_> {
             }
             Interpolation::CubicBSpline => records.clone(),
         };
-        let mut bytes: Vec<u8> = Vec::new();
-        let mut gates = Vec::new();
-        let mut masks = Vec::new();
-        let mut effects = self.gates.gates.iter();
-        for region in self.regions.iter().filter(|r| r.role != Role::Seed) {
-            let mut gate = kernel_gate(&region.shape, &mut bytes)?;
-            if region.role == Role::Mask {
-                masks.push(gate);
-                continue;
-            }
-            let Some(found) = effects.next() else {
-                continue;
-            };
-            (gate.effect, gate.target) = match found.effect {
-                Effect::Target(target) => (0, target),
-                Effect::Terminate => (1, 0),
-                Effect::Include => (2, 0),
-                Effect::Exclude => (3, 0),
-            };
-            (gate.near_low, gate.near_high) = (found.low, found.high);
-            gates.push(gate);
-        }
-        let count = (gates.len() as u32, masks.len() as u32);
-        gates.extend(masks);
-        // Never an empty buffer.
-        gates.push(KernelGate::zeroed());
-        bytes.push(0);
         Ok(OnCard {
             records,
             cells,
-            gates: device.upload(&gates)?,
-            bytes: device.upload(&bytes)?,
-            count,
+            regions: Regions::upload(device, self.regions, self.gates)?,
         })
     }
 
@@ -387,7 +312,7 @@ impl Job<'_> {
             let uploaded_halves = device.upload(&active)?;
             let (name, threads) = self.kernel(active.len());
             let kernel = device.kernel(kernels::GEODESIC, &name)?;
-            let rules = self.kernel_rules(active.len() as u32, card.count);
+            let rules = self.kernel_rules(active.len() as u32, card.regions.count);
             // Who ends takes the next ray, so that more threads than the card runs at once only wait.
             let blocks = (active.len() as u32 * threads).div_ceil(BLOCK);
             let blocks = blocks.min(device.multiprocessors() * BLOCKS_RESIDENT);
@@ -411,8 +336,8 @@ impl Job<'_> {
                         .arg(&*card.records)
                         .arg(&uploaded_starts)
                         .arg(&uploaded_halves)
-                        .arg(&card.gates)
-                        .arg(&card.bytes)
+                        .arg(&card.regions.gates)
+                        .arg(&card.regions.bytes)
                         .arg(&mut summaries)
                         .arg(&mut *points)
                         .arg(&mut queue)
@@ -462,59 +387,22 @@ impl Job<'_> {
     ) -> Result<Gathered, Error> {
         let senses = self.senses();
         let rules = join::Rules::new(self.gates, &self.params.walk);
-        let mut wanted = Vec::new();
-        let mut total = 0u64;
+        let mut wishes = Wishes::default();
         for (slot, &i) in active.iter().enumerate() {
             let ray = i as usize / senses;
             let pair = &halves[ray * senses..(ray + 1) * senses];
             let count = halves[i as usize].count;
             if count > 0 && rules.wants(self.rays.seeds[range.start + ray].0, pair) {
-                halves[i as usize].first = total as usize;
-                wanted.push(Wanted {
-                    slot: slot as u32,
-                    count,
-                    first: total as u32,
-                });
-                total += u64::from(count);
+                halves[i as usize].first = wishes.add(slot, count);
             }
         }
-        if wanted.is_empty() {
-            return Ok(Gathered::default());
-        }
-        device.needs(16 * total, "the points of the rays")?;
-        let mut kept = device.alloc_zeros::<[f32; 3]>(total as usize)?;
-        let mut measures = device.alloc_zeros::<f32>(total as usize)?;
-        let list = device.upload(&wanted)?;
-        let kernel = device.kernel(kernels::GEODESIC, "geodesic_gather")?;
-        let count = wanted.len() as u32;
-        let launch = LaunchConfig {
-            grid_dim: (count.div_ceil(32), 1, 1),
-            block_dim: (256, 1, 1),
-            shared_mem_bytes: 0,
-        };
         let slots = active.len() as u32;
-        let ((), ms) = device.elapsed(|| {
-            // SAFETY: one block for 32 wanted halves; slots and counts are those that the trace wrote
-            // to `points`, and `kept` and `measures` hold the sum of the counts.
-            let launched = unsafe {
-                device
-                    .stream()
-                    .launch_builder(&kernel)
-                    .arg(points)
-                    .arg(&slots)
-                    .arg(&list)
-                    .arg(&count)
-                    .arg(&mut kept)
-                    .arg(&mut measures)
-                    .launch(launch)
-            };
-            device.check("gathering rays", launched)?;
-            Ok(())
-        })?;
+        let ([kept, measures], ms) =
+            wishes.gather(device, kernels::GEODESIC, points, slots, [3, 1])?;
         Ok(Gathered {
-            points: device.download(&kept, 0..kept.len())?,
+            points: curves::points(device, &kept)?,
             measures: device.download(&measures, 0..measures.len())?,
-            ms: f64::from(ms),
+            ms,
         })
     }
 
@@ -541,44 +429,6 @@ impl Job<'_> {
             half: u32::from(medium.precision == Precision::Half),
         }
     }
-}
-
-fn reason(number: u32) -> StopReason {
-    let found = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
-    found.unwrap_or(StopReason::LeftVolume)
-}
-
-/// A region as the kernel sees it; a mask's bytes go behind those that are there.
-fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, Error> {
-    let mut gate = KernelGate::zeroed();
-    match shape {
-        Shape::Sphere { centre, radius_mm } => {
-            gate.radius = *radius_mm as f32;
-            gate.low = centre.as_vec3().into();
-        }
-        Shape::Box { centre, half_mm } => {
-            gate.kind = 1;
-            gate.low = (*centre - *half_mm).as_vec3().into();
-            gate.high = (*centre + *half_mm).as_vec3().into();
-        }
-        Shape::Mask(mask) => {
-            gate.kind = 2;
-            gate.first = u32::try_from(bytes.len()).map_err(|_| {
-                Error::Input(
-                    "The mask regions have more than 4 billion voxels, expected fewer; remove one"
-                        .into(),
-                )
-            })?;
-            gate.shape = mask.grid.shape.map(|n| n as u32);
-            let affine = mask.grid.voxel_from_world;
-            gate.voxel = [0, 1, 2].map(|a| {
-                let r = affine.matrix3.row(a);
-                [r.x, r.y, r.z, affine.translation[a]].map(|v| v as f32)
-            });
-            bytes.extend(mask.inside.iter().map(|v| u8::from(*v != 0)));
-        }
-    }
-    Ok(gate)
 }
 
 /// Whether the kernels know this form.

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 pub struct Axis {
     /// Coordinate of the last sample.
     pub last: f32,
-    last_cell: f32,
+    /// Index of the last cell.
+    pub last_cell: f32,
     /// The volume's outer face.
-    face: f32,
+    pub face: f32,
 }
 
 /// Where a coordinate lies on an axis.

@@ -4,7 +4,7 @@
 //! vector code.
 
 /// Below this sum of squares of a deviator, (mm²/s)², a tensor counts as isotropic.
-const ISOTROPIC: f32 = 1e-30;
+pub const ISOTROPIC: f32 = 1e-30;
 
 /// Parts of a tensor that anisotropy and direction share.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ impl Deviator {
 
 /// 2 cos(⅔ arccos s) on 0..1, coefficients from s⁰ up: interpolated at the Chebyshev points, error
 /// below 6e-8 because the nearest singularity, s = -1, is far.
-const LARGEST_ROOT: [f32; 8] = [
+pub const LARGEST_ROOT: [f32; 8] = [
     1.000_000_1,
     1.154_693_8,
     -0.222_077_02,
@@ -52,6 +52,9 @@ const LARGEST_ROOT: [f32; 8] = [
     -0.012_178_691,
     0.002_255_272_5,
 ];
+
+/// Below this share of the largest column's square, a product with the adjugate is mostly rounding.
+pub const ACROSS: f32 = 1e-5;
 
 /// Unit eigenvector of the largest eigenvalue, in the sense of `along` (any sense where `along` is 0
 /// or at a right angle). An isotropic tensor gives `along` itself.
@@ -114,7 +117,7 @@ pub fn principal(d: [f32; 6], parts: &Deviator, along: [f32; 3]) -> [f32; 3] {
     ];
     let product = times(along);
     let sense = if dot(column, along) < 0.0 { -1.0 } else { 1.0 };
-    let across = dot(product, product) < 1e-5 * dot(column, column);
+    let across = dot(product, product) < ACROSS * dot(column, column);
     let choose = |column: f32, product: f32| if across { sense * column } else { product };
     let v = times([
         choose(column[0], product[0]),

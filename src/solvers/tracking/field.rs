@@ -8,6 +8,7 @@
 use super::cells::{Axis, thick, thickened};
 use super::spline::Coefficients;
 use crate::data::{Grid, TensorField};
+use glam::DAffine3;
 use std::borrow::Cow;
 use std::ops::{Add, Mul};
 
@@ -113,16 +114,23 @@ struct Cells {
     in_volume: Lane<u32>,
 }
 
+/// Rows of an affine: three factors and a shift each.
+pub fn rows(affine: &DAffine3) -> [[f32; 4]; 3] {
+    [0, 1, 2].map(|a| {
+        let m = affine.matrix3.row(a);
+        [m.x, m.y, m.z, affine.translation[a]].map(|v| v as f32)
+    })
+}
+
+pub fn axes(grid: &Grid) -> [Axis; 3] {
+    grid.shape.map(|n| Axis::new(n, n))
+}
+
 impl Lattice {
     fn new(grid: &Grid) -> Self {
-        let affine = grid.voxel_from_world;
-        let row = |a: usize| {
-            let m = affine.matrix3.row(a);
-            [m.x, m.y, m.z, affine.translation[a]].map(|v| v as f32)
-        };
         Self {
-            voxel_from_world: [row(0), row(1), row(2)],
-            axes: grid.shape.map(|n| Axis::new(n, n)),
+            voxel_from_world: rows(&grid.voxel_from_world),
+            axes: axes(grid),
         }
     }
 
@@ -168,9 +176,9 @@ fn weighted(weight: f32, record: &Record) -> Record {
 /// Linear along each axis; continuous, with kinks at the faces between cells.
 pub struct Trilinear<'a> {
     lattice: Lattice,
-    records: Cow<'a, [Record]>,
+    pub records: Cow<'a, [Record]>,
     /// Records from a voxel to the next along y and z.
-    strides: [usize; 2],
+    pub strides: [usize; 2],
 }
 
 impl<'a> Trilinear<'a> {
@@ -229,7 +237,7 @@ impl Sampler for Trilinear<'_> {
 /// Cubic B-splines through the voxels' values; twice continuously differentiable.
 pub struct Cubic<'a> {
     lattice: Lattice,
-    coefficients: Coefficients<'a>,
+    pub coefficients: Coefficients<'a>,
 }
 
 impl<'a> Cubic<'a> {

@@ -8,6 +8,7 @@ use super::regions::{Cut, Gates};
 use super::{Integrator, StopReason};
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
+use bytemuck::{Pod, Zeroable};
 
 /// When and how a half stops.
 #[derive(Clone, Copy)]
@@ -24,7 +25,8 @@ pub struct Rules {
 }
 
 /// A seed whose tensor allows a start.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 pub struct Start {
     pub at: [f32; 3],
     pub direction: [f32; 3],
@@ -46,11 +48,39 @@ pub struct Halves {
     /// In the order of the starts; with both ways, the forward half, then the backward half.
     pub halves: Vec<Half>,
     /// For each half and each gate the step on which it was first met; `u32::MAX` if never.
-    met: Vec<u32>,
+    pub met: Vec<u32>,
     gates: usize,
 }
 
 impl Halves {
+    /// Halves of all starts, with what their seeds meet: one that starts in a target or a terminate
+    /// region is finished.
+    pub fn at_seeds(starts: &[Start], gates: &Gates, both_ways: bool) -> Self {
+        let senses = senses(both_ways);
+        let count = starts.len() * senses;
+        let mut halves = Self {
+            points: Vec::new(),
+            halves: Vec::with_capacity(count),
+            met: Vec::with_capacity(count * gates.gates.len()),
+            gates: gates.gates.len(),
+        };
+        for start in starts {
+            let (inside, cut) = gates.around(start.at);
+            for _ in 0..senses {
+                let met = inside.iter().map(|i| if *i { 0 } else { u32::MAX });
+                halves.met.extend(met);
+                let (reason, target) = cut.unwrap_or((PENDING, None));
+                halves.halves.push(Half {
+                    first: 0,
+                    steps: 0,
+                    reason,
+                    target,
+                });
+            }
+        }
+        halves
+    }
+
     pub fn met(&self, half: usize) -> &[u32] {
         &self.met[half * self.gates..(half + 1) * self.gates]
     }
@@ -193,7 +223,8 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
     fn run<const FMA: bool>(self) -> Self::Output {
         // Steps between looks at the control: 8 × 256 steps are less than a millisecond.
         const PATIENCE: u32 = 256;
-        let mut halves = self.at_seeds();
+        let mut halves = Halves::at_seeds(self.starts, self.gates, self.both_ways);
+        halves.points.reserve(self.starts.len() * 128);
         let mut queue = Queue::new(self.both_ways);
         let mut journeys: Lane<Journey> = std::array::from_fn(|_| Journey {
             half: usize::MAX,
@@ -284,33 +315,6 @@ impl Halves {
 }
 
 impl<S: Sampler> Follow<'_, S> {
-    /// All halves, with what their seeds meet: one that starts in a target or a terminate region is
-    /// finished.
-    fn at_seeds(&self) -> Halves {
-        let (gates, senses) = (self.gates.gates.len(), senses(self.both_ways));
-        let mut halves = Halves {
-            points: Vec::with_capacity(self.starts.len() * 128),
-            halves: Vec::with_capacity(self.starts.len() * senses),
-            met: Vec::with_capacity(self.starts.len() * senses * gates),
-            gates,
-        };
-        for start in self.starts {
-            let (inside, cut) = self.gates.around(start.at);
-            for _ in 0..senses {
-                let met = inside.iter().map(|i| if *i { 0 } else { u32::MAX });
-                halves.met.extend(met);
-                let (reason, target) = cut.unwrap_or((PENDING, None));
-                halves.halves.push(Half {
-                    first: 0,
-                    steps: 0,
-                    reason,
-                    target,
-                });
-            }
-        }
-        halves
-    }
-
     /// Gives a lane its next half; `false` if none is left.
     fn board(
         &self,

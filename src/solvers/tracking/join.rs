@@ -1,10 +1,14 @@
 //! Joins the halves of each seed and decides its fate.
 
-use super::follow::{Half, Halves};
+use super::follow::Halves;
 use super::gather::Joined;
+use super::job::Begun;
+use super::queue::senses;
 use super::regions::Gates;
 use super::{Fate, StopReason};
 use glam::Vec3;
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// One in so many of the streamlines that missed the targets is kept to be shown: by the seed's
 /// index, so that the choice does not depend on the others.
@@ -17,11 +21,14 @@ pub struct Limits {
     pub min_length_mm: f32,
     /// Steps of both halves together.
     pub max_steps: u32,
+    pub step_mm: f32,
 }
 
 /// A half after the length limit.
 struct End<'a> {
-    points: &'a [[f32; 3]],
+    /// The first of its points, and how many are left.
+    first: usize,
+    steps: u32,
     reason: StopReason,
     target: Option<u32>,
     met: &'a [u32],
@@ -30,28 +37,96 @@ struct End<'a> {
 impl<'a> End<'a> {
     /// Keeps at most `steps`; what came later did not happen.
     fn new(halves: &'a Halves, index: usize, steps: u32) -> Self {
-        let Half {
-            first,
-            steps: all,
-            reason,
-            target,
-        } = halves.halves[index];
-        let kept = all.min(steps);
+        let half = halves.halves[index];
+        let kept = half.steps.min(steps);
         Self {
-            points: &halves.points[first..first + kept as usize],
-            reason: if kept < all {
+            first: half.first,
+            steps: kept,
+            reason: if kept < half.steps {
                 StopReason::MaxLength
             } else {
-                reason
+                half.reason
             },
-            target: target.filter(|_| kept == all),
+            target: half.target.filter(|_| kept == half.steps),
             met: halves.met(index),
         }
     }
 
     fn meets(&self, gate: usize) -> bool {
-        self.met[gate] as usize <= self.points.len()
+        self.met[gate] <= self.steps
     }
+
+    fn points<'b>(&self, halves: &'b Halves) -> &'b [[f32; 3]] {
+        &halves.points[self.first..self.first + self.steps as usize]
+    }
+}
+
+/// A streamline before its points are looked at.
+struct Plan<'a> {
+    forward: End<'a>,
+    backward: End<'a>,
+    /// One that is kept may still turn out to be too short.
+    fate: Fate,
+}
+
+impl Limits {
+    /// `first` is the index of the forward half.
+    fn plan<'a>(&self, halves: &'a Halves, first: usize, gates: &Gates) -> Plan<'a> {
+        let steps = |i: usize| halves.halves[i].steps;
+        let (forward, backward) = if self.both_ways {
+            let [forward, backward] = share(steps(first), steps(first + 1), self.max_steps);
+            (
+                End::new(halves, first, forward),
+                End::new(halves, first + 1, backward),
+            )
+        } else {
+            let forward = End::new(halves, first, self.max_steps);
+            // Without a backward half the streamline starts at the seed.
+            let seed = End {
+                first: 0,
+                steps: 0,
+                reason: StopReason::Seed,
+                target: None,
+                met: forward.met,
+            };
+            (forward, seed)
+        };
+        let reached = backward.target.or(forward.target).is_some();
+        let fate = gates.fate(reached, |gate| backward.meets(gate) || forward.meets(gate));
+        let steps = forward.steps as f32 + backward.steps as f32;
+        let fate = if fate == Fate::Kept && self.longest_mm(steps) < self.min_length_mm {
+            Fate::TooShort
+        } else {
+            fate
+        };
+        Plan {
+            forward,
+            backward,
+            fate,
+        }
+    }
+
+    /// More than so many steps can be long, however coordinates and sums are rounded.
+    fn longest_mm(&self, steps: f32) -> f32 {
+        steps * (1.01 * self.step_mm + 1e-4)
+    }
+
+    /// How many points of the halves of one streamline [`Joined::add_streamlines`] will ask for:
+    /// forward and backward.
+    pub fn wants(&self, seed: u32, halves: &Halves, first: usize, gates: &Gates) -> [u32; 2] {
+        let plan = self.plan(halves, first, gates);
+        match plan.fate {
+            Fate::Kept => {}
+            Fate::MissedTargets if is_shown(seed) => {}
+            _ => return [0, 0],
+        }
+        [plan.forward.steps, plan.backward.steps]
+    }
+}
+
+/// Whether a streamline that missed the targets is kept to be shown.
+fn is_shown(seed: u32) -> bool {
+    (seed as usize).is_multiple_of(MISSED_EVERY)
 }
 
 /// Steps each of two halves may keep of a total: the longer gives way first, so that neither sense
@@ -70,66 +145,80 @@ fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
     }
 }
 
+/// All streamlines of these starts, in parts that threads share. Needs the backend's threads
+/// installed.
+pub fn all(begun: &Begun, halves: &Halves, gates: &Gates, limits: &Limits) -> Vec<Joined> {
+    const PART: usize = 1024;
+    let parts = begun.seeds.len().div_ceil(PART).max(1);
+    let part = |i: usize| {
+        let mut joined = Joined::new(gates);
+        if i == 0 {
+            joined.no_start(begun.no_start);
+        }
+        let range = i * PART..begun.seeds.len().min((i + 1) * PART);
+        joined.add_streamlines(begun, range, halves, gates, limits);
+        joined
+    };
+    (0..parts).into_par_iter().map(part).collect()
+}
+
 impl Joined {
-    /// Adds the streamline of one seed; `first` is the index of its forward half.
-    pub fn add_streamline(
+    /// Adds the streamlines of some of the seeds that started; `halves` are those of all.
+    pub fn add_streamlines(
+        &mut self,
+        begun: &Begun,
+        range: Range<usize>,
+        halves: &Halves,
+        gates: &Gates,
+        limits: &Limits,
+    ) {
+        let senses = senses(limits.both_ways);
+        for i in range {
+            let followed = &halves.halves[i * senses..(i + 1) * senses];
+            self.steps += followed.iter().map(|h| u64::from(h.steps)).sum::<u64>();
+            let plan = limits.plan(halves, i * senses, gates);
+            self.add_streamline(begun.seeds[i], begun.starts[i].at, halves, plan, limits);
+        }
+        // Vectors grow by doubling; thousands of parts would hold as much again for nothing.
+        self.kept.points.shrink_to_fit();
+        self.missed.points.shrink_to_fit();
+    }
+
+    fn add_streamline(
         &mut self,
         seed: u32,
         at: [f32; 3],
         halves: &Halves,
-        first: usize,
-        gates: &Gates,
+        plan: Plan,
         limits: &Limits,
     ) {
-        let steps = |i: usize| halves.halves[i].steps;
-        let (mut tail, head) = if limits.both_ways {
-            let [forward, backward] = share(steps(first), steps(first + 1), limits.max_steps);
-            self.steps += u64::from(steps(first)) + u64::from(steps(first + 1));
-            (
-                End::new(halves, first, forward),
-                Some(End::new(halves, first + 1, backward)),
-            )
-        } else {
-            self.steps += u64::from(steps(first));
-            (End::new(halves, first, limits.max_steps), None)
-        };
-        // The backward half comes first and is walked from its end to the seed; without one the
-        // streamline starts at the seed.
-        let seed_end = End {
-            points: &[],
-            reason: StopReason::Seed,
-            target: None,
-            met: tail.met,
-        };
-        let mut head = head.unwrap_or(seed_end);
+        // The backward half comes first and is walked from its end to the seed.
+        let (mut head, mut tail) = (plan.backward, plan.forward);
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
-
-        let reached = head.target.or(tail.target).is_some();
-        let fate = gates.fate(reached, |gate| head.meets(gate) || tail.meets(gate));
         // A streamline that reached a target ends in it; with one at both ends, in the first named.
         let last = |end: &End| end.target.unwrap_or(u32::MAX);
         if last(&head) < last(&tail) {
             std::mem::swap(&mut head, &mut tail);
         }
-        let lines = match fate {
+        let lines = match plan.fate {
             Fate::Kept => &mut self.kept,
-            Fate::MissedTargets if (seed as usize).is_multiple_of(MISSED_EVERY) => &mut self.missed,
+            Fate::MissedTargets if is_shown(seed) => &mut self.missed,
             other => {
                 self.fates[other as usize] += 1;
                 return;
             }
         };
         let begin = lines.points.len();
-        lines.points.extend(head.points.iter().rev());
+        lines.points.extend(head.points(halves).iter().rev());
         lines.points.push(at);
-        lines.points.extend(tail.points);
+        lines.points.extend(tail.points(halves));
         let points = &lines.points[begin..];
         let short = points.len() < 2 || length_mm(points) < limits.min_length_mm;
-        let fate = if fate == Fate::Kept && short {
+        let fate = if plan.fate == Fate::Kept && short {
             Fate::TooShort
         } else {
-            fate
+            plan.fate
         };
         self.fates[fate as usize] += 1;
         if points.len() < 2 || fate == Fate::TooShort {

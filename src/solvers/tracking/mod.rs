@@ -12,7 +12,8 @@
 //!
 //! *Cost.* One, two or four interpolations and directions a step; eight streamlines side by side in
 //! vector registers (`follow`). All arithmetic is plain IEEE `f32` without fused operations, so
-//! that every instruction set gives the same streamlines.
+//! that every instruction set gives the same streamlines. Graphics cards fuse and take shorter roots:
+//! there a streamline differs by rounding, and by what rounding decides at a border.
 //!
 //! *What counts.*
 //! - The volume is the union of the voxels' boxes; between the outer voxel centres and the faces
@@ -32,11 +33,13 @@
 
 pub(super) mod cells;
 mod cpu;
+pub(super) mod cuda;
 mod direction;
 mod field;
 mod follow;
 pub(super) mod gather;
 mod integrate;
+mod job;
 mod join;
 pub(super) mod queue;
 mod random;
@@ -219,6 +222,8 @@ pub struct Output {
     pub per_target: Vec<u64>,
     /// Integration steps taken, for rates.
     pub steps: u64,
+    /// Seconds in kernels, where the backend measures them.
+    pub kernel_s: Option<f64>,
 }
 
 /// Tracks from the regions with role seed (the whole mask if none) and filters by the others.
@@ -245,9 +250,10 @@ pub fn track_within(
     check(field, regions, params).map_err(Error::Input)?;
     control.check()?;
     match backend {
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+        Backend::Cpu { .. } => {
             backend.install(|| cpu::track(field, regions, params, memory, control))
         }
+        Backend::Cuda { .. } => cuda::track(field, regions, params, memory, backend, control),
     }
 }
 

@@ -1,0 +1,85 @@
+// What kernels that follow curves share: why a curve ends, the regions its segments meet, and its
+// points in one piece.
+#pragma once
+#include "regions.cuh"
+
+// As StopReason in src/solvers/tracking/mod.rs.
+enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP };
+const u32 GO = 99;
+
+// Regions met so far, a bit each.
+__device__ __forceinline__ bool has_met(u32 met, u32 gate) { return met >> gate & 1; }
+__device__ __forceinline__ void note(u32& met, u32 gate) { met |= 1u << gate; }
+
+// The regions that a segment meets are noted in `met`; the one that cuts it first, at `cut` of its
+// length, is returned, or NONE. At one place a target counts before a terminate region, the earlier
+// before the later.
+template <class Rules, class Met>
+__device__ __forceinline__ u32 meet(const Rules& rules, const Gate* gates, const unsigned char* bytes, f32x3 from,
+                                    f32x3 to, Met& met, float& cut) {
+    u32 cut_by = NONE;
+    bool close = false;
+    cut = 2.0f;
+    for (u32 i = 0; i < rules.gates; i++) {
+        const Gate& gate = gates[i];
+        if (!in_box(to, gate.near_low, gate.near_high) || has_met(met, i)) continue;
+        close = true;
+        if (gate.effect >= 2) continue;
+        float t = entry(gate, bytes, from, to);
+        if (!(t <= 1.0f)) continue;
+        bool first = t < cut || (t == cut && gate.effect == 0 && (cut_by == NONE || gates[cut_by].effect == 1));
+        if (first) cut = t, cut_by = i;
+    }
+    for (u32 i = 0; close && i < rules.gates; i++) {
+        if (!in_box(to, gates[i].near_low, gates[i].near_high) || has_met(met, i)) continue;
+        // Beyond the cut there is no curve.
+        float t = entry(gates[i], bytes, from, to);
+        if (t <= 1.0f && t <= cut) note(met, i);
+    }
+    return cut_by;
+}
+
+// Whether a point lies in one of the mask regions, which come after the others.
+template <class Rules>
+__device__ __forceinline__ bool allowed(const Rules& rules, const Gate* gates, const unsigned char* bytes, f32x3 at) {
+    for (u32 i = 0; i < rules.masks; i++) {
+        if (entry(gates[rules.gates + i], bytes, at, at) <= 1.0f) return true;
+    }
+    return false;
+}
+
+// As Wanted in src/solvers/tracking/cuda/curves.rs: a curve's place among those of the grid, how many
+// of its points, and where they go.
+struct Wanted {
+    u32 slot, count;
+    u32 first;
+};
+
+// A block of 256 copies the points of 32 wanted curves from a grid that holds them step by step, so that
+// those of each lie one after the other: reads go along the slots, writes along the curves. `keep` puts
+// a point in its place.
+template <class Point, class Keep>
+__device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const Wanted* wanted, u32 curves, Keep keep) {
+    const u32 DEPTH = 16;
+    __shared__ Point tile[32][DEPTH + 1];
+    __shared__ Wanted mine[32];
+    u32 lane = threadIdx.x % 32, most = 0;
+    if (threadIdx.x < 32) {
+        u32 i = blockIdx.x * 32 + lane;
+        mine[lane] = i < curves ? wanted[i] : Wanted{0, 0, 0};
+    }
+    __syncthreads();
+    for (u32 i = 0; i < 32; i++) most = max(most, mine[i].count);
+    for (u32 first = 0; first < most; first += DEPTH) {
+        for (u32 k = threadIdx.x / 32; k < DEPTH; k += blockDim.x / 32) {
+            if (first + k < mine[lane].count) tile[lane][k] = step_grid[(size_t)(first + k) * slots + mine[lane].slot];
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < 32 * DEPTH; i += blockDim.x) {
+            Wanted curve = mine[i / DEPTH];
+            u32 k = i % DEPTH;
+            if (first + k < curve.count) keep(curve.first + first + k, tile[i / DEPTH][k]);
+        }
+        __syncthreads();
+    }
+}

@@ -1,0 +1,386 @@
+//! Streamlines on graphics cards: batches of seeds, whose halves are followed in launches of some
+//! milliseconds; the points of those that the regions keep are gathered on the card, and only they
+//! come back.
+
+// Kernel launches.
+#![allow(unsafe_code)]
+
+pub mod curves;
+pub mod regions;
+
+use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
+use super::field::{axes, rows};
+use super::follow::{Halves, Start};
+use super::gather::Joined;
+use super::job::{Begun, Job, Sampled, taken};
+use super::queue::{PENDING, senses};
+use super::{Error, Integrator, Output, Params, join};
+use crate::compute::cuda::Device;
+use crate::compute::{Backend, Control, kernels};
+use crate::data::{Region, TensorField};
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use curves::{BLOCK, BLOCKS_RESIDENT, Wishes, reason};
+use regions::Regions;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Interpolations that a thread does in one launch, linear and by splines: some milliseconds.
+const SAMPLES_PER_LAUNCH: [u32; 2] = [4096, 512];
+/// Most halves of a batch: their points come to the host before those of the next are followed.
+const MOST_HALVES: u64 = 1 << 17;
+/// Of the free memory, for the points of one batch.
+const SHARE_FOR_POINTS: u64 = 3;
+/// Seeds that foretell the memory of all, and the share of the work they may be.
+const SAMPLE: usize = 4096;
+const SAMPLE_SHARE: usize = 32;
+
+/// As Rules in kernels/tracking.cu.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelRules {
+    slots: u32,
+    running: u32,
+    window: u32,
+    stride: [u32; 2],
+    last_cell: [u32; 3],
+    last: [f32; 3],
+    face: [f32; 3],
+    voxel: [[f32; 4]; 3],
+    step_mm: f32,
+    min_fa_squared: f32,
+    min_cos: f32,
+    max_steps: u32,
+    at_max: u32,
+    gates: u32,
+    masks: u32,
+    senses: u32,
+    root: [f32; 8],
+    isotropic: f32,
+    across: f32,
+}
+const _: () = assert!(size_of::<KernelRules>() == 44 * 4);
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for KernelRules {}
+
+/// How far a half has come; its reason is [`PENDING`] while it goes on.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Summary {
+    steps: u32,
+    reason: u32,
+    target: u32,
+}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Summary {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Start {}
+
+pub fn track(
+    field: &TensorField,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    let (job, sampled) = backend.install(|| -> Result<_, Error> {
+        let job = Job::new(field, regions, params, memory, control)?;
+        Ok((job, Sampled::new(field, params.interpolation, control)?))
+    })?;
+    let cards = Cards {
+        field,
+        regions,
+        job: &job,
+        sampled: &sampled,
+        backend,
+    };
+    let count = job.seeds.len();
+    control.begin("Tracking", count as u64);
+    cards.foretell(count)?;
+    let shares = backend.shares(count);
+    let results = backend.on_each_device(|i, device| cards.share(device, shares[i].clone()));
+    let mut parts = Vec::new();
+    let mut kernel_ms = 0.0f64;
+    for share in results {
+        let share = share?;
+        parts.extend(share.parts);
+        kernel_ms = kernel_ms.max(share.kernel_ms);
+    }
+    let mut output = job.output(parts);
+    output.kernel_s = Some(kernel_ms * 1e-3);
+    Ok(output)
+}
+
+/// A job and where it runs.
+struct Cards<'a> {
+    field: &'a TensorField,
+    regions: &'a [Region],
+    job: &'a Job<'a>,
+    sampled: &'a Sampled<'a>,
+    backend: &'a Backend,
+}
+
+/// What one card, or one batch of it, has found.
+#[derive(Default)]
+struct Found {
+    parts: Vec<Joined>,
+    kernel_ms: f64,
+}
+
+/// What stays on a card during a job.
+struct OnCard<'a> {
+    device: &'a Device,
+    records: Arc<CudaSlice<f32>>,
+    regions: Regions,
+    /// Points of the halves of one batch, step by step: point k of slot i at k · slots + i.
+    points: CudaSlice<f32>,
+    /// Seeds in one batch.
+    batch: usize,
+}
+
+impl Cards<'_> {
+    fn senses(&self) -> usize {
+        senses(self.job.limits.both_ways)
+    }
+
+    /// Refuses streamlines that would not fit in the host's memory, by a sample of them.
+    fn foretell(&self, count: usize) -> Result<(), Error> {
+        let [device, ..] = self.backend.devices() else {
+            return Ok(());
+        };
+        if !self.job.is_limited() || count < SAMPLE * SAMPLE_SHARE {
+            return Ok(());
+        }
+        let seed = |i: usize| (i * count / SAMPLE) as u32;
+        let seeds: Vec<u32> = (0..SAMPLE).map(seed).collect();
+        let mut card = self.on_card(device, SAMPLE)?;
+        let mut bytes = 0;
+        for seeds in seeds.chunks(card.batch) {
+            let found = self.batch(&mut card, seeds, |_| Ok(()))?;
+            bytes += found.parts.iter().map(taken).sum::<u64>();
+        }
+        self.job
+            .foresee(bytes as f64 * count as f64 / SAMPLE as f64)
+    }
+
+    /// Follows the streamlines of a range of seeds on one card.
+    fn share(&self, device: &Device, range: Range<usize>) -> Result<Found, Error> {
+        let mut all = Found::default();
+        if range.is_empty() {
+            return Ok(all);
+        }
+        let mut card = self.on_card(device, range.len())?;
+        for first in range.clone().step_by(card.batch) {
+            let last = (first + card.batch).min(range.end);
+            let seeds: Vec<u32> = (first as u32..last as u32).collect();
+            let count = seeds.len() as u64;
+            let found = self.batch(&mut card, &seeds, |points| self.job.has_room(count, points))?;
+            self.job.count(count, &found.parts)?;
+            all.parts.extend(found.parts);
+            all.kernel_ms += found.kernel_ms;
+        }
+        Ok(all)
+    }
+
+    /// Uploads what is not there yet, and takes memory for batches of at most so many seeds.
+    fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<OnCard<'a>, Error> {
+        // Tensors as they are lie there under the same name for all solvers.
+        let tag = match self.sampled {
+            Sampled::Trilinear(sampler) if matches!(sampler.records, Cow::Borrowed(_)) => "tensors",
+            Sampled::Trilinear(_) => "thickened",
+            Sampled::Cubic(_) => "spline",
+        };
+        let records = device.cached(self.field.id(), tag, || {
+            self.sampled.records().as_flattened()
+        })?;
+        let regions = Regions::upload(device, self.regions, &self.job.gates)?;
+        let senses = self.senses() as u64;
+        // A half takes one step even where none is allowed; joining takes it back.
+        let steps = u64::from(self.job.rules.max_steps.max(1));
+        let others = size_of::<Start>() + size_of::<Summary>() + 4 + 4 * self.job.gates.gates.len();
+        let bytes = size_of::<Start>() as u64 + senses * (12 * steps + others as u64);
+        // Points are numbered in 32 bits.
+        let numbered = u64::from(u32::MAX) / (senses * steps);
+        let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
+        let batch = (MOST_HALVES / senses).min(numbered).min(fit);
+        let batch = batch.clamp(1, seeds as u64);
+        device.needs(batch * bytes, "tracking so many steps")?;
+        Ok(OnCard {
+            device,
+            records,
+            regions,
+            points: device.alloc_zeros((batch * senses * steps * 3) as usize)?,
+            batch: batch as usize,
+        })
+    }
+
+    /// Asks whether the host has room for so many points before they come.
+    fn batch(
+        &self,
+        card: &mut OnCard,
+        seeds: &[u32],
+        has_room: impl Fn(u64) -> Result<(), Error>,
+    ) -> Result<Found, Error> {
+        let Job { gates, limits, .. } = self.job;
+        let begun = self
+            .backend
+            .install(|| self.job.begin_all(self.sampled, seeds))?;
+        let mut halves = Halves::at_seeds(&begun.starts, gates, limits.both_ways);
+        let follow_ms = self.follow(card, &begun, &mut halves)?;
+        let mut wishes = Wishes::default();
+        for (i, seed) in begun.seeds.iter().enumerate() {
+            let first = i * self.senses();
+            let wanted = limits.wants(*seed, &halves, first, gates);
+            for (sense, count) in wanted.into_iter().enumerate().filter(|(_, n)| *n > 0) {
+                halves.halves[first + sense].first = wishes.add(first + sense, count);
+            }
+        }
+        has_room(wishes.points())?;
+        let slots = halves.halves.len() as u32;
+        let ([points], gather_ms) =
+            wishes.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
+        halves.points = curves::points(card.device, &points)?;
+        let join = || join::all(&begun, &halves, gates, limits);
+        Ok(Found {
+            parts: self.backend.install(join),
+            kernel_ms: follow_ms + gather_ms,
+        })
+    }
+
+    /// Follows all halves that do not end at their seeds to their ends; milliseconds in kernels.
+    fn follow(&self, card: &mut OnCard, begun: &Begun, halves: &mut Halves) -> Result<f64, Error> {
+        let slots = halves.halves.len();
+        let pending = |&i: &u32| halves.halves[i as usize].reason == PENDING;
+        let mut running: Vec<u32> = (0..slots as u32).filter(pending).collect();
+        if running.is_empty() {
+            return Ok(0.0);
+        }
+        let device = card.device;
+        let starts = device.upload(&begun.starts)?;
+        let mut places = device.alloc_zeros::<Start>(slots)?;
+        let summaries: Vec<Summary> = halves
+            .halves
+            .iter()
+            .map(|half| Summary {
+                steps: 0,
+                reason: half.reason as u32,
+                target: half.target.unwrap_or(u32::MAX),
+            })
+            .collect();
+        let mut summaries = device.upload(&summaries)?;
+        // Never an empty buffer.
+        let met_by_none = [u32::MAX];
+        let met: &[u32] = match &halves.met[..] {
+            [] => &met_by_none,
+            met => met,
+        };
+        let mut met = device.upload(met)?;
+        let (kernel, window) = self.kernel();
+        let kernel = device.kernel(kernels::TRACKING, &kernel)?;
+        let mut kernel_ms = 0.0;
+        let found = loop {
+            self.job.control.check()?;
+            // Who ends takes the next half: more threads than the card runs at once would only wait.
+            let blocks = (running.len() as u32).div_ceil(BLOCK);
+            let blocks = blocks.min(device.multiprocessors() * BLOCKS_RESIDENT);
+            let mut queue = device.upload(&[blocks * BLOCK])?;
+            let list = device.upload(&running)?;
+            let rules = self.kernel_rules(card, slots, running.len(), window);
+            let launch = LaunchConfig {
+                grid_dim: (blocks, 1, 1),
+                block_dim: (BLOCK, 1, 1),
+                shared_mem_bytes: 0,
+            };
+            let ((), ms) = device.elapsed(|| {
+                // SAFETY: `running` names slots, of which `places`, `summaries` and `met` (a number
+                // for each gate) have one each and `starts` one for all senses; `points` has the
+                // most steps for as many slots as the largest batch has; records and gates are as
+                // the rules say, and the field's grid bounds what is read of them.
+                let launched = unsafe {
+                    device
+                        .stream()
+                        .launch_builder(&kernel)
+                        .arg(&rules)
+                        .arg(&*card.records)
+                        .arg(&starts)
+                        .arg(&list)
+                        .arg(&card.regions.gates)
+                        .arg(&card.regions.bytes)
+                        .arg(&mut places)
+                        .arg(&mut summaries)
+                        .arg(&mut met)
+                        .arg(&mut card.points)
+                        .arg(&mut queue)
+                        .launch(launch)
+                };
+                device.check("tracking", launched)?;
+                Ok(())
+            })?;
+            kernel_ms += f64::from(ms);
+            let found = device.download(&summaries, 0..slots)?;
+            running.retain(|&i| found[i as usize].reason == PENDING as u32);
+            if running.is_empty() {
+                break found;
+            }
+        };
+        for (half, summary) in halves.halves.iter_mut().zip(found) {
+            half.steps = summary.steps;
+            half.reason = reason(summary.reason);
+            half.target = (summary.target != u32::MAX).then_some(summary.target);
+        }
+        let all = halves.met.len();
+        halves.met = device.download(&met, 0..all)?;
+        Ok(kernel_ms)
+    }
+
+    /// The kernel's name, and the steps that a thread takes in one launch.
+    fn kernel(&self) -> (String, u32) {
+        let stages = match self.job.rules.integrator {
+            Integrator::Euler => 1,
+            Integrator::Rk2 => 2,
+            Integrator::Rk4 => 4,
+        };
+        let [linear, spline] = SAMPLES_PER_LAUNCH;
+        let (interpolation, samples) = match self.sampled {
+            Sampled::Trilinear(_) => ("linear", linear),
+            Sampled::Cubic(_) => ("spline", spline),
+        };
+        let name = format!("tracking_follow_{interpolation}_{stages}");
+        (name, samples / stages)
+    }
+
+    fn kernel_rules(
+        &self,
+        card: &OnCard,
+        slots: usize,
+        running: usize,
+        window: u32,
+    ) -> KernelRules {
+        let (rules, grid) = (&self.job.rules, &self.field.grid);
+        let (gates, masks) = card.regions.count;
+        let axes = axes(grid);
+        KernelRules {
+            slots: slots as u32,
+            running: running as u32,
+            window,
+            stride: self.sampled.strides().map(|n| n as u32),
+            last_cell: axes.map(|a| a.last_cell as u32),
+            last: axes.map(|a| a.last),
+            face: axes.map(|a| a.face),
+            voxel: rows(&grid.voxel_from_world),
+            step_mm: rules.step_mm,
+            min_fa_squared: rules.min_fa_squared,
+            min_cos: rules.min_cos,
+            max_steps: rules.max_steps,
+            at_max: rules.at_max as u32,
+            gates,
+            masks,
+            senses: self.senses() as u32,
+            root: LARGEST_ROOT,
+            isotropic: ISOTROPIC,
+            across: ACROSS,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What kernels that follow curves share: kernels/curves.cuh.
+
+use crate::compute::cuda::{Device, Error};
+use crate::compute::kernels::KernelFile;
+use crate::solvers::tracking::StopReason;
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+
+pub const BLOCK: u32 = 64;
+/// Blocks that a multiprocessor runs at once, by the kernels' launch bounds.
+pub const BLOCKS_RESIDENT: u32 = 8;
+
+/// The reason that a kernel names.
+pub fn reason(number: u32) -> StopReason {
+    let found = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
+    found.unwrap_or(StopReason::LeftVolume)
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Wanted {
+    slot: u32,
+    count: u32,
+    first: u32,
+}
+// SAFETY: plain numbers, as the kernels declare them.
+unsafe impl DeviceRepr for Wanted {}
+
+/// Curves whose points are to come back, one after the other.
+#[derive(Default)]
+pub struct Wishes {
+    wanted: Vec<Wanted>,
+    points: u64,
+}
+
+impl Wishes {
+    /// The first `count` points of the curve in a slot; the place of the first among those that come.
+    pub fn add(&mut self, slot: usize, count: u32) -> usize {
+        let first = self.points;
+        self.wanted.push(Wanted {
+            slot: slot as u32,
+            count,
+            first: first as u32,
+        });
+        self.points += u64::from(count);
+        first as usize
+    }
+
+    /// Points in all.
+    pub fn points(&self) -> u64 {
+        self.points
+    }
+
+    /// The points, with as many floats each in one buffer after the other as `floats` says, and the
+    /// milliseconds that gathering took. `grid` holds point k of slot i of `slots` at k · slots + i, as
+    /// far as the curve of that slot goes; `file` has an entry `<stem>_gather` for such points and
+    /// buffers.
+    pub fn gather<const N: usize>(
+        &self,
+        device: &Device,
+        file: KernelFile,
+        grid: &CudaSlice<f32>,
+        slots: u32,
+        floats: [usize; N],
+    ) -> Result<([CudaSlice<f32>; N], f64), Error> {
+        const CURVES_PER_BLOCK: u32 = 32;
+        let all = floats.iter().sum::<usize>() * size_of::<f32>();
+        device.needs(self.points * all as u64, "gathering the curves")?;
+        let mut buffers = Vec::with_capacity(N);
+        for each in floats {
+            buffers.push(device.alloc_zeros::<f32>(self.points as usize * each)?);
+        }
+        let mut buffers: [CudaSlice<f32>; N] = match buffers.try_into() {
+            Ok(buffers) => buffers,
+            Err(_) => unreachable!("as many buffers as numbers"),
+        };
+        if self.points == 0 {
+            return Ok((buffers, 0.0));
+        }
+        let list = device.upload(&self.wanted)?;
+        let curves = self.wanted.len() as u32;
+        let kernel = device.kernel(file, &format!("{}_gather", file.stem))?;
+        let launch = LaunchConfig {
+            grid_dim: (curves.div_ceil(CURVES_PER_BLOCK), 1, 1),
+            block_dim: (256, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let ((), ms) = device.elapsed(|| {
+            let mut builder = device.stream().launch_builder(&kernel);
+            builder.arg(grid).arg(&slots).arg(&list).arg(&curves);
+            for buffer in &mut buffers {
+                builder.arg(buffer);
+            }
+            // SAFETY: `list` has as many curves as said, each with a slot that holds as many points;
+            // the buffers have room for the points of all.
+            let launched = unsafe { builder.launch(launch) };
+            device.check("gathering the curves", launched)?;
+            Ok(())
+        })?;
+        Ok((buffers, f64::from(ms)))
+    }
+}
+
+/// A buffer's numbers as points.
+pub fn points(device: &Device, buffer: &CudaSlice<f32>) -> Result<Vec<[f32; 3]>, Error> {
+    let mut points: Vec<[f32; 3]> = bytemuck::zeroed_vec(buffer.len() / 3);
+    device.download_into(buffer, 0, bytemuck::cast_slice_mut(&mut points))?;
+    Ok(points)
+}

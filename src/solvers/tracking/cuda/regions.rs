@@ -1,0 +1,105 @@
+//! Regions as kernels see them: kernels/regions.cuh.
+
+use super::Error;
+use crate::compute::cuda::Device;
+use crate::data::{Region, Role, Shape};
+use crate::solvers::tracking::field::rows;
+use crate::solvers::tracking::regions::{Effect, Gates};
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr};
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct KernelGate {
+    kind: u32,
+    effect: u32,
+    target: u32,
+    radius: f32,
+    near_low: [f32; 3],
+    near_high: [f32; 3],
+    low: [f32; 3],
+    high: [f32; 3],
+    voxel: [[f32; 4]; 3],
+    shape: [u32; 3],
+    first: u32,
+}
+const _: () = assert!(size_of::<KernelGate>() == 32 * 4);
+// SAFETY: plain numbers, as the kernels declare them.
+unsafe impl DeviceRepr for KernelGate {}
+
+/// The regions on a card during a job.
+pub struct Regions {
+    /// Those that cut or count, in the order of [`Gates`], then the masks.
+    pub gates: CudaSlice<KernelGate>,
+    /// Voxels of all masks.
+    pub bytes: CudaSlice<u8>,
+    /// How many cut or count, and how many bound.
+    pub count: (u32, u32),
+}
+
+impl Regions {
+    /// `known` are those of the same regions.
+    pub fn upload(device: &Device, regions: &[Region], known: &Gates) -> Result<Self, Error> {
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut gates = Vec::new();
+        let mut masks = Vec::new();
+        let mut effects = known.gates.iter();
+        for region in regions.iter().filter(|r| r.role != Role::Seed) {
+            let mut gate = kernel_gate(&region.shape, &mut bytes)?;
+            if region.role == Role::Mask {
+                masks.push(gate);
+                continue;
+            }
+            let Some(found) = effects.next() else {
+                continue;
+            };
+            (gate.effect, gate.target) = match found.effect {
+                Effect::Target(target) => (0, target),
+                Effect::Terminate => (1, 0),
+                Effect::Include => (2, 0),
+                Effect::Exclude => (3, 0),
+            };
+            (gate.near_low, gate.near_high) = (found.low, found.high);
+            gates.push(gate);
+        }
+        let count = (gates.len() as u32, masks.len() as u32);
+        gates.extend(masks);
+        // Never an empty buffer.
+        gates.push(KernelGate::zeroed());
+        bytes.push(0);
+        Ok(Self {
+            gates: device.upload(&gates)?,
+            bytes: device.upload(&bytes)?,
+            count,
+        })
+    }
+}
+
+/// A region as the kernel sees it; a mask's bytes go behind those that are there.
+fn kernel_gate(shape: &Shape, bytes: &mut Vec<u8>) -> Result<KernelGate, Error> {
+    let mut gate = KernelGate::zeroed();
+    match shape {
+        Shape::Sphere { centre, radius_mm } => {
+            gate.radius = *radius_mm as f32;
+            gate.low = centre.as_vec3().into();
+        }
+        Shape::Box { centre, half_mm } => {
+            gate.kind = 1;
+            gate.low = (*centre - *half_mm).as_vec3().into();
+            gate.high = (*centre + *half_mm).as_vec3().into();
+        }
+        Shape::Mask(mask) => {
+            gate.kind = 2;
+            gate.first = u32::try_from(bytes.len()).map_err(|_| {
+                Error::Input(
+                    "The mask regions have more than 4 billion voxels, expected fewer; remove one"
+                        .into(),
+                )
+            })?;
+            gate.shape = mask.grid.shape.map(|n| n as u32);
+            gate.voxel = rows(&mask.grid.voxel_from_world);
+            bytes.extend(mask.inside.iter().map(|v| u8::from(*v != 0)));
+        }
+    }
+    Ok(gate)
+}

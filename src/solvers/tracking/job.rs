@@ -1,0 +1,238 @@
+//! What tracking does alike wherever it runs: rules, seeds and how they start, room in memory.
+
+use super::field::{Cubic, Record, Sampler, Trilinear};
+use super::follow::{Begin, Rules, Start};
+use super::gather::{self, Joined, Kind, Lines};
+use super::join::{Limits, MISSED_EVERY};
+use super::regions::Gates;
+use super::seeding::Seeds;
+use super::spline::Coefficients;
+use super::{Error, Interpolation, Output, Params, words};
+use crate::compute::{Cancelled, Control, simd};
+use crate::data::{Region, TensorField};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory that one point and one streamline take at the most, bytes. The most is not taken here but
+/// when the result is saved: its points with FA, and those of the file that is read back to be
+/// compared, in a vector that grows by doubling.
+const BYTES_PER_POINT: u64 = 12 + 4 + 3 * 12;
+const BYTES_PER_LINE: u64 = 150;
+
+pub struct Job<'a> {
+    pub seeds: Seeds<'a>,
+    pub gates: Gates<'a>,
+    pub rules: Rules,
+    pub limits: Limits,
+    pub control: &'a Control,
+    /// Bytes that streamlines may take, and have taken.
+    memory: Option<u64>,
+    taken: AtomicU64,
+    /// Seeds whose streamlines are among those.
+    done: AtomicU64,
+}
+
+/// The seeds that can start, in order.
+#[derive(Default)]
+pub struct Begun {
+    pub seeds: Vec<u32>,
+    pub starts: Vec<Start>,
+    /// How many others there are.
+    pub no_start: u64,
+}
+
+impl<'a> Job<'a> {
+    /// Needs the backend's threads installed.
+    pub fn new(
+        field: &'a TensorField,
+        regions: &'a [Region],
+        params: &Params,
+        memory: Option<u64>,
+        control: &'a Control,
+    ) -> Result<Self, Error> {
+        let limit = params.step_limit();
+        let step_mm = params.step_mm as f32;
+        Ok(Self {
+            seeds: Seeds::new(field, regions, params, control)?,
+            gates: Gates::new(regions, params.step_mm),
+            rules: Rules {
+                integrator: params.integrator,
+                step_mm,
+                min_fa_squared: params.min_fa.map_or(-1.0, |fa| (fa * fa) as f32),
+                min_cos: params
+                    .max_angle_rad
+                    .map_or(-2.0, |angle| angle.cos() as f32),
+                max_steps: limit.steps,
+                at_max: limit.at_max,
+            },
+            limits: Limits {
+                both_ways: params.both_ways,
+                min_length_mm: params.min_length_mm as f32,
+                max_steps: limit.in_length,
+                step_mm,
+            },
+            control,
+            memory,
+            taken: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+        })
+    }
+
+    /// Which seeds can start, and how.
+    pub fn begin<S: Sampler>(&self, sampler: &S, seeds: impl Iterator<Item = usize>) -> Begun {
+        let seeds: Vec<usize> = seeds.collect();
+        let points: Vec<[f32; 3]> = seeds.iter().map(|&i| self.seeds.point(i)).collect();
+        let starts = simd::dispatch(Begin {
+            sampler,
+            rules: &self.rules,
+            seeds: &points,
+        });
+        let mut begun = Begun::default();
+        for (seed, start) in seeds.into_iter().zip(starts) {
+            // Mask regions bound the seeds too.
+            match start.filter(|s| self.gates.allows(s.at)) {
+                Some(start) => {
+                    begun.seeds.push(seed as u32);
+                    begun.starts.push(start);
+                }
+                None => begun.no_start += 1,
+            }
+        }
+        begun
+    }
+
+    /// As [`Job::begin`] on all threads, which need to be installed.
+    pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<Begun, Cancelled> {
+        const PART: usize = 1024;
+        let begin = |part: &[u32]| {
+            self.control.check()?;
+            let seeds = part.iter().map(|&i| i as usize);
+            Ok(match sampled {
+                Sampled::Trilinear(sampler) => self.begin(sampler, seeds),
+                Sampled::Cubic(sampler) => self.begin(sampler, seeds),
+            })
+        };
+        let parts: Result<Vec<Begun>, Cancelled> = seeds.par_chunks(PART).map(begin).collect();
+        let mut all = Begun::default();
+        for part in parts? {
+            all.seeds.extend(part.seeds);
+            all.starts.extend(part.starts);
+            all.no_start += part.no_start;
+        }
+        Ok(all)
+    }
+
+    /// Whether there is a limit that a sample could foretell.
+    pub fn is_limited(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory.unwrap_or(u64::MAX)
+    }
+
+    /// Refuses what a sample says would not fit.
+    pub fn foresee(&self, bytes: f64) -> Result<(), Error> {
+        if bytes <= self.memory() as f64 {
+            return Ok(());
+        }
+        Err(Error::Input(format!(
+            "The streamlines of {} seeds would take about {} of memory, {} are free; ask for fewer \
+             seeds or choose a longer step",
+            words::count(self.seeds.len() as f64),
+            words::bytes(bytes),
+            words::bytes(self.memory() as f64)
+        )))
+    }
+
+    /// Counts the streamlines of so many more seeds; refuses them when they are too many.
+    pub fn count<'b>(
+        &self,
+        seeds: u64,
+        joined: impl IntoIterator<Item = &'b Joined>,
+    ) -> Result<(), Error> {
+        let done = self.done.fetch_add(seeds, Ordering::Relaxed) + seeds;
+        let more = joined.into_iter().map(taken).sum();
+        if self.taken.fetch_add(more, Ordering::Relaxed) + more > self.memory() {
+            return Err(self.full(done));
+        }
+        self.control.advance(seeds);
+        Ok(())
+    }
+
+    /// Whether the points of so many seeds more would fit beside what is there.
+    pub fn has_room(&self, seeds: u64, points: u64) -> Result<(), Error> {
+        let taken = self.taken.load(Ordering::Relaxed) + points * BYTES_PER_POINT;
+        if taken > self.memory() {
+            return Err(self.full(self.done.load(Ordering::Relaxed) + seeds));
+        }
+        Ok(())
+    }
+
+    fn full(&self, done: u64) -> Error {
+        Error::Input(format!(
+            "The streamlines of {} of {} seeds fill the {} of memory that are free; ask for fewer \
+             seeds or choose a longer step",
+            words::count(done as f64),
+            words::count(self.seeds.len() as f64),
+            words::bytes(self.memory() as f64)
+        ))
+    }
+
+    /// One output in the order of the parts.
+    pub fn output(&self, parts: Vec<Joined>) -> Output {
+        let kind = Kind {
+            targets: self.gates.targets,
+            missed_every: MISSED_EVERY,
+            measured: false,
+        };
+        gather::gather(parts, kind)
+    }
+}
+
+/// Memory that a part's streamlines will have taken in the end, bytes.
+pub fn taken(joined: &Joined) -> u64 {
+    let of = |lines: &Lines| {
+        lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
+    };
+    of(&joined.kept) + of(&joined.missed)
+}
+
+/// A field ready to be interpolated.
+pub enum Sampled<'a> {
+    Trilinear(Trilinear<'a>),
+    Cubic(Cubic<'a>),
+}
+
+impl<'a> Sampled<'a> {
+    /// Needs the backend's threads installed.
+    pub fn new(
+        field: &'a TensorField,
+        interpolation: Interpolation,
+        control: &Control,
+    ) -> Result<Self, Cancelled> {
+        Ok(match interpolation {
+            Interpolation::Trilinear => Self::Trilinear(Trilinear::new(field)),
+            Interpolation::CubicBSpline => {
+                control.begin("Preparing splines", 0);
+                let coefficients = Coefficients::new(field, control)?;
+                Self::Cubic(Cubic::new(&field.grid, coefficients))
+            }
+        })
+    }
+
+    pub fn records(&self) -> &[Record] {
+        match self {
+            Self::Trilinear(sampler) => &sampler.records,
+            Self::Cubic(sampler) => sampler.coefficients.records,
+        }
+    }
+
+    /// Records from one to the next along y and z.
+    pub fn strides(&self) -> [usize; 2] {
+        match self {
+            Self::Trilinear(sampler) => sampler.strides,
+            Self::Cubic(sampler) => sampler.coefficients.strides,
+        }
+    }
+}
