@@ -1,5 +1,10 @@
 // Geodesic rays in Hamiltonian form; the mathematics, the rules and their order are those of
 // src/solvers/geodesic (mod.rs, journey.rs). Positions in voxels, lengths in mm.
+//
+// One thread owns one half ray after the other (trace), or four threads one (share). Midpoint rule on an
+// H200: 116 registers, no spills, 360 warp instructions a step, of which 40 load a cell; 56.6 G steps/s
+// with a million rays, issue slots 66 % busy (stalls: dispatch, then the L2 cache). With 4096 rays a
+// step takes 0.48 us: two evaluations of some 170 cycles, two sums over four threads, half a cell load.
 #include "cells.cuh"
 #include "curves.cuh"
 
