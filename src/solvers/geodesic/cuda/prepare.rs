@@ -50,7 +50,7 @@ pub fn prepare(
         bytemuck::cast_slice::<_, f32>(&field.tensors)
     })?;
     device.needs(50 * voxels as u64, "sharper tensors")?;
-    let mut records = device.alloc_zeros::<f32>(8 * voxels)?;
+    let mut records = device.alloc_zeros::<u32>(8 * voxels)?;
     let mut known = device.alloc_zeros::<u8>(voxels)?;
     let mut known_after = device.alloc_zeros::<u8>(voxels)?;
     let mut repaired = device.alloc_zeros::<u32>(1)?;
@@ -114,12 +114,19 @@ pub fn prepare(
         Ok(())
     })?;
     let mut on_host: Vec<Record> = bytemuck::zeroed_vec(voxels);
-    device.download_into(&records, 0, bytemuck::cast_slice_mut(&mut on_host))?;
+    device.download_into(
+        &records,
+        0,
+        bytemuck::cast_slice_mut::<_, u32>(&mut on_host),
+    )?;
     let repaired = device.download(&repaired, 0..1)?;
     let id = DataId::fresh();
-    if precision == Precision::Half {
-        device.cached_as(id, "records", || Ok(halves))?;
-    }
+    device.cached_as(id, "records", || {
+        Ok(match precision {
+            Precision::Half => halves,
+            Precision::Single => records,
+        })
+    })?;
     Ok(Prepared {
         id,
         records: on_host,
