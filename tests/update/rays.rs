@@ -127,7 +127,7 @@ fn medium() {
     });
     assert_eq!(handed(&window), Some(true));
     change(&mut window, Phase::Done, |r| {
-        r.medium.precision = Precision::Single;
+        r.medium.precision = Precision::Half;
     });
     assert_eq!(handed(&window), Some(false));
     // New tensors are another field.
