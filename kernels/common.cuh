@@ -1,4 +1,4 @@
-// What the kernels share: vectors, guards and sums over a warp.
+// What the kernels share: vectors and guards.
 //
 // Entries are `extern "C" __global__ void <stem>_<verb>`. Guards are positive, so that NaN fails
 // them: `if (!(x >= 0.0f)) return;`.
@@ -22,9 +22,3 @@ __device__ __forceinline__ float dot(f32x3 a, f32x3 b) { return fmaf(a.x, b.x, f
 
 // The index of this thread in a grid of one dimension.
 __device__ __forceinline__ u32 thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
-
-// The sum over the 32 threads of a warp, in every one of them; all of them must call it.
-__device__ __forceinline__ float warp_sum(float value) {
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
-}

@@ -422,7 +422,13 @@ fn phantom_round() {
     );
 }
 
-/// The bytes of a TCK file after its header.
+/// Makes `head/dwi.nii.gz` in a folder.
+fn coarse_head(folder: &Path) {
+    let words = "phantom --scan-only --spacing 4 --shells 1000:12 --out head";
+    json(&words.split(' ').collect::<Vec<_>>(), folder);
+}
+
+/// The bytes of a TCK or TSF file after its header, which says when it was written.
 fn points(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).expect("a streamline file");
     let end = bytes
@@ -435,17 +441,7 @@ fn points(path: &Path) -> Vec<u8> {
 fn same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let head = [
-        "phantom",
-        "--scan-only",
-        "--spacing",
-        "4",
-        "--shells",
-        "1000:12",
-        "--out",
-        "head",
-    ];
-    json(&head, here);
+    coarse_head(here);
     let scan = "head/dwi.nii.gz";
     let mut files = Vec::new();
     for threads in ["1", "3"] {

@@ -38,7 +38,7 @@ pub struct RayOptions {
     /// power:ALPHA (volume kept), or the papers' paper:N,FA (whole power below an FA)
     #[arg(long, value_name = "HOW", value_parser = sharpening)]
     pub sharpen: Option<Sharpening>,
-    /// Stored tensors: f32, or f16 for half the memory (too coarse for sharpening above 3)
+    /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening above 3)
     #[arg(long, value_enum, default_value = "f32")]
     pub precision: PrecisionName,
     /// Keep one point in so many steps, and the last

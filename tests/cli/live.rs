@@ -1,13 +1,12 @@
 //! The window's final result is the command line's, to the byte.
 
-use super::{arcuate, json, points, shell_words};
+use super::{arcuate, coarse_head, points, shell_words};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Jobs;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::state::{Action, Effect, Method, Phase, State, update};
 use glam::dvec3;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A window without widgets, whose jobs are waited for.
@@ -33,27 +32,10 @@ impl Window {
     }
 }
 
-/// After the header, which says when a file was written.
-fn values(path: &Path) -> Vec<u8> {
-    let bytes = std::fs::read(path).expect("a file of values");
-    let end = bytes.windows(5).position(|w| w == b"\nEND\n");
-    bytes[end.expect("a header") + 5..].to_vec()
-}
-
 pub fn rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let head = [
-        "phantom",
-        "--scan-only",
-        "--spacing",
-        "4",
-        "--shells",
-        "1000:12",
-        "--out",
-        "head",
-    ];
-    json(&head, here);
+    coarse_head(here);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut window = Window {
         state: State::new(String::new()),
@@ -113,7 +95,7 @@ pub fn rays() {
     let [a, b] = both("tck");
     assert!(points(&a).len() > 1_000 && points(&a) == points(&b));
     let [a, b] = both("tsf");
-    assert!(values(&a).len() > 300 && values(&a) == values(&b));
+    assert!(points(&a).len() > 300 && points(&a) == points(&b));
     let [a, b] = both("weights.txt").map(|path| std::fs::read_to_string(path).expect("weights"));
     let numbers = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|l| !l.starts_with('#'));

@@ -2,10 +2,10 @@
 
 use super::{Output, params, sampled, sharpened};
 use crate::support::{Random, cuda_test};
-use crate::tracking::fields::{backend, cuboid, odd_grid, prolate, region, sphere};
+use crate::tracking::fields::{backend, ball, cuboid, odd_grid, prolate, region, sphere};
 use crate::tracking::parity::hausdorff;
 use arcuate::compute::{Backend, Control};
-use arcuate::data::{Mask, Region, Role, Shape, TensorField};
+use arcuate::data::{Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
 use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, Sharpening, shoot};
 use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding};
@@ -183,19 +183,12 @@ fn rough(random: &mut Random) -> TensorField {
 fn obstacles(random: &mut Random, field: &TensorField) -> Vec<Region> {
     let centre = field.grid.centre();
     let mut somewhere = |far: f64| centre + random.direction() * far;
-    let grid = field.grid.clone();
-    let ball = somewhere(6.0);
-    let inside: Vec<u8> = (0..grid.voxel_count())
-        .map(|i| {
-            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-            u8::from(at.distance(ball) < 5.0)
-        })
-        .collect();
+    let ball = ball(&field.grid, somewhere(6.0), 5.0);
     vec![
         sphere(Role::Seed, centre, 5.0),
         sphere(Role::Target, somewhere(9.0), 4.0),
         cuboid(Role::Target, somewhere(8.0), DVec3::new(3.0, 4.0, 5.0)),
-        region(Role::Target, Shape::Mask(Mask::new(grid, inside))),
+        region(Role::Target, Shape::Mask(ball)),
         sphere(Role::Terminate, somewhere(10.0), 3.0),
         sphere(Role::Exclude, somewhere(7.0), 1.0),
         sphere(Role::Mask, centre, 18.0),

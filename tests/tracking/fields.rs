@@ -3,7 +3,7 @@
 use crate::support::Random;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::region::RegionId;
-use arcuate::data::{AffineSource, Grid, Region, Role, Shape, Tensor, TensorField};
+use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField};
 use arcuate::solvers::tracking::{
     Error, Integrator, Interpolation, Output, Params, Seeding, StopReason, track,
 };
@@ -196,4 +196,15 @@ pub fn apart(a: &[DVec3], b: &[DVec3]) -> f64 {
         .zip(b)
         .map(|(a, b)| a.distance(*b))
         .fold(0.0, f64::max)
+}
+
+/// The voxels whose centres lie in a ball.
+pub fn ball(grid: &Arc<Grid>, centre: DVec3, radius: f64) -> Mask {
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|i| {
+            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+            u8::from(at.distance(centre) < radius)
+        })
+        .collect();
+    Mask::new(grid.clone(), inside)
 }

@@ -1,11 +1,12 @@
 //! Graphics cards against the processor, on the same tensors.
 
 use super::fields::{
-    Helix, backend, cube, cuboid, fibre, field, odd_grid, params, prolate, region, sphere, stops,
+    Helix, backend, ball, cube, cuboid, fibre, field, odd_grid, params, prolate, region, sphere,
+    stops,
 };
 use crate::support::{Random, cuda_test};
 use arcuate::compute::{Backend, Control};
-use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, TensorField};
+use arcuate::data::{AffineSource, Grid, Region, Role, Shape, TensorField};
 use arcuate::solvers::tracking::{
     Integrator, Interpolation, Output, Params, Seeding, StopReason, track, track_within,
 };
@@ -155,19 +156,12 @@ fn rough(random: &mut Random) -> TensorField {
 fn obstacles(random: &mut Random, field: &TensorField) -> Vec<Region> {
     let centre = field.grid.centre();
     let mut somewhere = |far: f64| centre + random.direction() * far;
-    let grid = field.grid.clone();
-    let ball = somewhere(6.0);
-    let inside: Vec<u8> = (0..grid.voxel_count())
-        .map(|i| {
-            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-            u8::from(at.distance(ball) < 5.0)
-        })
-        .collect();
+    let ball = ball(&field.grid, somewhere(6.0), 5.0);
     let mut all = vec![
         sphere(Role::Seed, centre, 5.0),
         sphere(Role::Target, somewhere(9.0), 4.0),
         cuboid(Role::Target, somewhere(8.0), DVec3::new(3.0, 4.0, 5.0)),
-        region(Role::Target, Shape::Mask(Mask::new(grid, inside))),
+        region(Role::Target, Shape::Mask(ball)),
         sphere(Role::Terminate, somewhere(10.0), 3.0),
         sphere(Role::Include, centre, 7.0),
         sphere(Role::Mask, centre, 18.0),

@@ -14,7 +14,7 @@ use super::{Error, Form, Output, Params, cpu, join};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
-use crate::solvers::tracking::cuda::curves::{self, BLOCK, BLOCKS_RESIDENT, Wishes, reason};
+use crate::solvers::tracking::cuda::curves::{self, BLOCK, Wishes, reason};
 use crate::solvers::tracking::cuda::regions::Regions;
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, Interpolation};
@@ -313,15 +313,8 @@ impl Job<'_> {
             let (name, threads) = self.kernel(active.len());
             let kernel = device.kernel(kernels::GEODESIC, &name)?;
             let rules = self.kernel_rules(active.len() as u32, card.regions.count);
-            // Who ends takes the next ray, so that more threads than the card runs at once only wait.
-            let blocks = (active.len() as u32 * threads).div_ceil(BLOCK);
-            let blocks = blocks.min(device.multiprocessors() * BLOCKS_RESIDENT);
             let mut queue = device.alloc_zeros::<u32>(1)?;
-            let launch = LaunchConfig {
-                grid_dim: (blocks, 1, 1),
-                block_dim: (BLOCK, 1, 1),
-                shared_mem_bytes: 0,
-            };
+            let launch = curves::launch(device, active.len(), threads);
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: one slot an active half: `uploaded_halves` and `summaries` have as many,
                 // each names a half of `uploaded_starts`; `points` holds a point more than each can

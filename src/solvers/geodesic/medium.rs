@@ -29,7 +29,7 @@ pub enum Sharpening {
 /// How records are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Precision {
-    /// Rounded to 11 significant bits: 16 bytes a voxel on the graphics card.
+    /// Rounded to 11 significant bits, as the papers' speed is compared with.
     Half,
     Single,
 }

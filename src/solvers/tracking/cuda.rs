@@ -19,8 +19,8 @@ use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
 use crate::data::{Region, TensorField};
 use bytemuck::{Pod, Zeroable};
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
-use curves::{BLOCK, BLOCKS_RESIDENT, Wishes, reason};
+use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
+use curves::{Wishes, reason};
 use regions::Regions;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -282,17 +282,10 @@ impl Cards<'_> {
         let mut kernel_ms = 0.0;
         let found = loop {
             self.job.control.check()?;
-            // Who ends takes the next half: more threads than the card runs at once would only wait.
-            let blocks = (running.len() as u32).div_ceil(BLOCK);
-            let blocks = blocks.min(device.multiprocessors() * BLOCKS_RESIDENT);
-            let mut queue = device.upload(&[blocks * BLOCK])?;
+            let launch = curves::launch(device, running.len(), 1);
+            let mut queue = device.upload(&[launch.grid_dim.0 * launch.block_dim.0])?;
             let list = device.upload(&running)?;
             let rules = self.kernel_rules(card, slots, running.len(), window);
-            let launch = LaunchConfig {
-                grid_dim: (blocks, 1, 1),
-                block_dim: (BLOCK, 1, 1),
-                shared_mem_bytes: 0,
-            };
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `running` names slots, of which `places`, `summaries` and `met` (a number
                 // for each gate) have one each and `starts` one for all senses; `points` has the

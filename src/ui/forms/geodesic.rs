@@ -209,8 +209,7 @@ fn second_rank(ui: &mut Ui, state: &State, usual: &Rays, set: &mut Set) {
         set(changed, Phase::Done);
     }
     let now = usize::from(rays.medium.precision == Precision::Single);
-    let help =
-        "Of the stored tensors: half needs half the memory, and is too coarse for an α above 3";
+    let help = "Of the stored tensors: half rounds to 11 bits, too coarse for an α above 3";
     if let Some(i) = segment_row(ui, "Precision", help, &["Half", "Single"], now) {
         let mut changed = rays.clone();
         changed.medium.precision = [Precision::Half, Precision::Single][i];

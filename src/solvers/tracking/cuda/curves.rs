@@ -8,7 +8,18 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
 pub const BLOCK: u32 = 64;
 /// Blocks that a multiprocessor runs at once, by the kernels' launch bounds.
-pub const BLOCKS_RESIDENT: u32 = 8;
+const BLOCKS_RESIDENT: u32 = 8;
+
+/// One launch of kernels whose threads take the next curve from a queue when theirs ends: more threads
+/// than the card runs at once would only wait.
+pub fn launch(device: &Device, curves: usize, threads_each: u32) -> LaunchConfig {
+    let blocks = (curves as u32 * threads_each).div_ceil(BLOCK);
+    LaunchConfig {
+        grid_dim: (blocks.min(device.multiprocessors() * BLOCKS_RESIDENT), 1, 1),
+        block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
 
 /// The reason that a kernel names.
 pub fn reason(number: u32) -> StopReason {
