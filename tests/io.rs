@@ -2,11 +2,13 @@
 
 mod fibres;
 mod files;
+mod formats;
 mod gradients;
 mod hostile;
 mod images;
 mod made;
 mod masks;
+mod mutations;
 
 use libtest_mimic::Trial;
 
@@ -18,6 +20,8 @@ pub fn tests() -> Vec<Trial> {
         gradients::tests(),
         fibres::tests(),
         files::tests(),
+        formats::tests(),
+        mutations::tests(),
     ]
     .into_iter()
     .flatten()

@@ -1,9 +1,13 @@
 //! Streamlines.
 
+use super::{Grid, Shared};
 use crate::compute::DataId;
 use glam::{DVec3, Vec3};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
+
+/// The per-streamline value that every program can work out from the points, mm.
+pub const LENGTH: &str = "length";
 
 /// Many streamlines: all points in one array, cut by `offsets`. Order and index are never changed,
 /// so that weights and per-streamline values still match.
@@ -11,19 +15,25 @@ use std::sync::{Arc, OnceLock};
 pub struct Tractogram {
     id: DataId,
     /// World RAS+ mm.
-    pub points: Arc<[[f32; 3]]>,
+    pub points: Shared<[f32; 3]>,
     /// Streamline `i` owns `points[offsets[i]..offsets[i + 1]]`; one more entry than streamlines.
     pub offsets: Arc<[u64]>,
     /// Values per streamline (dps), each as long as there are streamlines.
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
     /// Values per point (dpv), each as long as `points`.
     pub per_point: BTreeMap<String, Arc<[f32]>>,
+    /// Streamlines that belong together, by index; a streamline may be in several or in none.
+    pub groups: BTreeMap<String, Arc<[u32]>>,
+    /// Values of a group (dpg), by the group's name and their own.
+    pub per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
+    /// Of the image that the streamlines are from, where a file says it.
+    pub grid: Option<Arc<Grid>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
 }
 
 impl Tractogram {
     /// Panics if the offsets do not cut the points (a broken invariant, not data).
-    pub fn new(points: impl Into<Arc<[[f32; 3]]>>, offsets: impl Into<Arc<[u64]>>) -> Self {
+    pub fn new(points: impl Into<Shared<[f32; 3]>>, offsets: impl Into<Arc<[u64]>>) -> Self {
         let (points, offsets) = (points.into(), offsets.into());
         assert!(offsets.first() == Some(&0), "offsets start at 0");
         assert!(offsets.windows(2).all(|w| w[0] <= w[1]), "offsets ascend");
@@ -38,6 +48,9 @@ impl Tractogram {
             offsets,
             per_streamline: BTreeMap::new(),
             per_point: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            per_group: BTreeMap::new(),
+            grid: None,
             bounds: Arc::default(),
         }
     }
@@ -59,6 +72,33 @@ impl Tractogram {
         let values = values.into();
         assert_eq!(values.len(), self.points.len(), "one value per point");
         self.per_point.insert(name.to_owned(), values);
+        self
+    }
+
+    /// Adds a group. Panics if one of its streamlines does not exist.
+    pub fn with_group(mut self, name: &str, members: impl Into<Arc<[u32]>>) -> Self {
+        let members = members.into();
+        let exists = |&i: &u32| (i as usize) < self.len();
+        assert!(members.iter().all(exists), "groups name streamlines");
+        self.groups.insert(name.to_owned(), members);
+        self
+    }
+
+    /// Adds values of a group.
+    pub fn with_per_group(
+        mut self,
+        group: &str,
+        name: &str,
+        values: impl Into<Arc<[f32]>>,
+    ) -> Self {
+        let of_group = self.per_group.entry(group.to_owned()).or_default();
+        of_group.insert(name.to_owned(), values.into());
+        self
+    }
+
+    /// Says which image's grid the streamlines are from.
+    pub fn with_grid(mut self, grid: impl Into<Arc<Grid>>) -> Self {
+        self.grid = Some(grid.into());
         self
     }
 
@@ -123,6 +163,15 @@ impl Tractogram {
                 .collect();
             out = out.with_per_point(name, values);
         }
+        let mut next = 0;
+        let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
+        let index: Vec<Option<u32>> = index.collect();
+        for (name, members) in &self.groups {
+            let members = members.iter().filter_map(|&i| index[i as usize]);
+            out = out.with_group(name, members.collect::<Vec<u32>>());
+        }
+        out.per_group = self.per_group.clone();
+        out.grid = self.grid.clone();
         out
     }
 
@@ -133,5 +182,50 @@ impl Tractogram {
             .windows(2)
             .map(|w| glam::Vec3::from(w[0]).distance(glam::Vec3::from(w[1])))
             .sum()
+    }
+}
+
+/// Values of one name: one column, or several where the names are `name[0]`, `name[1]` and so on,
+/// which is how a value of several numbers is kept.
+pub struct Columns<'a> {
+    pub name: &'a str,
+    pub columns: Vec<&'a Arc<[f32]>>,
+}
+
+/// Brings the columns of each value together, in the order of the names.
+pub fn columns(values: &BTreeMap<String, Arc<[f32]>>) -> Vec<Columns<'_>> {
+    let all_of = |stem: &str| -> Option<Vec<&Arc<[f32]>>> {
+        let numbered = (0..).map_while(|i| values.get(&format!("{stem}[{i}]")));
+        let columns: Vec<_> = numbered.collect();
+        let start = format!("{stem}[");
+        let named = values.keys().filter(|k| k.starts_with(&start)).count();
+        (columns.len() > 1 && columns.len() == named && !values.contains_key(stem))
+            .then_some(columns)
+    };
+    let mut found = Vec::new();
+    for (name, column) in values {
+        let stem = name.split_once('[').map(|(stem, _)| stem);
+        match stem.and_then(|stem| Some((stem, all_of(stem)?))) {
+            Some((stem, columns)) if name.ends_with("[0]") => found.push(Columns {
+                name: stem,
+                columns,
+            }),
+            // Came with the first.
+            Some(_) => {}
+            None => found.push(Columns {
+                name,
+                columns: vec![column],
+            }),
+        }
+    }
+    found
+}
+
+/// The name of a column of a value of `count` numbers.
+pub fn column_name(name: &str, column: usize, count: usize) -> String {
+    if count == 1 {
+        name.to_owned()
+    } else {
+        format!("{name}[{column}]")
     }
 }

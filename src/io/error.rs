@@ -144,7 +144,7 @@ impl Error {
     ) -> Self {
         Self::Malformed {
             path: path.to_owned(),
-            found: found.into(),
+            found: one_line(found.into()),
             expected: expected.into(),
         }
     }
@@ -309,6 +309,21 @@ impl std::error::Error for Error {}
 impl From<Cancelled> for Error {
     fn from(_: Cancelled) -> Self {
         Self::Cancelled
+    }
+}
+
+/// What a file says, in a form that a sentence can carry: a damaged header may hold anything.
+fn one_line(text: String) -> String {
+    const MOST: usize = 200;
+    if text.chars().count() <= MOST && !text.contains(char::is_control) {
+        return text;
+    }
+    let plain = |c: char| if c.is_control() { '·' } else { c };
+    let short: String = text.chars().map(plain).take(MOST).collect();
+    if text.chars().count() > MOST {
+        short + "…"
+    } else {
+        short
     }
 }
 

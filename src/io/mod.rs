@@ -8,22 +8,28 @@
 
 pub mod atomic;
 mod error;
+pub mod fibres;
+mod format;
 pub mod gradients;
 pub mod lines;
 mod mask;
 mod memory;
+mod mmap;
 pub mod nifti;
 pub mod png;
 mod rotation;
 pub mod scalars;
 mod source;
 pub mod tck;
+pub mod trk;
+pub mod trx;
 
 pub use error::Error;
+pub use fibres::FibreInfo;
+pub use format::{Content, Format, Named};
 pub use mask::{as_mask, mask, mask_on_own_grid};
 pub use memory::available_bytes;
 pub use nifti::SpaceInfo;
-pub use tck::FibreInfo;
 
 use crate::compute::Control;
 use crate::data::{Tractogram, Volume};
@@ -31,73 +37,8 @@ use source::Source;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Kinds of files that are read or written.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Format {
-    Nifti,
-    Fsl,
-    Mrtrix,
-    Tck,
-    Png,
-}
-
-impl Format {
-    /// In the order in which help texts and file dialogs list them.
-    pub fn all() -> &'static [Self] {
-        &[Self::Nifti, Self::Fsl, Self::Mrtrix, Self::Tck, Self::Png]
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nifti => "NIfTI image",
-            Self::Fsl => "FSL gradients",
-            Self::Mrtrix => "MRtrix gradients",
-            Self::Tck => "MRtrix streamlines",
-            Self::Png => "PNG picture",
-        }
-    }
-
-    /// Endings of its file names in lower case, without the first dot; the first is the usual one.
-    pub fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Nifti => &["nii.gz", "nii", "hdr", "img", "hdr.gz", "img.gz"],
-            Self::Fsl => &["bval", "bvec", "bvals", "bvecs"],
-            Self::Mrtrix => &["b"],
-            Self::Tck => &["tck"],
-            Self::Png => &["png"],
-        }
-    }
-
-    /// Whether [`open`] reads it. Gradients are read beside a scan.
-    pub fn opens(self) -> bool {
-        matches!(self, Self::Nifti | Self::Tck)
-    }
-
-    /// Whether results can be saved as it.
-    pub fn saves(self) -> bool {
-        matches!(self, Self::Nifti | Self::Fsl | Self::Tck | Self::Png)
-    }
-
-    /// `NIfTI image (.nii.gz, .nii, …)`, for help texts.
-    pub fn described(self) -> String {
-        let dotted: Vec<String> = self.extensions().iter().map(|e| format!(".{e}")).collect();
-        format!("{} ({})", self.name(), dotted.join(", "))
-    }
-
-    pub(crate) fn readable_names() -> String {
-        let readable = Self::all().iter().filter(|f| f.opens());
-        readable
-            .map(|f| f.described())
-            .collect::<Vec<_>>()
-            .join(" or ")
-    }
-}
-
 /// Formats that users have and that are not read: extension, what it is, what to do.
 const KNOWN: &[(&str, &str, &str)] = &[
-    ("trk", "a TrackVis file", "convert it to .tck"),
-    ("trk.gz", "a TrackVis file", "convert it to .tck"),
-    ("trx", "a TRX file", "convert it to .tck"),
     ("vtk", "a VTK file", "convert it to .tck"),
     ("vtp", "a VTK file", "convert it to .tck"),
     ("tt.gz", "a DSI Studio file", "convert it to .tck"),
@@ -166,11 +107,12 @@ fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
 
 /// What a file is, by its name; where the name says nothing, by its first bytes.
 pub fn detect(path: &Path) -> Result<Format, Error> {
+    // A folder that holds one is a TRX, whatever its name; any other is refused when it is opened.
+    if trx::is_folder(path) {
+        return Ok(Format::Trx);
+    }
     let extension = extension(path);
-    let named = Format::all()
-        .iter()
-        .find(|f| f.extensions().contains(&extension.as_str()));
-    if let Some(&format) = named {
+    if let Some(format) = Format::named(path) {
         return Ok(format);
     }
     if let Some((_, found, instead)) = KNOWN.iter().find(|(e, ..)| *e == extension) {
@@ -187,6 +129,8 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
         Ok(Format::Nifti)
     } else if start.starts_with(b"mrtrix tracks") {
         Ok(Format::Tck)
+    } else if start.starts_with(b"TRACK\0") {
+        Ok(Format::Trk)
     } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
         Ok(Format::Png)
     } else if start.get(128..132) == Some(b"DICM") {
@@ -219,17 +163,20 @@ impl Opened {
     }
 }
 
-/// Opens an image or a fibre file. Progress is in bytes of the file on disk.
+/// Opens an image or a streamline file. Progress is in bytes of the file on disk.
 pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
-    match detect(path)? {
-        Format::Nifti => nifti::read(path, control).map(|(v, info)| Opened::Volume(v, info)),
-        Format::Tck => tck::read(path, control).map(|(t, info)| Opened::Tractogram(t, info)),
-        Format::Fsl | Format::Mrtrix => Err(Error::unsupported(
+    let format = detect(path)?;
+    match format.content() {
+        Content::Image => nifti::read(path, control).map(|(v, info)| Opened::Volume(v, info)),
+        Content::Streamlines => {
+            fibres::read(format, path, control).map(|(t, info)| Opened::Tractogram(t, info))
+        }
+        Content::Gradients => Err(Error::unsupported(
             path,
             "a gradient table",
             "open the scan it belongs to",
         )),
-        Format::Png => Err(Error::unsupported(
+        Content::Picture => Err(Error::unsupported(
             path,
             "a picture",
             "open an image or fibres",

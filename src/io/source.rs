@@ -13,6 +13,11 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
 const GREATEST_EXPANSION: u64 = 1032;
 
+/// A whole compressed file may unpack to this many times its size, and a mebibyte: numbers of a
+/// measurement do not shrink further, and what does is made to fill the memory.
+pub(super) const MOST_EXPANSION: u64 = 100;
+pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
+
 /// Bytes read at a time; also the distance between two looks at `Control`.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
@@ -103,6 +108,32 @@ impl Source {
             }
         }
         Ok(done)
+    }
+
+    /// Everything from here to the end. What a compressed file unpacks to is limited by its size.
+    pub fn whole(mut self) -> Result<Vec<u8>, Error> {
+        let limit = match self.known_bytes() {
+            Some(bytes) => bytes,
+            None => most_unpacked(self.file_bytes),
+        };
+        let mut bytes = Vec::new();
+        if !self.compressed {
+            bytes.reserve_exact(limit as usize);
+        }
+        loop {
+            let before = bytes.len();
+            let room = (limit - before as u64).min(CHUNK_BYTES as u64) as usize;
+            bytes.resize(before + room, 0);
+            let n = self.read(&mut bytes[before..])?;
+            bytes.truncate(before + n);
+            if n < room || room == 0 {
+                break;
+            }
+        }
+        if self.compressed && self.finish(1)? > 0 {
+            return Err(too_expanded(&self.path));
+        }
+        Ok(bytes)
     }
 
     /// Passes over up to `bytes` bytes and returns how many there were.
@@ -198,6 +229,21 @@ impl Source {
             Error::reading(&self.path, error)
         }
     }
+}
+
+/// Bytes that `packed` compressed ones may unpack to.
+pub(super) fn most_unpacked(packed: u64) -> u64 {
+    packed
+        .saturating_mul(MOST_EXPANSION)
+        .saturating_add(ALWAYS_ALLOWED_BYTES)
+}
+
+pub(super) fn too_expanded(path: &Path) -> Error {
+    Error::malformed(
+        path,
+        format!("compressed data that unpack to more than {MOST_EXPANSION} times their size"),
+        "a measurement, which does not shrink so far; unpack it yourself if you trust it",
+    )
 }
 
 /// Like `read_exact`, but an early end is a smaller count: whoever asked knows what was expected.

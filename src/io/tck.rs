@@ -2,7 +2,7 @@
 //! streamline and an infinite one at the end.
 
 use super::source::{CHUNK_BYTES, Source};
-use super::{Error, atomic, little_endian};
+use super::{Error, FibreInfo, atomic, little_endian};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use std::io::Write;
@@ -12,23 +12,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MAGIC: &str = "mrtrix tracks";
 /// A header without END within this is none.
 const HEADER_LIMIT_BYTES: usize = 1 << 20;
-
-/// What a fibre file says besides its points.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct FibreInfo {
-    /// `key: value` lines of the header, in their order.
-    pub properties: Vec<(String, String)>,
-    /// One sentence each, without the path.
-    pub warnings: Vec<String>,
-}
-
-impl FibreInfo {
-    /// The last value of a header line.
-    pub fn property(&self, key: &str) -> Option<&str> {
-        let found = self.properties.iter().rev().find(|(k, _)| k == key);
-        found.map(|(_, value)| value.as_str())
-    }
-}
 
 /// The `key: value` lines of a file's header.
 pub fn read_properties(path: &Path) -> Result<Vec<(String, String)>, Error> {
@@ -73,7 +56,8 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     points.finish(&mut info);
     let (kept, cuts) = (points.points, points.offsets);
     let tractogram = Tractogram::new(kept, cuts);
-    info.check(&tractogram);
+    let announced = info.property("count").and_then(|c| c.parse().ok());
+    info.check(&tractogram, announced);
     Ok((tractogram, info))
 }
 
@@ -271,30 +255,6 @@ impl Points {
         } else if !self.ended {
             info.warnings
                 .push("The file has no end mark; it may have been cut off".to_owned());
-        }
-    }
-}
-
-impl FibreInfo {
-    fn check(&mut self, tractogram: &Tractogram) {
-        let stated = self.property("count").map(str::to_owned);
-        let stated: Option<usize> = stated.and_then(|c| c.parse().ok());
-        if let Some(stated) = stated.filter(|&n| n != tractogram.len()) {
-            self.warnings.push(format!(
-                "The header announces {stated} streamlines; the file holds {}",
-                tractogram.len()
-            ));
-        }
-        match tractogram.streamlines().filter(|s| s.len() < 2).count() {
-            0 => {}
-            1 => self.warnings.push(
-                "1 streamline has fewer than two points; it was kept, so that indices still match"
-                    .to_owned(),
-            ),
-            n => self.warnings.push(format!(
-                "{n} streamlines have fewer than two points; they were kept, so that indices \
-                 still match"
-            )),
         }
     }
 }

@@ -343,7 +343,8 @@ impl Request {
                 command,
                 revision,
             } => {
-                io::tck::save(&path, &tractogram, &command, control).map_err(|e| e.to_string())?;
+                io::fibres::save(&path, &tractogram, &command, control)
+                    .map_err(|e| e.to_string())?;
                 let what = format!("{} streamlines", tractogram.len());
                 saved(path, what, Some(revision))
             }

@@ -167,6 +167,8 @@ pub enum Action {
 }
 
 /// What the window does on behalf of [`super::update()`].
+// A handful of them exist at a time.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Effect {
     Submit(Request),

@@ -115,6 +115,8 @@ pub const RESERVED: &[Reserved] = &[
     },
     only(&["nifti"], &["io"]),
     only(&["flate2"], &["io"]),
+    only(&["memmap2"], &["io"]),
+    only(&["zip"], &["io"]),
     only(&["png"], &["io"]),
     // `main` asks clap for the arguments, `cli` says what they are.
     only(&["clap"], &["cli", "main"]),

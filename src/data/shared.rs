@@ -1,0 +1,87 @@
+//! Many values held once: in memory, or in a file that is mapped into it.
+
+use bytemuck::Pod;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Bytes that stay where they are, such as those of a mapped file.
+pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// An immutable array whose clones share it.
+#[derive(Clone)]
+pub struct Shared<T>(Held<T>);
+
+#[derive(Clone)]
+enum Held<T> {
+    Owned(Arc<Vec<T>>),
+    /// A part of the bytes that begins on `T`'s alignment and holds a whole number of them.
+    View(Arc<(Bytes, Range<usize>)>),
+}
+
+impl<T: Pod> Shared<T> {
+    /// The values that lie in a range of bytes, in this machine's byte order; `None` where they are
+    /// not aligned, are cut, or lie outside.
+    pub fn view(bytes: Bytes, range: Range<usize>) -> Option<Self> {
+        let part = (*bytes).as_ref().get(range.clone())?;
+        bytemuck::try_cast_slice::<u8, T>(part).ok()?;
+        Some(Self(Held::View(Arc::new((bytes, range)))))
+    }
+}
+
+impl<T: Pod> Deref for Shared<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Held::Owned(values) => values,
+            // `view` looked at the alignment; the bytes do not move.
+            Held::View(view) => {
+                let (bytes, range) = &**view;
+                bytemuck::cast_slice(&(**bytes).as_ref()[range.clone()])
+            }
+        }
+    }
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Held::Owned(Arc::default()))
+    }
+}
+
+impl<T> From<Vec<T>> for Shared<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self(Held::Owned(Arc::new(values)))
+    }
+}
+
+impl<T: Clone> From<&[T]> for Shared<T> {
+    fn from(values: &[T]) -> Self {
+        values.to_vec().into()
+    }
+}
+
+impl<T: Clone> From<Arc<[T]>> for Shared<T> {
+    fn from(values: Arc<[T]>) -> Self {
+        values.to_vec().into()
+    }
+}
+
+impl<T> FromIterator<T> for Shared<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        values.into_iter().collect::<Vec<T>>().into()
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

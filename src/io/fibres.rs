@@ -1,0 +1,149 @@
+//! What all streamline formats share: what a file says besides its points, the checks after
+//! reading, the comparison after writing, and the choice of the format.
+
+use super::format::{Content, Format};
+use super::{Error, tck, trk, trx};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a streamline file says besides its points and values.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FibreInfo {
+    /// Lines of the header, in their order.
+    pub properties: Vec<(String, String)>,
+    /// One sentence each, without the path.
+    pub warnings: Vec<String>,
+}
+
+impl FibreInfo {
+    /// The last value of a header line.
+    pub fn property(&self, key: &str) -> Option<&str> {
+        let found = self.properties.iter().rev().find(|(k, _)| k == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn add(&mut self, key: &str, value: impl ToString) {
+        self.properties.push((key.to_owned(), value.to_string()));
+    }
+
+    pub(super) fn warn(&mut self, sentence: impl Into<String>) {
+        // A name from the file may hold anything; a sentence is one line.
+        let plain = |c: char| if c.is_control() { '·' } else { c };
+        self.warnings
+            .push(sentence.into().chars().map(plain).collect());
+    }
+
+    /// Tells of a number that differs from the announced one, and of streamlines that no length or
+    /// direction can be given to.
+    pub(super) fn check(&mut self, tractogram: &Tractogram, announced: Option<u64>) {
+        let found = tractogram.len();
+        if let Some(stated) = announced.filter(|&n| n != found as u64) {
+            self.warn(format!(
+                "The header announces {stated} streamlines; the file holds {found}"
+            ));
+        }
+        match tractogram.streamlines().filter(|s| s.len() < 2).count() {
+            0 => {}
+            1 => self.warn(
+                "1 streamline has fewer than two points; it was kept, so that indices still match",
+            ),
+            n => self.warn(format!(
+                "{n} streamlines have fewer than two points; they were kept, so that indices \
+                 still match"
+            )),
+        }
+        let finite = |p: &[f32; 3]| p.iter().all(|c| c.is_finite());
+        match tractogram.points.iter().filter(|p| !finite(p)).count() {
+            0 => {}
+            n => self.warn(format!(
+                "{n} points have coordinates that are not finite; they were kept, so that indices \
+                 still match"
+            )),
+        }
+    }
+}
+
+/// Reads a streamline file.
+pub fn read(
+    format: Format,
+    path: &Path,
+    control: &Control,
+) -> Result<(Tractogram, FibreInfo), Error> {
+    match format {
+        Format::Tck => tck::read(path, control),
+        Format::Trk => trk::read(path, control),
+        Format::Trx => trx::read(path, control),
+        Format::Nifti | Format::Fsl | Format::Mrtrix | Format::Png => Err(Error::Unknown {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+/// Writes a streamline file in the format that its name says, with `command` as its history where
+/// the format has a place for it. What it cannot hold is left out: [`Format::losses`] says what.
+/// The file is read back and compared before it gets its name.
+pub fn save(
+    path: &Path,
+    tractogram: &Tractogram,
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    let named = Format::named(path).filter(|f| f.content() == Content::Streamlines && f.saves());
+    match named {
+        Some(Format::Tck) => tck::save(path, tractogram, command, control),
+        Some(Format::Trk) => trk::save(path, tractogram, control),
+        Some(Format::Trx) => trx::save(path, tractogram, control),
+        _ => Err(Error::unsupported(
+            path,
+            "a name that no streamline file written here has",
+            format!("end it in one of {}", Format::streamline_endings()),
+        )),
+    }
+}
+
+/// Words about how two tractograms differ by more than a format's own rounding, if they do:
+/// points by more than `tolerance_mm`, values at all.
+pub(super) fn difference(
+    found: &Tractogram,
+    expected: &Tractogram,
+    tolerance_mm: f32,
+) -> Result<(), String> {
+    if found.offsets != expected.offsets {
+        return Err("its streamlines differ".to_owned());
+    }
+    let near = |(a, b): (&f32, &f32)| {
+        (a - b).abs() <= tolerance_mm || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+    };
+    let (a, b) = (found.points.as_flattened(), expected.points.as_flattened());
+    if !a.iter().zip(b).all(near) {
+        return Err("its points differ".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether all values of the file are among those that it was to hold, unchanged.
+pub(super) fn different_values<'a>(
+    found: &'a BTreeMap<String, Arc<[f32]>>,
+    expected: &BTreeMap<String, Arc<[f32]>>,
+) -> Option<&'a str> {
+    let same = |a: &[f32], b: &[f32]| {
+        let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        a.len() == b.len() && a.iter().zip(b).all(same)
+    };
+    let wrong = found
+        .iter()
+        .find(|(name, values)| !expected.get(*name).is_some_and(|e| same(values, e)));
+    wrong.map(|(name, _)| name.as_str())
+}
+
+/// A name that is not taken yet: itself, else with the first free number behind it.
+pub(super) fn free_name<T>(wanted: &str, taken: &BTreeMap<String, T>) -> String {
+    let wanted = if wanted.is_empty() { "value" } else { wanted };
+    let mut names = std::iter::once(wanted.to_owned())
+        .chain((2u64..).map(|n| format!("{wanted} {n}")))
+        .skip_while(|name| taken.contains_key(name));
+    names.next().unwrap_or_default()
+}

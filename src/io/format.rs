@@ -1,0 +1,347 @@
+//! The one table of file formats: names, endings, what each holds. Dialogs, help texts, the README
+//! and the sentences about what a format cannot hold come from it.
+
+use crate::data::Tractogram;
+use crate::data::tractogram::{Columns, LENGTH, columns};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Kinds of files that are read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Format {
+    Nifti,
+    Fsl,
+    Mrtrix,
+    Tck,
+    Trk,
+    Trx,
+    Png,
+}
+
+/// What kind of thing a file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    Image,
+    Gradients,
+    Streamlines,
+    Picture,
+}
+
+/// How many values with names a format holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Named {
+    Nothing,
+    UpTo(usize),
+    Any,
+}
+
+/// What a streamline format holds besides points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holds {
+    pub per_point: Named,
+    pub per_streamline: Named,
+    pub groups: bool,
+    /// The grid of the image that the streamlines are from.
+    pub grid: bool,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    pub format: Format,
+    pub content: Content,
+    pub name: &'static str,
+    /// Endings of its file names in lower case, without the first dot; the first is the usual one.
+    pub extensions: &'static [&'static str],
+    /// What is read of it, in words; nothing if it is not opened by itself.
+    pub reads: &'static str,
+    /// What is written; nothing if it is not.
+    pub writes: &'static str,
+    pub holds: Holds,
+}
+
+const NOTHING: Holds = Holds {
+    per_point: Named::Nothing,
+    per_streamline: Named::Nothing,
+    groups: false,
+    grid: false,
+};
+
+/// In the order in which help texts and file dialogs list them.
+pub const TABLE: &[Kind] = &[
+    Kind {
+        format: Format::Nifti,
+        content: Content::Image,
+        name: "NIfTI image",
+        extensions: &["nii.gz", "nii", "hdr", "img", "hdr.gz", "img.gz"],
+        reads: "NIfTI-1, NIfTI-2, every numeric type, both byte orders",
+        writes: "NIfTI-1 float32, masks uint8",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Fsl,
+        content: Content::Gradients,
+        name: "FSL gradients",
+        extensions: &["bval", "bvec", "bvals", "bvecs"],
+        reads: "",
+        writes: "text",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Mrtrix,
+        content: Content::Gradients,
+        name: "MRtrix gradients",
+        extensions: &["b"],
+        reads: "",
+        writes: "",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Tck,
+        content: Content::Streamlines,
+        name: "MRtrix streamlines",
+        extensions: &["tck"],
+        reads: "float32 and float64, both byte orders",
+        writes: "float32; of rays also TSF and weights",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Trk,
+        content: Content::Streamlines,
+        name: "TrackVis streamlines",
+        extensions: &["trk", "trk.gz"],
+        reads: "versions 1 to 3, both byte orders, gzip",
+        writes: "version 2 (`.trk`); needs an image's grid",
+        holds: Holds {
+            per_point: Named::UpTo(10),
+            per_streamline: Named::UpTo(10),
+            groups: false,
+            grid: true,
+        },
+    },
+    Kind {
+        format: Format::Trx,
+        content: Content::Streamlines,
+        name: "TRX streamlines",
+        extensions: &["trx"],
+        reads: "zip (stored or deflated) and folder, every number type",
+        writes: "float32, zip, not compressed",
+        holds: Holds {
+            per_point: Named::Any,
+            per_streamline: Named::Any,
+            groups: true,
+            grid: true,
+        },
+    },
+    Kind {
+        format: Format::Png,
+        content: Content::Picture,
+        name: "PNG picture",
+        extensions: &["png"],
+        reads: "",
+        writes: "with the parameters inside",
+        holds: NOTHING,
+    },
+];
+
+impl Format {
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|kind| kind.format)
+    }
+
+    pub fn kind(self) -> &'static Kind {
+        // Every format has its row, which a test looks after.
+        TABLE
+            .iter()
+            .find(|kind| kind.format == self)
+            .unwrap_or(&TABLE[0])
+    }
+
+    pub fn name(self) -> &'static str {
+        self.kind().name
+    }
+
+    pub fn content(self) -> Content {
+        self.kind().content
+    }
+
+    pub fn extensions(self) -> &'static [&'static str] {
+        self.kind().extensions
+    }
+
+    /// The usual ending in capitals, as people call the format.
+    pub fn short_name(self) -> String {
+        self.extensions()[0].to_uppercase()
+    }
+
+    /// Whether `open` reads it. Gradients are read beside a scan.
+    pub fn opens(self) -> bool {
+        !self.kind().reads.is_empty()
+    }
+
+    /// Whether results can be saved as it.
+    pub fn saves(self) -> bool {
+        !self.kind().writes.is_empty()
+    }
+
+    /// The format that a file's name says.
+    pub fn named(path: &Path) -> Option<Self> {
+        let extension = super::extension(path);
+        Self::all().find(|f| f.extensions().contains(&extension.as_str()))
+    }
+
+    /// Formats that streamlines can be saved as.
+    pub fn of_saved_streamlines() -> impl Iterator<Item = Self> {
+        Self::all().filter(|f| f.content() == Content::Streamlines && f.saves())
+    }
+
+    /// `.tck, .trk, .trx`: the usual endings of those formats.
+    pub fn streamline_endings() -> String {
+        let endings = Self::of_saved_streamlines().map(|f| format!(".{}", f.extensions()[0]));
+        endings.collect::<Vec<_>>().join(", ")
+    }
+
+    /// `NIfTI image (.nii.gz, .nii, …)`, for help texts.
+    pub fn described(self) -> String {
+        let dotted: Vec<String> = self.extensions().iter().map(|e| format!(".{e}")).collect();
+        format!("{} ({})", self.name(), dotted.join(", "))
+    }
+
+    pub(crate) fn readable_names() -> String {
+        let readable = Self::all().filter(|f| f.opens()).map(Self::described);
+        readable.collect::<Vec<_>>().join(" or ")
+    }
+
+    /// What of a tractogram a file of this format would not hold, one sentence each. Lengths do not
+    /// count: they follow from the points.
+    pub fn losses(self, tractogram: &Tractogram) -> Vec<String> {
+        let holds = self.kind().holds;
+        let short = self.short_name();
+        let mut losses = Vec::new();
+        let values = [
+            ("point", holds.per_point, &tractogram.per_point),
+            (
+                "streamline",
+                holds.per_streamline,
+                &tractogram.per_streamline,
+            ),
+        ];
+        for (each, room, values) in values {
+            losses.extend(left_out(&short, each, room, values));
+        }
+        if !holds.groups && !tractogram.groups.is_empty() {
+            let names: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
+            losses.push(format!("{short} holds no groups: {}", some(&names)));
+        }
+        losses.extend(
+            self.renamed(tractogram).into_iter().map(|(old, new)| {
+                format!("{short} cannot hold the name “{old}” and writes “{new}”")
+            }),
+        );
+        if !holds.grid && tractogram.grid.is_some() {
+            losses.push(format!(
+                "{short} does not say which image's grid the streamlines are from"
+            ));
+        }
+        losses
+    }
+
+    /// Names that have to change in this format.
+    fn renamed(self, tractogram: &Tractogram) -> Vec<(String, String)> {
+        match self {
+            Self::Trk => super::trk::renamed(tractogram),
+            Self::Trx => super::trx::renamed(tractogram),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The table of streamline formats as the README shows it.
+    pub fn markdown() -> String {
+        let mut text = String::from(
+            "| streamlines | read | written | besides points |\n| --- | --- | --- | --- |\n",
+        );
+        let or_dash = |words: &'static str| if words.is_empty() { "–" } else { words };
+        for kind in TABLE.iter().filter(|k| k.content == Content::Streamlines) {
+            let endings: Vec<String> = kind.extensions.iter().map(|e| format!("`.{e}`")).collect();
+            text += &format!(
+                "| {} {} | {} | {} | {} |\n",
+                kind.name.trim_end_matches(" streamlines"),
+                endings.join(" "),
+                or_dash(kind.reads),
+                or_dash(kind.writes),
+                kind.holds.words()
+            );
+        }
+        text
+    }
+}
+
+impl Holds {
+    fn words(self) -> String {
+        let named = |room: Named, each: &str| match room {
+            Named::Nothing => None,
+            Named::UpTo(1) => Some(format!("a value per {each}")),
+            Named::UpTo(n) => Some(format!("{n} values per {each}")),
+            Named::Any => Some(format!("values per {each}")),
+        };
+        let words = [
+            named(self.per_point, "point"),
+            named(self.per_streamline, "streamline"),
+            self.groups.then(|| "groups and their values".to_owned()),
+            self.grid.then(|| "the grid".to_owned()),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        if words.is_empty() {
+            "–".to_owned()
+        } else {
+            words.join(", ")
+        }
+    }
+}
+
+/// The sentence about named values that find no room.
+fn left_out(
+    format: &str,
+    each: &str,
+    room: Named,
+    values: &BTreeMap<String, Arc<[f32]>>,
+) -> Option<String> {
+    let columns = columns(values);
+    let wanted = columns.iter().filter(|c| c.name != LENGTH);
+    let names: Vec<&str> = wanted.map(|c| c.name).collect();
+    match room {
+        Named::Any => None,
+        Named::UpTo(n) => {
+            let kept = kept(&columns, n);
+            let lost = names
+                .iter()
+                .filter(|name| !kept.iter().any(|c| c.name == **name));
+            let lost: Vec<&str> = lost.copied().collect();
+            (!lost.is_empty()).then(|| {
+                format!(
+                    "{format} holds {n} values per {each}, without room for {}",
+                    some(&lost)
+                )
+            })
+        }
+        Named::Nothing => (!names.is_empty())
+            .then(|| format!("{format} holds no values per {each}: {}", some(&names))),
+    }
+}
+
+/// The first `room` values; a length gives up its place to another.
+pub(super) fn kept<'a, 'b>(columns: &'b [Columns<'a>], room: usize) -> Vec<&'b Columns<'a>> {
+    let crowded = columns.len() > room;
+    let chosen = columns.iter().filter(|c| !crowded || c.name != LENGTH);
+    chosen.take(room).collect()
+}
+
+/// Names for a sentence, not more than it can carry.
+fn some(names: &[&str]) -> String {
+    const MOST: usize = 6;
+    match names.len().checked_sub(MOST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+    }
+}

@@ -1,0 +1,338 @@
+//! TrackVis streamlines, versions 1 to 3: a header of 1000 bytes, then for each streamline the number
+//! of its points, each point with its values, and the streamline's own values.
+//!
+//! Memory: what is read takes at most four times the file (a value of four bytes keeps four; a point
+//! keeps twelve; a streamline without points, four bytes in the file, keeps eight and its place in a
+//! list), a compressed file a hundred times that.
+
+mod header;
+mod space;
+mod write;
+
+pub(super) use write::renamed;
+pub use write::save;
+
+use super::fibres::{FibreInfo, free_name};
+use super::mmap::Whole;
+use super::{Error, fibres};
+use crate::compute::Control;
+use crate::data::tractogram::column_name;
+use crate::data::{AffineSource, Grid, Tractogram};
+use glam::{DAffine3, DMat3, DVec3, Vec3};
+use header::Header;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const HEADER_BYTES: usize = 1000;
+/// Streamlines that one thread takes at a time.
+const BATCH: usize = 2048;
+
+/// Reads all streamlines in their order, those without points included.
+pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let whole = Whole::open(path, control)?;
+    let bytes = (*whole.bytes).as_ref();
+    let header = Header::parse(path, bytes)?;
+    let mut info = FibreInfo::default();
+    let (world_from_file, grid) = place(path, &header, &mut info)?;
+    let body = &bytes[HEADER_BYTES..];
+    let records = records(path, &header, body, &mut info)?;
+    whole.advance(HEADER_BYTES)?;
+
+    let lines = records.len();
+    let mut offsets = Vec::with_capacity(lines + 1);
+    offsets.push(0u64);
+    for record in &records {
+        offsets.push(offsets[offsets.len() - 1] + u64::from(record.points));
+    }
+    let total = offsets[lines] as usize;
+    let mut points = vec![[0f32; 3]; total];
+    let mut scalars = vec![vec![0f32; total]; header.scalars];
+    let mut properties = vec![vec![0f32; lines]; header.properties];
+    let layout = Layout {
+        big_endian: header.big_endian,
+        scalars: header.scalars,
+        properties: header.properties,
+    };
+    for (batch, records) in records.chunks(BATCH * 16).enumerate() {
+        let first = batch * BATCH * 16;
+        let start = offsets[first] as usize;
+        let mut jobs = Vec::new();
+        let mut rest = &mut points[start..];
+        for records in records.chunks(BATCH) {
+            let n: usize = records.iter().map(|r| r.points as usize).sum();
+            let (mine, others) = rest.split_at_mut(n);
+            rest = others;
+            jobs.push((records, mine));
+        }
+        jobs.into_par_iter().for_each(|(records, points)| {
+            layout.points(body, records, points, world_from_file);
+        });
+        for (index, values) in scalars.iter_mut().enumerate() {
+            layout.scalar(body, records, index, &mut values[start..]);
+        }
+        for (index, values) in properties.iter_mut().enumerate() {
+            layout.property(body, records, index, &mut values[first..]);
+        }
+        let read = records.last().map_or(0, |r| layout.end(r));
+        whole.advance(read.saturating_sub(records.first().map_or(0, |r| r.at - 4)))?;
+    }
+
+    let mut tractogram = Tractogram::new(points, offsets);
+    tractogram.per_point = named(scalars, &header.scalar_names, "scalars");
+    tractogram.per_streamline = named(properties, &header.property_names, "properties");
+    tractogram.grid = grid.map(Arc::new);
+    let announced = u64::try_from(header.count).ok().filter(|&n| n > 0);
+    info.check(&tractogram, announced);
+    Ok((tractogram, info))
+}
+
+/// Where a streamline's points begin in the bytes behind the header, and how many there are.
+#[derive(Clone, Copy)]
+struct Record {
+    at: usize,
+    points: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Layout {
+    big_endian: bool,
+    scalars: usize,
+    properties: usize,
+}
+
+impl Layout {
+    fn point_bytes(&self) -> usize {
+        4 * (3 + self.scalars)
+    }
+
+    fn end(&self, record: &Record) -> usize {
+        record.at + record.points as usize * self.point_bytes() + 4 * self.properties
+    }
+
+    fn number(&self, bytes: &[u8]) -> f32 {
+        let four = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        match self.big_endian {
+            true => f32::from_be_bytes(four),
+            false => f32::from_le_bytes(four),
+        }
+    }
+
+    fn points(&self, body: &[u8], records: &[Record], out: &mut [[f32; 3]], place: DAffine3) {
+        let size = self.point_bytes();
+        let mut out = out.iter_mut();
+        for record in records {
+            let bytes = &body[record.at..record.at + record.points as usize * size];
+            // The iterator of the points comes second: the first one decides when to stop.
+            for (bytes, point) in bytes.chunks_exact(size).zip(&mut out) {
+                let file = [0, 4, 8].map(|at| f64::from(self.number(&bytes[at..])));
+                let world = place.transform_point3(DVec3::from_array(file));
+                *point = world.as_vec3().to_array();
+            }
+        }
+    }
+
+    fn scalar(&self, body: &[u8], records: &[Record], index: usize, out: &mut [f32]) {
+        let size = self.point_bytes();
+        let mut out = out.iter_mut();
+        for record in records {
+            let bytes = &body[record.at..record.at + record.points as usize * size];
+            for (bytes, value) in bytes.chunks_exact(size).zip(&mut out) {
+                *value = self.number(&bytes[12 + 4 * index..]);
+            }
+        }
+    }
+
+    fn property(&self, body: &[u8], records: &[Record], index: usize, out: &mut [f32]) {
+        for (record, value) in records.iter().zip(out) {
+            let at = record.at + record.points as usize * self.point_bytes();
+            *value = self.number(&body[at + 4 * index..]);
+        }
+    }
+}
+
+/// Walks over the streamlines without reading them: as many as announced, else to the end.
+fn records(
+    path: &Path,
+    header: &Header,
+    body: &[u8],
+    info: &mut FibreInfo,
+) -> Result<Vec<Record>, Error> {
+    let point_bytes = 4 * (3 + header.scalars) as u64;
+    let mut records = Vec::new();
+    let mut at = 0;
+    while at < body.len() {
+        if header.count > 0 && records.len() == header.count as usize {
+            info.warn(format!(
+                "The file goes on for {} bytes behind its streamlines; they were not used",
+                body.len() - at
+            ));
+            break;
+        }
+        let number = records.len() + 1;
+        let cut = |bytes: u64| {
+            Error::malformed(
+                path,
+                format!(
+                    "{} of the {bytes} bytes of streamline {number}",
+                    body.len() - at
+                ),
+                "a whole TRK file; it was cut off, copy it again",
+            )
+        };
+        let Some(count) = body[at..].first_chunk::<4>() else {
+            return Err(cut(4));
+        };
+        let count = match header.big_endian {
+            true => i32::from_be_bytes(*count),
+            false => i32::from_le_bytes(*count),
+        };
+        let Ok(points) = u32::try_from(count) else {
+            return Err(Error::malformed(
+                path,
+                format!("{count} points in streamline {number}"),
+                "a number from 0",
+            ));
+        };
+        let bytes = 4 + u64::from(points) * point_bytes + 4 * header.properties as u64;
+        if bytes > (body.len() - at) as u64 {
+            return Err(cut(bytes));
+        }
+        records.push(Record { at: at + 4, points });
+        at += bytes as usize;
+    }
+    Ok(records)
+}
+
+/// The map to the world, and the grid that the header describes, if it does.
+fn place(
+    path: &Path,
+    header: &Header,
+    info: &mut FibreInfo,
+) -> Result<(DAffine3, Option<Grid>), Error> {
+    let voxel_mm = header.voxel_size.map(f64::from);
+    if !voxel_mm.iter().all(|&v| v.is_finite() && v > 0.0) {
+        return Err(Error::malformed(
+            path,
+            format!("voxel sizes of {voxel_mm:?} mm"),
+            "three numbers above 0",
+        ));
+    }
+    if header.version == 3 {
+        info.warn("The file is of TRK version 3; it was read as version 2");
+    }
+    let m = header.vox_to_ras;
+    // Version 1 has no such field, and in version 2 a last element of 0 means that it is not set.
+    let known = header.version > 1 && m[3][3] != 0.0;
+    let affine = if known {
+        let column = |c: usize| DVec3::new(m[0][c].into(), m[1][c].into(), m[2][c].into());
+        let axes = DMat3::from_cols(column(0), column(1), column(2));
+        DAffine3::from_mat3_translation(axes, column(3))
+    } else {
+        info.warn(
+            "The file does not say where its voxels are (no vox_to_ras); the points are in voxels \
+             from its corner, and left and right are unknown",
+        );
+        DAffine3::IDENTITY
+    };
+    let shape = header.dim.map(|n| usize::try_from(n).unwrap_or(0).max(1));
+    let Some(grid) = Grid::new(shape, affine, AffineSource::Sform) else {
+        return Err(Error::malformed(
+            path,
+            "a vox_to_ras that is flat or not finite",
+            "a map of the voxels to the world; write the file anew with its image as reference",
+        ));
+    };
+    let order = if header.voxel_order.is_empty() {
+        if known {
+            info.warn("The file does not say its voxel order; LPS was taken, as TrackVis does");
+        }
+        b"LPS"
+    } else {
+        header.voxel_order.as_slice()
+    };
+    let Some(axes) = space::axes_of_order(order) else {
+        return Err(Error::malformed(
+            path,
+            format!("the voxel order “{}”", order.escape_ascii()),
+            "three letters such as LPS or RAS",
+        ));
+    };
+    info.add("version", header.version);
+    info.add("voxel_order", String::from_utf8_lossy(order));
+    let dim = header.dim.map(f64::from);
+    if space::axes_of_affine(affine.matrix3) != axes && header.dim.contains(&0) {
+        info.warn(format!(
+            "The voxel order {} differs from the affine's and the grid has no size; where the \
+             points are is a guess",
+            String::from_utf8_lossy(order)
+        ));
+    }
+    let world_from_file = space::world_from_file(affine, DVec3::from(voxel_mm), dim, axes);
+    let sized = known && header.dim.iter().all(|&n| n > 0);
+    Ok((world_from_file, sized.then_some(grid)))
+}
+
+/// Gives the values their names. A name may be followed by a zero and the number of values that
+/// share it; values behind the last name are called `rest`.
+fn named(values: Vec<Vec<f32>>, names: &[Vec<u8>], rest: &str) -> BTreeMap<String, Arc<[f32]>> {
+    let mut named = BTreeMap::new();
+    let mut values = values.into_iter();
+    let mut put = |name: &str, columns: Vec<Vec<f32>>| {
+        let count = columns.len();
+        let plain = free_name(name, &named);
+        for (i, column) in columns.into_iter().enumerate() {
+            let name = free_name(&column_name(&plain, i, count), &named);
+            named.insert(name, column.into());
+        }
+    };
+    for name in names {
+        let mut parts = name.split(|&b| b == 0);
+        // Letters of the Latin-1 set.
+        let latin: String = parts
+            .next()
+            .unwrap_or_default()
+            .iter()
+            .map(|&b| b as char)
+            .collect();
+        let latin = latin.trim();
+        if latin.is_empty() {
+            continue;
+        }
+        let count = parts
+            .next()
+            .and_then(|p| std::str::from_utf8(p).ok()?.trim().parse().ok());
+        put(
+            latin,
+            values.by_ref().take(count.unwrap_or(1).max(1)).collect(),
+        );
+    }
+    let unnamed: Vec<_> = values.collect();
+    if !unnamed.is_empty() {
+        put(rest, unnamed);
+    }
+    named
+}
+
+/// The farthest that a point may be from where it was meant to be after its way through the file,
+/// mm: coordinates of single precision, from the grid's corner and from the world's middle.
+fn tolerance_mm(tractogram: &Tractogram, grid: &Grid) -> f32 {
+    let reach = |v: Vec3| {
+        if v.is_finite() {
+            v.abs().max_element()
+        } else {
+            0.0
+        }
+    };
+    let points = tractogram.points.iter().map(|&p| reach(Vec3::from(p)));
+    let corners = grid.corners().map(|c| reach(c.as_vec3()));
+    let farthest = points.chain(corners).fold(0.0, f32::max);
+    1e-3 + 16.0 * f32::EPSILON * farthest
+}
+
+/// Compares a file with what it was to hold.
+fn verify(written: &Path, tractogram: &Tractogram, grid: &Grid) -> Result<(), String> {
+    let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+    fibres::difference(&found, tractogram, tolerance_mm(tractogram, grid))
+}

@@ -1,0 +1,182 @@
+//! Writing TRK version 2, little-endian, in the voxel order of the grid's own affine.
+
+use super::super::format::kept;
+use super::super::{Error, atomic, extension};
+use super::header::{Header, NAME_BYTES, NAMES};
+use super::{BATCH, space, verify};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::data::tractogram::{Columns, columns};
+use glam::DVec3;
+use rayon::prelude::*;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes all points, the first ten values per point and per streamline, and the grid, which the
+/// format cannot do without; reads it back and compares.
+pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
+    if extension(path) != "trk" {
+        return Err(Error::unsupported(
+            path,
+            "a compressed TRK file, or none",
+            "end its name in .trk",
+        ));
+    }
+    let Some(grid) = &tractogram.grid else {
+        return Err(Error::unsupported(
+            path,
+            "a TRK file, which needs the grid of the image that the streamlines are from",
+            "name that image (arcuate convert --reference), or choose another format",
+        ));
+    };
+    let size = |n: usize| i16::try_from(n).ok();
+    let [Some(x), Some(y), Some(z)] = grid.shape.map(size) else {
+        return Err(Error::malformed(
+            path,
+            format!("a grid of {:?} voxels", grid.shape),
+            "at most 32767 along each axis, which is what TRK can say; choose another format",
+        ));
+    };
+    let Ok(count) = i32::try_from(tractogram.len()) else {
+        return Err(Error::malformed(
+            path,
+            format!("{} streamlines", tractogram.len()),
+            "at most 2147483647, which is what TRK can count; choose TRX",
+        ));
+    };
+    let room = NAMES;
+    let scalars = columns(&tractogram.per_point);
+    let scalars = kept(&scalars, room);
+    let properties = columns(&tractogram.per_streamline);
+    let properties = kept(&properties, room);
+    let values = |kept: &[&Columns]| kept.iter().map(|c| c.columns.len()).sum::<usize>();
+    let (affine, voxel_mm) = space::rounded(grid);
+    let axes = space::axes_of_affine(affine.matrix3);
+    let row = |r: usize| {
+        let m = affine.matrix3;
+        let columns = [m.x_axis, m.y_axis, m.z_axis, affine.translation];
+        columns.map(|c| c[r] as f32)
+    };
+    let header = Header {
+        big_endian: false,
+        dim: [x, y, z],
+        voxel_size: voxel_mm.as_vec3().to_array(),
+        scalars: values(&scalars),
+        scalar_names: names(&scalars),
+        properties: values(&properties),
+        property_names: names(&properties),
+        vox_to_ras: [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]],
+        voxel_order: space::order_of_axes(axes).to_vec(),
+        count,
+        version: 2,
+    };
+    if header.scalars > i16::MAX as usize || header.properties > i16::MAX as usize {
+        return Err(Error::malformed(
+            path,
+            "more than 32767 numbers for each point or streamline",
+            "fewer; choose TRX",
+        ));
+    }
+    let dim = header.dim.map(f64::from);
+    let file_from_world = space::world_from_file(affine, voxel_mm, dim, axes).inverse();
+    let columns = |kept: &[&Columns]| -> Vec<Arc<[f32]>> {
+        let all = kept
+            .iter()
+            .flat_map(|c| c.columns.iter().map(|&c| c.clone()));
+        all.collect()
+    };
+    let (scalars, properties) = (columns(&scalars), columns(&properties));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    control.begin(&format!("Writing {name}"), tractogram.len() as u64);
+    let line = |i: usize, bytes: &mut Vec<u8>| {
+        let (from, to) = (
+            tractogram.offsets[i] as usize,
+            tractogram.offsets[i + 1] as usize,
+        );
+        bytes.extend_from_slice(&((to - from) as i32).to_le_bytes());
+        for p in from..to {
+            let world = DVec3::from_array(tractogram.points[p].map(f64::from));
+            let file = file_from_world.transform_point3(world).as_vec3();
+            for v in file.to_array() {
+                bytes.extend_from_slice(&v.to_le_bytes());
+            }
+            for values in &scalars {
+                bytes.extend_from_slice(&values[p].to_le_bytes());
+            }
+        }
+        for values in &properties {
+            bytes.extend_from_slice(&values[i].to_le_bytes());
+        }
+    };
+    atomic::write_verified(
+        path,
+        |file| {
+            file.write_all(&header.bytes())?;
+            let all: Vec<usize> = (0..tractogram.len()).collect();
+            for several in all.chunks(BATCH * 8) {
+                control.check()?;
+                let parts: Vec<Vec<u8>> = several
+                    .par_chunks(BATCH)
+                    .map(|indices| {
+                        let mut bytes = Vec::new();
+                        indices.iter().for_each(|&i| line(i, &mut bytes));
+                        bytes
+                    })
+                    .collect();
+                for part in parts {
+                    file.write_all(&part)?;
+                }
+                control.advance(several.len() as u64);
+            }
+            Ok(())
+        },
+        |written| verify(written, tractogram, grid),
+    )
+}
+
+/// Twenty bytes each: the name in Latin-1, a zero, and the number of columns if there are several.
+fn names(kept: &[&Columns]) -> Vec<Vec<u8>> {
+    let mut given: Vec<Vec<u8>> = Vec::new();
+    for value in kept {
+        let count = match value.columns.len() {
+            1 => Vec::new(),
+            n => format!("\0{n}").into_bytes(),
+        };
+        let room = NAME_BYTES - count.len();
+        let latin = |c: char| u8::try_from(c).ok().filter(|&b| b != 0).unwrap_or(b'_');
+        let mut name: Vec<u8> = value.name.chars().map(latin).take(room).collect();
+        // Two long names may begin alike.
+        for n in 2.. {
+            let taken = given
+                .iter()
+                .any(|g| g.split(|&b| b == 0).next() == Some(&name));
+            if !taken {
+                break;
+            }
+            let tail = format!("~{n}").into_bytes();
+            name.truncate(room.saturating_sub(tail.len()));
+            name.extend(tail);
+        }
+        name.extend(count);
+        given.push(name);
+    }
+    given
+}
+
+/// What the name of a value becomes in a TRK file, where it cannot stay as it is.
+pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
+    let mut changed = Vec::new();
+    for values in [&tractogram.per_point, &tractogram.per_streamline] {
+        let columns = columns(values);
+        let kept = kept(&columns, NAMES);
+        for (value, name) in kept.iter().zip(names(&kept)) {
+            let plain = name.split(|&b| b == 0).next().unwrap_or_default();
+            let plain: String = plain.iter().map(|&b| b as char).collect();
+            if plain != value.name {
+                changed.push((value.name.to_owned(), plain));
+            }
+        }
+    }
+    changed
+}

@@ -1,0 +1,419 @@
+//! TRX (tee-ar-ex/trx-spec): raw little-endian arrays and a JSON header in a zip archive or a folder.
+//! Points are in world RAS+ mm. Values per point (dpv), per streamline (dps), groups and values per
+//! group (dpg) lie in folders of these names; a member's name ends in its number type, before which
+//! may stand how many numbers make a value.
+//!
+//! Points stored as float32 on an address that is a multiple of four stay in the mapped file: that is
+//! how we write them. All else is copied to float32.
+//!
+//! Memory: at most four times the file (a byte becomes a float32; an index of one byte, eight while it
+//! is checked), for deflated members four times what they unpack to, which is limited to a hundred
+//! times the file.
+
+mod numbers;
+mod store;
+mod write;
+
+pub(super) use write::renamed;
+pub use write::save;
+
+use super::Error;
+use super::fibres::{FibreInfo, free_name};
+use crate::compute::Control;
+use crate::data::tractogram::column_name;
+use crate::data::{AffineSource, Grid, Shared, Tractogram};
+use glam::{DAffine3, DMat3, DVec3};
+use numbers::Type;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use store::Part;
+
+const HEADER: &str = "header.json";
+
+/// Whether a folder is a TRX.
+pub(super) fn is_folder(path: &Path) -> bool {
+    path.join(HEADER).is_file()
+}
+
+/// What a member's name says: `dpv/rgb.3.uint8`.
+struct Name<'a> {
+    folder: &'a str,
+    name: &'a str,
+    columns: usize,
+    number: Type,
+}
+
+impl<'a> Name<'a> {
+    fn parse(path: &Path, member: &'a str) -> Result<Self, Error> {
+        let (folder, file) = member.rsplit_once('/').unwrap_or(("", member));
+        let wrong = || {
+            Error::malformed(
+                path,
+                format!("a member named {member}"),
+                "a name that ends in a number type such as .float32 or .3.uint16",
+            )
+        };
+        let (stem, number) = file.rsplit_once('.').ok_or_else(wrong)?;
+        let number = Type::named(number).ok_or_else(wrong)?;
+        let split = stem.rsplit_once('.');
+        let columns = split.and_then(|(stem, n)| Some((stem, n.parse::<usize>().ok()?)));
+        let (name, columns) = columns.unwrap_or((stem, 1));
+        if columns == 0 {
+            return Err(wrong());
+        }
+        Ok(Self {
+            folder,
+            name: name.trim(),
+            columns,
+            number,
+        })
+    }
+}
+
+/// Reads all streamlines in their order, those without points included.
+pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let parts = store::parts(path, control)?;
+    let mut info = FibreInfo::default();
+    let header = header(path, &parts)?;
+    let count = |key: &str| {
+        header[key].as_u64().ok_or_else(|| {
+            Error::malformed(
+                path,
+                format!("the header's {key} {}", header[key]),
+                "a whole number",
+            )
+        })
+    };
+    let (lines, vertices) = (count("NB_STREAMLINES")?, count("NB_VERTICES")?);
+    let lines = usize::try_from(lines).unwrap_or(usize::MAX);
+    let vertices = usize::try_from(vertices).unwrap_or(usize::MAX);
+
+    let mut arrays = Arrays {
+        path,
+        lines,
+        vertices,
+        ..Arrays::new(path)
+    };
+    // The points first: they prove that there are as many as the header says.
+    let (first, rest): (Vec<&Part>, Vec<&Part>) = parts
+        .iter()
+        .filter(|p| p.name != HEADER)
+        .partition(|p| p.name.starts_with("positions.") || p.name.starts_with("offsets."));
+    for part in first.into_iter().chain(rest) {
+        control.check()?;
+        arrays.take(part, &mut info)?;
+    }
+    let (points, offsets) = arrays.lines(&mut info)?;
+    let mut tractogram = Tractogram::new(points, offsets);
+    tractogram.per_point = arrays.per_point;
+    tractogram.per_streamline = arrays.per_streamline;
+    tractogram.per_group = arrays.per_group;
+    for (name, members) in arrays.groups {
+        tractogram.groups.insert(name, members);
+    }
+    tractogram.grid = grid(&header, &mut info).map(Arc::new);
+    info.check(&tractogram, None);
+    Ok((tractogram, info))
+}
+
+fn header(path: &Path, parts: &[Part]) -> Result<Value, Error> {
+    let Some(part) = parts.iter().find(|p| p.name == HEADER) else {
+        return Err(Error::malformed(
+            path,
+            "an archive without header.json",
+            "a TRX file",
+        ));
+    };
+    serde_json::from_slice(part.bytes()).map_err(|e| {
+        Error::malformed(
+            path,
+            format!("a header.json that cannot be read ({e})"),
+            "a TRX header",
+        )
+    })
+}
+
+/// The grid that the header names; `None` where it names none, or the one that stands for none.
+fn grid(header: &Value, info: &mut FibreInfo) -> Option<Grid> {
+    let (shape, affine) = (&header["DIMENSIONS"], &header["VOXEL_TO_RASMM"]);
+    let shape: Vec<usize> = shape
+        .as_array()?
+        .iter()
+        .filter_map(|n| Some(n.as_f64().filter(|n| *n >= 1.0 && *n < 1e9)? as usize))
+        .collect();
+    let rows = affine.as_array()?.iter();
+    let flat = rows.flat_map(|row| match row.as_array() {
+        Some(row) => row.as_slice(),
+        None => std::slice::from_ref(row),
+    });
+    let m: Vec<f64> = flat.filter_map(Value::as_f64).collect();
+    let (Ok(shape), 16) = (<[usize; 3]>::try_from(shape), m.len()) else {
+        info.warn("The header names no grid of an image");
+        return None;
+    };
+    let column = |c: usize| DVec3::new(m[c], m[4 + c], m[8 + c]);
+    let axes = DMat3::from_cols(column(0), column(1), column(2));
+    let affine = DAffine3::from_mat3_translation(axes, column(3));
+    if shape == [1; 3] && affine == DAffine3::IDENTITY {
+        return None;
+    }
+    let grid = Grid::new(shape, affine, AffineSource::Sform);
+    if grid.is_none() {
+        info.warn("The header's grid is flat or not finite; it was not used");
+    }
+    grid
+}
+
+/// The arrays as they come in.
+struct Arrays<'a> {
+    path: &'a Path,
+    lines: usize,
+    vertices: usize,
+    points: Option<Shared<[f32; 3]>>,
+    offsets: Option<Vec<u64>>,
+    per_point: BTreeMap<String, Arc<[f32]>>,
+    per_streamline: BTreeMap<String, Arc<[f32]>>,
+    groups: BTreeMap<String, Arc<[u32]>>,
+    per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
+}
+
+impl<'a> Arrays<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self {
+            path,
+            lines: 0,
+            vertices: 0,
+            points: None,
+            offsets: None,
+            per_point: BTreeMap::new(),
+            per_streamline: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            per_group: BTreeMap::new(),
+        }
+    }
+
+    fn wrong(&self, found: String, expected: String) -> Error {
+        Error::malformed(self.path, found, expected)
+    }
+
+    fn take(&mut self, part: &Part, info: &mut FibreInfo) -> Result<(), Error> {
+        let name = Name::parse(self.path, &part.name)?;
+        match name.folder {
+            "" if name.name == "positions" => self.take_points(part, &name),
+            "" if name.name == "offsets" => self.take_offsets(part, &name),
+            "dpv" => {
+                let columns = self.columns(part, &name, self.vertices, info)?;
+                put(&mut self.per_point, name.name, columns);
+                Ok(())
+            }
+            "dps" => {
+                let longer = self.bytes(&name, self.lines.saturating_add(1));
+                let columns = if longer == Some(part.range.len()) {
+                    info.warn(format!(
+                        "{} has one value more than there are streamlines; the last was not used",
+                        part.name
+                    ));
+                    let mut columns = self.columns(part, &name, self.lines + 1, info)?;
+                    columns.iter_mut().for_each(|c| c.truncate(self.lines));
+                    columns
+                } else {
+                    self.columns(part, &name, self.lines, info)?
+                };
+                put(&mut self.per_streamline, name.name, columns);
+                Ok(())
+            }
+            "groups" => self.take_group(part, &name),
+            folder => match folder.strip_prefix("dpg/") {
+                Some(group) => {
+                    let columns = self.columns(part, &name, 1, info)?;
+                    // One value of several numbers, which stay together here.
+                    let value: Vec<f32> = columns.into_iter().flatten().collect();
+                    let of_group = self.per_group.entry(group.to_owned()).or_default();
+                    of_group.insert(free_name(name.name, of_group), value.into());
+                    Ok(())
+                }
+                None => {
+                    info.warn(format!(
+                        "{} is no part of a TRX; it was not used",
+                        part.name
+                    ));
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// How long an array of `count` values is.
+    fn bytes(&self, name: &Name, count: usize) -> Option<usize> {
+        let value = name.columns.checked_mul(name.number.bytes())?;
+        value.checked_mul(count)
+    }
+
+    /// Makes sure that an array has `count` values.
+    fn check(&self, part: &Part, name: &Name, count: usize) -> Result<(), Error> {
+        if self.bytes(name, count) == Some(part.range.len()) {
+            return Ok(());
+        }
+        Err(self.wrong(
+            format!("{} bytes in {}", part.range.len(), part.name),
+            format!(
+                "{count} values of {} {:?}, which the header announces; write the file anew",
+                name.columns, name.number
+            )
+            .to_lowercase(),
+        ))
+    }
+
+    fn take_points(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
+        if name.columns != 3 || !matches!(name.number, Type::F16 | Type::F32 | Type::F64) {
+            return Err(self.wrong(
+                format!("points in {}", part.name),
+                "positions.3.float16, float32 or float64".to_owned(),
+            ));
+        }
+        self.check(part, name, self.vertices)?;
+        let in_place = name.number == Type::F32 && cfg!(target_endian = "little");
+        let view = in_place.then(|| Shared::view(part.holder(), part.range.clone()));
+        self.points = Some(match view.flatten() {
+            Some(view) => view,
+            None => triplets(name.number.floats(part.bytes())).into(),
+        });
+        Ok(())
+    }
+
+    fn take_offsets(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
+        let wrong = |found: String| {
+            self.wrong(
+                found,
+                format!(
+                    "{} whole numbers that rise from 0 to at most {}, which the header announces; write \
+                     the file anew",
+                    self.lines.saturating_add(1),
+                    self.vertices
+                ),
+            )
+        };
+        let Some(mut offsets) = name.number.indices(part.bytes()) else {
+            return Err(wrong(format!("offsets in {}", part.name)));
+        };
+        // Older files leave out the last one.
+        if offsets.len() == self.lines {
+            offsets.push(self.vertices as u64);
+        }
+        let sound = offsets.first() == Some(&0)
+            && offsets
+                .last()
+                .is_some_and(|&end| end <= self.vertices as u64)
+            && offsets.windows(2).all(|w| w[0] <= w[1]);
+        if name.columns != 1 || Some(offsets.len()) != self.lines.checked_add(1) || !sound {
+            return Err(wrong(format!(
+                "{} offsets of other streamlines",
+                offsets.len()
+            )));
+        }
+        self.offsets = Some(offsets);
+        Ok(())
+    }
+
+    fn columns(
+        &self,
+        part: &Part,
+        name: &Name,
+        count: usize,
+        info: &mut FibreInfo,
+    ) -> Result<Vec<Vec<f32>>, Error> {
+        self.check(part, name, count)?;
+        let values = name.number.floats(part.bytes());
+        const LARGEST_EXACT: f32 = 16_777_216.0;
+        let large = |v: &f32| v.abs() > LARGEST_EXACT;
+        if name.number.is_wide() && name.number != Type::F64 && values.iter().any(large) {
+            info.warn(format!(
+                "{} holds numbers above 16,777,216, whose last digits were rounded",
+                part.name
+            ));
+        }
+        if name.columns == 1 {
+            return Ok(vec![values]);
+        }
+        let column = |c| {
+            values
+                .iter()
+                .skip(c)
+                .step_by(name.columns)
+                .copied()
+                .collect()
+        };
+        Ok((0..name.columns).map(column).collect())
+    }
+
+    fn take_group(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
+        let size = name.number.bytes();
+        let indices = name.number.indices(part.bytes());
+        let whole = part.range.len().is_multiple_of(size) && name.columns == 1;
+        let member = |&i: &u64| u32::try_from(i).ok().filter(|&i| (i as usize) < self.lines);
+        let members: Option<Vec<u32>> = indices
+            .filter(|_| whole)
+            .and_then(|i| i.iter().map(member).collect());
+        let Some(members) = members else {
+            return Err(self.wrong(
+                format!("members of {} that are no streamlines", part.name),
+                format!("whole numbers below {}; write the file anew", self.lines),
+            ));
+        };
+        let name = free_name(name.name, &self.groups);
+        self.groups.insert(name, members.into());
+        Ok(())
+    }
+
+    /// The points and where they are cut; a file without any may leave both arrays out.
+    fn lines(&mut self, info: &mut FibreInfo) -> Result<(Shared<[f32; 3]>, Vec<u64>), Error> {
+        let path = self.path;
+        let missing = |what: &str| {
+            Error::malformed(
+                path,
+                format!("a TRX without {what}"),
+                "positions and offsets; write the file anew",
+            )
+        };
+        let none = self.vertices == 0;
+        let points = match self.points.take() {
+            Some(points) => points,
+            None if none => Shared::default(),
+            None => return Err(missing("positions")),
+        };
+        let offsets = match self.offsets.take() {
+            Some(offsets) => offsets,
+            None if none && self.lines == 0 => vec![0],
+            None => return Err(missing("offsets")),
+        };
+        let used = offsets.last().map_or(0, |&end| end as usize);
+        if used == points.len() {
+            return Ok((points, offsets));
+        }
+        info.warn(format!(
+            "The last {} points belong to no streamline; they were not used",
+            points.len() - used
+        ));
+        for values in self.per_point.values_mut() {
+            *values = values[..used].into();
+        }
+        Ok((points[..used].into(), offsets))
+    }
+}
+
+fn put(values: &mut BTreeMap<String, Arc<[f32]>>, name: &str, columns: Vec<Vec<f32>>) {
+    let count = columns.len();
+    let plain = free_name(name, values);
+    for (i, column) in columns.into_iter().enumerate() {
+        let name = free_name(&column_name(&plain, i, count), values);
+        values.insert(name, column.into());
+    }
+}
+
+/// The same numbers three by three, where they are.
+fn triplets(values: Vec<f32>) -> Vec<[f32; 3]> {
+    bytemuck::allocation::try_cast_vec(values)
+        .unwrap_or_else(|(_, values): (_, Vec<f32>)| values.as_chunks::<3>().0.to_vec())
+}

@@ -1,0 +1,163 @@
+//! The parts of a TRX: members of a zip archive, or files of a folder.
+
+use super::super::Error;
+use super::super::mmap::Whole;
+use super::super::source::{most_unpacked, too_expanded};
+use crate::compute::Control;
+use crate::data::shared::Bytes;
+use std::io::{Cursor, Read as _};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use zip::{CompressionMethod, ZipArchive};
+
+/// Folders within folders that are looked into: `dpg/group/value.float32` needs two.
+const DEEPEST: usize = 3;
+
+/// One array, or the header, by its path inside the TRX.
+pub(super) struct Part {
+    pub name: String,
+    bytes: Bytes,
+    pub range: Range<usize>,
+}
+
+impl Part {
+    pub fn bytes(&self) -> &[u8] {
+        &(*self.bytes).as_ref()[self.range.clone()]
+    }
+
+    pub fn holder(&self) -> Bytes {
+        self.bytes.clone()
+    }
+}
+
+pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> {
+    if path.is_dir() {
+        let mut parts = Vec::new();
+        folder(path, "", DEEPEST, control, &mut parts)?;
+        parts.sort_by(|a, b| a.name.cmp(&b.name));
+        return Ok(parts);
+    }
+    let whole = Whole::open(path, control)?;
+    let parts = archive(path, &whole.bytes, control)?;
+    whole.advance((*whole.bytes).as_ref().len())?;
+    Ok(parts)
+}
+
+fn folder(
+    path: &Path,
+    prefix: &str,
+    depth: usize,
+    control: &Control,
+    parts: &mut Vec<Part>,
+) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::reading(path, &e);
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let path = entry.path();
+        let metadata = std::fs::metadata(&path).map_err(|e| Error::reading(&path, &e))?;
+        if metadata.is_dir() && depth > 1 {
+            folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
+        } else if metadata.is_file() && is_array(&name) {
+            let bytes = Whole::open(&path, control)?.bytes;
+            let range = 0..(*bytes).as_ref().len();
+            parts.push(Part { name, bytes, range });
+        }
+    }
+    Ok(())
+}
+
+/// Neither a hidden file nor one that other programs leave about.
+fn is_array(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    !last.starts_with('.') && last.contains('.')
+}
+
+fn archive(path: &Path, bytes: &Bytes, control: &Control) -> Result<Vec<Part>, Error> {
+    let all = (**bytes).as_ref();
+    let damaged = |why: &dyn std::fmt::Display| {
+        Error::malformed(
+            path,
+            format!("a zip archive that cannot be read ({why})"),
+            "a whole TRX file; copy it again",
+        )
+    };
+    let mut archive = ZipArchive::new(Cursor::new(all)).map_err(|e| damaged(&e))?;
+    let mut parts = Vec::new();
+    let (mut stored, mut unpacked) = (0u64, 0u64);
+    for index in 0..archive.len() {
+        control.check()?;
+        let (name, method, size, range) = {
+            let entry = archive.by_index_raw(index).map_err(|e| damaged(&e))?;
+            let name = entry.name().map_err(|e| damaged(&e))?.into_owned();
+            if !entry.is_file() || !is_array(&name) {
+                continue;
+            }
+            if entry.encrypted() {
+                return Err(Error::unsupported(
+                    path,
+                    format!("an encrypted TRX ({name})"),
+                    "unpack it and pack it again without a password",
+                ));
+            }
+            let start = entry.data_start().unwrap_or(u64::MAX);
+            let end = start.checked_add(entry.compressed_size());
+            let end = end.filter(|&end| end <= all.len() as u64);
+            let Some(end) = end else {
+                return Err(Error::malformed(
+                    path,
+                    format!("an archive that ends within {name}"),
+                    "a whole TRX file; it was cut off, copy it again",
+                ));
+            };
+            let range = start as usize..end as usize;
+            (name, entry.compression(), entry.size(), range)
+        };
+        match method {
+            CompressionMethod::Stored => {
+                // Members that overlap would be read as more than there is.
+                stored += range.len() as u64;
+                if stored > all.len() as u64 {
+                    return Err(damaged(&"its members overlap"));
+                }
+                parts.push(Part {
+                    name,
+                    bytes: bytes.clone(),
+                    range,
+                });
+            }
+            CompressionMethod::Deflated => {
+                unpacked = unpacked.saturating_add(size);
+                if unpacked > most_unpacked(all.len() as u64) {
+                    return Err(too_expanded(path));
+                }
+                let entry = archive.by_index(index).map_err(|e| damaged(&e))?;
+                let mut content = Vec::new();
+                let failed = |why: &dyn std::fmt::Display| Error::Damaged {
+                    path: path.to_owned(),
+                    why: format!("{name}: {why}"),
+                };
+                // One more than announced, so that more is seen.
+                let read = entry.take(size + 1).read_to_end(&mut content);
+                read.map_err(|e| failed(&e))?;
+                if content.len() as u64 != size {
+                    return Err(failed(&format!("{} of {size} bytes", content.len())));
+                }
+                parts.push(Part {
+                    name,
+                    range: 0..content.len(),
+                    bytes: Arc::new(content),
+                });
+            }
+            other => {
+                return Err(Error::unsupported(
+                    path,
+                    format!("a TRX packed with {other:?} ({name})"),
+                    "pack it again as stored or deflated zip",
+                ));
+            }
+        }
+    }
+    Ok(parts)
+}

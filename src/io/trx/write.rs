@@ -1,0 +1,230 @@
+//! Writing TRX: float32 in a zip archive, not compressed, each member on an address that lets it be
+//! used where it lies in the mapped file.
+
+use super::super::fibres::{difference, different_values, free_name};
+use super::super::{Error, atomic, extension, little_endian};
+use super::{HEADER, read};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::data::tractogram::columns;
+use serde_json::json;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Of each member's first byte: enough for any number type and for vector instructions.
+const ALIGNMENT: u16 = 64;
+/// Bytes between two looks at whether the job was cancelled.
+const PIECE: usize = 4 << 20;
+
+type Zip<'a> = ZipWriter<&'a mut BufWriter<File>>;
+
+/// Writes everything a tractogram holds, reads it back and compares.
+pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
+    if extension(path) != "trx" {
+        return Err(Error::unsupported(
+            path,
+            "a name that is not a TRX file's",
+            "end it in .trx",
+        ));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let total = 12 * tractogram.points.len() + 8 * tractogram.offsets.len();
+    control.begin(&format!("Writing {name}"), total as u64);
+    atomic::write_verified(
+        path,
+        |file| {
+            let mut zip = ZipWriter::new(file);
+            members(&mut zip, tractogram, control)?;
+            zip.finish().map_err(std::io::Error::from)?;
+            Ok(())
+        },
+        |written| verify(written, tractogram),
+    )
+}
+
+fn verify(written: &Path, tractogram: &Tractogram) -> Result<(), String> {
+    let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+    difference(&found, tractogram, 0.0)?;
+    let names = Names::of(tractogram);
+    let pairs = [
+        (&found.per_point, &tractogram.per_point, &names.per_point),
+        (
+            &found.per_streamline,
+            &tractogram.per_streamline,
+            &names.per_streamline,
+        ),
+    ];
+    for (found, expected, names) in pairs {
+        if found.len() != expected.len() {
+            return Err("some values are missing".to_owned());
+        }
+        // A name that had to change is one that the reader cannot know.
+        if names.iter().all(|(old, new)| old == new)
+            && let Some(name) = different_values(found, expected)
+        {
+            return Err(format!("the values {name} differ"));
+        }
+    }
+    let groups = names.groups.iter().all(|(old, new)| {
+        found.groups.get(new).map(|m| &**m) == tractogram.groups.get(old).map(|m| &**m)
+    });
+    if groups {
+        Ok(())
+    } else {
+        Err("its groups differ".to_owned())
+    }
+}
+
+/// What each value and group is called in the archive.
+struct Names {
+    per_point: Vec<(String, String)>,
+    per_streamline: Vec<(String, String)>,
+    groups: Vec<(String, String)>,
+}
+
+impl Names {
+    fn of(tractogram: &Tractogram) -> Self {
+        let values =
+            |values: &BTreeMap<String, Arc<[f32]>>| allowed(columns(values).iter().map(|c| c.name));
+        let groups = tractogram.groups.keys().chain(tractogram.per_group.keys());
+        let mut groups: Vec<&str> = groups.map(String::as_str).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        Self {
+            per_point: values(&tractogram.per_point),
+            per_streamline: values(&tractogram.per_streamline),
+            groups: allowed(groups.into_iter()),
+        }
+    }
+}
+
+/// Old and new names: a dot ends a name, a slash opens a folder, other signs are not allowed in file
+/// names everywhere.
+fn allowed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+    let mut taken = BTreeMap::new();
+    let plain = |c: char| {
+        if c.is_control() || "./\\:*?\"<>|".contains(c) {
+            '_'
+        } else {
+            c
+        }
+    };
+    names
+        .map(|name| {
+            let new: String = name.trim().chars().map(plain).collect();
+            let new = free_name(&new, &taken);
+            taken.insert(new.clone(), ());
+            (name.to_owned(), new)
+        })
+        .collect()
+}
+
+/// Names that change on their way into a TRX.
+pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
+    let names = Names::of(tractogram);
+    let all = names.per_point.into_iter().chain(names.per_streamline);
+    all.chain(names.groups)
+        .filter(|(old, new)| old != new)
+        .collect()
+}
+
+fn members(zip: &mut Zip, tractogram: &Tractogram, control: &Control) -> Result<(), atomic::Stop> {
+    let (shape, m) = match &tractogram.grid {
+        Some(grid) => (grid.shape, grid.world_from_voxel),
+        None => ([1; 3], glam::DAffine3::IDENTITY),
+    };
+    let row = |r: usize| {
+        let (axes, shift) = (m.matrix3, m.translation);
+        json!([axes.x_axis[r], axes.y_axis[r], axes.z_axis[r], shift[r]])
+    };
+    let header = json!({
+        "DIMENSIONS": shape,
+        "VOXEL_TO_RASMM": [row(0), row(1), row(2), json!([0.0, 0.0, 0.0, 1.0])],
+        "NB_VERTICES": tractogram.points.len(),
+        "NB_STREAMLINES": tractogram.len(),
+    });
+    member(zip, HEADER, header.to_string().as_bytes(), control)?;
+    let points = little_endian(tractogram.points.as_flattened());
+    member(zip, "positions.3.float32", &points, control)?;
+    if u32::try_from(tractogram.points.len()).is_ok() {
+        let offsets = tractogram
+            .offsets
+            .iter()
+            .flat_map(|&o| (o as u32).to_le_bytes());
+        let offsets: Vec<u8> = offsets.collect();
+        member(zip, "offsets.uint32", &offsets, control)?;
+    } else {
+        let offsets = tractogram.offsets.iter().flat_map(|o| o.to_le_bytes());
+        let offsets: Vec<u8> = offsets.collect();
+        member(zip, "offsets.uint64", &offsets, control)?;
+    }
+    let names = Names::of(tractogram);
+    for (folder, values, names) in [
+        ("dpv", &tractogram.per_point, &names.per_point),
+        ("dps", &tractogram.per_streamline, &names.per_streamline),
+    ] {
+        for (value, (_, name)) in columns(values).iter().zip(names) {
+            let parts: Vec<&[f32]> = value.columns.iter().map(|c| &***c).collect();
+            array(zip, &format!("{folder}/{name}"), &parts, control)?;
+        }
+    }
+    for (old, name) in &names.groups {
+        if let Some(members) = tractogram.groups.get(old) {
+            let members: Vec<u8> = members.iter().flat_map(|i| i.to_le_bytes()).collect();
+            member(zip, &format!("groups/{name}.uint32"), &members, control)?;
+        }
+        let Some(values) = tractogram.per_group.get(old) else {
+            continue;
+        };
+        for ((_, plain), value) in allowed(values.keys().map(String::as_str))
+            .iter()
+            .zip(values.values())
+        {
+            let numbers: Vec<&[f32]> = value.chunks(1).collect();
+            if !numbers.is_empty() {
+                array(zip, &format!("dpg/{name}/{plain}"), &numbers, control)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Values of one or several columns, those of an item side by side.
+fn array(
+    zip: &mut Zip,
+    name: &str,
+    columns: &[&[f32]],
+    control: &Control,
+) -> Result<(), atomic::Stop> {
+    let (name, values): (String, Cow<[f32]>) = match columns {
+        [one] => (format!("{name}.float32"), Cow::Borrowed(one)),
+        several => {
+            let rows = several.first().map_or(0, |c| c.len());
+            let row = |i: usize| several.iter().map(move |c| c[i]);
+            let values: Vec<f32> = (0..rows).flat_map(row).collect();
+            (format!("{name}.{}.float32", several.len()), values.into())
+        }
+    };
+    member(zip, &name, &little_endian(&values), control)
+}
+
+fn member(zip: &mut Zip, name: &str, bytes: &[u8], control: &Control) -> Result<(), atomic::Stop> {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .with_alignment(ALIGNMENT)
+        .large_file(u32::try_from(bytes.len()).is_err());
+    zip.start_file(name, options)
+        .map_err(std::io::Error::from)?;
+    for piece in bytes.chunks(PIECE) {
+        control.check()?;
+        zip.write_all(piece)?;
+        control.advance(piece.len() as u64);
+    }
+    Ok(())
+}

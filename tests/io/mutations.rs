@@ -1,0 +1,243 @@
+//! Files that were damaged at random: every reader answers with streamlines or a sentence, never
+//! with a panic, and keeps no more than a stated multiple of the file.
+//!
+//! A second for each reader, or as many as `ARCUATE_FUZZ_SECONDS` says.
+
+use super::formats::{open, rich};
+use super::made::gzip;
+use super::sentence;
+use crate::support::{Random, data, test};
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::io::{self, Format, Opened, fibres};
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Bytes that streamlines may take for each byte of a file that is not compressed, and for none.
+const MOST_TIMES: usize = 16;
+const ALWAYS: usize = 1 << 16;
+/// What a compressed file may unpack to.
+const MOST_EXPANSION: usize = 100;
+const ALWAYS_UNPACKED: usize = 1 << 20;
+
+pub fn tests() -> Vec<Trial> {
+    let mut tests: Vec<Trial> = Format::of_saved_streamlines()
+        .map(|format| {
+            let name = format!("io::mutations::{format:?}").to_lowercase();
+            test(&name, move || {
+                fuzz(&seeds(format), format.extensions()[0], false)
+            })
+        })
+        .collect();
+    tests.push(test("io::mutations::compressed", || {
+        fuzz(&seeds(Format::Trk), "trk.gz", true);
+    }));
+    tests.push(test("io::mutations::lies_are_cheap", lies));
+    tests
+}
+
+fn seconds() -> f64 {
+    let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
+    given.and_then(|s| s.parse().ok()).unwrap_or(1.0)
+}
+
+/// Small files of a format: our own, and outside ones where there are any.
+pub fn seeds(format: Format) -> Vec<Vec<u8>> {
+    let mut random = Random::fresh("seeds");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(format!("a.{}", format.extensions()[0]));
+    let mut seeds = Vec::new();
+    for (lines, values) in [(0, 0), (3, 0), (6, 2)] {
+        fibres::save(
+            &path,
+            &rich(lines, values, &mut random),
+            "x",
+            &Control::new(),
+        )
+        .expect("saved");
+        seeds.push(std::fs::read(&path).expect("readable"));
+    }
+    for sub in ["tractograms", "tractograms/conformance"] {
+        let entries = data(sub).and_then(|folder| std::fs::read_dir(folder).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            let small = entry.metadata().is_ok_and(|m| m.len() < 100_000);
+            if small && Format::named(&entry.path()) == Some(format) {
+                seeds.push(std::fs::read(entry.path()).expect("readable"));
+            }
+        }
+    }
+    seeds
+}
+
+fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    let below = |random: &mut Random, n: usize| (random.bits() % n.max(1) as u64) as usize;
+    for _ in 0..1 + below(random, 4) {
+        let length = bytes.len();
+        if length == 0 {
+            return;
+        }
+        // Most mistakes are met near the beginning.
+        let at = match below(random, 3) {
+            0 => below(random, length.min(64)),
+            1 => below(random, length.min(1100)),
+            _ => below(random, length),
+        };
+        match below(random, 8) {
+            0 => bytes.truncate(at),
+            1 => bytes[at] ^= 1 << below(random, 8),
+            2 => bytes[at] = [0, 1, 9, 10, 32, 45, 48, 57, 127, 128, 255][below(random, 11)],
+            3 => {
+                let numbers = [0, 1, -1, i32::MAX, i32::MIN, 1 << 20, 1 << 30, 0x7fc0_0000];
+                let number = numbers[below(random, 8)];
+                let number = match below(random, 2) {
+                    0 => number.to_le_bytes(),
+                    _ => number.to_be_bytes(),
+                };
+                let end = (at + 4).min(length);
+                bytes[at..end].copy_from_slice(&number[..end - at]);
+            }
+            4 => {
+                let from = below(random, length);
+                let piece = bytes[from..(from + 1 + below(random, 40)).min(length)].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            5 => {
+                bytes.drain(at..(at + 1 + below(random, 40)).min(length));
+            }
+            6 => {
+                let from = below(random, length);
+                let n = (1 + below(random, 40)).min(length - at).min(length - from);
+                bytes.copy_within(from..from + n, at);
+            }
+            _ => {
+                let digits = [
+                    &b"999999999999"[..],
+                    b"-1",
+                    b"1e300",
+                    b"nan",
+                    b"0",
+                    b"\n",
+                    b" ",
+                ];
+                let piece = digits[below(random, digits.len())];
+                let end = (at + piece.len()).min(length);
+                bytes[at..end].copy_from_slice(&piece[..end - at]);
+            }
+        }
+    }
+}
+
+fn held(tractogram: &Tractogram) -> usize {
+    let values = tractogram
+        .per_point
+        .values()
+        .chain(tractogram.per_streamline.values());
+    let groups = tractogram.groups.values().map(|m| 4 * m.len());
+    12 * tractogram.points.len()
+        + 8 * tractogram.offsets.len()
+        + values.map(|v| 4 * v.len()).sum::<usize>()
+        + groups.sum::<usize>()
+}
+
+/// Damages the seeds until the time is up; with `packed`, before they are compressed.
+pub fn fuzz(seeds: &[Vec<u8>], extension: &str, packed: bool) {
+    let mut random = Random::fresh(extension);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(format!("a.{extension}"));
+    let end = Instant::now() + Duration::from_secs_f64(seconds());
+    let (mut tried, mut read) = (0, 0);
+    while Instant::now() < end || tried < 20 {
+        let mut bytes = seeds[(random.bits() % seeds.len() as u64) as usize].clone();
+        mutate(&mut bytes, &mut random);
+        if packed {
+            bytes = gzip(&bytes);
+            if random.bits().is_multiple_of(4) {
+                mutate(&mut bytes, &mut random);
+            }
+        }
+        std::fs::write(&path, &bytes).expect("written");
+        let caught = std::panic::catch_unwind(|| outcome(&path, bytes.len()));
+        match caught {
+            Ok(whole) => read += usize::from(whole),
+            Err(panic) => {
+                let kept = std::env::temp_dir().join(format!("arcuate-mutation.{extension}"));
+                std::fs::write(&kept, &bytes).expect("written");
+                println!("try {tried}: the file is kept: {}", kept.display());
+                std::panic::resume_unwind(panic);
+            }
+        }
+        tried += 1;
+    }
+    println!("{extension}: {tried} files, {read} of them read");
+}
+
+/// Whether the file was read; what it gave must be sound either way.
+fn outcome(path: &Path, file_bytes: usize) -> bool {
+    match io::open(path, &Control::new()) {
+        Ok(Opened::Tractogram(tractogram, info)) => {
+            let unpacked = MOST_EXPANSION * file_bytes + ALWAYS_UNPACKED;
+            let packed = path.extension().is_some_and(|e| e == "gz" || e == "trx");
+            let allowed = if packed { unpacked } else { file_bytes };
+            assert!(
+                held(&tractogram) <= MOST_TIMES * allowed + ALWAYS,
+                "{file_bytes}"
+            );
+            for warning in &info.warnings {
+                assert!(
+                    warning.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+                        || warning.len() > 15,
+                    "{warning}"
+                );
+                assert_eq!(warning.lines().count(), 1, "{warning}");
+            }
+            tractogram.bounds();
+            true
+        }
+        Ok(Opened::Volume(..)) => false,
+        Err(error) => {
+            sentence(&error);
+            false
+        }
+    }
+}
+
+/// Headers that announce far more than there is, and packed zeros: refused at once.
+fn lies() {
+    let mut random = Random::fresh("lies");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    let refused = |name: &str, bytes: &[u8], words: &str| {
+        std::fs::write(path(name), bytes).expect("written");
+        let begun = Instant::now();
+        let error = io::open(&path(name), &Control::new()).expect_err(name);
+        assert!(sentence(&error).contains(words), "{words}: {error}");
+        assert!(begun.elapsed() < Duration::from_secs(2), "{name}");
+    };
+    let tractogram = rich(4, 1, &mut random);
+    fibres::save(&path("a.trk"), &tractogram, "", &Control::new()).expect("saved");
+    let whole = std::fs::read(path("a.trk")).expect("readable");
+    assert_eq!(open(&path("a.trk")).0.len(), 4);
+    let with = |at: usize, number: &[u8]| {
+        let mut bytes = whole.clone();
+        bytes[at..at + number.len()].copy_from_slice(number);
+        bytes
+    };
+    refused("b.trk", &with(1000, &i32::MAX.to_le_bytes()), "cut off");
+    refused("b.trk", &with(1000, &(-1i32).to_le_bytes()), "-1 points");
+    refused("b.trk", &with(36, &i16::MAX.to_le_bytes()), "cut off");
+    refused("b.trk", &with(238, &(-7i16).to_le_bytes()), "-7 values");
+    refused("b.trk", &with(12, &f32::NAN.to_le_bytes()), "voxel sizes");
+    refused("b.trk", &with(12, &0f32.to_le_bytes()), "voxel sizes");
+    refused("b.trk", &with(440, &[0; 60]), "vox_to_ras");
+    refused("b.trk", &with(948, b"LLP"), "voxel order “LLP”");
+    refused("b.trk", &with(992, &7i32.to_le_bytes()), "TRK version 7");
+    refused("b.trk", &with(996, &7i32.to_le_bytes()), "header size of 7");
+    refused("b.trk", &whole[..999], "999 bytes");
+    // A header, then 200 MB of streamlines without points.
+    let mut bomb = with(988, &0i32.to_le_bytes())[..1000].to_vec();
+    bomb[36..38].copy_from_slice(&[0; 2]);
+    bomb[238..240].copy_from_slice(&[0; 2]);
+    bomb.resize(200_000_000, 0);
+    refused("b.trk.gz", &gzip(&bomb), "unpack to more than 100 times");
+}
