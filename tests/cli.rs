@@ -331,7 +331,7 @@ fn exit_codes() {
     assert_eq!(code(&["fit"]), Some(2));
     assert_eq!(code(&["fit", "phantom:x", "--out", "o"]), Some(2));
     assert_eq!(
-        code(&["track", "phantom:1", "--out", "tracks.trk"]),
+        code(&["track", "phantom:1", "--out", "tracks.nii"]),
         Some(2)
     );
     assert_eq!(
@@ -414,12 +414,35 @@ fn phantom_round() {
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     json(&words, here);
     assert_eq!(points(&here.join("t.tck")), points(&here.join("again.tck")));
+    converted(here, &track["kept"]);
     // Nothing is overwritten by accident.
     refuses(
         &["track", "head/dwi.nii.gz", "--out", "t.tck"],
         &["--force", "t.tck"],
         here,
     );
+}
+
+/// `t.tck` of the head in other formats, with the grid of its scan.
+fn converted(here: &Path, kept: &Value) {
+    let refused = ["convert", "t.tck", "t.trk"];
+    refuses(&refused, &["--reference", "t.trk"], here);
+    let reference = ["--reference", "head/dwi.nii.gz"];
+    let done = json(&[&refused[..], &reference].concat(), here);
+    assert_eq!(done["files"], serde_json::json!(["t.trk"]));
+    assert_eq!(done["left_out"], serde_json::json!([]));
+    json(&["convert", "t.trk", "t.vtp"], here);
+    let info = json(&["info", "t.trk", "t.vtp"], here);
+    for file in info["files"].as_array().expect("files") {
+        assert_eq!(&file["streamlines"], kept);
+    }
+    let scan = json(&["info", "head/dwi.nii.gz"], here);
+    let grid = &info["files"][0]["grid"];
+    assert_eq!(grid["shape"], scan["files"][0]["shape"]);
+    assert_eq!(grid["orientation"], scan["files"][0]["orientation"]);
+    refuses(&["convert", "t.trk", "t.vtp"], &["--force", "t.vtp"], here);
+    let output = arcuate(&["convert", "t.trk", "t.nii.gz"], here);
+    assert_eq!(output.status.code(), Some(2), "a name for images");
 }
 
 /// Makes `head/dwi.nii.gz` in a folder.

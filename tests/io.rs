@@ -9,6 +9,9 @@ mod images;
 mod made;
 mod masks;
 mod mutations;
+mod peers;
+mod variants;
+mod vtp;
 
 use libtest_mimic::Trial;
 
@@ -22,6 +25,9 @@ pub fn tests() -> Vec<Trial> {
         files::tests(),
         formats::tests(),
         mutations::tests(),
+        peers::tests(),
+        variants::tests(),
+        vtp::tests(),
     ]
     .into_iter()
     .flatten()

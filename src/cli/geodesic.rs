@@ -3,6 +3,7 @@
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked};
 use crate::data::Role;
+use crate::io::Format;
 use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::MediumRecipe;
@@ -218,9 +219,15 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(runner)?;
-    let tsf = curves.out.with_extension("tsf");
-    let weights = curves.out.with_extension("weights.txt");
-    for file in [&tsf, &weights] {
+    // Formats other than TCK hold the measures themselves.
+    let beside = match Format::named(&curves.out) {
+        Some(Format::Tck) => vec![
+            curves.out.with_extension("tsf"),
+            curves.out.with_extension("weights.txt"),
+        ],
+        _ => Vec::new(),
+    };
+    for file in &beside {
         runner.may_write(file)?;
     }
     let fitted = curves.fit.run(runner)?;
@@ -248,21 +255,24 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         wall_ms,
     };
     curves.save(&tracked, runner)?;
-    runner.run(Request::SaveScalars {
-        tractogram: tracked.output.kept.clone(),
-        tck: curves.out.clone(),
-        name: "cm".to_owned(),
-        tsf: tsf.clone(),
-        weights: weights.clone(),
-    })?;
+    if let [tsf, weights] = beside.as_slice() {
+        runner.run(Request::SaveScalars {
+            tractogram: tracked.output.kept.clone(),
+            tck: curves.out.clone(),
+            name: "cm".to_owned(),
+            tsf: tsf.clone(),
+            weights: weights.clone(),
+        })?;
+    }
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         eprintln!("arcuate: {}", rays::none_passed(&shot.output, &targets));
     }
     let (mut value, mut text) = summary(&tracked, &shot);
-    value["files"] = json!([curves.out, tsf, weights]);
-    for file in [&curves.out, &tsf, &weights] {
+    let files: Vec<_> = std::iter::once(&curves.out).chain(&beside).collect();
+    value["files"] = json!(files);
+    for file in files {
         text += &format!("{}\n", file.display());
     }
     runner.report(&value, &text);

@@ -2,6 +2,7 @@
 
 use super::options::ScanOptions;
 use super::runner::{Failure, Runner};
+use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume};
 use crate::jobs::{Loaded, Output, Request};
 use serde_json::{Value, json};
@@ -171,9 +172,30 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         lengths.first().copied().unwrap_or(0.0),
         lengths.last().copied().unwrap_or(0.0),
     );
+    let names = |values: &std::collections::BTreeMap<String, std::sync::Arc<[f32]>>| {
+        let names = values.keys().filter(|name| *name != LENGTH);
+        names.cloned().collect::<Vec<String>>()
+    };
+    let (of_points, of_lines) = (
+        names(&tractogram.per_point),
+        names(&tractogram.per_streamline),
+    );
+    let groups: serde_json::Map<String, Value> = tractogram
+        .groups
+        .iter()
+        .map(|(name, members)| (name.clone(), json!(members.len())))
+        .collect();
+    let bounds = tractogram
+        .bounds()
+        .map(|(low, high)| [low.to_array(), high.to_array()]);
+    let grid = tractogram.grid.as_ref();
     let value = json!({
         "path": path, "kind": "tractogram", "streamlines": tractogram.len(),
         "points": tractogram.points.len(), "median_length_mm": median, "length_mm": [range.0, range.1],
+        "bounds_mm": bounds, "per_point": of_points, "per_streamline": of_lines, "groups": groups,
+        "grid": grid.map(|g| json!({
+            "shape": g.shape, "spacing_mm": g.spacing().to_array(), "orientation": g.orientation(),
+        })),
         "notes": notes,
     });
     let mut text = format!(
@@ -183,6 +205,37 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         range.0,
         range.1
     );
+    if let Some([low, high]) = bounds {
+        let [x, y, z] = [0, 1, 2].map(|a| format!("{:.1} to {:.1}", low[a], high[a]));
+        let _ = writeln!(
+            text,
+            "  extent      x {x}, y {y}, z {z} mm (right, front, up)"
+        );
+    }
+    if let Some(grid) = grid {
+        let ([x, y, z], spacing) = (grid.shape, grid.spacing());
+        let _ = writeln!(
+            text,
+            "  grid        {x} × {y} × {z}, {:.3} × {:.3} × {:.3} mm, {}",
+            spacing.x,
+            spacing.y,
+            spacing.z,
+            grid.orientation()
+        );
+    }
+    let groups = tractogram
+        .groups
+        .iter()
+        .map(|(name, m)| format!("{name} ({})", m.len()));
+    for (what, names) in [
+        ("per point", of_points),
+        ("per line", of_lines),
+        ("groups", groups.collect()),
+    ] {
+        if !names.is_empty() {
+            let _ = writeln!(text, "  {what:<11} {}", names.join(", "));
+        }
+    }
     for note in notes {
         let _ = writeln!(text, "  note        {note}");
     }

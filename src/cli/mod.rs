@@ -6,8 +6,10 @@
 mod bench;
 mod bench_fit;
 mod bench_geodesic;
+mod bench_io;
 mod bench_render;
 mod bench_tracking;
+mod convert;
 mod demo;
 mod fit;
 mod geodesic;
@@ -39,6 +41,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
+  arcuate convert tracks.trk tracks.trx
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -91,6 +94,8 @@ pub enum Command {
     Track(track::Options),
     /// Geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
+    /// Change streamlines from one file format to another
+    Convert(convert::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -131,6 +136,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Fit(options) => fit::run(&options, &mut runner),
         Command::Track(options) => track::run(&options, &mut runner),
         Command::Geodesic(options) => geodesic::run(&options, &mut runner),
+        Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),
         Command::Demo(options) => demo::run(&options, &mut runner),

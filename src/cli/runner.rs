@@ -101,6 +101,11 @@ impl Runner {
         }
     }
 
+    /// Whether files that exist may be overwritten.
+    pub fn force(&self) -> bool {
+        self.force
+    }
+
     /// Refuses to overwrite without `--force`.
     pub fn may_write(&self, path: &Path) -> Result<(), Failure> {
         if self.force || !path.exists() {

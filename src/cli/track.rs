@@ -3,6 +3,7 @@
 use super::options::{FitOptions, Fitted, RegionOptions, positive};
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
+use crate::io::{Content, Format};
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, StopReason};
 use crate::state::{Recipe, defaults};
@@ -35,15 +36,15 @@ pub struct CurveOptions {
     pub regions: RegionOptions,
     #[command(flatten)]
     pub track: TrackOptions,
-    /// Streamline file
-    #[arg(long, value_name = "FILE.tck")]
+    /// Streamline file; its ending says the format: .tck, .trk, .trx, .vtk, .vtp
+    #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }
 
 impl CurveOptions {
     /// Refuses a file that cannot be written, before the work.
     pub fn check_out(&self, runner: &Runner) -> Result<(), Failure> {
-        must_be_tck(&self.out)?;
+        must_be_streamlines(&self.out)?;
         runner.may_make(&self.out)
     }
 
@@ -306,17 +307,16 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -
     })
 }
 
-fn must_be_tck(out: &Path) -> Result<(), Failure> {
-    if out
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("tck"))
-    {
-        return Ok(());
+/// A name that says a format in which streamlines can be written.
+fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
+    match Format::named(out) {
+        Some(format) if format.content() == Content::Streamlines && format.saves() => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "Streamlines cannot be written under this name, expected one that ends in {}: {}",
+            Format::streamline_endings(),
+            out.display()
+        ))),
     }
-    Err(Failure::usage(format!(
-        "Streamlines are written as TCK, expected a name ending in .tck: {}",
-        out.display()
-    )))
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {

@@ -199,3 +199,28 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
         _ => Error::writing(path, &e),
     })
 }
+
+/// A folder of our own for files that nobody keeps; it goes with this.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Result<Self, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("arcuate-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).map_err(|e| Error::writing(&path, &e))?;
+        Ok(Self(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is the system's to tidy up.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -16,6 +16,9 @@ pub enum Format {
     Tck,
     Trk,
     Trx,
+    Vtk,
+    Vtp,
+    TinyTrack,
     Png,
 }
 
@@ -102,8 +105,8 @@ pub const TABLE: &[Kind] = &[
         content: Content::Streamlines,
         name: "MRtrix streamlines",
         extensions: &["tck"],
-        reads: "float32 and float64, both byte orders",
-        writes: "float32; of rays also TSF and weights",
+        reads: "float32 and float64, both byte orders; TSF and weights beside it",
+        writes: "float32; by `convert` and of rays also TSF and weights",
         holds: NOTHING,
     },
     Kind {
@@ -132,6 +135,47 @@ pub const TABLE: &[Kind] = &[
             per_streamline: Named::Any,
             groups: true,
             grid: true,
+        },
+    },
+    Kind {
+        format: Format::Vtk,
+        content: Content::Streamlines,
+        name: "VTK streamlines",
+        extensions: &["vtk", "fib"],
+        reads: "legacy polydata, ASCII and binary, versions to 5.1",
+        writes: "binary, version 3.0, `SPACE=RAS`",
+        holds: Holds {
+            per_point: Named::Any,
+            per_streamline: Named::Any,
+            groups: false,
+            grid: false,
+        },
+    },
+    Kind {
+        format: Format::Vtp,
+        content: Content::Streamlines,
+        name: "VTK XML streamlines",
+        extensions: &["vtp"],
+        reads: "ASCII, base64, appended (raw or base64), zlib",
+        writes: "appended raw, `SPACE` RAS",
+        holds: Holds {
+            per_point: Named::Any,
+            per_streamline: Named::Any,
+            groups: false,
+            grid: false,
+        },
+    },
+    Kind {
+        format: Format::TinyTrack,
+        content: Content::Streamlines,
+        name: "DSI Studio streamlines",
+        extensions: &["tt.gz"],
+        reads: "with the clusters",
+        writes: "",
+        holds: Holds {
+            per_streamline: Named::UpTo(1),
+            grid: true,
+            ..NOTHING
         },
     },
     Kind {
@@ -239,11 +283,6 @@ impl Format {
                 format!("{short} cannot hold the name “{old}” and writes “{new}”")
             }),
         );
-        if !holds.grid && tractogram.grid.is_some() {
-            losses.push(format!(
-                "{short} does not say which image's grid the streamlines are from"
-            ));
-        }
         losses
     }
 

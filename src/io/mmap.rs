@@ -9,6 +9,7 @@
 use super::Error;
 use super::source::Source;
 use crate::compute::Control;
+use crate::data::Shared;
 use crate::data::shared::Bytes;
 use std::fs::File;
 use std::path::Path;
@@ -47,6 +48,25 @@ impl Whole {
         }
         Ok(self.control.check()?)
     }
+}
+
+/// `count` values that `fill` makes out of zeros. Many of them get memory of their own in large pages,
+/// where the system has any: to be handed out in small ones takes longer than to be filled.
+pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])) -> Shared<T> {
+    let bytes = count.saturating_mul(size_of::<T>());
+    let own = (bytes as u64 >= MAPPED_FROM_BYTES).then(|| memmap2::MmapMut::map_anon(bytes));
+    let Some(Ok(mut own)) = own else {
+        let mut values = vec![T::zeroed(); count];
+        fill(&mut values);
+        return values.into();
+    };
+    // A wish, which need not be granted.
+    #[cfg(target_os = "linux")]
+    let _ = own.advise(memmap2::Advice::HugePage);
+    // Mapped memory begins with a page, which suits every number.
+    fill(bytemuck::cast_slice_mut(&mut own));
+    let own: Bytes = Arc::new(own);
+    Shared::view(own, 0..bytes).unwrap_or_default()
 }
 
 fn map(path: &Path) -> Result<memmap2::Mmap, Error> {

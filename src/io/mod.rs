@@ -7,6 +7,7 @@
 //! window's record, which grows while it runs, is written line by line ([`lines`]).
 
 pub mod atomic;
+pub mod convert;
 mod error;
 pub mod fibres;
 mod format;
@@ -16,13 +17,18 @@ mod mask;
 mod memory;
 mod mmap;
 pub mod nifti;
+mod numbers;
 pub mod png;
+mod polydata;
 mod rotation;
 pub mod scalars;
 mod source;
 pub mod tck;
+pub mod tinytrack;
 pub mod trk;
 pub mod trx;
+pub mod vtk;
+pub mod vtp;
 
 pub use error::Error;
 pub use fibres::FibreInfo;
@@ -39,9 +45,6 @@ use std::path::{Path, PathBuf};
 
 /// Formats that users have and that are not read: extension, what it is, what to do.
 const KNOWN: &[(&str, &str, &str)] = &[
-    ("vtk", "a VTK file", "convert it to .tck"),
-    ("vtp", "a VTK file", "convert it to .tck"),
-    ("tt.gz", "a DSI Studio file", "convert it to .tck"),
     (
         "mif",
         "an MRtrix image",
@@ -105,6 +108,19 @@ fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Everything in a folder, in the order of the names.
+pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::reading(folder, &e))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// Bytes of a file on disk, where it can be looked at.
+pub fn length_of(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|m| m.len())
+}
+
 /// What a file is, by its name; where the name says nothing, by its first bytes.
 pub fn detect(path: &Path) -> Result<Format, Error> {
     // A folder that holds one is a TRX, whatever its name; any other is refused when it is opened.
@@ -131,6 +147,8 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
         Ok(Format::Tck)
     } else if start.starts_with(b"TRACK\0") {
         Ok(Format::Trk)
+    } else if start.starts_with(b"# vtk DataFile") {
+        Ok(Format::Vtk)
     } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
         Ok(Format::Png)
     } else if start.get(128..132) == Some(b"DICM") {

@@ -1,10 +1,19 @@
 //! Values that belong to a streamline file: MRtrix track scalars (TSF, one value a point) and weights
-//! (text, one value a line for each streamline).
+//! (text, one value a line for each streamline). A value NAME of `fibres.tck` lies in
+//! `fibres.NAME.tsf` or `fibres.NAME.weights.txt`; where there is only one, without NAME.
 
-use super::{Error, atomic, little_endian, tck};
+use super::fibres::{FibreInfo, free_name};
+use super::mmap::Whole;
+use super::source::read_text;
+use super::{Error, atomic, little_endian, tck, with_extension};
+use crate::compute::Control;
 use crate::data::Tractogram;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+const MAGIC: &str = "mrtrix track scalars";
+/// Letters of a number, with room for blanks: what a file of weights may be long for each.
+const LETTERS: u64 = 64;
 
 /// Writes the per-point values `name` as TSF beside the streamlines they belong to; the header repeats
 /// the TCK's `timestamp` and count, by which MRtrix knows that they match. Read back and compared.
@@ -17,11 +26,18 @@ pub fn save_points(
     let Some(values) = tractogram.per_point.get(name) else {
         return Err(missing(path, name));
     };
+    if let Some(i) = values.iter().position(|v| !v.is_finite()) {
+        return Err(Error::malformed(
+            path,
+            format!("a value of {name} at point {} that is not finite", i + 1),
+            "numbers, which alone TSF can hold",
+        ));
+    }
     let properties = tck::read_properties(beside)?;
     let stamp = properties.iter().find(|(key, _)| key == "timestamp");
     let stamp = stamp.map_or("0", |(_, value)| value.as_str());
     let start = format!(
-        "mrtrix track scalars\ntimestamp: {stamp}\ndatatype: Float32LE\ncount: {:010}\n",
+        "{MAGIC}\ntimestamp: {stamp}\nname: {name}\ndatatype: Float32LE\ncount: {:010}\n",
         tractogram.len()
     );
     let mut bytes = tck::ended(start).into_bytes();
@@ -61,4 +77,158 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             Err(error) => Err(error.to_string()),
         },
     )
+}
+
+/// Where the values of a TCK go: per point, per streamline; each with its name.
+pub fn files(tck: &Path, tractogram: &Tractogram) -> Vec<(String, PathBuf, bool)> {
+    let plain = |name: &str| {
+        let plain = |c: char| match c {
+            c if c.is_control() || "./\\:*?\"<>|".contains(c) => '_',
+            c => c,
+        };
+        name.chars().map(plain).collect::<String>()
+    };
+    let of_points = tractogram.per_point.keys().map(|name| {
+        let ending = format!("{}.tsf", plain(name));
+        (name.clone(), with_extension(tck, &ending), true)
+    });
+    let of_lines = tractogram.per_streamline.keys().map(|name| {
+        let ending = format!("{}.weights.txt", plain(name));
+        (name.clone(), with_extension(tck, &ending), false)
+    });
+    of_points.chain(of_lines).collect()
+}
+
+/// Adds the values that lie beside a TCK. Those of other streamlines are named and left out.
+pub(super) fn beside(
+    tck: &Path,
+    mut tractogram: Tractogram,
+    info: &mut FibreInfo,
+) -> Result<Tractogram, Error> {
+    let name = tck.file_name().unwrap_or_default().to_string_lossy();
+    let stem = format!(
+        "{}.",
+        &name[..name.len() - super::extension(tck).len()].trim_end_matches('.')
+    );
+    let folder = tck.parent().filter(|f| !f.as_os_str().is_empty());
+    // A folder that cannot be listed has nothing to add.
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
+        .into_iter()
+        .flatten();
+    let names = entries
+        .flatten()
+        .map(|e| e.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|n| n.starts_with(&stem)).collect();
+    names.sort();
+    for name in names {
+        let path = tck.with_file_name(&name);
+        let rest = &name[stem.len()..];
+        let named = |rest: &str, default: &str| match rest.trim_end_matches('.') {
+            "" => default.to_owned(),
+            name => name.to_owned(),
+        };
+        if let Some(rest) = rest.strip_suffix("tsf") {
+            match points(&path, &tractogram, info) {
+                Ok((own, values)) => {
+                    let own = own.unwrap_or_else(|| named(rest, "tsf"));
+                    let name = free_name(&own, &tractogram.per_point);
+                    tractogram = tractogram.with_per_point(&name, values);
+                }
+                Err(why) => info.warn(format!("{name} was not used: {why}")),
+            }
+        } else if let Some(rest) = ["weights.txt", "weights.csv"]
+            .iter()
+            .find_map(|e| rest.strip_suffix(e))
+        {
+            match weights(&path, tractogram.len()) {
+                Ok(values) => {
+                    let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
+                    tractogram = tractogram.with_per_streamline(&name, values);
+                }
+                Err(why) => info.warn(format!("{name} was not used: {why}")),
+            }
+        }
+    }
+    Ok(tractogram)
+}
+
+/// Values of a TSF file and the name it gives them, or why they are not those of the streamlines.
+fn points(
+    path: &Path,
+    tractogram: &Tractogram,
+    of: &FibreInfo,
+) -> Result<(Option<String>, Vec<f32>), String> {
+    let words = |e: Error| e.to_string();
+    let whole = Whole::open(path, &Control::new()).map_err(words)?;
+    let bytes = (*whole.bytes).as_ref();
+    let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(words)?;
+    let info = FibreInfo {
+        properties: tck::properties(path, &header, MAGIC).map_err(words)?,
+        warnings: Vec::new(),
+    };
+    let stamp = |info: &FibreInfo| {
+        let text = info.property("timestamp")?.trim().to_owned();
+        // The same moment may be written with more digits or fewer.
+        Some(text.parse::<f64>().map_or(text, |n| n.to_string()))
+    };
+    let (own, theirs) = (stamp(&info), stamp(of));
+    if own != theirs {
+        let said = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
+        return Err(format!(
+            "it belongs to other streamlines (timestamp {}, expected {})",
+            said(own),
+            said(theirs)
+        ));
+    }
+    let numbers = tck::numbers(path, &info).map_err(words)?;
+    let offset = tck::offset(path, &info, header_bytes as u64).map_err(words)?;
+    let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
+    let mut body = body.unwrap_or_default().chunks_exact(numbers.bytes());
+    let mut next = || body.next().and_then(|b| numbers.first(b));
+    let mut values = Vec::new();
+    for (line, ends) in tractogram.offsets.windows(2).enumerate() {
+        for _ in ends[0]..ends[1] {
+            match next() {
+                Some(value) if value.is_finite() => values.push(value),
+                _ => {
+                    return Err(format!(
+                        "streamline {} has more points than values",
+                        line + 1
+                    ));
+                }
+            }
+        }
+        if !next().is_some_and(f32::is_nan) {
+            return Err(format!(
+                "streamline {} has more values than points",
+                line + 1
+            ));
+        }
+    }
+    if next().is_some_and(|v| !v.is_infinite()) {
+        return Err("it goes on behind the last streamline".to_owned());
+    }
+    Ok((info.property("name").map(str::to_owned), values))
+}
+
+/// Numbers between blanks, commas or line ends; lines that begin with `#` are remarks.
+fn weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, String> {
+    let limit = (streamlines as u64).saturating_mul(LETTERS) + (1 << 16);
+    let text = read_text(path, limit).map_err(|e| e.to_string())?;
+    let lines = text
+        .lines()
+        .map(|l| l.split('#').next().unwrap_or_default());
+    let words = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
+    let words = words.filter(|w| !w.is_empty());
+    let values: Result<Vec<f32>, String> = words
+        .map(|w| w.parse().map_err(|_| format!("“{w}” is no number")))
+        .collect();
+    let values = values?;
+    if values.len() != streamlines {
+        return Err(format!(
+            "it has {} numbers for {streamlines} streamlines",
+            values.len()
+        ));
+    }
+    Ok(values)
 }

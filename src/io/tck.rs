@@ -1,10 +1,13 @@
 //! MRtrix streamlines: a text header, then points in world RAS+ mm, a NaN triplet after each
 //! streamline and an infinite one at the end.
+//!
+//! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
-use super::source::{CHUNK_BYTES, Source};
-use super::{Error, FibreInfo, atomic, little_endian};
+use super::mmap::{Whole, filled};
+use super::{Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
-use crate::data::Tractogram;
+use crate::data::{Shared, Tractogram};
+use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,106 +15,111 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MAGIC: &str = "mrtrix tracks";
 /// A header without END within this is none.
 const HEADER_LIMIT_BYTES: usize = 1 << 20;
+/// Triplets that one thread takes at a time.
+const BATCH: usize = 1 << 16;
 
 /// The `key: value` lines of a file's header.
 pub fn read_properties(path: &Path) -> Result<Vec<(String, String)>, Error> {
-    let mut source = Source::open(path, &Control::new())?;
-    let (header, ..) = header_text(&mut source)?;
-    properties(path, &header)
+    let whole = Whole::open(path, &Control::new())?;
+    let (header, _) = header_text(path, (*whole.bytes).as_ref(), MAGIC)?;
+    properties(path, &header, MAGIC)
 }
 
 #[derive(Clone, Copy)]
-struct Numbers {
+pub(super) struct Numbers {
     double: bool,
     big_endian: bool,
 }
 
 impl Numbers {
-    fn bytes(self) -> usize {
+    pub fn bytes(self) -> usize {
         if self.double { 8 } else { 4 }
     }
+
+    /// One number from the beginning of some bytes.
+    pub fn first(self, bytes: &[u8]) -> Option<f32> {
+        Some(match (self.double, self.big_endian) {
+            (false, false) => f32::from_le_bytes(*bytes.first_chunk()?),
+            (false, true) => f32::from_be_bytes(*bytes.first_chunk()?),
+            (true, false) => f64::from_le_bytes(*bytes.first_chunk()?) as f32,
+            (true, true) => f64::from_be_bytes(*bytes.first_chunk()?) as f32,
+        })
+    }
+}
+
+/// Reads all streamlines in their order, those without points included, and the values that lie
+/// beside them: TSF files and weights.
+pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let (tractogram, mut info) = read(path, control)?;
+    let tractogram = scalars::beside(path, tractogram, &mut info)?;
+    Ok((tractogram, info))
 }
 
 /// Reads all streamlines in their order, those without points included: weights by index still
 /// match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let mut source = Source::open(path, control)?;
-    let (header, header_bytes, consumed) = header_text(&mut source)?;
+    let whole = Whole::open(path, control)?;
+    let bytes = (*whole.bytes).as_ref();
+    let (header, header_bytes) = header_text(path, bytes, MAGIC)?;
     let mut info = FibreInfo {
-        properties: properties(path, &header)?,
+        properties: properties(path, &header, MAGIC)?,
         warnings: Vec::new(),
     };
     let numbers = numbers(path, &info)?;
     let offset = offset(path, &info, header_bytes as u64)?;
-    let mut points = Points::default();
-    // What was read with the header may already hold points.
-    let pending = match (consumed.len() as u64).checked_sub(offset) {
-        Some(n) => consumed[consumed.len() - n as usize..].to_vec(),
-        None => {
-            source.skip(offset - consumed.len() as u64)?;
-            Vec::new()
-        }
-    };
-    points.read(path, &mut source, numbers, pending)?;
-    points.finish(&mut info);
-    let (kept, cuts) = (points.points, points.offsets);
-    let tractogram = Tractogram::new(kept, cuts);
+    let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
+    whole.advance(header_bytes)?;
+    let (points, offsets) = body_of(path, body.unwrap_or_default(), numbers, &whole, &mut info)?;
+    let tractogram = Tractogram::new(points, offsets);
     let announced = info.property("count").and_then(|c| c.parse().ok());
     info.check(&tractogram, announced);
     Ok((tractogram, info))
 }
 
-/// The header up to and with its END line, its bytes in the file (a letter that is not UTF-8 takes
-/// more in the text), and everything that was read.
-fn header_text(source: &mut Source) -> Result<(String, usize, Vec<u8>), Error> {
-    const PIECE: usize = 4096;
-    let path = source.path().to_owned();
-    let mut bytes = Vec::new();
-    loop {
-        let before = bytes.len();
-        bytes.resize(before + PIECE, 0);
-        let n = source.read(&mut bytes[before..])?;
-        bytes.truncate(before + n);
-        if !bytes.starts_with(MAGIC.as_bytes()) {
-            let found = "a file that does not start with “mrtrix tracks”";
-            return Err(Error::malformed(&path, found, "a TCK file"));
-        }
-        let mut starts = bytes.windows(4).enumerate().filter(|(_, w)| *w == b"\nEND");
-        let end = starts.find_map(|(at, _)| {
-            let rest = &bytes[at + 4..];
-            let line = rest.iter().position(|&b| b == b'\n')?;
-            // `ENDING: 1` is a line like any other.
-            rest[..line]
-                .iter()
-                .all(u8::is_ascii_whitespace)
-                .then_some(at + 4 + line + 1)
-        });
-        if let Some(end) = end {
-            let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
-            return Ok((text, end, bytes));
-        }
-        if n < PIECE || bytes.len() > HEADER_LIMIT_BYTES {
-            let found = "a header without its END line";
-            return Err(Error::malformed(
-                &path,
-                found,
-                "a whole TCK file; copy it again",
-            ));
-        }
-    }
-}
-
-fn properties(path: &Path, header: &str) -> Result<Vec<(String, String)>, Error> {
-    let mut lines = header.lines();
-    if lines.next().map(str::trim_end) != Some(MAGIC) {
+/// The header up to and with its END line, and its bytes in the file (a letter that is not UTF-8
+/// takes more in the text).
+pub(super) fn header_text(
+    path: &Path,
+    bytes: &[u8],
+    magic: &str,
+) -> Result<(String, usize), Error> {
+    let kind = if magic == MAGIC { "TCK" } else { "TSF" };
+    if !bytes.starts_with(magic.as_bytes()) {
         return Err(Error::malformed(
             path,
-            "a first line other than “mrtrix tracks”",
-            "a TCK file",
+            format!("a file that does not start with “{magic}”"),
+            format!("a {kind} file"),
+        ));
+    }
+    let mut end = 0;
+    for line in bytes[..bytes.len().min(HEADER_LIMIT_BYTES)].split_inclusive(|&b| b == b'\n') {
+        end += line.len();
+        if line.ends_with(b"\n") && line.trim_ascii() == b"END" {
+            return Ok((String::from_utf8_lossy(&bytes[..end]).into_owned(), end));
+        }
+    }
+    Err(Error::malformed(
+        path,
+        "a header without its END line",
+        format!("a whole {kind} file; copy it again"),
+    ))
+}
+
+pub(super) fn properties(
+    path: &Path,
+    header: &str,
+    magic: &str,
+) -> Result<Vec<(String, String)>, Error> {
+    let mut lines = header.lines();
+    if lines.next().map(str::trim_end) != Some(magic) {
+        return Err(Error::malformed(
+            path,
+            format!("a first line other than “{magic}”"),
+            "that line alone",
         ));
     }
     let mut properties: Vec<(String, String)> = Vec::new();
-    for line in lines.take_while(|l| l.trim_end() != "END") {
+    for line in lines.take_while(|l| l.trim() != "END") {
         match line.split_once(':') {
             Some((key, value)) => properties.push((key.trim().into(), value.trim().into())),
             // A line of its own continues the one before.
@@ -126,7 +134,7 @@ fn properties(path: &Path, header: &str) -> Result<Vec<(String, String)>, Error>
     Ok(properties)
 }
 
-fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
+pub(super) fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
     let name = info.property("datatype").unwrap_or("none");
     let (double, big_endian) = match name.to_ascii_lowercase().as_str() {
         "float32le" => (false, false),
@@ -145,7 +153,7 @@ fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
 }
 
 /// Where the points begin, from the line `file: . offset`.
-fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result<u64, Error> {
+pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result<u64, Error> {
     let line = info.property("file").unwrap_or("no file line");
     let offset = line.strip_prefix('.').and_then(|o| o.trim().parse().ok());
     match offset {
@@ -163,100 +171,137 @@ fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result<u64, Error
     }
 }
 
-/// Streamlines while they are read.
-struct Points {
-    points: Vec<[f32; 3]>,
-    offsets: Vec<u64>,
+/// What some triplets hold.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    points: usize,
+    streamlines: usize,
     ended: bool,
-    /// Bytes behind the last whole point.
-    torn: bool,
+    /// Neither a point nor a mark.
+    wrong: Option<[f32; 3]>,
+    /// Triplets up to the end mark or the wrong one.
+    used: usize,
 }
 
-impl Default for Points {
-    fn default() -> Self {
-        Self {
-            points: Vec::new(),
-            offsets: vec![0],
-            ended: false,
-            torn: false,
-        }
+/// A triplet is a point, the end of a streamline, or the end of all.
+enum Mark {
+    Point,
+    Streamline,
+    All,
+    Wrong,
+}
+
+fn mark(point: &[f32; 3]) -> Mark {
+    if point.iter().all(|c| c.is_finite()) {
+        Mark::Point
+    } else if point.iter().all(|c| c.is_nan()) {
+        Mark::Streamline
+    } else if point.iter().all(|c| c.is_infinite()) {
+        Mark::All
+    } else {
+        Mark::Wrong
     }
 }
 
-impl Points {
-    fn read(
-        &mut self,
-        path: &Path,
-        source: &mut Source,
-        numbers: Numbers,
-        pending: Vec<u8>,
-    ) -> Result<(), Error> {
-        let size = 3 * numbers.bytes();
-        let mut bytes = pending;
-        loop {
-            let before = bytes.len();
-            bytes.resize(before + CHUNK_BYTES, 0);
-            let n = source.read(&mut bytes[before..])?;
-            bytes.truncate(before + n);
-            let whole = bytes.len() / size * size;
-            self.take(path, &bytes[..whole], numbers)?;
-            bytes.drain(..whole);
-            if self.ended || n < CHUNK_BYTES {
-                self.torn = !self.ended && !bytes.is_empty();
-                return Ok(());
+type Lines = (Shared<[f32; 3]>, Vec<u64>);
+
+fn body_of(
+    path: &Path,
+    body: &[u8],
+    numbers: Numbers,
+    whole: &Whole,
+    info: &mut FibreInfo,
+) -> Result<Lines, Error> {
+    match (numbers.double, numbers.big_endian) {
+        (false, false) => lines(path, body, f32::from_le_bytes, whole, info),
+        (false, true) => lines(path, body, f32::from_be_bytes, whole, info),
+        (true, false) => lines(path, body, |b| f64::from_le_bytes(b) as f32, whole, info),
+        (true, true) => lines(path, body, |b| f64::from_be_bytes(b) as f32, whole, info),
+    }
+}
+
+/// Counts first, part by part, and then puts every point where it belongs: all parts at once.
+fn lines<const N: usize>(
+    path: &Path,
+    body: &[u8],
+    number: impl Fn([u8; N]) -> f32 + Sync,
+    whole: &Whole,
+    info: &mut FibreInfo,
+) -> Result<Lines, Error> {
+    let (triplets, _) = body.as_chunks::<N>().0.as_chunks::<3>();
+    let point = |triplet: &[[u8; N]; 3]| triplet.map(&number);
+    let count = |part: &[[[u8; N]; 3]]| {
+        let mut held = Held::default();
+        for triplet in part {
+            match mark(&point(triplet)) {
+                Mark::Point => held.points += 1,
+                Mark::Streamline => held.streamlines += 1,
+                Mark::All => {
+                    held.ended = true;
+                    return held;
+                }
+                Mark::Wrong => {
+                    held.wrong = Some(point(triplet));
+                    return held;
+                }
             }
+            held.used += 1;
         }
+        held
+    };
+    let mut parts: Vec<Held> = triplets.par_chunks(BATCH).map(count).collect();
+    whole.advance(body.len() / 2)?;
+    if let Some(last) = parts.iter().position(|p| p.ended || p.wrong.is_some()) {
+        parts.truncate(last + 1);
     }
-
-    fn take(&mut self, path: &Path, bytes: &[u8], numbers: Numbers) -> Result<(), Error> {
-        match (numbers.double, numbers.big_endian) {
-            (false, false) => self.take_as(path, bytes, f32::from_le_bytes),
-            (false, true) => self.take_as(path, bytes, f32::from_be_bytes),
-            (true, false) => self.take_as(path, bytes, |b| f64::from_le_bytes(b) as f32),
-            (true, true) => self.take_as(path, bytes, |b| f64::from_be_bytes(b) as f32),
-        }
+    let streamlines: usize = parts.iter().map(|p| p.streamlines).sum();
+    if let Some(point) = parts.last().and_then(|p| p.wrong) {
+        return Err(Error::malformed(
+            path,
+            format!("the point {point:?} in streamline {}", streamlines + 1),
+            "three finite coordinates",
+        ));
     }
-
-    fn take_as<const N: usize>(
-        &mut self,
-        path: &Path,
-        bytes: &[u8],
-        number: impl Fn([u8; N]) -> f32,
-    ) -> Result<(), Error> {
-        for &triplet in bytes.as_chunks::<N>().0.as_chunks::<3>().0 {
-            let point = triplet.map(&number);
-            if point.iter().all(|c| c.is_finite()) {
-                self.points.push(point);
-            } else if point.iter().all(|c| c.is_nan()) {
-                self.offsets.push(self.points.len() as u64);
-            } else if point.iter().all(|c| c.is_infinite()) {
-                self.ended = true;
-                return Ok(());
-            } else {
-                return Err(Error::malformed(
-                    path,
-                    format!("the point {point:?} in streamline {}", self.offsets.len()),
-                    "three finite coordinates",
-                ));
-            }
+    let total: usize = parts.iter().map(|p| p.points).sum();
+    let mut ends = vec![0u64; streamlines + 1];
+    let points = filled(total, |points: &mut [[f32; 3]]| {
+        let (mut points_left, mut ends_left, mut before) = (points, &mut ends[1..], 0);
+        let mut jobs = Vec::with_capacity(parts.len());
+        for (part, triplets) in parts.iter().zip(triplets.chunks(BATCH)) {
+            let (own_points, other_points) = points_left.split_at_mut(part.points);
+            let (own_ends, other_ends) = ends_left.split_at_mut(part.streamlines);
+            jobs.push((&triplets[..part.used], own_points, own_ends, before));
+            before += part.points as u64;
+            (points_left, ends_left) = (other_points, other_ends);
         }
-        Ok(())
+        jobs.into_par_iter()
+            .for_each(|(triplets, points, ends, before)| {
+                let (mut points_done, mut ends_done) = (0, 0);
+                for triplet in triplets {
+                    let point = point(triplet);
+                    if point[0].is_finite() {
+                        points[points_done] = point;
+                        points_done += 1;
+                    } else {
+                        ends[ends_done] = before + points_done as u64;
+                        ends_done += 1;
+                    }
+                }
+            });
+    });
+    whole.advance(body.len() - body.len() / 2)?;
+    // The last streamline may lack its mark.
+    if ends.last() != Some(&(total as u64)) {
+        ends.push(total as u64);
     }
-
-    /// Closes the last streamline and tells of an end that is missing.
-    fn finish(&mut self, info: &mut FibreInfo) {
-        let last = self.offsets.last().copied().unwrap_or(0);
-        if self.points.len() as u64 > last {
-            self.offsets.push(self.points.len() as u64);
-        }
-        if self.torn {
-            info.warnings
-                .push("The file ends within a point; it was cut off".to_owned());
-        } else if !self.ended {
-            info.warnings
-                .push("The file has no end mark; it may have been cut off".to_owned());
-        }
+    if !parts.last().is_some_and(|p| p.ended) {
+        let torn = !body.len().is_multiple_of(3 * N);
+        info.warn(match torn {
+            true => "The file ends within a point; it was cut off",
+            false => "The file has no end mark; it may have been cut off",
+        });
     }
+    Ok((points, ends))
 }
 
 /// Writes Float32LE with `command` as its history, reads it back and compares every point.

@@ -2,6 +2,7 @@
 
 use super::{Outcome, Slot};
 use crate::compute::{Backend, Control, DataId};
+use crate::data::tractogram::LENGTH;
 use crate::data::{
     Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume, VolumeKind,
 };
@@ -66,6 +67,15 @@ pub enum Request {
         command: String,
         /// Of the document that it is part of; comes back in [`Saved`].
         revision: u64,
+    },
+    /// From one file format to another.
+    Convert {
+        input: PathBuf,
+        output: PathBuf,
+        /// The image whose grid the streamlines are from.
+        reference: Option<PathBuf>,
+        /// Files beside the output may be replaced.
+        replace: bool,
     },
     SaveVolume {
         volume: Volume,
@@ -169,6 +179,7 @@ pub enum Output {
         least: Option<f32>,
     },
     Saved(Saved),
+    Converted(io::convert::Converted),
 }
 
 /// Rays after the cut.
@@ -211,6 +222,7 @@ impl Request {
             | Self::SaveMask { .. }
             | Self::SaveRegion { .. }
             | Self::SaveScalars { .. }
+            | Self::Convert { .. }
             | Self::SavePng { .. } => Slot::Save,
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
@@ -231,6 +243,7 @@ impl Request {
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::SaveScalars { tsf, .. } => format!("Saving {}", file(tsf)),
+            Self::Convert { input, .. } => format!("Converting {}", file(input)),
             Self::SaveTractogram { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
@@ -305,7 +318,8 @@ impl Request {
                     tracking::track_within(&field, &regions, &params, memory, backend, control)
                         .map_err(|e| e.to_string())?;
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
-                output.kept = with_lengths(output.kept.with_per_point("fa", along));
+                let kept = output.kept.with_per_point("fa", along);
+                output.kept = with_lengths(kept).with_grid(field.grid.clone());
                 Ok(Output::Tracked {
                     output: Arc::new(output),
                     field: field.id(),
@@ -347,6 +361,18 @@ impl Request {
                     .map_err(|e| e.to_string())?;
                 let what = format!("{} streamlines", tractogram.len());
                 saved(path, what, Some(revision))
+            }
+            Self::Convert {
+                input,
+                output,
+                reference,
+                replace,
+            } => {
+                let command = format!("arcuate convert {} {}", input.display(), output.display());
+                let reference = reference.as_deref();
+                io::convert::convert(&input, &output, reference, replace, &command, control)
+                    .map(Output::Converted)
+                    .map_err(|e| e.to_string())
             }
             Self::SaveVolume {
                 volume,
@@ -423,7 +449,8 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
     let along = backend.install(|| tracking::sample(&fa, &output.kept));
     let all = with_lengths(output.kept.with_per_point("fa", along))
         // Under a name of its own: "cm" colours by the value at each point.
-        .with_per_streamline("measure", measures.clone());
+        .with_per_streamline("measure", measures.clone())
+        .with_grid(field.grid.clone());
     let (kept, least) = geodesic::rank(&all, cut);
     output.kept = kept;
     Ok(Output::Shot(Box::new(Shot {
@@ -453,10 +480,14 @@ fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, S
 
 /// With each streamline's whole length, mm: what the window can colour by.
 fn with_lengths(tractogram: Tractogram) -> Tractogram {
+    // A file may have brought its own.
+    if tractogram.per_streamline.contains_key(LENGTH) {
+        return tractogram;
+    }
     let lengths: Vec<f32> = (0..tractogram.len())
         .map(|i| tractogram.length_mm(i))
         .collect();
-    tractogram.with_per_streamline("length", lengths)
+    tractogram.with_per_streamline(LENGTH, lengths)
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
@@ -466,6 +497,7 @@ fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output,
     let mut notes = opened.warnings().to_vec();
     let loaded = match opened {
         io::Opened::Tractogram(tractogram, _) => {
+            notes.extend(io::fibres::not_finite(&tractogram));
             let tractogram = with_lengths(tractogram);
             // Looked for here, so that the window does not have to.
             tractogram.bounds();

@@ -8,6 +8,8 @@ use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::data::region::RegionId;
+use crate::io::{Content, Format};
+use crate::state::update::losses;
 use crate::state::{Action, LayerId, Pane, Severity, Shot, State};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
@@ -39,12 +41,24 @@ impl Purpose {
     }
 
     /// Endings a file of this kind may have, the usual one first.
-    fn endings(&self) -> &'static [&'static str] {
+    fn endings(&self) -> Vec<&'static str> {
         match self {
-            Self::Open => &[],
-            Self::Tracks(_) => &["tck"],
-            Self::Layer(_) | Self::Region(_) => &["nii.gz", "nii"],
-            Self::Screenshot { .. } => &["png"],
+            Self::Open => Vec::new(),
+            Self::Tracks(_) => Format::of_saved_streamlines()
+                .map(|f| f.extensions()[0])
+                .collect(),
+            Self::Layer(_) | Self::Region(_) => vec!["nii.gz", "nii"],
+            Self::Screenshot { .. } => vec!["png"],
+        }
+    }
+
+    /// What the formats of these endings are called.
+    fn format_names(&self) -> Vec<String> {
+        match self {
+            Self::Tracks(_) => Format::of_saved_streamlines()
+                .map(Format::short_name)
+                .collect(),
+            _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
         }
     }
 
@@ -247,7 +261,7 @@ impl Files {
     }
 
     /// Shows the sheet, if it is open.
-    pub fn show(&mut self, ui: &Ui, window: Rect, actions: &mut Vec<Action>) {
+    pub fn show(&mut self, ui: &Ui, state: &State, window: Rect, actions: &mut Vec<Action>) {
         let Some(mut sheet) = self.sheet.take() else {
             return;
         };
@@ -283,7 +297,7 @@ impl Files {
             frame.show(ui, |ui| {
                 ui.set_width(width - 24.0);
                 ui.spacing_mut().item_spacing.y = 8.0;
-                (outcome, browse) = contents(ui, &mut sheet, native);
+                (outcome, browse) = contents(ui, state, &mut sheet, native);
             });
         });
         if browse {
@@ -302,7 +316,7 @@ impl Files {
 }
 
 /// The inside of the sheet: what happened to it, and whether a dialog is wanted instead.
-fn contents(ui: &mut Ui, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
+fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();
     let row = |ui: &mut Ui, height: f32| {
@@ -355,6 +369,17 @@ fn contents(ui: &mut Ui, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
             ui.set_width(width);
             Note::new(p, Severity::Warning, &text).show(ui)
         });
+    }
+    if let Purpose::Tracks(layer) = sheet.purpose {
+        let path = Path::new(sheet.text.trim());
+        let losses = losses(state, layer, path);
+        if !losses.is_empty() {
+            let text = losses.join("\n");
+            ui.scope(|ui| {
+                ui.set_width(width);
+                Note::new(p, Severity::Information, &text).show(ui)
+            });
+        }
     }
     let buttons = row(ui, space::BUTTON);
     let word = match (&sheet.purpose, &sheet.replaces) {
@@ -419,7 +444,8 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
     }
     let endings = sheet.purpose.endings();
     if endings.len() > 1 {
-        let names = ["NIfTI, compressed", "NIfTI"];
+        let names = sheet.purpose.format_names();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let chosen = endings.iter().position(|e| sheet.text.ends_with(e));
         let place = row(ui);
         if let Some(i) = segmented(ui, place, "Format", &names, chosen.unwrap_or(usize::MAX)) {
@@ -444,10 +470,11 @@ fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
     }
     let ends = |e: &str| name.to_lowercase().ends_with(&format!(".{e}"));
     if !endings.iter().any(|e| ends(e)) {
-        return Some(format!(
-            "Expected a name that ends in .{}",
-            endings.join(" or .")
-        ));
+        let listed = match endings.as_slice() {
+            [one, other] => format!("{one} or .{other}"),
+            several => several.join(", ."),
+        };
+        return Some(format!("Expected a name that ends in .{listed}"));
     }
     let folder = path.parent().filter(|f| !f.is_dir())?;
     Some(format!("There is no folder {}", folder.display()))
@@ -494,15 +521,30 @@ fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
         if let Some(name) = path.file_name() {
             dialog = dialog.set_file_name(name.to_string_lossy());
         }
+        for (ending, name) in purpose.endings().iter().zip(purpose.format_names()) {
+            if purpose.endings().len() > 1 {
+                dialog = dialog.add_filter(name, &[last_part(ending)]);
+            }
+        }
         let file = pollster::block_on(dialog.save_file())?;
         return Some(vec![file.path().to_owned()]);
     }
-    let known = ["nii", "gz", "hdr", "img", "bval", "bvec", "b", "tck"];
+    let endings = Format::all().filter(|f| f.content() != Content::Picture);
+    let mut known: Vec<&str> = endings
+        .flat_map(|f| f.extensions().iter().copied().map(last_part))
+        .collect();
+    known.sort_unstable();
+    known.dedup();
     let dialog = dialog
         .add_filter("Scans, masks, tractograms", &known)
         .add_filter("All files", &["*"]);
     let files = pollster::block_on(dialog.pick_files())?;
     Some(files.iter().map(|f| f.path().to_owned()).collect())
+}
+
+/// `gz` of `nii.gz`: dialogs look at what is behind the last dot.
+fn last_part(ending: &str) -> &str {
+    ending.rsplit('.').next().unwrap_or(ending)
 }
 
 /// `name.ending` beside the scan, or in the working folder where nothing was opened from a file.

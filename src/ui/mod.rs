@@ -180,7 +180,7 @@ pub fn show(
             panels::list_over_views(ui, centre, state, memory, &mut actions);
         }
     }
-    memory.files.show(ui, window, &mut actions);
+    memory.files.show(ui, state, window, &mut actions);
     // A field that a click has just opened appears at once.
     if memory.renaming.as_ref().is_some_and(|r| r.fresh) {
         ui.ctx().request_repaint();

@@ -45,6 +45,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("data", All),
             ("solvers", Types),
             ("jobs", Types),
+            // Which formats there are and what they hold: a table of plain values.
+            ("io", Only(&["Content", "Format"])),
             // How a layer is shown, in the words of the draw list: plain values.
             ("render", Only(&["colour_map", "draw_list"])),
         ],
@@ -57,6 +59,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("solvers", Types),
             ("state", All),
             ("render", All),
+            // Which formats there are and what they hold: a table of plain values.
+            ("io", Only(&["Content", "Format"])),
         ],
     ),
     (
@@ -117,6 +121,8 @@ pub const RESERVED: &[Reserved] = &[
     only(&["flate2"], &["io"]),
     only(&["memmap2"], &["io"]),
     only(&["zip"], &["io"]),
+    only(&["quick_xml"], &["io"]),
+    only(&["base64"], &["io"]),
     only(&["png"], &["io"]),
     // `main` asks clap for the arguments, `cli` says what they are.
     only(&["clap"], &["cli", "main"]),

@@ -19,7 +19,7 @@ pub use write::{save_mask, save_volume};
 use super::source::{CHUNK_BYTES, Source};
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
-use crate::data::{Volume, VolumeKind};
+use crate::data::{Grid, Volume, VolumeKind};
 use decode::Decoder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +28,19 @@ use std::sync::Arc;
 const LARGEST_EXACT: f32 = 16_777_216.0;
 /// Bytes behind the voxels of a compressed file that are still read, for its checksum.
 const TAIL_LIMIT: u64 = 1 << 24;
+
+/// The grid of an image, without its voxels.
+pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
+    if super::detect(path)? != super::Format::Nifti {
+        return Err(Error::unsupported(
+            path,
+            "no NIfTI image",
+            "name the image whose grid is meant",
+        ));
+    }
+    let (source, header) = open_header(path, control)?;
+    space::grid(source.path(), &header).map(|(grid, _)| grid)
+}
 
 /// Reads an image; of a pair, either file may be named.
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {

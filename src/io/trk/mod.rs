@@ -13,7 +13,7 @@ pub(super) use write::renamed;
 pub use write::save;
 
 use super::fibres::{FibreInfo, free_name};
-use super::mmap::Whole;
+use super::mmap::{Whole, filled};
 use super::{Error, fibres};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
@@ -47,7 +47,6 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         offsets.push(offsets[offsets.len() - 1] + u64::from(record.points));
     }
     let total = offsets[lines] as usize;
-    let mut points = vec![[0f32; 3]; total];
     let mut scalars = vec![vec![0f32; total]; header.scalars];
     let mut properties = vec![vec![0f32; lines]; header.properties];
     let layout = Layout {
@@ -55,28 +54,34 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         scalars: header.scalars,
         properties: header.properties,
     };
-    for (batch, records) in records.chunks(BATCH * 16).enumerate() {
-        let first = batch * BATCH * 16;
-        let start = offsets[first] as usize;
-        let mut jobs = Vec::new();
-        let mut rest = &mut points[start..];
-        for records in records.chunks(BATCH) {
-            let n: usize = records.iter().map(|r| r.points as usize).sum();
-            let (mine, others) = rest.split_at_mut(n);
-            rest = others;
-            jobs.push((records, mine));
-        }
-        jobs.into_par_iter().for_each(|(records, points)| {
-            layout.points(body, records, points, world_from_file);
+    let mut outcome = Ok(());
+    let points = filled(total, |points: &mut [[f32; 3]]| {
+        outcome = batches(&records).try_for_each(|(first, records)| {
+            let start = offsets[first] as usize;
+            let mut jobs = Vec::new();
+            let mut rest = &mut points[start..];
+            for records in records.chunks(BATCH) {
+                let n: usize = records.iter().map(|r| r.points as usize).sum();
+                let (mine, others) = rest.split_at_mut(n);
+                rest = others;
+                jobs.push((records, mine));
+            }
+            jobs.into_par_iter().for_each(|(records, points)| {
+                layout.points(body, records, points, world_from_file);
+            });
+            let read = records.last().map_or(0, |r| layout.end(r));
+            whole.advance(read.saturating_sub(records.first().map_or(0, |r| r.at - 4)))
         });
+    });
+    outcome?;
+    for (first, records) in batches(&records) {
+        control.check()?;
         for (index, values) in scalars.iter_mut().enumerate() {
-            layout.scalar(body, records, index, &mut values[start..]);
+            layout.scalar(body, records, index, &mut values[offsets[first] as usize..]);
         }
         for (index, values) in properties.iter_mut().enumerate() {
             layout.property(body, records, index, &mut values[first..]);
         }
-        let read = records.last().map_or(0, |r| layout.end(r));
-        whole.advance(read.saturating_sub(records.first().map_or(0, |r| r.at - 4)))?;
     }
 
     let mut tractogram = Tractogram::new(points, offsets);
@@ -86,6 +91,14 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let announced = u64::try_from(header.count).ok().filter(|&n| n > 0);
     info.check(&tractogram, announced);
     Ok((tractogram, info))
+}
+
+/// Parts of the streamlines, each with the index of its first: as many as are read between two looks at
+/// whether the job was cancelled.
+fn batches(records: &[Record]) -> impl Iterator<Item = (usize, &[Record])> {
+    const MANY: usize = BATCH * 16;
+    let parts = records.chunks(MANY).enumerate();
+    parts.map(|(part, records)| (part * MANY, records))
 }
 
 /// Where a streamline's points begin in the bytes behind the header, and how many there are.

@@ -10,7 +10,6 @@
 //! is checked), for deflated members four times what they unpack to, which is limited to a hundred
 //! times the file.
 
-mod numbers;
 mod store;
 mod write;
 
@@ -19,11 +18,12 @@ pub use write::save;
 
 use super::Error;
 use super::fibres::{FibreInfo, free_name};
+use super::mmap::filled;
+use super::numbers::Type;
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
-use numbers::Type;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,6 +31,24 @@ use std::sync::Arc;
 use store::Part;
 
 const HEADER: &str = "header.json";
+
+/// By the ending of a member's name; `bit` is one byte for each, as trx-python keeps it.
+fn named(number: &str) -> Option<Type> {
+    Some(match number {
+        "float16" => Type::F16,
+        "float32" => Type::F32,
+        "float64" => Type::F64,
+        "int8" => Type::I8,
+        "int16" => Type::I16,
+        "int32" => Type::I32,
+        "int64" => Type::I64,
+        "uint8" | "bit" | "bool" => Type::U8,
+        "uint16" => Type::U16,
+        "uint32" => Type::U32,
+        "uint64" => Type::U64,
+        _ => return None,
+    })
+}
 
 /// Whether a folder is a TRX.
 pub(super) fn is_folder(path: &Path) -> bool {
@@ -56,7 +74,7 @@ impl<'a> Name<'a> {
             )
         };
         let (stem, number) = file.rsplit_once('.').ok_or_else(wrong)?;
-        let number = Type::named(number).ok_or_else(wrong)?;
+        let number = named(number).ok_or_else(wrong)?;
         let split = stem.rsplit_once('.');
         let columns = split.and_then(|(stem, n)| Some((stem, n.parse::<usize>().ok()?)));
         let (name, columns) = columns.unwrap_or((stem, 1));
@@ -267,7 +285,7 @@ impl<'a> Arrays<'a> {
     }
 
     fn take_points(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
-        if name.columns != 3 || !matches!(name.number, Type::F16 | Type::F32 | Type::F64) {
+        if name.columns != 3 || !name.number.is_float() {
             return Err(self.wrong(
                 format!("points in {}", part.name),
                 "positions.3.float16, float32 or float64".to_owned(),
@@ -278,7 +296,10 @@ impl<'a> Arrays<'a> {
         let view = in_place.then(|| Shared::view(part.holder(), part.range.clone()));
         self.points = Some(match view.flatten() {
             Some(view) => view,
-            None => triplets(name.number.floats(part.bytes())).into(),
+            None => filled(self.vertices, |points: &mut [[f32; 3]]| {
+                name.number
+                    .fill(part.bytes(), false, points.as_flattened_mut());
+            }),
         });
         Ok(())
     }
@@ -295,7 +316,7 @@ impl<'a> Arrays<'a> {
                 ),
             )
         };
-        let Some(mut offsets) = name.number.indices(part.bytes()) else {
+        let Some(mut offsets) = name.number.indices(part.bytes(), false) else {
             return Err(wrong(format!("offsets in {}", part.name)));
         };
         // Older files leave out the last one.
@@ -325,10 +346,10 @@ impl<'a> Arrays<'a> {
         info: &mut FibreInfo,
     ) -> Result<Vec<Vec<f32>>, Error> {
         self.check(part, name, count)?;
-        let values = name.number.floats(part.bytes());
+        let values = name.number.floats(part.bytes(), false);
         const LARGEST_EXACT: f32 = 16_777_216.0;
         let large = |v: &f32| v.abs() > LARGEST_EXACT;
-        if name.number.is_wide() && name.number != Type::F64 && values.iter().any(large) {
+        if name.number.is_wide_integer() && values.iter().any(large) {
             info.warn(format!(
                 "{} holds numbers above 16,777,216, whose last digits were rounded",
                 part.name
@@ -350,7 +371,7 @@ impl<'a> Arrays<'a> {
 
     fn take_group(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
         let size = name.number.bytes();
-        let indices = name.number.indices(part.bytes());
+        let indices = name.number.indices(part.bytes(), false);
         let whole = part.range.len().is_multiple_of(size) && name.columns == 1;
         let member = |&i: &u64| u32::try_from(i).ok().filter(|&i| (i as usize) < self.lines);
         let members: Option<Vec<u32>> = indices
@@ -410,10 +431,4 @@ fn put(values: &mut BTreeMap<String, Arc<[f32]>>, name: &str, columns: Vec<Vec<f
         let name = free_name(&column_name(&plain, i, count), values);
         values.insert(name, column.into());
     }
-}
-
-/// The same numbers three by three, where they are.
-fn triplets(values: Vec<f32>) -> Vec<[f32; 3]> {
-    bytemuck::allocation::try_cast_vec(values)
-        .unwrap_or_else(|(_, values): (_, Vec<f32>)| values.as_chunks::<3>().0.to_vec())
 }

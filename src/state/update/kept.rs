@@ -2,6 +2,7 @@
 
 use super::{edit, tracks};
 use crate::data::{Role, Tractogram};
+use crate::io::Format;
 use crate::jobs::Request;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking;
@@ -9,7 +10,7 @@ use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
 use crate::state::{Effect, Recipe, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
@@ -141,8 +142,42 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         return;
     };
     let revision = state.session.revision;
+    let tractogram = with_grid(state, tractogram);
     write(tractogram, path, command, revision, effects);
     state.session.guide_done(GuideStep::Save);
+}
+
+/// The grid of the document's scan, else of its first image, where a file did not bring its own: some
+/// formats cannot do without. No point moves by it.
+fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
+    if tractogram.grid.is_some() {
+        return tractogram;
+    }
+    let mut layers = state
+        .document
+        .scan()
+        .into_iter()
+        .chain(&state.document.layers);
+    match layers.find_map(|l| l.content.volume()) {
+        Some(volume) => tractogram.with_grid(volume.grid.clone()),
+        None => tractogram,
+    }
+}
+
+/// What a file of this name would not hold of a layer's streamlines, or of the live ones. Of rays, the
+/// measures go beside a TCK.
+pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
+    let found = match layer {
+        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+            Content::Tractogram(tractogram) => Some(tractogram),
+            _ => None,
+        }),
+        None => state.final_live().map(|live| &live.output.kept),
+    };
+    match (found, Format::named(path)) {
+        (Some(tractogram), Some(format)) => format.losses(tractogram),
+        _ => Vec::new(),
+    }
 }
 
 /// Writes a streamline file, and beside it the measures of rays.
@@ -154,7 +189,8 @@ pub fn write(
     effects: &mut Vec<Effect>,
 ) {
     const MEASURE: &str = "cm";
-    let measured = tractogram.per_point.contains_key(MEASURE)
+    let measured = Format::named(&path) == Some(Format::Tck)
+        && tractogram.per_point.contains_key(MEASURE)
         && tractogram.per_streamline.contains_key(MEASURE);
     let values = measured.then(|| Request::SaveScalars {
         tractogram: tractogram.clone(),

@@ -9,6 +9,8 @@ mod regions;
 mod results;
 mod tracks;
 
+pub use kept::losses;
+
 use super::action::{Action, Effect, Phase};
 use super::session::{GuideStep, Severity};
 use super::view::{Layout, Pane, SliceCamera, Task, Tool};

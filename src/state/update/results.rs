@@ -108,6 +108,9 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
             kept,
             least,
         } => rays::ranked(state, all, cut, kept, least),
+        Output::Converted(done) => {
+            state.session.status = format!("Converted {}", done.what);
+        }
         Output::Saved(Saved {
             path,
             what,

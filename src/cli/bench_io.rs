@@ -1,0 +1,121 @@
+//! How fast streamline files are read and written: 100,000 streamlines of 40 to 110 mm in 1 mm steps.
+//!
+//! `ARCUATE_BENCH_FILES` names a folder whose files are read instead of our own, so that another
+//! program can be timed on the same ones (tests/peers/speed.py does).
+
+use crate::compute::{Backend, Control};
+use crate::data::{Grid, Tractogram};
+use crate::io::atomic::Scratch;
+use crate::io::{Content, Format, Opened, fibres, open};
+use glam::DVec3;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const FILES_VARIABLE: &str = "ARCUATE_BENCH_FILES";
+
+pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
+    let (count, repeats) = if quick { (10_000, 3) } else { (100_000, 5) };
+    let outcome = backend.install(|| match std::env::var_os(FILES_VARIABLE) {
+        Some(folder) => read_all(Path::new(&folder), repeats, backend),
+        None => own(count, repeats, backend),
+    });
+    outcome.unwrap_or_else(|why| vec![json!({"workload": "io", "error": why})])
+}
+
+/// Files that lie in a folder.
+fn read_all(folder: &Path, repeats: usize, backend: &Backend) -> Result<Vec<Value>, String> {
+    let mut paths: Vec<PathBuf> = crate::io::names_in(folder).map_err(|e| e.to_string())?;
+    paths.retain(|p| Format::named(p).is_some_and(|f| f.content() == Content::Streamlines));
+    paths
+        .iter()
+        .map(|path| read(path, repeats, backend))
+        .collect()
+}
+
+fn own(count: usize, repeats: usize, backend: &Backend) -> Result<Vec<Value>, String> {
+    let scratch = Scratch::new().map_err(|e| e.to_string())?;
+    let tractogram = arcs(count);
+    let mut results = Vec::new();
+    for format in Format::of_saved_streamlines() {
+        let ending = format.extensions()[0];
+        let path = scratch.path().join(format!("t.{ending}"));
+        let mut seconds = Vec::new();
+        for _ in 0..repeats.min(3) {
+            let started = Instant::now();
+            fibres::save(&path, &tractogram, "arcuate bench io", &Control::new())
+                .map_err(|e| e.to_string())?;
+            seconds.push(started.elapsed().as_secs_f64());
+        }
+        results.push(line(&path, "write", &tractogram, &mut seconds, backend));
+        results.push(read(&path, repeats, backend)?);
+    }
+    Ok(results)
+}
+
+/// Timed until every coordinate has been added up.
+fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String> {
+    let (mut seconds, mut found, mut sum) = (Vec::new(), Tractogram::empty(), 0.0);
+    for _ in 0..repeats {
+        let started = Instant::now();
+        let opened = open(path, &Control::new()).map_err(|e| e.to_string())?;
+        let Opened::Tractogram(tractogram, _) = opened else {
+            return Err(format!("no streamlines: {}", path.display()));
+        };
+        sum = fibres::total(&tractogram);
+        seconds.push(started.elapsed().as_secs_f64());
+        found = tractogram;
+    }
+    let mut value = line(path, "read", &found, &mut seconds, backend);
+    value["sum"] = json!(sum);
+    Ok(value)
+}
+
+fn line(
+    path: &Path,
+    what: &str,
+    tractogram: &Tractogram,
+    seconds: &mut [f64],
+    backend: &Backend,
+) -> Value {
+    seconds.sort_by(f64::total_cmp);
+    let median = seconds[seconds.len() / 2];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let bytes = crate::io::length_of(path).unwrap_or(0);
+    json!({
+        "workload": "io", "case": format!("{what} {name}"), "streamlines": tractogram.len(),
+        "points": tractogram.points.len(), "bytes": bytes, "wall_s": median,
+        "fastest_s": seconds[0], "rate": tractogram.len() as f64 / median.max(1e-9),
+        "unit": "streamlines_per_s", "gb_per_s": bytes as f64 / median.max(1e-9) / 1e9,
+        "backend": "cpu", "threads": backend.threads(),
+    })
+}
+
+/// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm.
+fn arcs(count: usize) -> Tractogram {
+    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for i in 0..count {
+        let z = 1.0 - 2.0 * (i as f64 + 0.5) / count as f64;
+        let (sin, cos) = (golden * i as f64).sin_cos();
+        let flat = (1.0 - z * z).sqrt();
+        let along = DVec3::new(cos * flat, sin * flat, z);
+        let across = along.any_orthonormal_vector();
+        let curvature = 0.002 + 0.028 * (i as f64 * 0.618_034).fract();
+        let centre = DVec3::splat(63.0) + across * 40.0 * (i as f64 * 0.414_214).fract();
+        let length = 40 + i % 71;
+        for k in 0..length {
+            let s = k as f64 - length as f64 / 2.0;
+            let (sin, cos) = (curvature * s).sin_cos();
+            let point = centre + (along * sin + across * (1.0 - cos)) / curvature;
+            points.push(point.as_vec3().to_array());
+        }
+        offsets.push(points.len() as u64);
+    }
+    let grid = Grid::axis_aligned([64; 3], DVec3::splat(2.0), DVec3::ZERO);
+    let tractogram = Tractogram::new(points, offsets);
+    match grid {
+        Some(grid) => tractogram.with_grid(grid),
+        None => tractogram,
+    }
+}

@@ -1,0 +1,72 @@
+//! `arcuate convert`: from one file format to another.
+
+use super::runner::{Failure, Runner};
+use crate::io;
+use crate::jobs::{Output, Request};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate convert tracks.trk tracks.trx
+  arcuate convert tracks.tck tracks.trk --reference dwi.nii.gz
+  arcuate convert bundle.tt.gz bundle.tck
+
+The names say the formats. No point is moved: coordinates in the world stay as they are. What the output cannot hold
+is listed; values of a TCK go into TSF files and weights beside it.";
+
+/// The examples and the table of formats.
+fn help() -> String {
+    let mut text = format!("{EXAMPLES}\n\nFormats of streamlines:\n");
+    for format in io::Format::all().filter(|f| f.content() == io::Content::Streamlines) {
+        let ways = match (format.opens(), format.saves()) {
+            (true, true) => "read, written",
+            (true, false) => "read",
+            _ => "written",
+        };
+        let _ = writeln!(text, "  {:<50} {ways}", format.described());
+    }
+    text
+}
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = help())]
+pub struct Options {
+    /// File to read
+    pub input: PathBuf,
+    /// File to write; its ending says the format
+    pub output: PathBuf,
+    /// Image whose grid the streamlines are from; TRK cannot do without one
+    #[arg(long, value_name = "IMAGE")]
+    pub reference: Option<PathBuf>,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    io::convert::check_output(&options.output).map_err(|e| Failure::usage(e.to_string()))?;
+    runner.may_make(&options.output)?;
+    let request = Request::Convert {
+        input: options.input.clone(),
+        output: options.output.clone(),
+        reference: options.reference.clone(),
+        replace: runner.force(),
+    };
+    let (Output::Converted(done), _) = runner.run(request)? else {
+        return Err(Failure::new("Nothing was converted"));
+    };
+    let mut text = format!("Converted {}\n", done.what);
+    for (word, lines) in [("note", &done.notes), ("left out", &done.losses)] {
+        for line in lines {
+            let _ = writeln!(text, "  {word:<11} {line}");
+        }
+    }
+    for path in &done.written {
+        let _ = writeln!(text, "  written     {}", path.display());
+    }
+    let value = json!({
+        "command": "convert", "what": done.what, "files": done.written, "notes": done.notes,
+        "left_out": done.losses,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}

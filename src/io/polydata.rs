@@ -1,0 +1,169 @@
+//! What the two VTK formats have in common: points, lines through them, and values of both.
+
+use super::Error;
+use super::fibres::{FibreInfo, free_name};
+use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
+use crate::data::Tractogram;
+use crate::data::tractogram::column_name;
+use std::path::Path;
+
+/// A named array of values of `columns` numbers.
+#[derive(Debug)]
+pub(super) struct Array {
+    pub name: String,
+    pub columns: usize,
+    pub values: Vec<f32>,
+}
+
+/// A data set as it stands in a file.
+#[derive(Debug, Default)]
+pub(super) struct Polydata {
+    pub points: Vec<f32>,
+    /// Indices of points, line after line.
+    pub connectivity: Vec<u64>,
+    /// Where each line begins in them, and the end.
+    pub offsets: Vec<u64>,
+    /// Cells that are no lines (vertices, polygons, strips): before the lines and behind them.
+    pub cells_before: usize,
+    pub cells_behind: usize,
+    pub of_points: Vec<Array>,
+    /// Of all cells.
+    pub of_cells: Vec<Array>,
+    /// RAS or LPS, if the file says it.
+    pub space: Option<String>,
+}
+
+impl Polydata {
+    pub fn lines(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// The streamlines, with every point in the order of the lines that use it.
+    pub fn tractogram(
+        mut self,
+        path: &Path,
+        file_bytes: usize,
+        info: &mut FibreInfo,
+    ) -> Result<Tractogram, Error> {
+        let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
+        let points = self.points.len() / 3;
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        let sound = self.offsets[0] == 0
+            && self.offsets.windows(2).all(|w| w[0] <= w[1])
+            && self.offsets.last() == Some(&(self.connectivity.len() as u64));
+        if !sound {
+            return wrong(
+                "lines that do not cut the list of their points".to_owned(),
+                "offsets that rise from 0 to its length; write the file anew",
+            );
+        }
+        if let Some(&index) = self.connectivity.iter().find(|&&i| i >= points as u64) {
+            return wrong(
+                format!("a line through point {index} of {points}"),
+                "points that exist; write the file anew",
+            );
+        }
+        // Lines may use a point often; what that amounts to has a limit.
+        let numbers: usize = self.of_points.iter().map(|a| a.columns).sum();
+        let bytes = (self.connectivity.len() as u64).saturating_mul(4 * (3 + numbers as u64));
+        let allowed = (file_bytes as u64).saturating_mul(MOST_EXPANSION) + ALWAYS_ALLOWED_BYTES;
+        if bytes > allowed {
+            return wrong(
+                format!(
+                    "lines that use {points} points {} times",
+                    self.connectivity.len()
+                ),
+                "lines with points of their own; write the file anew",
+            );
+        }
+        self.place(info);
+        let in_order = self.connectivity.iter().zip(0u64..).all(|(&i, n)| i == n);
+        let used = if in_order {
+            self.connectivity.len()
+        } else {
+            let mut used = vec![false; points];
+            self.connectivity
+                .iter()
+                .for_each(|&i| used[i as usize] = true);
+            used.iter().filter(|&&u| u).count()
+        };
+        if used < points {
+            info.warn(format!(
+                "{} points belong to no line; they were not used",
+                points - used
+            ));
+        }
+        if self.cells_before + self.cells_behind > 0 {
+            info.warn(format!(
+                "{} vertices or surfaces beside the lines were not used",
+                self.cells_before + self.cells_behind
+            ));
+        }
+        let triplet = |i: usize| {
+            [
+                self.points[3 * i],
+                self.points[3 * i + 1],
+                self.points[3 * i + 2],
+            ]
+        };
+        let gathered: Vec<[f32; 3]> = match in_order {
+            true => (0..used).map(triplet).collect(),
+            false => self
+                .connectivity
+                .iter()
+                .map(|&i| triplet(i as usize))
+                .collect(),
+        };
+        let lines = self.lines();
+        let mut tractogram = Tractogram::new(gathered, std::mem::take(&mut self.offsets));
+        for array in &self.of_points {
+            let name = free_name(&array.name, &tractogram.per_point);
+            for c in 0..array.columns {
+                let value = |&i: &u64| array.values[i as usize * array.columns + c];
+                let values: Vec<f32> = self.connectivity.iter().map(value).collect();
+                let name = free_name(&column_name(&name, c, array.columns), &tractogram.per_point);
+                tractogram = tractogram.with_per_point(&name, values);
+            }
+        }
+        for array in &self.of_cells {
+            let name = free_name(&array.name, &tractogram.per_streamline);
+            for c in 0..array.columns {
+                let value =
+                    |line: usize| array.values[(self.cells_before + line) * array.columns + c];
+                let values: Vec<f32> = (0..lines).map(value).collect();
+                let name = column_name(&name, c, array.columns);
+                let name = free_name(&name, &tractogram.per_streamline);
+                tractogram = tractogram.with_per_streamline(&name, values);
+            }
+        }
+        info.check(&tractogram, None);
+        Ok(tractogram)
+    }
+
+    /// Turns LPS coordinates into RAS; says which were assumed where the file does not.
+    fn place(&mut self, info: &mut FibreInfo) {
+        match self.space.as_deref() {
+            Some("RAS") => info.add("space", "RAS"),
+            Some("LPS") => {
+                info.add("space", "LPS");
+                for point in self.points.chunks_exact_mut(3) {
+                    point[0] = -point[0];
+                    point[1] = -point[1];
+                }
+            }
+            _ => info.warn(
+                "The file does not name its space; RAS was taken. If left and right are exchanged \
+                 it was LPS: write it anew with SPACE=LPS in its second line",
+            ),
+        }
+    }
+}
+
+/// Numbers as text, one after the other.
+pub(super) fn words_as<T: std::str::FromStr>(text: &[u8]) -> impl Iterator<Item = Option<T>> {
+    text.split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .map(|word| std::str::from_utf8(word).ok()?.parse().ok())
+}

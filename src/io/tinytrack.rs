@@ -1,0 +1,235 @@
+//! DSI Studio's TinyTrack (`.tt.gz`): a compressed MATLAB 4 file. Its matrix `track` (in parts: also
+//! `track1` and so on) holds, for each streamline, how many coordinates follow, the first point in
+//! 32nds of a voxel, and the steps to the next ones, one byte for each axis.
+//!
+//! `trans_to_mni` takes voxels to RAS+ mm of the template's space. Each cluster is a number per
+//! streamline.
+//!
+//! Memory: at most sixteen times what the file unpacks to, which is limited to a hundred times the
+//! file.
+
+use super::Error;
+use super::fibres::FibreInfo;
+use super::mmap::Whole;
+use super::numbers::Type;
+use crate::compute::Control;
+use crate::data::{AffineSource, Grid, Tractogram};
+use glam::{DAffine3, DMat3, DVec3};
+use std::path::Path;
+
+/// A coordinate's unit, voxels.
+const UNIT: f64 = 1.0 / 32.0;
+/// Of a streamline without its steps: the count and the first point.
+const START_BYTES: usize = 16;
+
+/// A matrix of a MATLAB 4 file.
+struct Matrix<'a> {
+    name: &'a str,
+    number: Type,
+    big_endian: bool,
+    bytes: &'a [u8],
+}
+
+impl Matrix<'_> {
+    fn floats(&self) -> Vec<f32> {
+        self.number.floats(self.bytes, self.big_endian)
+    }
+}
+
+/// Reads all streamlines in their order.
+pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let whole = Whole::open(path, control)?;
+    let matrices = matrices(path, (*whole.bytes).as_ref())?;
+    let find = |name: &str| matrices.iter().find(|m| m.name == name);
+    let mut info = FibreInfo::default();
+    let wrong = |found: &str, expected: &str| Error::malformed(path, found, expected);
+    let place = find("trans_to_mni").map(Matrix::floats);
+    let place = place.filter(|m| m.len() == 16).ok_or_else(|| {
+        wrong(
+            "no trans_to_mni of 16 numbers",
+            "a DSI Studio file that says where its voxels are",
+        )
+    })?;
+    let row = |r: usize| [0, 1, 2, 3].map(|c| f64::from(place[4 * r + c]));
+    let rows = [row(0), row(1), row(2)];
+    let column = |c: usize| DVec3::new(rows[0][c], rows[1][c], rows[2][c]);
+    let axes = DMat3::from_cols(column(0), column(1), column(2));
+    let world_from_voxel = DAffine3::from_mat3_translation(axes, column(3));
+    let shape = find("dimension").map(Matrix::floats).unwrap_or_default();
+    let shape: Vec<usize> = shape
+        .iter()
+        .filter(|&&n| n >= 1.0)
+        .map(|&n| n as usize)
+        .collect();
+    let shape = <[usize; 3]>::try_from(shape).ok();
+    let grid = Grid::new(
+        shape.unwrap_or([1; 3]),
+        world_from_voxel,
+        AffineSource::Sform,
+    );
+    let grid = grid.ok_or_else(|| {
+        wrong(
+            "a trans_to_mni that is flat or not finite",
+            "a map of the voxels to the world",
+        )
+    })?;
+
+    let (mut points, mut offsets) = (Vec::new(), vec![0u64]);
+    let is_track = |m: &&Matrix| {
+        let number = m.name.strip_prefix("track");
+        number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    for matrix in matrices.iter().filter(is_track) {
+        control.check()?;
+        tracks(path, matrix, world_from_voxel, &mut points, &mut offsets)?;
+    }
+    let mut tractogram = Tractogram::new(points, offsets);
+    if let Some(cluster) = find("cluster") {
+        let values = cluster.floats();
+        if values.len() == tractogram.len() {
+            tractogram = tractogram.with_per_streamline("cluster", values);
+        } else {
+            info.warn(format!(
+                "The file numbers {} clusters for {} streamlines; they were not used",
+                values.len(),
+                tractogram.len()
+            ));
+        }
+    }
+    if shape.is_some() {
+        tractogram = tractogram.with_grid(grid);
+    }
+    for text in ["report", "parameter_id"] {
+        if let Some(matrix) = find(text) {
+            let plain = String::from_utf8_lossy(matrix.bytes);
+            info.add(text, plain.trim_end_matches('\0'));
+        }
+    }
+    info.check(&tractogram, None);
+    Ok((tractogram, info))
+}
+
+fn cut(path: &Path, what: &str) -> Error {
+    Error::malformed(
+        path,
+        format!("the end of {what} before its time"),
+        "a whole DSI Studio file; it was cut off, copy it again",
+    )
+}
+
+/// All matrices. Each begins with five numbers: type, rows, columns, whether there is an imaginary
+/// part, and the length of the name (MathWorks, "MAT-File Format", level 4).
+fn matrices<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<Matrix<'a>>, Error> {
+    let mut matrices = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let Some((head, behind)) = rest.split_first_chunk::<20>() else {
+            return Err(cut(path, "the file"));
+        };
+        let number = |i: usize, big: bool| {
+            let four = [
+                head[4 * i],
+                head[4 * i + 1],
+                head[4 * i + 2],
+                head[4 * i + 3],
+            ];
+            match big {
+                true => u32::from_be_bytes(four),
+                false => u32::from_le_bytes(four),
+            }
+        };
+        // The type is below 5000; in the wrong order it is not.
+        let big_endian = number(0, false) >= 5000;
+        let kind = number(0, big_endian);
+        let unknown = || {
+            Error::malformed(
+                path,
+                format!("a matrix of type {kind}"),
+                "a DSI Studio file (MATLAB 4)",
+            )
+        };
+        let precision = match (kind / 1000, kind / 100 % 10, kind / 10 % 10, kind % 10) {
+            (0 | 1, 0, 0, 0 | 1) => Type::F64,
+            (0 | 1, 0, 1, 0 | 1) => Type::F32,
+            (0 | 1, 0, 2, 0 | 1) => Type::I32,
+            (0 | 1, 0, 3, 0 | 1) => Type::I16,
+            (0 | 1, 0, 4, 0 | 1) => Type::U16,
+            (0 | 1, 0, 5, 0 | 1) => Type::U8,
+            _ => return Err(unknown()),
+        };
+        if number(3, big_endian) != 0 {
+            return Err(unknown());
+        }
+        let size = [number(1, big_endian), number(2, big_endian)].map(u64::from);
+        let length = size[0].checked_mul(size[1]);
+        let length = length.and_then(|n| n.checked_mul(precision.bytes() as u64));
+        let name = behind.split_at_checked(number(4, big_endian) as usize);
+        let (name, behind) = name.ok_or_else(|| cut(path, "the file"))?;
+        let name = name.split(|&b| b == 0).next().unwrap_or_default();
+        let name = std::str::from_utf8(name).unwrap_or("?");
+        let data = length.and_then(|n| behind.split_at_checked(usize::try_from(n).ok()?));
+        let (data, behind) = data.ok_or_else(|| cut(path, "a matrix"))?;
+        matrices.push(Matrix {
+            name,
+            number: precision,
+            big_endian,
+            bytes: data,
+        });
+        rest = behind;
+    }
+    Ok(matrices)
+}
+
+fn tracks(
+    path: &Path,
+    matrix: &Matrix,
+    world_from_voxel: DAffine3,
+    points: &mut Vec<[f32; 3]>,
+    offsets: &mut Vec<u64>,
+) -> Result<(), Error> {
+    if matrix.number.bytes() != 1 {
+        return Err(Error::malformed(
+            path,
+            format!("streamlines as {:?}", matrix.number),
+            "bytes",
+        ));
+    }
+    let number = |bytes: [u8; 4]| match matrix.big_endian {
+        true => i32::from_be_bytes(bytes),
+        false => i32::from_le_bytes(bytes),
+    };
+    let mut rest = matrix.bytes;
+    while !rest.is_empty() {
+        let line = offsets.len();
+        let Some((start, behind)) = rest.split_first_chunk::<START_BYTES>() else {
+            return Err(cut(path, &format!("streamline {line}")));
+        };
+        let (four, _) = start.as_chunks::<4>();
+        let count = number(four[0]) as u32 as usize;
+        if count < 3 || !count.is_multiple_of(3) {
+            return Err(Error::malformed(
+                path,
+                format!("{count} coordinates in streamline {line}"),
+                "three for each of its points; copy the file again",
+            ));
+        }
+        let steps = behind.split_at_checked(count - 3);
+        let (steps, behind) = steps.ok_or_else(|| cut(path, &format!("streamline {line}")))?;
+        let mut at = [1, 2, 3].map(|i| i64::from(number(four[i])));
+        let mut put = |at: [i64; 3]| {
+            let voxel = DVec3::from_array(at.map(|c| c as f64 * UNIT));
+            let world = world_from_voxel.transform_point3(voxel);
+            points.push(world.as_vec3().to_array());
+        };
+        put(at);
+        for step in steps.as_chunks::<3>().0 {
+            for (c, &d) in at.iter_mut().zip(step) {
+                *c += i64::from(d as i8);
+            }
+            put(at);
+        }
+        offsets.push(points.len() as u64);
+        rest = behind;
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! VTK legacy polydata ("VTK File Formats", Kitware): a text header, then sections in ASCII or
+//! big-endian binary. Lines are lists of point numbers, since version 5.1 as offsets and connectivity.
+//!
+//! Memory: at most sixteen times the file (a number of two letters becomes eight bytes), and for lines
+//! that share points a hundred times.
+
+mod cursor;
+mod write;
+
+pub use write::save;
+
+use super::Error;
+use super::fibres::FibreInfo;
+use super::mmap::Whole;
+use super::polydata::{Array, Polydata};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use cursor::{Cursor, Kind};
+use std::path::Path;
+
+/// Reads the lines of a polydata file in their order, those without points included.
+pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let whole = Whole::open(path, control)?;
+    let bytes = (*whole.bytes).as_ref();
+    let mut info = FibreInfo::default();
+    let polydata = parse(path, bytes, &mut info, &whole)?;
+    let tractogram = polydata.tractogram(path, bytes.len(), &mut info)?;
+    Ok((tractogram, info))
+}
+
+/// Which cells a list describes, and whether it is before the lines in the order of all cells.
+const CELLS: [(&str, bool); 3] = [
+    ("VERTICES", true),
+    ("POLYGONS", false),
+    ("TRIANGLE_STRIPS", false),
+];
+
+fn parse(
+    path: &Path,
+    bytes: &[u8],
+    info: &mut FibreInfo,
+    whole: &Whole,
+) -> Result<Polydata, Error> {
+    let mut cursor = Cursor::new(path, bytes);
+    let first = cursor.line();
+    let Some(version) = first.strip_prefix("# vtk DataFile Version") else {
+        return Err(cursor.wrong(
+            "a file that does not start with “# vtk DataFile Version”",
+            "a legacy VTK file",
+        ));
+    };
+    info.add("version", version.trim());
+    let title = cursor.line();
+    info.add("title", title.trim());
+    cursor.binary = match cursor.line().trim() {
+        "ASCII" => false,
+        "BINARY" => true,
+        other => {
+            let other = format!("“{other}” in the third line");
+            return Err(cursor.wrong(other, "ASCII or BINARY"));
+        }
+    };
+    let (word, kind) = (cursor.word().to_owned(), cursor.word().to_owned());
+    if word != "DATASET" || kind != "POLYDATA" {
+        return Err(cursor.wrong(
+            format!("“{word} {kind}” in the fourth line"),
+            "DATASET POLYDATA, which is what lines are kept as",
+        ));
+    }
+    let mut data = Polydata {
+        space: space(&title),
+        ..Polydata::default()
+    };
+    let mut of = None;
+    let mut seen = 0;
+    loop {
+        whole.advance(cursor.at - seen)?;
+        seen = cursor.at;
+        let keyword = cursor.word().to_ascii_uppercase();
+        match keyword.as_str() {
+            "" => return Ok(data),
+            "POINTS" => {
+                let count = cursor.count()?;
+                let kind = cursor.kind()?;
+                data.points = cursor.floats(kind, count.checked_mul(3))?;
+            }
+            "LINES" => (data.offsets, data.connectivity) = cells(&mut cursor)?,
+            "METADATA" => cursor.skip_metadata(),
+            "POINT_DATA" | "CELL_DATA" => {
+                let count = cursor.count()?;
+                let cells = data.cells_before + data.lines() + data.cells_behind;
+                let points = keyword == "POINT_DATA";
+                let expected = if points { data.points.len() / 3 } else { cells };
+                if count != expected {
+                    return Err(cursor.wrong(
+                        format!("values for {count} points or cells"),
+                        format!("{expected}, as many as the file has; write the file anew"),
+                    ));
+                }
+                of = Some((points, count));
+            }
+            _ => {
+                if let Some((_, before)) = CELLS.iter().find(|(name, _)| *name == keyword) {
+                    let (offsets, _) = cells(&mut cursor)?;
+                    let count = offsets.len() - 1;
+                    match before {
+                        true => data.cells_before += count,
+                        false => data.cells_behind += count,
+                    }
+                    continue;
+                }
+                let count = of.map_or(0, |(_, count)| count);
+                let found = attribute(&mut cursor, &keyword, count, &mut data.space)?;
+                // Before the first POINT_DATA stand values of the whole file.
+                match of {
+                    Some((true, _)) => data.of_points.extend(found),
+                    Some((false, _)) => data.of_cells.extend(found),
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+/// What a title says about the space, as Slicer writes it.
+fn space(title: &str) -> Option<String> {
+    let (_, rest) = title.split_once("SPACE=")?;
+    let name: String = rest.chars().take_while(char::is_ascii_alphabetic).collect();
+    Some(name)
+}
+
+/// Offsets and connectivity of a list of cells, in either form.
+fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Vec<u64>), Error> {
+    let (first, second) = (cursor.count()?, cursor.count()?);
+    if cursor.next_is("OFFSETS") {
+        cursor.word();
+        let kind = cursor.kind()?;
+        let mut offsets = cursor.indices(kind, Some(first))?;
+        // A list of no cells may have no offsets at all.
+        if offsets.is_empty() {
+            offsets.push(0);
+        }
+        if !cursor.next_is("CONNECTIVITY") {
+            return Err(cursor.wrong("offsets without connectivity", "both; copy the file again"));
+        }
+        cursor.word();
+        let kind = cursor.kind()?;
+        let connectivity = cursor.indices(kind, Some(second))?;
+        return Ok((offsets, connectivity));
+    }
+    let numbers = cursor.indices(Kind::INT, Some(second))?;
+    let mut offsets = vec![0];
+    let mut connectivity = Vec::with_capacity(numbers.len().saturating_sub(first));
+    let mut rest = numbers.as_slice();
+    for _ in 0..first {
+        let cell = rest
+            .split_first()
+            .and_then(|(&count, behind)| behind.split_at_checked(usize::try_from(count).ok()?));
+        let Some((cell, behind)) = cell else {
+            return Err(cursor.wrong(
+                format!("a list of {second} numbers that is too short for its {first} cells"),
+                "all their points; write the file anew",
+            ));
+        };
+        connectivity.extend_from_slice(cell);
+        offsets.push(connectivity.len() as u64);
+        rest = behind;
+    }
+    Ok((offsets, connectivity))
+}
+
+/// The values behind a keyword of a `POINT_DATA` or `CELL_DATA` section of `count` items.
+fn attribute(
+    cursor: &mut Cursor,
+    keyword: &str,
+    count: usize,
+    space: &mut Option<String>,
+) -> Result<Vec<Array>, Error> {
+    if keyword == "FIELD" {
+        let _name = cursor.word();
+        let arrays = cursor.count()?;
+        return field(cursor, arrays, count, space);
+    }
+    let name = cursor.name();
+    let (kind, columns) = match keyword {
+        "SCALARS" => {
+            let kind = cursor.kind()?;
+            let rest = cursor.line_rest();
+            let columns = rest.trim().parse().unwrap_or(1);
+            if cursor.next_is("LOOKUP_TABLE") {
+                let _both = (cursor.word(), cursor.word());
+            }
+            (kind, columns)
+        }
+        "VECTORS" | "NORMALS" => (cursor.kind()?, 3),
+        "TENSORS" => (cursor.kind()?, 9),
+        "TENSORS6" => (cursor.kind()?, 6),
+        "GLOBAL_IDS" | "PEDIGREE_IDS" | "EDGE_FLAGS" => (cursor.kind()?, 1),
+        "TEXTURE_COORDINATES" => {
+            let columns = cursor.count()?;
+            (cursor.kind()?, columns)
+        }
+        "COLOR_SCALARS" => {
+            let columns = cursor.count()?;
+            (cursor.colour(), columns)
+        }
+        "LOOKUP_TABLE" => {
+            // Colours for values, not values.
+            let entries = cursor.count()?;
+            let kind = cursor.colour();
+            cursor.floats(kind, entries.checked_mul(4))?;
+            return Ok(Vec::new());
+        }
+        other => {
+            let other = format!("a section named “{other}”");
+            return Err(cursor.wrong(other, "a section of legacy VTK polydata"));
+        }
+    };
+    let values = cursor.floats(kind, count.checked_mul(columns))?;
+    Ok(array(name, columns, values).into_iter().collect())
+}
+
+fn array(name: String, columns: usize, values: Vec<f32>) -> Option<Array> {
+    (columns > 0).then_some(Array {
+        name,
+        columns,
+        values,
+    })
+}
+
+fn field(
+    cursor: &mut Cursor,
+    arrays: usize,
+    count: usize,
+    space: &mut Option<String>,
+) -> Result<Vec<Array>, Error> {
+    let mut found = Vec::new();
+    for _ in 0..arrays {
+        while cursor.next_is("METADATA") {
+            cursor.word();
+            cursor.skip_metadata();
+        }
+        let name = cursor.name();
+        let (columns, rows) = (cursor.count()?, cursor.count()?);
+        let kind = cursor.kind()?;
+        let numbers = columns.checked_mul(rows);
+        if kind == Kind::STRING {
+            let texts = cursor.strings(numbers)?;
+            if name == "SPACE" {
+                *space = texts.into_iter().next();
+            }
+            continue;
+        }
+        let values = cursor.floats(kind, numbers)?;
+        if rows == count {
+            found.extend(array(name, columns, values));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,140 @@
+//! Writing legacy VTK: binary, version 3.0, which every reader knows, in RAS.
+
+use super::super::fibres::{difference, different_values};
+use super::super::{Error, atomic};
+use super::read;
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::data::tractogram::columns;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A title may have this many letters.
+const TITLE: usize = 255;
+/// Values between two looks at whether the job was cancelled.
+const PIECE: usize = 1 << 18;
+
+type Out<'a> = &'a mut BufWriter<File>;
+
+/// Writes all points and values, with `command` in the title; reads the file back and compares.
+pub fn save(
+    path: &Path,
+    tractogram: &Tractogram,
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    let size = tractogram.points.len() + tractogram.len();
+    if i32::try_from(size).is_err() {
+        return Err(Error::malformed(
+            path,
+            format!("{} points", tractogram.points.len()),
+            "fewer than two thousand million, which is what VTK can number; choose TRX",
+        ));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    control.begin(&format!("Writing {name}"), tractogram.points.len() as u64);
+    atomic::write_verified(
+        path,
+        |file| write(file, tractogram, command, control),
+        |written| {
+            let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+            difference(&found, tractogram, 0.0)?;
+            for (found, expected) in [
+                (&found.per_point, &tractogram.per_point),
+                (&found.per_streamline, &tractogram.per_streamline),
+            ] {
+                if found.len() != expected.len() {
+                    return Err("some values are missing".to_owned());
+                }
+                if let Some(name) = different_values(found, expected) {
+                    return Err(format!("the values {name} differ"));
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+fn write(
+    file: Out,
+    tractogram: &Tractogram,
+    command: &str,
+    control: &Control,
+) -> Result<(), atomic::Stop> {
+    let title = format!("SPACE=RAS {command}");
+    let plain = |c: char| if c.is_ascii_graphic() { c } else { ' ' };
+    let title: String = title.chars().map(plain).take(TITLE).collect();
+    let points = tractogram.points.len();
+    write!(
+        file,
+        "# vtk DataFile Version 3.0\n{}\nBINARY\nDATASET POLYDATA\nPOINTS {points} float\n",
+        title.trim_end()
+    )?;
+    for piece in tractogram.points.chunks(PIECE) {
+        control.check()?;
+        big_endian(file, piece.as_flattened().iter().copied())?;
+        control.advance(piece.len() as u64);
+    }
+    let lines = tractogram.len();
+    write!(file, "\nLINES {lines} {}\n", lines + points)?;
+    for ends in tractogram.offsets.windows(2) {
+        let count = (ends[1] - ends[0]) as i32;
+        file.write_all(&count.to_be_bytes())?;
+        for index in ends[0]..ends[1] {
+            file.write_all(&(index as i32).to_be_bytes())?;
+        }
+    }
+    writeln!(file)?;
+    for (section, count, values) in [
+        ("POINT_DATA", points, &tractogram.per_point),
+        ("CELL_DATA", lines, &tractogram.per_streamline),
+    ] {
+        field(file, section, count, values, control)?;
+    }
+    Ok(())
+}
+
+fn field(
+    file: Out,
+    section: &str,
+    count: usize,
+    values: &BTreeMap<String, Arc<[f32]>>,
+    control: &Control,
+) -> Result<(), atomic::Stop> {
+    let columns = columns(values);
+    if columns.is_empty() {
+        return Ok(());
+    }
+    write!(
+        file,
+        "{section} {count}\nFIELD FieldData {}\n",
+        columns.len()
+    )?;
+    for value in columns {
+        control.check()?;
+        let width = value.columns.len();
+        writeln!(file, "{} {width} {count} float", encoded(value.name))?;
+        let numbers = (0..count).flat_map(|i| value.columns.iter().map(move |c| c[i]));
+        big_endian(file, numbers)?;
+        writeln!(file)?;
+    }
+    Ok(())
+}
+
+fn big_endian(file: Out, values: impl Iterator<Item = f32>) -> std::io::Result<()> {
+    let bytes: Vec<u8> = values.flat_map(f32::to_be_bytes).collect();
+    file.write_all(&bytes)
+}
+
+/// A name as one word.
+fn encoded(name: &str) -> String {
+    let safe = |b: u8| b.is_ascii_graphic() && b != b'%' && b != b'"';
+    let letters = name.bytes().map(|b| match safe(b) {
+        true => char::from(b).to_string(),
+        false => format!("%{b:02X}"),
+    });
+    letters.collect()
+}

@@ -1,0 +1,314 @@
+//! VTK XML polydata ("VTK File Formats", Kitware): arrays as text, base64, or appended behind the XML,
+//! raw or base64, each compressed with zlib or not.
+//!
+//! Memory: at most sixteen times the file, for compressed arrays sixteen times what they unpack to,
+//! which is limited to a hundred times the file.
+
+mod arrays;
+mod write;
+
+pub use write::save;
+
+use super::Error;
+use super::fibres::FibreInfo;
+use super::mmap::Whole;
+use super::numbers::Type;
+use super::polydata::{Array, Polydata};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use arrays::{Encoding, Form, Unpacker};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use std::path::Path;
+
+/// Reads the lines of a polydata file in their order, those without points included.
+pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+    let whole = Whole::open(path, control)?;
+    let bytes = (*whole.bytes).as_ref();
+    let mut info = FibreInfo::default();
+    let polydata = parse(path, bytes, control)?;
+    whole.advance(bytes.len())?;
+    let tractogram = polydata.tractogram(path, bytes.len(), &mut info)?;
+    Ok((tractogram, info))
+}
+
+/// An attribute's text; nothing where there is none.
+fn attribute(tag: &BytesStart, name: &str) -> String {
+    let found = tag
+        .attributes()
+        .flatten()
+        .find(|a| a.key.as_ref() == name.as_bytes());
+    let Some(found) = found else {
+        return String::new();
+    };
+    let text = String::from_utf8_lossy(&found.value).into_owned();
+    match quick_xml::escape::unescape(&text) {
+        Ok(plain) => plain.into_owned(),
+        Err(_) => text,
+    }
+}
+
+/// An array that was announced and whose text may follow.
+struct Announced {
+    name: String,
+    number: Option<Type>,
+    is_text: bool,
+    columns: usize,
+    form: Form,
+    offset: usize,
+}
+
+/// A `DataArray` as it will be used.
+struct Given {
+    section: String,
+    name: String,
+    number: Type,
+    columns: usize,
+    bytes: Vec<u8>,
+}
+
+fn parse(path: &Path, bytes: &[u8], control: &Control) -> Result<Polydata, Error> {
+    let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+    let (xml, appended) = arrays::split(path, bytes)?;
+    let mut reader = Reader::from_reader(xml);
+    reader.config_mut().check_end_names = false;
+    let mut unpacker = None::<Unpacker>;
+    let mut section = String::new();
+    let mut announced = None::<Announced>;
+    let mut text = Vec::new();
+    let mut given: Vec<Given> = Vec::new();
+    let mut counts = [None::<usize>; 5];
+    let mut space = None;
+    let mut polydata = false;
+    let mut nested = 0usize;
+    loop {
+        control.check()?;
+        let event = reader.read_event().map_err(|e| {
+            wrong(
+                format!("XML that cannot be read ({e})"),
+                "a whole VTP file; copy it again",
+            )
+        })?;
+        let empty = matches!(event, Event::Empty(_));
+        let mut ended = false;
+        match event {
+            // What is told about an array between its tags is no part of it.
+            Event::Start(_) if announced.is_some() => nested += 1,
+            Event::Empty(_) if announced.is_some() => {}
+            Event::End(_) if nested > 0 => nested -= 1,
+            Event::Start(tag) | Event::Empty(tag) => match tag.local_name().as_ref() {
+                b"VTKFile" => {
+                    polydata = attribute(&tag, "type") == "PolyData";
+                    unpacker = Some(Unpacker::new(path, bytes.len(), |name| {
+                        attribute(&tag, name)
+                    })?);
+                }
+                b"Piece" => {
+                    if counts[0].is_some() {
+                        return Err(wrong(
+                            "several pieces".to_owned(),
+                            "one; save the file again as a single piece",
+                        ));
+                    }
+                    let names = ["Points", "Verts", "Lines", "Strips", "Polys"];
+                    counts = names.map(|n| {
+                        Some(
+                            attribute(&tag, &format!("NumberOf{n}"))
+                                .trim()
+                                .parse()
+                                .unwrap_or(0),
+                        )
+                    });
+                }
+                b"DataArray" | b"Array" => {
+                    let array = announce(path, &tag)?;
+                    ended = empty || array.form == Form::Appended;
+                    announced = Some(array);
+                    text.clear();
+                }
+                name @ (b"FieldData" | b"PointData" | b"CellData" | b"Points" | b"Verts"
+                | b"Lines" | b"Strips" | b"Polys") => {
+                    section = String::from_utf8_lossy(name).into_owned();
+                }
+                _ => {}
+            },
+            Event::Text(piece) if announced.is_some() && nested == 0 => {
+                text.extend_from_slice(&piece)
+            }
+            Event::End(_) => ended = true,
+            Event::Eof => break,
+            _ => {}
+        }
+        if !ended {
+            continue;
+        }
+        let Some(array) = announced.take() else {
+            continue;
+        };
+        let Some(unpacker) = &mut unpacker else {
+            return Err(wrong("an array outside <VTKFile>".to_owned(), "a VTP file"));
+        };
+        if section == "FieldData" {
+            if array.name == "SPACE" && array.form == Form::Ascii {
+                space = Some(letters(&text));
+            }
+        } else if let Some(number) = array.number {
+            let encoding = match array.form {
+                Form::Ascii => Encoding::Ascii(&text),
+                Form::Binary => Encoding::Base64(&text),
+                Form::Appended => appended.at(array.offset).ok_or_else(|| {
+                    wrong(
+                        format!("an array at {}", array.offset),
+                        "one inside the file; it was cut off, copy it again",
+                    )
+                })?,
+            };
+            given.push(Given {
+                section: section.clone(),
+                bytes: unpacker.bytes(encoding, number)?,
+                name: array.name,
+                number,
+                columns: array.columns,
+            });
+        } else if !array.is_text {
+            return Err(wrong(
+                format!("the array {} of an unknown type", array.name),
+                "Float32, Float64 or a whole number type",
+            ));
+        }
+        text.clear();
+    }
+    let Some(unpacker) = unpacker.filter(|_| polydata) else {
+        return Err(wrong(
+            "no <VTKFile type=\"PolyData\">".to_owned(),
+            "VTK XML polydata, which is what lines are kept as",
+        ));
+    };
+    let counts = counts.map(|c| c.unwrap_or(0));
+    assemble(path, given, counts, unpacker.big_endian, space)
+}
+
+/// A text as VTK writes one in XML: the codes of its letters.
+fn letters(text: &[u8]) -> String {
+    let codes = super::polydata::words_as::<u8>(text).map_while(|v| v);
+    codes.take_while(|&c| c != 0).map(char::from).collect()
+}
+
+fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
+    let number = match attribute(tag, "type").as_str() {
+        "Float32" => Some(Type::F32),
+        "Float64" => Some(Type::F64),
+        "Int8" => Some(Type::I8),
+        "Int16" => Some(Type::I16),
+        "Int32" => Some(Type::I32),
+        "Int64" => Some(Type::I64),
+        "UInt8" => Some(Type::U8),
+        "UInt16" => Some(Type::U16),
+        "UInt32" => Some(Type::U32),
+        "UInt64" => Some(Type::U64),
+        _ => None,
+    };
+    let form = match attribute(tag, "format").as_str() {
+        "ascii" | "" => Form::Ascii,
+        "binary" => Form::Binary,
+        "appended" => Form::Appended,
+        other => {
+            return Err(Error::malformed(
+                path,
+                format!("an array in the format “{other}”"),
+                "ascii, binary or appended",
+            ));
+        }
+    };
+    Ok(Announced {
+        name: attribute(tag, "Name"),
+        number,
+        is_text: attribute(tag, "type") == "String",
+        columns: attribute(tag, "NumberOfComponents")
+            .trim()
+            .parse()
+            .unwrap_or(1),
+        form,
+        offset: attribute(tag, "offset").trim().parse().unwrap_or(0),
+    })
+}
+
+fn assemble(
+    path: &Path,
+    given: Vec<Given>,
+    counts: [usize; 5],
+    big_endian: bool,
+    space: Option<String>,
+) -> Result<Polydata, Error> {
+    let [points, verts, lines, strips, polys] = counts;
+    let cells = [verts, lines, strips, polys]
+        .iter()
+        .try_fold(0usize, |sum, &n| sum.checked_add(n))
+        .unwrap_or(usize::MAX);
+    let mut data = Polydata {
+        offsets: vec![0],
+        cells_before: verts,
+        cells_behind: cells.saturating_sub(verts).saturating_sub(lines),
+        space,
+        ..Polydata::default()
+    };
+    for array in given {
+        let count = array.bytes.len() / array.number.bytes();
+        let expect = |items: usize, columns: usize| {
+            if items.checked_mul(columns) == Some(count) {
+                return Ok(());
+            }
+            Err(Error::malformed(
+                path,
+                format!("{count} numbers in {} {}", array.section, array.name),
+                format!("{items} times {columns}, which the file announces; write it anew"),
+            ))
+        };
+        let floats = || array.number.floats(&array.bytes, big_endian);
+        let indices = || {
+            array
+                .number
+                .indices(&array.bytes, big_endian)
+                .ok_or_else(|| Error::malformed(path, "lines made of fractions", "whole numbers"))
+        };
+        match (array.section.as_str(), array.name.as_str()) {
+            ("Points", _) => {
+                expect(points, 3)?;
+                data.points = floats();
+            }
+            ("Lines", "connectivity") => data.connectivity = indices()?,
+            ("Lines", "offsets") => {
+                expect(lines, 1)?;
+                data.offsets = std::iter::once(0).chain(indices()?).collect();
+            }
+            (section @ ("PointData" | "CellData"), _) if array.columns > 0 => {
+                let of_points = section == "PointData";
+                expect(if of_points { points } else { cells }, array.columns)?;
+                let values = floats();
+                let list = match of_points {
+                    true => &mut data.of_points,
+                    false => &mut data.of_cells,
+                };
+                list.push(Array {
+                    name: array.name,
+                    columns: array.columns,
+                    values,
+                });
+            }
+            _ => {}
+        }
+    }
+    // Announced, but without an array.
+    if data.lines() != lines || data.points.len() / 3 != points {
+        return Err(Error::malformed(
+            path,
+            format!(
+                "{} lines and {} points",
+                data.lines(),
+                data.points.len() / 3
+            ),
+            format!("{lines} and {points}, which the file announces; copy it again"),
+        ));
+    }
+    Ok(data)
+}

@@ -1,0 +1,152 @@
+//! What other programs say: nibabel and trx-python read what is written here and write what is read
+//! here, with the same numbers. `.ci/run` installs them; elsewhere the test is reported as not run.
+
+use super::formats::{grid, open, streamlines};
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::data::tractogram::columns;
+use arcuate::io::fibres;
+use libtest_mimic::{Failed, Trial};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+const MOVED_MM: f64 = 1e-3;
+
+pub fn tests() -> Vec<Trial> {
+    let name = "io::peers::nibabel_and_trx_python_agree";
+    let python = Command::new(python())
+        .args(["-c", "import nibabel, trx"])
+        .output();
+    if python.is_ok_and(|p| p.status.success()) {
+        return vec![test(name, agree)];
+    }
+    let missing = || Err(Failed::from("nibabel or trx-python is missing"));
+    vec![
+        Trial::test(
+            format!("{name} (not run: python3 has no nibabel and trx)"),
+            missing,
+        )
+        .with_ignored_flag(true),
+    ]
+}
+
+/// `$ARCUATE_PYTHON`, where the packages are in an environment of their own.
+fn python() -> String {
+    std::env::var("ARCUATE_PYTHON").unwrap_or_else(|_| "python3".to_owned())
+}
+
+fn agree() {
+    let mut random = Random::fresh("agree");
+    for order in [0, 13, 47, (random.bits() % 48) as usize] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        write_ours(folder.path(), order, &mut random);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/check.py");
+        let ran = Command::new(python())
+            .arg(script)
+            .arg(folder.path())
+            .output();
+        let ran = ran.expect("python3 runs");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(ran.status.success(), "{said}");
+        read_theirs(folder.path());
+    }
+}
+
+fn write_ours(folder: &Path, order: usize, random: &mut Random) {
+    let grid = grid(order, true, random);
+    // nibabel drops streamlines without points.
+    let mut all = streamlines(30, &grid, random);
+    let marks: Vec<bool> = all.streamlines().map(|s| !s.is_empty()).collect();
+    all = all.filtered(&marks);
+    let mut numbers = |n: usize| (0..n).map(|_| random.normal() as f32).collect::<Vec<f32>>();
+    let (lines, points) = (all.len(), all.points.len());
+    for name in ["fa", "rgb[0]", "rgb[1]", "rgb[2]"] {
+        all = all.with_per_point(name, numbers(points));
+    }
+    for name in ["weight", "mean[0]", "mean[1]"] {
+        all = all.with_per_streamline(name, numbers(lines));
+    }
+    let some: Vec<u32> = (0..lines as u32).step_by(3).collect();
+    all =
+        all.with_group("some", some.clone())
+            .with_per_group("some", "colour", vec![0.25, 0.5, 1.0]);
+    for ending in ["tck", "trk", "trx"] {
+        let path = folder.join(format!("ours.{ending}"));
+        fibres::save(&path, &all, "", &Control::new()).expect("saved");
+    }
+    let rows = |values| -> serde_json::Map<String, Value> {
+        let rows = |c: arcuate::data::tractogram::Columns| {
+            let rows = c.columns[0].len();
+            let all = (0..rows).flat_map(|i| c.columns.iter().map(move |v| f64::from(v[i])));
+            (c.name.to_owned(), json!(all.collect::<Vec<f64>>()))
+        };
+        columns(values).into_iter().map(rows).collect()
+    };
+    let m = grid.world_from_voxel;
+    let row = |r: usize| {
+        let axes = m.matrix3;
+        [
+            axes.x_axis[r],
+            axes.y_axis[r],
+            axes.z_axis[r],
+            m.translation[r],
+        ]
+    };
+    let ours = json!({
+        "points": all.points.as_flattened(), "offsets": &*all.offsets,
+        "affine": [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]], "shape": grid.shape,
+        "order": grid.orientation(), "per_point": rows(&all.per_point),
+        "per_streamline": rows(&all.per_streamline), "groups": {"some": some},
+        "per_group": {"some": {"colour": [0.25, 0.5, 1.0]}},
+    });
+    std::fs::write(folder.join("ours.json"), ours.to_string()).expect("written");
+}
+
+fn read_theirs(folder: &Path) {
+    let text = std::fs::read_to_string(folder.join("theirs.json")).expect("theirs.json");
+    let theirs: Value = serde_json::from_str(&text).expect("JSON");
+    let theirs = theirs.as_array().expect("a list");
+    assert_eq!(theirs.len(), 1 + 48 + 6);
+    for file in theirs {
+        let name = file["name"].as_str().expect("a name");
+        let (found, _) = open(&folder.join(name));
+        holds(&found, file, name);
+    }
+}
+
+fn holds(found: &Tractogram, file: &Value, name: &str) {
+    let numbers = |v: &Value| -> Vec<f64> {
+        let list = v.as_array().expect("a list").iter();
+        list.map(|n| n.as_f64().expect("a number")).collect()
+    };
+    let near = |found: &[f32], expected: &Value, off: f64| {
+        let expected = numbers(expected);
+        assert_eq!(found.len(), expected.len(), "{name}");
+        let far = found
+            .iter()
+            .zip(&expected)
+            .map(|(a, b)| (f64::from(*a) - b).abs());
+        assert!(far.fold(0.0, f64::max) <= off, "{name}");
+    };
+    near(found.points.as_flattened(), &file["points"], MOVED_MM);
+    let offsets: Vec<f64> = found.offsets.iter().map(|&o| o as f64).collect();
+    assert_eq!(offsets, numbers(&file["offsets"]), "{name}");
+    for (key, values) in [
+        ("per_point", &found.per_point),
+        ("per_streamline", &found.per_streamline),
+    ] {
+        for (value, expected) in file[key].as_object().into_iter().flatten() {
+            near(&values[value], expected, 1e-6);
+        }
+    }
+    if let Some(names) = file["columns"].as_array() {
+        let found: Vec<&str> = found.per_point.keys().map(String::as_str).collect();
+        assert_eq!(&json!(found), &json!(names), "{name}");
+    }
+    for (group, members) in file["groups"].as_object().into_iter().flatten() {
+        let found: Vec<f64> = found.groups[group].iter().map(|&i| f64::from(i)).collect();
+        assert_eq!(found, numbers(members), "{name}");
+    }
+}
