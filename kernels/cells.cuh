@@ -6,7 +6,12 @@
 
 // As Rules in src/solvers/geodesic/cuda.rs, in its order.
 struct Rules {
-    u32 rays;
+    // Half rays of the batch, each with a slot; how many of them are followed in this launch, and the step
+    // on which they pause in it; whether they go on where they paused.
+    u32 slots;
+    u32 running;
+    u32 until;
+    u32 resumed;
     // Samples along the axes, and records from one to the next along y and z.
     int shape[3];
     u32 stride[2];
@@ -31,7 +36,7 @@ struct Rules {
     // Whether records are eight halves, or eight floats.
     u32 half;
 };
-static_assert(sizeof(Rules) == 39 * 4, "as in cuda.rs");
+static_assert(sizeof(Rules) == 42 * 4, "as in cuda.rs");
 
 // One of the eight numbers of a voxel: xx xy xz yy yz zz, whether fitted, FA.
 __device__ __forceinline__ float number(const Rules& rules, const void* records, u32 i, int which) {
@@ -39,6 +44,20 @@ __device__ __forceinline__ float number(const Rules& rules, const void* records,
     return rules.half ? __half2float(((const __half*)records)[at]) : __ldg((const float*)records + at);
 }
 const int INSIDE = 6, FA = 7;
+
+// All eight of them at once.
+__device__ __forceinline__ void all_numbers(const Rules& rules, const void* records, u32 i, float numbers[8]) {
+    if (rules.half) {
+        uint4 words = __ldg((const uint4*)records + i);
+        const __half* halves = (const __half*)&words;
+        for (int n = 0; n < 8; n++) numbers[n] = __half2float(halves[n]);
+    } else {
+        const float4* from = (const float4*)records + 2 * (size_t)i;
+        float4 low = __ldg(from), high = __ldg(from + 1);
+        numbers[0] = low.x, numbers[1] = low.y, numbers[2] = low.z, numbers[3] = low.w;
+        numbers[4] = high.x, numbers[5] = high.y, numbers[6] = high.z, numbers[7] = high.w;
+    }
+}
 
 // The tensors between eight samples, as a polynomial: Σ f_r (a_r + u b_r) with f = 1, v, w, vw. Cells
 // begin one sample before the first along each axis and end one after the last: there D is continued
@@ -67,18 +86,19 @@ __device__ __forceinline__ float with_last_bit(float value, bool bit) {
 
 // A ray's cell, and its place in it.
 struct Place {
-    // The first sample, voxels.
-    f32x3 origin;
+    // The cell's middle, voxels.
+    f32x3 middle;
     float u, v, w;
 };
 
 const u32 ALL = 0xffffffffu;
 
-// Whether a point is still in its cell, or by `margin` outside.
+// Whether a point is still in its cell, or by `margin` outside; moves the place along.
 __device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
-    place.u = x.x - place.origin.x, place.v = x.y - place.origin.y, place.w = x.z - place.origin.z;
-    float least = fminf(fminf(place.u, place.v), place.w), most = fmaxf(fmaxf(place.u, place.v), place.w);
-    return least >= -margin && most <= 1.0f + margin;
+    f32x3 off = x - place.middle;
+    // Beyond its faces a cell goes on as it is there: its polynomial might not be positive definite.
+    place.u = __saturatef(off.x + 0.5f), place.v = __saturatef(off.y + 0.5f), place.w = __saturatef(off.z + 0.5f);
+    return fmaxf(fmaxf(fabsf(off.x), fabsf(off.y)), fabsf(off.z)) <= 0.5f + margin;
 }
 
 // The cell of a point that has left its own, or of the nearest in the grid. (NaN is in the first.)
@@ -86,8 +106,8 @@ __device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
     int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
     int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
     int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
-    at.origin = make((float)i, (float)j, (float)k);
-    at.u = x.x - at.origin.x, at.v = x.y - at.origin.y, at.w = x.z - at.origin.z;
+    at.middle = make(i + 0.5f, j + 0.5f, k + 0.5f);
+    at.u = x.x - i, at.v = x.y - j, at.w = x.z - k;
     // Modulo 2³², in which the first cell's -1 -1 -1 is no exception.
     u32 nx = rules.shape[0] + 1, ny = rules.shape[1] + 1;
     return (u32)i + nx * ((u32)j + ny * (u32)k) + (1 + nx + nx * ny);
@@ -111,7 +131,7 @@ __device__ __forceinline__ float corner_weight(int c, const Place& at) {
 
 // Linear mixture of one of the numbers.
 __device__ float linear(const Rules& rules, const void* records, const Place& at, int which) {
-    int i = (int)at.origin.x, j = (int)at.origin.y, k = (int)at.origin.z;
+    int i = __float2int_rd(at.middle.x), j = __float2int_rd(at.middle.y), k = __float2int_rd(at.middle.z);
     float sum = 0.0f;
     for (int c = 0; c < 8; c++) {
         u32 record = nearest(rules, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2));

@@ -4,7 +4,7 @@
 #include "regions.cuh"
 
 // As StopReason in src/solvers/tracking/mod.rs.
-enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP };
+enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP, INDEFINITE };
 const u32 GO = 99;
 
 // Regions met so far, a bit each.
@@ -49,10 +49,11 @@ __device__ __forceinline__ bool allowed(const Rules& rules, const Gate* gates, c
 }
 
 // As Wanted in src/solvers/tracking/cuda/curves.rs: a curve's place among those of the grid, how many
-// of its points, and where they go.
+// of its points, where the first goes, and from one to the next: 1 or, backwards, -1.
 struct Wanted {
     u32 slot, count;
     u32 first;
+    int step;
 };
 
 // A block of 256 copies the points of 32 wanted curves from a grid that holds them step by step, so that
@@ -66,7 +67,7 @@ __device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const 
     u32 lane = threadIdx.x % 32, most = 0;
     if (threadIdx.x < 32) {
         u32 i = blockIdx.x * 32 + lane;
-        mine[lane] = i < curves ? wanted[i] : Wanted{0, 0, 0};
+        mine[lane] = i < curves ? wanted[i] : Wanted{0, 0, 0, 1};
     }
     __syncthreads();
     for (u32 i = 0; i < 32; i++) most = max(most, mine[i].count);
@@ -78,7 +79,7 @@ __device__ __forceinline__ void gather(const Point* step_grid, u32 slots, const 
         for (u32 i = threadIdx.x; i < 32 * DEPTH; i += blockDim.x) {
             Wanted curve = mine[i / DEPTH];
             u32 k = i % DEPTH;
-            if (first + k < curve.count) keep(curve.first + first + k, tile[i / DEPTH][k]);
+            if (first + k < curve.count) keep(curve.first + curve.step * (int)(first + k), tile[i / DEPTH][k]);
         }
         __syncthreads();
     }

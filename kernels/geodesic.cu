@@ -5,89 +5,14 @@
 // H200: 116 registers, no spills, 360 warp instructions a step, of which 40 load a cell; 56.6 G steps/s
 // with a million rays, issue slots 66 % busy (stalls: dispatch, then the L2 cache). With 4096 rays a
 // step takes 0.48 us: two evaluations of some 170 cycles, two sums over four threads, half a cell load.
-#include "cells.cuh"
-#include "curves.cuh"
-
-// As Summary in cuda.rs.
-struct Summary {
-    u32 steps;
-    u32 count;
-    float length_mm;
-    float riemann;
-    u32 reason;
-    u32 target;
-    u32 met;
-};
-
-// A voxel vector in mm, in axes of its own: as long as in the world.
-__device__ __forceinline__ f32x3 in_mm(const Rules& rules, f32x3 v) {
-    const float* r = rules.root;
-    return make(fmaf(r[2], v.z, fmaf(r[1], v.y, r[0] * v.x)), fmaf(r[4], v.z, r[3] * v.y), r[5] * v.z);
-}
-
-__device__ __forceinline__ f32x3 world_of(const Rules& rules, f32x3 x) {
-    const float* w = rules.world;
-    return make(fmaf(w[2], x.z, fmaf(w[1], x.y, fmaf(w[0], x.x, w[3]))),
-                fmaf(w[6], x.z, fmaf(w[5], x.y, fmaf(w[4], x.x, w[7]))),
-                fmaf(w[10], x.z, fmaf(w[9], x.y, fmaf(w[8], x.x, w[11]))));
-}
-
-// Point number `count` of a slot: place in the world, mm, and the connectivity measure from the seed.
-__device__ __forceinline__ void keep(float4* out_grid, u32 count, const Rules& rules, u32 slot, f32x3 at,
-                                     float length_mm, float riemann) {
-    float measure = riemann > 0.0f ? length_mm / riemann : 1.0f;
-    out_grid[(size_t)count * rules.rays + slot] = make_float4(at.x, at.y, at.z, measure);
-}
-
-// A half ray under way.
-struct Ray {
-    // Voxels; D p of the last step in mm, and 1 by its length.
-    f32x3 x, p, direction;
-    float per_mm, riemann;
-    u32 steps;
-    // The step on which more is to be done than being taken.
-    u32 due;
-};
-
-// What is not needed on every step, one a thread: in shared memory, so that registers hold a cell.
-struct Seldom {
-    u32 slot, count, met;
-    // The steps on which a point is kept and the loop guard looks, and where it looked last.
-    u32 keep_at, look_at;
-    f32x3 looked;
-
-    __device__ __forceinline__ u32 due(const Rules& rules, u32 steps) const {
-        bool always = rules.gates || rules.masks || rules.min_fa >= 0.0f;
-        return always ? steps + 1 : min(min(keep_at, look_at), rules.max_steps);
-    }
-};
-
-__device__ __forceinline__ Ray begin(const Rules& rules, const float* starts, const u32* halves,
-                                     const Summary* summaries, Seldom& seldom, u32 slot) {
-    u32 half = halves[slot];
-    const float* start = starts + 9 * (size_t)(half / rules.senses);
-    float sign = half % rules.senses ? -1.0f : 1.0f;
-    Ray ray;
-    seldom.slot = slot;
-    ray.x = seldom.looked = make(start[0], start[1], start[2]);
-    ray.p = sign * make(start[3], start[4], start[5]);
-    ray.direction = sign * make(start[6], start[7], start[8]);
-    ray.per_mm = 1.0f;
-    ray.riemann = 0.0f;
-    ray.steps = seldom.count = 0;
-    seldom.met = summaries[slot].met;
-    seldom.keep_at = rules.keep_every, seldom.look_at = rules.loop_steps;
-    ray.due = seldom.due(rules, 0);
-    return ray;
-}
+#include "paper.cuh"
+#include "rays.cuh"
 
 // Follows half rays from their seeds to their ends; `slot` is a ray's place among those of this launch.
 // Kept points lie step by step: out_grid[k * rays + slot] is x y z (world mm) and the connectivity
 // measure from the seed. A thread whose ray has ended takes the next from the queue.
 template <class Sampler, int STAGES>
-__device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, const float* starts, const u32* halves,
-                                      const Gate* gates, const unsigned char* bytes, Summary* summaries,
-                                      float4* out_grid, u32* queue, u32 slot) {
+__device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, const Rays& rays, u32 first) {
     // The slope at the beginning is part of the result but with the midpoint rule.
     const float margin = STAGES == 2 ? Sampler::MARGIN : 0.0f;
     const float h = rules.step_mm, half = 0.5f * h;
@@ -96,8 +21,9 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
     Sampler cell;
     __shared__ Seldom all_seldom[64];
     Seldom& seldom = all_seldom[threadIdx.x];
-    bool active = slot < rules.rays;
-    Ray ray = begin(rules, starts, halves, summaries, seldom, active ? slot : 0);
+    u32 slot = rays.slot(rules, first);
+    bool active = slot != NONE;
+    Ray ray = begin(rules, rays, seldom, active ? slot : rays.running[0]);
     cell.enter(rules, grids, ray.x);
     while (Sampler::any(active)) {
         f32x3 next = ray.x, p = ray.p, mm;
@@ -135,9 +61,9 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         float cos = (ray.per_mm * per_mm) * dot(ray.direction, mm);
         ray.p = p;
         ray.direction = mm, ray.per_mm = per_mm;
-        ray.steps++;
         // Positive questions, so that NaN fails each.
-        if (__builtin_expect(cos >= rules.min_cos && cell.plain() && ray.steps != ray.due, 1)) {
+        if (__builtin_expect(cos >= rules.min_cos && riemann >= 0.0f && cell.plain() && ray.steps + 1 != ray.due, 1)) {
+            ray.steps++;
             ray.riemann = after;
             ray.x = next;
             continue;
@@ -145,75 +71,30 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
         // The last that fails names the reason.
         u32 reason = cos >= rules.min_cos ? GO : ANGLE, target = NONE;
         if (rules.min_fa >= 0.0f && !(cell.fa(rules, grids) >= rules.min_fa)) reason = LOW_FA;
+        if (!(riemann >= 0.0f)) reason = INDEFINITE;
         if (!cell.plain()) {
             if (!cell.inside(rules, grids)) reason = LEFT_MASK;
             if (!in_volume(rules, next)) reason = LEFT_VOLUME;
         }
-        float length_mm = ray.steps * h;
-        if (rules.masks && reason == GO) {
-            if (!allowed(rules, gates, bytes, world_of(rules, next))) reason = LEFT_MASK;
-        }
-        if (reason != GO) {
-            // The step before was the last.
-            ray.steps--;
-            length_mm = ray.steps * h;
-            if (seldom.keep_at != ray.steps + rules.keep_every) {
-                if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, world_of(rules, ray.x), length_mm, ray.riemann);
-                seldom.count++;
-            }
-        } else {
-            if (rules.gates) {
-                f32x3 from = world_of(rules, ray.x), to = world_of(rules, next);
-                float cut;
-                u32 cut_by = meet(rules, gates, bytes, from, to, seldom.met, cut);
-                if (cut_by != NONE) {
-                    reason = gates[cut_by].effect == 0 ? REACHED : TERMINATED;
-                    target = gates[cut_by].effect == 0 ? gates[cut_by].target : NONE;
-                    after = ray.riemann + cut * (after - ray.riemann);
-                    length_mm = (ray.steps - 1 + cut) * h;
-                    if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, from + cut * (to - from), length_mm, after);
-                    seldom.count++;
-                }
-            }
-            ray.riemann = after;
-            if (reason == GO) {
-                if (ray.steps >= rules.max_steps) reason = rules.at_max;
-                if (ray.steps == seldom.look_at) {
-                    f32x3 way = in_mm(rules, next - seldom.looked);
-                    if (reason == GO && dot(way, way) < rules.loop_mm2) reason = LOOP;
-                    seldom.looked = next;
-                    seldom.look_at += rules.loop_steps;
-                }
-                if (ray.steps == seldom.keep_at || reason != GO) {
-                    if (cell.writes()) keep(out_grid, seldom.count, rules, seldom.slot, world_of(rules, next), length_mm, after);
-                    seldom.count++;
-                    seldom.keep_at = ray.steps + rules.keep_every;
-                }
-                ray.due = seldom.due(rules, ray.steps);
-            }
-        }
+        Step step = {ray.x, next, ray.steps * h, (ray.steps + 1) * h, ray.riemann, after};
+        reason = advance(rules, rays, cell.writes(), seldom, ray.steps, step, reason, target);
+        ray.riemann = step.riemann;
+        ray.due = seldom.due(rules, ray.steps);
         ray.x = next;
-        if (reason == GO) continue;
-        if (cell.writes()) {
-            summaries[seldom.slot] = {ray.steps, seldom.count, length_mm, ray.riemann, reason, target, seldom.met};
-        }
-        slot = cell.next(queue);
-        active = slot < rules.rays;
+        if (reason == GO && ray.steps != rules.until) continue;
+        if (cell.writes()) finish(rays, ray, seldom, step.mm, reason, target);
+        slot = rays.slot(rules, cell.next(rays.queue));
+        active = slot != NONE;
         if (!active) continue;
-        ray = begin(rules, starts, halves, summaries, seldom, slot);
+        ray = begin(rules, rays, seldom, slot);
         cell.enter(rules, grids, ray.x);
     }
 }
 
-#define ARGUMENTS                                                                                                \
-    Rules rules, const float4 *cells, const void *records, const float *starts, const u32 *halves, const Gate *gates,                \
-        const unsigned char *bytes, Summary *summaries, float4 *out_grid, u32 *queue
-
 // One thread owns one half ray after the other.
 #define TRACE(NAME, CELL, STAGES, BLOCKS)                                                                        \
-    extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(ARGUMENTS) {                                   \
-        trace<CELL, STAGES>(rules, {cells, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
-                            thread_index());                                                                     \
+    extern "C" __global__ void __launch_bounds__(64, BLOCKS) NAME(RAY_ARGUMENTS) {                                   \
+        trace<CELL, STAGES>(rules, {cells, records}, RAYS, thread_index());                                      \
     }
 
 TRACE(geodesic_trace_linear_1, Whole, 1, 8)
@@ -225,41 +106,40 @@ TRACE(geodesic_trace_spline_4, Spline, 4, 4)
 
 // Four threads own one half ray.
 #define SHARE(NAME, CELL, STAGES)                                                                                \
-    extern "C" __global__ void __launch_bounds__(64, 8) NAME(ARGUMENTS) {                                        \
-        trace<CELL, STAGES>(rules, {cells, records}, starts, halves, gates, bytes, summaries, out_grid, queue,            \
-                            thread_index() / 4);                                                                 \
+    extern "C" __global__ void __launch_bounds__(64, 8) NAME(RAY_ARGUMENTS) {                                        \
+        trace<CELL, STAGES>(rules, {cells, records}, RAYS, thread_index() / 4);                                  \
     }
 
 SHARE(geodesic_share_linear_2, Shared, 2)
 SHARE(geodesic_share_linear_4, Shared, 4)
 
-// One thread owns a cell.
-extern "C" __global__ void geodesic_cell(Rules rules, const void* records, Cell* cells) {
-    u32 cell = thread_index(), nx = rules.shape[0] + 1, ny = rules.shape[1] + 1;
+// One thread owns a cell; a block of 64 writes its cells as they lie.
+extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, const void* records, float* cells) {
+    const u32 WORDS = sizeof(Cell) / 4;
+    __shared__ float mine[WORDS][64 + 1];
+    u32 cell = thread_index(), nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, nz = rules.shape[2] + 1;
     int i = (int)(cell % nx) - 1, j = (int)(cell / nx % ny) - 1, k = (int)(cell / (nx * ny)) - 1;
-    if (!(k < rules.shape[2])) return;
-    u32 corners[8];
+    float c[8][6];
     bool fitted = true;
-    for (int c = 0; c < 8; c++) {
-        corners[c] = nearest(rules, i + (c & 1), j + (c >> 1 & 1), k + (c >> 2));
-        fitted = fitted && number(rules, records, corners[c], INSIDE) == 1.0f;
+    for (int n = 0; n < 8; n++) {
+        float record[8];
+        all_numbers(rules, records, nearest(rules, i + (n & 1), j + (n >> 1 & 1), k + (n >> 2)), record);
+        for (int m = 0; m < 6; m++) c[n][m] = record[m];
+        fitted = fitted && record[INSIDE] == 1.0f;
     }
-    bool at_border = i < 0 || j < 0 || k < 0 || i == rules.shape[0] - 1 || j == rules.shape[1] - 1 || k == rules.shape[2] - 1;
-    Cell out;
-    for (int n = 0; n < 6; n++) {
+    // Volumes one voxel thick end within their cell.
+    bool at_border = i < 0 || j < 0 || k < 0 || i + 1 > rules.face[0] || j + 1 > rules.face[1] || k + 1 > rules.face[2];
+    for (u32 n = 0; n < 6; n++) {
         float a[4], b[4];
-        for (int e = 0; e < 4; e++) {
-            a[e] = number(rules, records, corners[2 * e], n);
-            b[e] = number(rules, records, corners[2 * e + 1], n) - a[e];
-        }
-        out.terms[0].a[n] = a[0], out.terms[0].b[n] = b[0];
-        out.terms[1].a[n] = a[1] - a[0], out.terms[1].b[n] = b[1] - b[0];
-        out.terms[2].a[n] = a[2] - a[0], out.terms[2].b[n] = b[2] - b[0];
-        out.terms[3].a[n] = (a[3] - a[2]) - (a[1] - a[0]), out.terms[3].b[n] = (b[3] - b[2]) - (b[1] - b[0]);
+        for (int e = 0; e < 4; e++) a[e] = c[2 * e][n], b[e] = c[2 * e + 1][n] - a[e];
+        float constant = n == 0 ? with_last_bit(a[0], fitted && !at_border) : a[0];
+        const float to_a[4] = {constant, a[1] - a[0], a[2] - a[0], (a[3] - a[2]) - (a[1] - a[0])};
+        const float to_b[4] = {b[0], b[1] - b[0], b[2] - b[0], (b[3] - b[2]) - (b[1] - b[0])};
+        for (u32 term = 0; term < 4; term++) mine[12 * term + n][threadIdx.x] = to_a[term], mine[12 * term + 6 + n][threadIdx.x] = to_b[term];
     }
-    out.terms[0].a[0] = with_last_bit(out.terms[0].a[0], fitted && !at_border);
-    float4* to = (float4*)(cells + cell);
-    for (int n = 0; n < 12; n++) to[n] = ((const float4*)&out)[n];
+    __syncthreads();
+    u32 first = blockIdx.x * 64, count = min(64u, nx * ny * nz - first);
+    for (u32 n = threadIdx.x; n < count * WORDS; n += 64) cells[(size_t)first * WORDS + n] = mine[n % WORDS][n / WORDS];
 }
 
 // Points and their connectivity measures lie apart.

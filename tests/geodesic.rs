@@ -8,7 +8,7 @@ mod rays;
 mod symbols;
 
 use crate::tracking::fields::{backend, field, sphere};
-use arcuate::compute::Control;
+use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Region, Role, TensorField};
 use arcuate::phantom::fields::Field;
 use arcuate::solvers::geodesic::{
@@ -46,16 +46,32 @@ fn sharpened(
     precision: Precision,
 ) -> Medium {
     let sharpening = Sharpening::Power { alpha };
-    let (backend, control) = (backend(2), Control::new());
+    prepared_on(&backend(2), field, sharpening, interpolation, precision)
+}
+
+fn prepared_on(
+    backend: &Backend,
+    field: &TensorField,
+    sharpening: Sharpening,
+    interpolation: Interpolation,
+    precision: Precision,
+) -> Medium {
+    let control = Control::new();
     Medium::new(
         field,
         sharpening,
         precision,
         interpolation,
-        &backend,
+        backend,
         &control,
     )
     .unwrap()
+}
+
+/// Tensors as they are, in single precision.
+fn as_they_are(backend: &Backend, field: &TensorField, interpolation: Interpolation) -> Medium {
+    let sharpening = Sharpening::Power { alpha: 1.0 };
+    prepared_on(backend, field, sharpening, interpolation, Precision::Single)
 }
 
 /// Every stop switched off that can be; one way along x.
@@ -90,9 +106,13 @@ fn try_run(medium: &Medium, regions: &[Region], params: &Params) -> Result<Outpu
     shoot(medium, regions, params, &backend(2), &Control::new())
 }
 
-/// Shoots and checks what must hold for every output.
 fn run(medium: &Medium, regions: &[Region], params: &Params) -> Output {
-    let output = try_run(medium, regions, params).unwrap();
+    run_on(&backend(2), medium, regions, params)
+}
+
+/// Shoots and checks what must hold for every output.
+fn run_on(backend: &Backend, medium: &Medium, regions: &[Region], params: &Params) -> Output {
+    let output = shoot(medium, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;
     let started = rays.fates[..5].iter().sum::<u64>();
     assert_eq!(rays.stops.iter().sum::<u64>(), 2 * started);
@@ -104,9 +124,13 @@ fn run(medium: &Medium, regions: &[Region], params: &Params) -> Output {
     output
 }
 
-/// The points of the one ray from `at` in the directions' sense.
 fn ray(medium: &Medium, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
-    let output = run(medium, &[sphere(Role::Seed, at, 1e-3)], params);
+    ray_on(&backend(2), medium, at, params)
+}
+
+/// The points of the one ray from `at` in the directions' sense.
+fn ray_on(backend: &Backend, medium: &Medium, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
+    let output = run_on(backend, medium, &[sphere(Role::Seed, at, 1e-3)], params);
     assert_eq!(output.rays.kept.len(), 1, "{:?}", output.rays.fates);
     let line = output.rays.kept.streamline(0).iter();
     let points = line.map(|p| glam::Vec3::from(*p).as_dvec3()).collect();

@@ -17,13 +17,46 @@ use serde_json::{Value, json};
 use std::time::Instant;
 
 struct Case {
-    name: &'static str,
+    /// With rays and steps: `wavy 4096 x 2048`.
+    name: String,
     field: TensorField,
     regions: Vec<Region>,
     params: Params,
     precision: Precision,
     /// Milliseconds that the papers print.
     papers_ms: Option<f64>,
+}
+
+impl Case {
+    /// On tensors in half precision, as the papers' speed is compared with.
+    fn new(name: &str, field: &TensorField, regions: Vec<Region>, params: Params) -> Self {
+        let seeds = match params.walk.seeding {
+            Seeding::Random { count } => count,
+            // The patch.
+            _ => 88,
+        };
+        let rays = seeds * params.directions.count();
+        Self {
+            name: format!("{name} {rays} x {}", params.walk.max_steps),
+            field: field.clone(),
+            regions,
+            params,
+            precision: Precision::Half,
+            papers_ms: None,
+        }
+    }
+
+    fn single(mut self) -> Self {
+        self.precision = Precision::Single;
+        self
+    }
+
+    /// What the papers print for so many rays; fewer are not compared.
+    fn printed(mut self, rays: usize, papers_ms: f64) -> Self {
+        let compares = self.name.contains(&format!(" {rays} x "));
+        self.papers_ms = compares.then_some(papers_ms);
+        self
+    }
 }
 
 /// One JSON object per case; `quick` ends within some 20 s on two cores.
@@ -113,7 +146,6 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
         params.walk.max_steps = steps;
         params
     };
-    let half = Precision::Half;
     // Beginning of the field, along y.
     let slab = |y: f64, centre: f64, half: f64| {
         vec![seed(Shape::Box {
@@ -126,81 +158,48 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
             Some(prolate(3e-3, 1e-3, DVec3::Y))
         })
     };
-    let case = |name, field: TensorField, regions, params, precision, papers_ms| Case {
-        name,
-        field,
-        regions,
-        params,
-        precision,
-        papers_ms,
-    };
     let fewer = if quick { 4 } else { 1 };
-    let mut paper = with(4096 / fewer / fewer, 2048);
-    paper.form = Form::Christoffel;
+    let papers = |mut params: Params| {
+        params.form = Form::Christoffel;
+        params
+    };
+    let [uniform_2048, uniform_4096] = [uniform(256), uniform(512)];
+    let wavy = wavy();
+    let straight = || slab(1.0, 31.5, 31.0);
+    let swaying = || slab(40.0, 31.5, 12.0);
     let mut rk4 = with(4096 / fewer, 2048);
     rk4.walk.integrator = Integrator::Rk4;
+    let short = with(4096 / fewer, 2048);
+    let long = with(2048 / fewer, 4096);
     let mut cases = vec![
-        case(
-            "uniform 4096 x 2048",
-            uniform(256),
-            slab(1.0, 31.5, 31.0),
-            with(4096 / fewer, 2048),
-            half,
-            Some(165.13),
-        ),
-        case(
-            "uniform 4096 x 2048 single",
-            uniform(256),
-            slab(1.0, 31.5, 31.0),
-            with(4096 / fewer, 2048),
-            Precision::Single,
-            None,
-        ),
-        case(
-            "uniform 4096 x 2048 RK4",
-            uniform(256),
-            slab(1.0, 31.5, 31.0),
-            rk4,
-            half,
-            None,
-        ),
-        case(
-            "uniform 2048 x 4096",
-            uniform(512),
-            slab(1.0, 31.5, 31.0),
-            with(2048 / fewer, 4096),
-            half,
-            Some(165.35),
-        ),
-        case(
-            "wavy 4096 x 2048",
-            wavy(),
-            slab(40.0, 31.5, 12.0),
-            with(4096 / fewer, 2048),
-            half,
-            None,
-        ),
-        case(
-            "wavy 4096 x 2048 papers' algorithm",
-            wavy(),
-            slab(40.0, 31.5, 12.0),
-            paper,
-            half,
-            None,
+        Case::new("uniform", &uniform_2048, straight(), short.clone()).printed(4096, 165.13),
+        Case::new("uniform single", &uniform_2048, straight(), short.clone()).single(),
+        Case::new("uniform RK4", &uniform_2048, straight(), rk4),
+        Case::new("uniform", &uniform_4096, straight(), long.clone()).printed(2048, 165.0),
+        Case::new("wavy", &wavy, swaying(), short),
+        // The papers' algorithm takes some hundred times as long.
+        Case::new(
+            "wavy, papers' algorithm",
+            &wavy,
+            swaying(),
+            papers(with(4096 / fewer / fewer, 2048)),
         ),
     ];
     if large {
-        for (name, count) in [
-            ("wavy 65536 x 2048", 1 << 16),
-            ("wavy 1048576 x 2048", 1 << 20),
-        ] {
-            cases.push(case(
-                name,
-                wavy(),
-                slab(40.0, 31.5, 12.0),
-                with(count, 2048),
-                half,
-                None,
+        cases.push(Case::new(
+            "uniform, papers' algorithm",
+            &uniform_4096,
+            straight(),
+            papers(long),
+        ));
+        for count in [1 << 16, 1 << 20] {
+            let many = with(count, 2048);
+            cases.push(Case::new("wavy", &wavy, swaying(), many.clone()));
+            cases.push(Case::new(
+                "wavy, papers' algorithm",
+                &wavy,
+                swaying(),
+                papers(many),
             ));
         }
     }
@@ -219,7 +218,7 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
             half_mm: DVec3::new(16.0, 2.0, 16.0),
         })
     });
-    cases.push(case("drag 8192 x 500", wavy(), ends, drag, half, None));
+    cases.push(Case::new("drag", &wavy, ends, drag));
     let mut patch = with(0, 2048);
     patch.walk.seeding = Seeding::PerVoxel { count: 1 };
     patch.walk.step_mm = 0.2;
@@ -229,14 +228,7 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
         centre: brain.grid.centre() + DVec3::new(0.0, 0.0, 20.0),
         half_mm: DVec3::new(4.0, 22.0, 1.0),
     })];
-    cases.push(case(
-        "brain 22 x 4 patch x 47 directions",
-        brain,
-        callosum,
-        patch,
-        half,
-        Some(301.0),
-    ));
+    cases.push(Case::new("brain 22 x 4 patch", &brain, callosum, patch).printed(4136, 301.0));
     cases
 }
 

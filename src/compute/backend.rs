@@ -4,7 +4,6 @@ use super::choice::{BackendChoice, BackendKind, Which};
 use super::cuda::{self, Device};
 use super::simd;
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -121,8 +120,19 @@ impl Backend {
             // Without a detour through the pool.
             [device] => vec![work(0, device)],
             devices => {
-                let each = devices.par_iter().enumerate();
-                self.install(|| each.map(|(i, device)| work(i, device)).collect())
+                // Not the pool's threads, which would wait for the cards instead of working.
+                let work = &work;
+                std::thread::scope(|scope| {
+                    let each = devices.iter().enumerate();
+                    let started: Vec<_> = each
+                        .map(|(i, device)| scope.spawn(move || work(i, device)))
+                        .collect();
+                    let finished = started.into_iter().map(|thread| match thread.join() {
+                        Ok(result) => result,
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    });
+                    finished.collect()
+                })
             }
         }
     }

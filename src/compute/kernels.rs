@@ -30,6 +30,8 @@ pub const GEODESIC: KernelFile = KernelFile {
         "geodesic_share_linear_2",
         "geodesic_share_linear_4",
         "geodesic_cell",
+        "geodesic_paper",
+        "geodesic_fields",
         "geodesic_gather",
         "geodesic_sharpen",
         "geodesic_extend",

@@ -126,6 +126,13 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         self.zip(other, |a, b| if a > b { a } else { b })
     }
 
+    /// Smaller of the two; `other` where `self` is NaN.
+    #[inline(always)]
+    pub fn min(self, other: Self) -> Self {
+        named!(Self::of(_mm256_min_ps(self.register(), other.register())));
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+
     #[inline(always)]
     pub fn abs(self) -> Self {
         self.map(f32::abs)

@@ -312,8 +312,7 @@ impl Request {
                 coarse,
                 whole_brain,
             } => {
-                // Some is left for what follows: the file, the window.
-                let memory = io::available_bytes().map(|bytes| bytes / 10 * 8);
+                let memory = memory_for_curves();
                 let mut output =
                     tracking::track_within(&field, &regions, &params, memory, backend, control)
                         .map_err(|e| e.to_string())?;
@@ -415,6 +414,11 @@ impl Request {
     }
 }
 
+/// Bytes; some is left for what follows: the file, the window.
+fn memory_for_curves() -> Option<u64> {
+    io::available_bytes().map(|bytes| bytes / 10 * 8)
+}
+
 fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, String> {
     let Shoot {
         field,
@@ -441,8 +445,9 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
         .map_err(|e| e.to_string())?,
     };
     let started = Instant::now();
-    let shot =
-        geodesic::shoot(&medium, &regions, &params, backend, control).map_err(|e| e.to_string())?;
+    let memory = memory_for_curves();
+    let shot = geodesic::shoot_within(&medium, &regions, &params, memory, backend, control)
+        .map_err(|e| e.to_string())?;
     let mut output = Arc::unwrap_or_clone(shot.rays);
     let measures = output.kept.per_streamline.get("cm").cloned();
     let measures = measures.unwrap_or_default();

@@ -160,6 +160,7 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::MaxSteps => "took too many steps",
         StopReason::Seed => "stayed at the seed",
         StopReason::Loop => "circled on the spot",
+        StopReason::Indefinite => "met a tensor without a metric",
     };
     format!("; {} {did}", format::with_unit(&share, "%"))
 }

@@ -219,6 +219,7 @@ pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
         StopReason::MaxLength,
         StopReason::MaxSteps,
         StopReason::Loop,
+        StopReason::Indefinite,
     ]
     .into_iter()
     .map(|reason| {

@@ -152,6 +152,8 @@ pub const RESERVED: &[Reserved] = &[
     ),
     // A number, no thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
+    // A thread for each card, which waits for it.
+    only(&["std", "thread", "scope"], &["compute/backend"]),
     only(&["std", "thread"], &["jobs", "ui/files"]),
 ];
 

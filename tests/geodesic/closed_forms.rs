@@ -1,9 +1,9 @@
 //! Curves that are known.
 
-use super::{last_stop, medium, params, ray, run, sampled, towards};
-use crate::support::{Random, test};
+use super::{as_they_are, last_stop, params, prepared_on, ray_on, run_on, sampled, towards};
+use crate::support::{Random, cuda_test, test};
 use crate::tracking::fields::{backend, cube, field, odd_grid, prolate, sphere};
-use arcuate::compute::Control;
+use arcuate::compute::Backend;
 use arcuate::data::{AffineSource, Grid, Role, Tractogram};
 use arcuate::phantom::fields::{
     Field, FishEye, Geodesics, HalfSpace, LinearSpeed, PulledBack, Streamlines, UFibre,
@@ -13,19 +13,19 @@ use arcuate::solvers::tracking::{Integrator, Interpolation, StopReason};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 
+/// Each on the processor and, where there is one, on a graphics card.
 pub fn tests() -> Vec<Trial> {
-    vec![
-        test(
-            "geodesic::straight lines in constant tensors on any grid",
-            straight,
-        ),
-        test("geodesic::half circles of the half-space", half_space),
-        test("geodesic::circles of the fish-eye close", fish_eye),
-        test("geodesic::arcs where speed grows linearly", linear_speed),
-        test("geodesic::a bent flat space on any grid", pulled_back),
-        test("geodesic::order of the integrators on a spline", || {
+    type Case = (&'static str, fn(&Backend));
+    let all: [Case; 10] = [
+        ("straight lines in constant tensors on any grid", straight),
+        ("half circles of the half-space", half_space),
+        ("circles of the fish-eye close", fish_eye),
+        ("arcs where speed grows linearly", linear_speed),
+        ("a bent flat space on any grid", pulled_back),
+        ("order of the integrators on a spline", |backend| {
             // A spline's gradient is once differentiable: knots cost an error of third order.
             orders(
+                backend,
                 Interpolation::CubicBSpline,
                 // Single precision rounds at every step.
                 0.25,
@@ -33,23 +33,33 @@ pub fn tests() -> Vec<Trial> {
                 [(0.8, 1.2), (1.8, 2.3), (2.6, 4.4)],
             );
         }),
-        test("geodesic::order 1 on linear interpolation", || {
+        ("order 1 on linear interpolation", |backend| {
             // Its gradient jumps at cell faces: each crossing costs an error of first order.
             orders(
+                backend,
                 Interpolation::Trilinear,
                 0.05,
                 [0.4, 0.8, 0.8],
                 [(0.8, 1.2), (0.7, 1.4), (0.7, 1.4)],
             );
         }),
-        test("geodesic::there and back again", reversal),
-        test("geodesic::the measure prefers fibres to the void", u_fibre),
-    ]
+        ("there and back again", reversal),
+        ("pᵀDp is constant", conserved),
+        ("the measure prefers fibres to the void", u_fibre),
+    ];
+    let both = |(name, run): Case| {
+        let on_card = format!("parity::geodesic closed forms: {name}");
+        [
+            test(&format!("geodesic::{name}"), move || run(&backend(2))),
+            cuda_test(&on_card, move |cuda| run(&cuda)),
+        ]
+    };
+    all.into_iter().flat_map(both).collect()
 }
 
 const SPLINE: Interpolation = Interpolation::CubicBSpline;
 
-fn straight() {
+fn straight(backend: &Backend) {
     let mut random = Random::fresh("straight");
     for _ in 0..8 {
         let grid = odd_grid(&mut random);
@@ -59,7 +69,7 @@ fn straight() {
         let mean = (d.x_axis.x + d.y_axis.y + d.z_axis.z) / 3.0;
         let field = field(grid, |_| Some(d));
         for interpolation in [Interpolation::Trilinear, SPLINE] {
-            let medium = medium(&field, interpolation, Precision::Single);
+            let medium = as_they_are(backend, &field, interpolation);
             assert!((medium.mean_diffusivity / mean - 1.0).abs() < 1e-6);
             for form in [Form::Hamiltonian, Form::Christoffel] {
                 if form == Form::Christoffel && interpolation == SPLINE {
@@ -68,7 +78,7 @@ fn straight() {
                 let direction = random.direction();
                 let mut params = towards(&params(interpolation), direction);
                 params.form = form;
-                let (points, output) = ray(&medium, seed, &params);
+                let (points, output) = ray_on(backend, &medium, seed, &params);
                 assert_eq!(last_stop(&output), StopReason::LeftVolume);
                 for (i, p) in points.iter().enumerate() {
                     let truth = seed + direction * (0.5 * i as f64);
@@ -93,6 +103,7 @@ fn straight() {
 /// Largest distance of a ray of `length_mm` from the closed form, as a share of the length, and the
 /// error of its Riemannian length, as a share too.
 fn off(
+    backend: &Backend,
     analytic: &impl Geodesics,
     grid: Grid,
     seed: DVec3,
@@ -101,11 +112,11 @@ fn off(
     step_mm: f64,
 ) -> [f64; 2] {
     let field = sampled(grid, analytic);
-    let medium = medium(&field, SPLINE, Precision::Single);
+    let medium = as_they_are(backend, &field, SPLINE);
     let mut params = towards(&params(SPLINE), direction);
     params.walk.step_mm = step_mm;
     params.walk.max_length_mm = Some(length_mm);
-    let (points, output) = ray(&medium, seed, &params);
+    let (points, output) = ray_on(backend, &medium, seed, &params);
     assert_eq!(last_stop(&output), StopReason::MaxLength);
     // The medium's mean diffusivity is 1: the field's own lengths are longer by its root.
     let gain = medium.mean_diffusivity.sqrt().recip();
@@ -139,19 +150,19 @@ fn turned(random: &mut Random, centre: DVec3, reach_mm: f64, spacing: f64) -> Gr
     Grid::new(shape, affine, AffineSource::Computed).unwrap()
 }
 
-fn half_space() {
+fn half_space(backend: &Backend) {
     let mut random = Random::fresh("half_space");
     for _ in 0..3 {
         let seed = DVec3::new(random.uniform(-5.0, 5.0), random.uniform(-5.0, 5.0), 40.0);
         let around = (random.uniform(0.0, 6.0), random.uniform(-0.4, 0.4));
         let direction = DVec3::new(around.0.cos(), around.0.sin(), around.1).normalize();
         let grid = turned(&mut random, seed, 18.0, 1.0);
-        let [apart, length] = off(&HalfSpace, grid, seed, direction, 15.0, 0.25);
+        let [apart, length] = off(backend, &HalfSpace, grid, seed, direction, 15.0, 0.25);
         assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
     }
 }
 
-fn linear_speed() {
+fn linear_speed(backend: &Backend) {
     let mut random = Random::fresh("linear_speed");
     for _ in 0..3 {
         let analytic = LinearSpeed {
@@ -160,23 +171,31 @@ fn linear_speed() {
         };
         let seed = random.direction() * 3.0;
         let grid = turned(&mut random, seed, 18.0, 1.0);
-        let [apart, length] = off(&analytic, grid, seed, random.direction(), 15.0, 0.25);
+        let [apart, length] = off(
+            backend,
+            &analytic,
+            grid,
+            seed,
+            random.direction(),
+            15.0,
+            0.25,
+        );
         assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
     }
 }
 
 /// From P the ray passes the antipode −P/|P|² and comes back to P.
-fn fish_eye() {
+fn fish_eye(backend: &Backend) {
     let mut random = Random::fresh("fish_eye");
     for _ in 0..2 {
         let start = random.direction() * random.uniform(0.8, 1.2);
         let direction = start.any_orthonormal_vector();
         let field = sampled(cube(81, 0.06), &FishEye);
-        let medium = medium(&field, SPLINE, Precision::Single);
+        let medium = as_they_are(backend, &field, SPLINE);
         let mut params = towards(&params(SPLINE), direction);
         params.walk.step_mm = 0.01;
         params.walk.max_length_mm = Some(9.0);
-        let (points, _) = ray(&medium, start, &params);
+        let (points, _) = ray_on(backend, &medium, start, &params);
         let antipode = -start / start.length_squared();
         let nearest = |to: DVec3, points: &[DVec3]| {
             let distances = points.iter().map(|p| p.distance(to));
@@ -192,7 +211,7 @@ fn fish_eye() {
     }
 }
 
-fn pulled_back() {
+fn pulled_back(backend: &Backend) {
     let mut random = Random::fresh("pulled_back");
     for _ in 0..4 {
         let analytic = PulledBack {
@@ -202,19 +221,33 @@ fn pulled_back() {
         };
         let seed = random.direction() * 4.0;
         let grid = turned(&mut random, seed, 30.0, 1.0);
-        let [apart, length] = off(&analytic, grid, seed, random.direction(), 25.0, 0.2);
+        let [apart, length] = off(
+            backend,
+            &analytic,
+            grid,
+            seed,
+            random.direction(),
+            25.0,
+            0.2,
+        );
         assert!(apart < 4e-4 && length < 4e-4, "{apart} {length}");
     }
 }
 
 /// The ends of rays 20 mm long in many directions from a seed, by direction.
-fn ends(medium: &Medium, seed: DVec3, integrator: Integrator, step_mm: f64) -> Vec<DVec3> {
+fn ends(
+    backend: &Backend,
+    medium: &Medium,
+    seed: DVec3,
+    integrator: Integrator,
+    step_mm: f64,
+) -> Vec<DVec3> {
     let mut params = params(medium.interpolation);
     params.directions = Directions::Sphere { count: 100 };
     params.walk.integrator = integrator;
     params.walk.step_mm = step_mm;
     params.walk.max_length_mm = Some(20.0);
-    let output = run(medium, &[sphere(Role::Seed, seed, 1e-3)], &params);
+    let output = run_on(backend, medium, &[sphere(Role::Seed, seed, 1e-3)], &params);
     let lines = output.rays.kept.streamlines();
     lines
         .map(|line| glam::Vec3::from(line[line.len() - 1]).as_dvec3())
@@ -224,6 +257,7 @@ fn ends(medium: &Medium, seed: DVec3, integrator: Integrator, step_mm: f64) -> V
 /// Error against steps so small that they no longer count, on the same samples: the median over
 /// many rays in several grids.
 fn orders(
+    backend: &Backend,
     interpolation: Interpolation,
     small_mm: f64,
     steps_mm: [f64; 3],
@@ -241,11 +275,11 @@ fn orders(
         let seed = random.direction() * 4.0;
         let grid = turned(&mut random, seed, 26.0, 1.5);
         let field = sampled(grid, &analytic);
-        let medium = medium(&field, interpolation, Precision::Single);
-        let truth = ends(&medium, seed, Integrator::Rk4, small_mm);
+        let medium = as_they_are(backend, &field, interpolation);
+        let truth = ends(backend, &medium, seed, Integrator::Rk4, small_mm);
         for ((integrator, step_mm), errors) in integrators.iter().zip(steps_mm).zip(&mut errors) {
             for (errors, step_mm) in errors.iter_mut().zip([step_mm, step_mm / 2.0]) {
-                let found = ends(&medium, seed, *integrator, step_mm);
+                let found = ends(backend, &medium, seed, *integrator, step_mm);
                 assert_eq!(found.len(), truth.len());
                 let off = found.iter().zip(&truth).map(|(a, b)| a.distance(*b));
                 errors.extend(off);
@@ -266,7 +300,7 @@ fn orders(
     }
 }
 
-fn reversal() {
+fn reversal(backend: &Backend) {
     let mut random = Random::fresh("reversal");
     for interpolation in [Interpolation::Trilinear, SPLINE] {
         let analytic = PulledBack {
@@ -276,23 +310,82 @@ fn reversal() {
         };
         let seed = random.direction() * 4.0;
         let field = sampled(turned(&mut random, seed, 26.0, 1.0), &analytic);
-        let medium = medium(&field, interpolation, Precision::Single);
+        let medium = as_they_are(backend, &field, interpolation);
         let mut params = towards(&params(interpolation), random.direction());
         params.walk.step_mm = 0.1;
         params.walk.max_length_mm = Some(20.0);
-        let (there, _) = ray(&medium, seed, &params);
+        let (there, _) = ray_on(backend, &medium, seed, &params);
         // The tangent at the end is that of the parabola through the last points.
         let [a, b, c] = [3, 2, 1].map(|i| there[there.len() - i]);
         let tangent = (3.0 * c - 4.0 * b + a).normalize();
-        let (back, _) = ray(&medium, c, &towards(&params, -tangent));
+        let (back, _) = ray_on(backend, &medium, c, &towards(&params, -tangent));
         let off = back[back.len() - 1].distance(seed);
         // The tangent is good to about 1e-4.
         assert!(off < 0.02, "{interpolation:?} {off}");
     }
 }
 
+/// In tensors that change along x alone the component of p along y is constant, to the last bit, so that
+/// what (G x′)_y / √(x′ᵀGx′) = p_y / √(pᵀDp) changes is pᵀDp. The ray swings in a channel.
+fn conserved(backend: &Backend) {
+    let mut random = Random::fresh("conserved");
+    // On linear interpolation each cell face costs some D″ h mm: the weaker channel has a fifth of it.
+    let channel = |x: f64, depth: f64| 1.0 - depth * (std::f64::consts::TAU * x / 40.0).cos();
+    let angle = random.uniform(-0.1, 0.1);
+    let origin = DVec3::new(-22.0, -10.0, -4.0);
+    let grid = Grid::axis_aligned([45, 240, 9], DVec3::ONE, origin).unwrap();
+    for (interpolation, depth) in [(Interpolation::Trilinear, 0.1), (SPLINE, 0.5)] {
+        let tensor = |x: DVec3| {
+            let e = DVec3::new(angle.sin(), angle.cos(), 0.0);
+            prolate(1.5, 1.0, e) * channel(x.x, depth)
+        };
+        let field = field(grid.clone(), |x| Some(tensor(x)));
+        let medium = as_they_are(backend, &field, interpolation);
+        let aslant = random.uniform(0.5, 1.0) * depth;
+        let mut params = towards(&params(interpolation), DVec3::new(aslant, 1.0, 0.0));
+        params.walk.integrator = Integrator::Rk2;
+        params.walk.step_mm = 0.1;
+        params.walk.max_length_mm = Some(204.8);
+        let (points, output) = ray_on(
+            backend,
+            &medium,
+            DVec3::new(random.uniform(-2.0, 2.0), 0.0, 0.0),
+            &params,
+        );
+        assert_eq!(last_stop(&output), StopReason::MaxLength);
+        assert_eq!(points.len(), 2049);
+        let interpolated = |x: DVec3| match interpolation {
+            // Samples lie at whole millimetres.
+            Interpolation::Trilinear => {
+                let [low, high] = [x.x.floor(), x.x.floor() + 1.0].map(|at| tensor(DVec3::X * at));
+                low * (1.0 - x.x.rem_euclid(1.0)) + high * x.x.rem_euclid(1.0)
+            }
+            Interpolation::CubicBSpline => tensor(x),
+        };
+        let energy = |w: &[DVec3]| {
+            let (way, middle) = (w[1] - w[0], 0.5 * (w[0] + w[1]));
+            let lowered = interpolated(middle).inverse() * way;
+            way.dot(lowered) / lowered.y.powi(2)
+        };
+        // Mean of a millimetre: coordinates are rounded to some 1e-5 of a step.
+        let parts: Vec<f64> = points.windows(2).map(energy).collect();
+        let means: Vec<f64> = parts
+            .chunks_exact(16)
+            .map(|p| p.iter().sum::<f64>() / 16.0)
+            .collect();
+        let drift = means
+            .iter()
+            .map(|e| (e / means[0] - 1.0).abs())
+            .fold(0.0, f64::max);
+        let across = || points.iter().map(|p| p.x);
+        let width = across().fold(f64::MIN, f64::max) - across().fold(f64::MAX, f64::min);
+        println!("{interpolation:?}: pᵀDp within {drift:.1e}, over {width:.1} mm of the channel");
+        assert!(width > 2.0 && drift < 1e-3, "{width} {drift}");
+    }
+}
+
 /// Rays along a U of fibres have a higher measure than those across the void between its legs.
-fn u_fibre() {
+fn u_fibre(backend: &Backend) {
     let truth = UFibre {
         along: 1.7e-3,
         across: 0.3e-3,
@@ -317,17 +410,8 @@ fn u_fibre() {
     let from = DVec3::new(16.0, -10.0, 0.0);
     assert!(truth.direction(from).dot(DVec3::Y) > 0.99);
     let sharpening = Sharpening::Power { alpha: 3.0 };
-    let (backend, control) = (backend(2), Control::new());
     let linear = Interpolation::Trilinear;
-    let medium = Medium::new(
-        &field,
-        sharpening,
-        Precision::Half,
-        linear,
-        &backend,
-        &control,
-    );
-    let medium = medium.unwrap();
+    let medium = prepared_on(backend, &field, sharpening, linear, Precision::Half);
     let mut params = params(linear);
     params.walk.max_length_mm = Some(110.0);
     params.walk.integrator = Integrator::Rk2;
@@ -339,7 +423,7 @@ fn u_fibre() {
         sphere(Role::Seed, from, 1e-3),
         sphere(Role::Target, goal, 4.0),
     ];
-    let output = super::run(&medium, &regions, &params);
+    let output = run_on(backend, &medium, &regions, &params);
     // How much of a ray runs in the bundle; those that keep to it, and those that mostly do not.
     let share = |line: &[[f32; 3]]| {
         let inside = line.iter().filter(|p| in_bundle(p.map(f64::from).into()));

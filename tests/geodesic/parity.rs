@@ -7,8 +7,8 @@ use crate::tracking::parity::hausdorff;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
-use arcuate::solvers::geodesic::{Directions, Medium, Params, Precision, Sharpening, shoot};
-use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding};
+use arcuate::solvers::geodesic::{Directions, Form, Medium, Params, Precision, Sharpening, shoot};
+use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -18,7 +18,9 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::geodesic rays in a bent space", smooth),
         cuda_test("parity::geodesic rays in noise, with regions", noisy),
         cuda_test("parity::geodesic rays on splines", splines),
+        cuda_test("parity::geodesic rays in the papers' form", papers),
         cuda_test("parity::geodesic fates", fates),
+        cuda_test("parity::geodesic rays that pause", pauses),
         cuda_test("parity::geodesic refusals are sentences", refusals),
     ]
 }
@@ -239,7 +241,60 @@ fn splines(cuda: Backend) {
     }
 }
 
-/// Straight rays through boxes: every fate and every stop is the same to the last ray.
+/// The processor computes the papers' form in double precision.
+fn papers(cuda: Backend) {
+    let mut random = Random::fresh("parity papers");
+    for (rough_field, count) in [(false, 3000), (true, 20_000)] {
+        let field = if rough_field {
+            rough(&mut random)
+        } else {
+            sampled(odd_grid(&mut random), &bent(&mut random))
+        };
+        let regions = obstacles(&mut random, &field);
+        for precision in [Precision::Half, Precision::Single] {
+            let medium = media(&field, Interpolation::Trilinear, precision);
+            let mut params = base(Interpolation::Trilinear);
+            params.form = Form::Christoffel;
+            params.walk.seeding = Seeding::Random { count };
+            params.walk.both_ways = true;
+            params.walk.min_fa = Some(0.05);
+            params.loop_guard = true;
+            params.keep_every = 3;
+            let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
+            println!("{:?} {:?}", cpu.rays.fates, gpu.rays.fates);
+            println!("{:?} {:?}", cpu.rays.stops, gpu.rays.stops);
+            for (a, b) in cpu.rays.stops.iter().zip(&gpu.rays.stops) {
+                assert!(a.abs_diff(*b) <= 5 + count as u64 / 100, "{a} {b}");
+            }
+            assert!(gpu.kernel_s.is_some());
+        }
+    }
+}
+
+/// Rays with more steps than a launch takes.
+fn pauses(cuda: Backend) {
+    let mut random = Random::fresh("parity pauses");
+    let field = sampled(odd_grid(&mut random), &bent(&mut random));
+    for (interpolation, step_mm) in [
+        (Interpolation::Trilinear, 0.0008),
+        (Interpolation::CubicBSpline, 0.001),
+    ] {
+        let medium = media(&field, interpolation, Precision::Single);
+        let mut params = base(interpolation);
+        params.walk.seeding = Seeding::Random { count: 500 };
+        params.walk.step_mm = step_mm;
+        params.walk.max_length_mm = Some(12_000.0 * step_mm);
+        params.keep_every = 7;
+        params.loop_guard = false;
+        let [cpu, gpu] = compare(&medium, &[], &params, &cuda);
+        let longest = StopReason::MaxLength as usize;
+        assert!(gpu.rays.stops[longest] > 100, "{:?}", gpu.rays.stops);
+        let off = |i: usize| cpu.rays.stops[i].abs_diff(gpu.rays.stops[i]);
+        assert!((0..StopReason::COUNT).all(|i| off(i) <= 5));
+    }
+}
+
+/// Straight rays through boxes: every fate and every stop is the same but for rays that touch an edge.
 fn fates(cuda: Backend) {
     let field = crate::tracking::fields::field(crate::tracking::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))

@@ -1,13 +1,13 @@
 //! Fates, ends, joins, ranking.
 
-use super::{last_stop, medium, params, ray, run, sampled, towards, try_run};
-use crate::support::{Random, test};
+use super::{as_they_are, last_stop, medium, params, ray, run, run_on, sampled, towards, try_run};
+use crate::support::{Random, cuda_test, test};
 use crate::tracking::fields::{backend, cube, cuboid, fibre, field, sphere};
-use arcuate::compute::Control;
-use arcuate::data::{Role, Tractogram};
+use arcuate::compute::{Backend, Control};
+use arcuate::data::{Grid, Role, Tractogram};
 use arcuate::phantom::fields::{FishEye, PulledBack};
 use arcuate::solvers::geodesic::{
-    Cut, Directions, Form, Medium, Precision, Sharpening, rank, shoot,
+    Cut, Directions, Form, Medium, Precision, Sharpening, rank, shoot, shoot_within,
 };
 use arcuate::solvers::tensor_fit::eigen_symmetric;
 use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding, StopReason};
@@ -37,6 +37,24 @@ pub fn tests() -> Vec<Trial> {
         test("geodesic::nonsense is refused in a sentence", nonsense),
         test("geodesic::the papers' form follows the same curves", paper),
         test("geodesic::cancelled at once", cancelled),
+        test("geodesic::limits below one step", no_step),
+        test(
+            "geodesic::volumes one voxel thick end at their faces",
+            || {
+                thin(&backend(2));
+            },
+        ),
+        cuda_test("parity::geodesic thin volumes end at their faces", |cuda| {
+            thin(&cuda);
+        }),
+        test("geodesic::no metric, no ray", || indefinite(&backend(2))),
+        cuda_test("parity::geodesic no metric, no ray", |cuda| {
+            indefinite(&cuda);
+        }),
+        test("geodesic::more than fits is refused", || full(&backend(2))),
+        cuda_test("parity::geodesic more than fits is refused", |cuda| {
+            full(&cuda);
+        }),
     ]
 }
 
@@ -428,4 +446,81 @@ fn cancelled() {
         output,
         Err(arcuate::solvers::geodesic::Error::Cancelled)
     ));
+}
+
+/// A ray that may not take a step stays at its seed, and is counted.
+fn no_step() {
+    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let mut params = params(LINEAR);
+    params.walk.max_length_mm = Some(0.3);
+    let output = run(&medium, &[sphere(Role::Seed, DVec3::ZERO, 2.0)], &params);
+    let rays = output.seeds * output.directions;
+    assert!(rays > 20);
+    assert_eq!(output.rays.stops[StopReason::MaxLength as usize], rays);
+    assert_eq!((output.rays.kept.len(), output.rays.steps), (0, 0));
+}
+
+fn thin(backend: &Backend) {
+    for axis in 0..3 {
+        let mut shape = [24; 3];
+        shape[axis] = 1;
+        let mut origin = DVec3::splat(-11.5);
+        origin[axis] = 0.0;
+        let grid = Grid::axis_aligned(shape, DVec3::ONE, origin).unwrap();
+        let field = field(grid, |_| Some(fibre(DVec3::AXES[(axis + 1) % 3])));
+        for interpolation in [LINEAR, Interpolation::CubicBSpline] {
+            let medium = as_they_are(backend, &field, interpolation);
+            let mut params = params(interpolation);
+            params.directions = Directions::Sphere { count: 200 };
+            params.walk.step_mm = 0.05;
+            params.walk.integrator = Integrator::Rk2;
+            let seed = [sphere(Role::Seed, DVec3::ZERO, 0.3)];
+            let output = run_on(backend, &medium, &seed, &params);
+            assert!(output.rays.kept.len() > 100);
+            let out = output
+                .rays
+                .kept
+                .points
+                .iter()
+                .filter(|p| p[axis].abs() > 0.5 + 1e-5);
+            assert_eq!(out.count(), 0, "{interpolation:?}, axis {axis}");
+        }
+    }
+}
+
+/// A cubic B-spline falls below zero beside a steep step.
+fn indefinite(backend: &Backend) {
+    let field = field(cube(30, 1.0), |x| {
+        Some(DMat3::from_diagonal(DVec3::splat(if x.x > 0.0 {
+            1e-5
+        } else {
+            3.0
+        })))
+    });
+    let medium = as_they_are(backend, &field, Interpolation::CubicBSpline);
+    let mut params = params(Interpolation::CubicBSpline);
+    params.walk.step_mm = 0.1;
+    for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
+        params.walk.integrator = integrator;
+        let seed = [sphere(Role::Seed, DVec3::new(-5.0, 0.0, 0.0), 1.0)];
+        // Checks that every measure is finite and above 0.
+        let output = run_on(backend, &medium, &seed, &params);
+        let ends = output.rays.stops[StopReason::Indefinite as usize];
+        assert!(ends > 0, "{:?}", output.rays.stops);
+    }
+}
+
+fn full(backend: &Backend) {
+    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let mut params = params(LINEAR);
+    params.walk.seeding = Seeding::Random { count: 500 };
+    let control = Control::new();
+    let shot = shoot_within(&medium, &[], &params, Some(10_000), backend, &control);
+    let sentence = shot.unwrap_err().to_string();
+    assert!(
+        sentence.contains("rays") && sentence.contains("ask for fewer"),
+        "{sentence}"
+    );
+    let fits = shoot_within(&medium, &[], &params, Some(1 << 30), backend, &control);
+    assert!(fits.is_ok());
 }

@@ -17,6 +17,7 @@ use cudarc::driver::{
     DriverError,
 };
 use cudarc::nvrtc::Ptx;
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -321,6 +322,24 @@ impl Device {
         };
         let copied = self.staging.download(&self.stream, &whole, bytes);
         self.check("copying results", copied)
+    }
+
+    /// A whole buffer as other elements, on all threads of the pool that is installed: the first touch
+    /// of fresh memory takes longer than the way from the card. What does not make up an element is
+    /// left out.
+    pub fn download_wide<T: Element, U: bytemuck::Pod>(
+        &self,
+        from: &CudaSlice<T>,
+    ) -> Result<Vec<U>, Error> {
+        const PART: usize = 16 << 20;
+        let mut values: Vec<U> = bytemuck::zeroed_vec(from.num_bytes() / size_of::<U>());
+        let elements: &mut [T] = bytemuck::cast_slice_mut(&mut values);
+        let part = PART / size_of::<T>();
+        elements
+            .par_chunks_mut(part)
+            .enumerate()
+            .try_for_each(|(i, to)| self.download_into(from, i * part, to))?;
+        Ok(values)
     }
 
     /// A point in the line of [`Device::stream`], for [`Device::elapsed_ms`].

@@ -12,6 +12,7 @@ use crate::compute::{Cancelled, Control, simd};
 use crate::data::Region;
 use crate::solvers::tracking::Interpolation;
 use crate::solvers::tracking::regions::Gates;
+use crate::solvers::tracking::room::Room;
 use crate::solvers::tracking::seeding::{MAX_SEEDS, Seeds};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -22,22 +23,19 @@ pub fn shoot(
     medium: &Medium,
     regions: &[Region],
     params: &Params,
+    memory: Option<u64>,
     control: &Control,
 ) -> Result<Output, Error> {
     let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
     check_rays(seeds.len(), params.directions.count())?;
-    // Steps of equal parameter have no longest one.
-    let longest_mm = match params.form {
-        Form::Hamiltonian => params.walk.step_mm,
-        Form::Christoffel => f64::from(f32::MAX),
-    };
-    let gates = Gates::new(regions, longest_mm);
+    let gates = Gates::new(regions, params.longest_step_mm());
     let job = Job {
         medium,
         seeds: &seeds,
         gates: &gates,
         params,
         rules: Rules::new(medium, params),
+        room: Room::new("rays", seeds.len(), memory, control),
         control,
     };
     let joined = match (params.form, medium.interpolation) {
@@ -77,15 +75,13 @@ pub fn rays(
     let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
-    let begun: Vec<(usize, [f32; 3], Option<Vec<Start>>)> = (0..seeds.len())
-        .into_par_iter()
-        .with_min_len(64)
-        .map(|seed| {
-            let at = seeds.point(seed);
-            (seed, at, starts(medium, gates, params, at))
-        })
-        .collect();
-    control.check()?;
+    let begin = |seed| {
+        control.check()?;
+        let at = seeds.point(seed);
+        Ok((seed, at, starts(medium, gates, params, at)))
+    };
+    let each = (0..seeds.len()).into_par_iter().with_min_len(64);
+    let begun: Vec<_> = each.map(begin).collect::<Result<_, Cancelled>>()?;
     let mut rays = Rays {
         starts: Vec::with_capacity(seeds.len() * directions),
         seeds: Vec::with_capacity(seeds.len() * directions),
@@ -121,6 +117,7 @@ struct Job<'a> {
     gates: &'a Gates<'a>,
     params: &'a Params,
     rules: Rules,
+    room: Room<'a>,
     control: &'a Control,
 }
 
@@ -128,7 +125,7 @@ impl Job<'_> {
     fn run(
         &self,
         follow: impl Fn(&[Start]) -> Result<Halves, Cancelled> + Sync,
-    ) -> Result<Vec<Joined>, Cancelled> {
+    ) -> Result<Vec<Joined>, Error> {
         let count = self.seeds.len();
         let directions = self.params.directions.count();
         self.control
@@ -142,8 +139,10 @@ impl Job<'_> {
             .into_par_iter()
             .map(|i| {
                 let range = i * size..count.min((i + 1) * size);
-                let joined = self.chunk(range.clone(), &follow)?;
-                self.control.advance((range.len() * directions) as u64);
+                let seeds = range.len() as u64;
+                let joined = self.chunk(range, &follow)?;
+                self.room
+                    .count(seeds, seeds * directions as u64, [&joined])?;
                 Ok(joined)
             })
             .collect()

@@ -69,7 +69,7 @@ pub struct Cells<const FMA: bool> {
     base: [u32; LANES],
     /// The cell's first corner, voxels.
     origin: Vector<FMA>,
-    /// Position in the cell, 0 to 1, or by the margin beyond.
+    /// Position in the cell, 0 to 1.
     t: Vector<FMA>,
     /// -½ between the outer samples of an axis, 0 beyond them.
     slope_factor: Vector<FMA>,
@@ -113,7 +113,9 @@ impl Lattice {
         for axis in 0..3 {
             let t = x[axis] - cells.origin[axis];
             stays &= t.at_least(low) & high.at_least(t);
-            cells.t[axis] = t;
+            // Beyond its faces a cell goes on as it is there: its polynomial might not be positive
+            // definite.
+            cells.t[axis] = t.max(Lane::ZERO).min(Lane::splat(1.0));
         }
         let mut lanes = ALL_LANES & !stays;
         while lanes != 0 {
@@ -135,13 +137,15 @@ impl Lattice {
         for a in 0..3 {
             let axis = &self.axes[a];
             let place = axis.place(x[a]);
-            let between = (x[a] >= 0.0) & (x[a] <= axis.last);
+            // In a volume one voxel thick the face is nearer than the second sample.
+            let between = (x[a] >= 0.0) & (x[a] <= axis.last.min(axis.face));
             in_volume &= place.in_volume;
             base += place.cell * strides[a];
             cells.t[a].0[lane] = place.t;
             cells.slope_factor[a].0[lane] = if between { -0.5 } else { 0.0 };
-            // A point beyond the outer samples is looked at anew on every step.
-            cells.origin[a].0[lane] = if between { place.cell as f32 } else { f32::MAX };
+            // A point beyond the outer samples is looked at anew on every step, and each in a thin volume.
+            let returns = between & (axis.face > axis.last);
+            cells.origin[a].0[lane] = if returns { place.cell as f32 } else { f32::MAX };
         }
         cells.base[lane] = base;
         cells.in_volume = cells.in_volume & !(1 << lane) | in_volume << lane;

@@ -1,7 +1,7 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
 use super::field::{ALL_LANES, Cells, LANES, Lane, Sampler, Slope, Vector};
-use super::journey::{Halves, Journey, Rules, Step, at_seed};
+use super::journey::{Halves, Journey, Rules, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
@@ -257,7 +257,8 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             } else {
                 ALL_LANES
             };
-            let fine = cells.in_volume & in_mask & anisotropic & straight;
+            let definite = state.riemann.at_least(before);
+            let fine = cells.in_volume & in_mask & definite & anisotropic & straight;
             now += 1;
             let mut lanes = ALL_LANES & !fine;
             if now >= next_due {
@@ -283,6 +284,8 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                     Some(StopReason::LeftVolume)
                 } else if fails(in_mask) {
                     Some(StopReason::LeftMask)
+                } else if fails(definite) {
+                    Some(StopReason::Indefinite)
                 } else if fails(anisotropic) {
                     Some(StopReason::LowFa)
                 } else if fails(straight) {
@@ -344,7 +347,7 @@ impl<S: Sampler> Follow<'_, S> {
     fn at_seeds(&self) -> Halves {
         let mut halves = Halves::default();
         for start in self.starts {
-            let half = at_seed(self.rules.world(start.x), self.gates);
+            let half = self.rules.at_seed(start.x, self.gates);
             halves
                 .halves
                 .extend(std::iter::repeat_n(half, senses(self.both_ways)));

@@ -1,17 +1,22 @@
 //! Joins the halves of each ray, decides its fate, and makes tractograms of them.
 
 use super::journey::{Half, Halves, measure};
-use crate::compute::Backend;
 use crate::solvers::tracking::gather::{self, Kind};
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
-use rayon::prelude::*;
 
 pub use crate::solvers::tracking::gather::Joined;
 
-/// One in so many of the rays that missed the targets is kept to be shown: by the ray's number, so
-/// that the choice does not depend on the others.
-pub const MISSED_EVERY: usize = 7;
+/// One in so many of the rays that missed the targets is kept to be shown.
+const MISSED_EVERY: usize = 7;
+
+/// Whether a ray that missed is: by its number, so that the choice does not depend on the others,
+/// scattered over it, so that no direction of the fan is preferred.
+fn is_shown(ray: usize) -> bool {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    let scattered = (ray as u64).wrapping_mul(GOLDEN) >> 32;
+    scattered.is_multiple_of(MISSED_EVERY as u64)
+}
 
 /// Number of a ray and of its seed, and the seed's point, world mm.
 pub type Ray = (usize, u32, [f32; 3]);
@@ -34,19 +39,6 @@ impl<'a> Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Whether [`Joined::add_ray`] will ask for the points of ray number `ray`, by its halves.
-    pub fn wants(&self, ray: usize, halves: &[Half]) -> bool {
-        let Some(tail) = halves.first() else {
-            return false;
-        };
-        let head = halves.get(1).copied().unwrap_or(seed_end(tail));
-        match self.fate(&head, tail) {
-            Fate::Kept => true,
-            Fate::MissedTargets => ray.is_multiple_of(MISSED_EVERY),
-            _ => false,
-        }
-    }
-
     fn fate(&self, head: &Half, tail: &Half) -> Fate {
         let reached = head.target.or(tail.target).is_some();
         let met = head.met | tail.met;
@@ -74,36 +66,25 @@ fn seed_end(tail: &Half) -> Half {
     }
 }
 
-/// All rays (number, seed, the seed's point) with their halves, in parts that threads share.
-pub fn all(rays: &[Ray], halves: &Halves, rules: &Rules, backend: &Backend) -> Vec<Joined> {
-    const PART: usize = 2048;
-    let senses = if rules.both_ways { 2 } else { 1 };
-    let part = |(i, rays): (usize, &[Ray])| {
-        let mut joined = Joined::new(rules.gates);
-        for (j, (ray, seed, at)) in rays.iter().enumerate() {
-            joined.add_ray((*ray, *seed), *at, halves, (i * PART + j) * senses, rules);
-        }
-        joined
-    };
-    backend.install(|| rays.par_chunks(PART).enumerate().map(part).collect())
+/// The halves of a ray that is kept, or shown among those that missed: it runs from the end of the head
+/// to its seed to the end of the tail.
+pub struct Ends {
+    pub missed: bool,
+    pub head: Half,
+    pub tail: Half,
 }
 
 impl Joined {
-    /// Adds ray number `ray` of seed point `seed` at `at`; `first` is the index of its forward half.
-    pub fn add_ray(
+    /// Counts ray number `ray` of seed point `seed`, the forward half first; unless nobody asks for its
+    /// points, adds all but these to the lines.
+    pub fn count_ray(
         &mut self,
         (ray, seed): (usize, u32),
-        at: [f32; 3],
-        halves: &Halves,
-        first: usize,
+        halves: &[Half],
         rules: &Rules,
-    ) {
-        let mut tail = halves.halves[first];
-        let mut head = if rules.both_ways {
-            halves.halves[first + 1]
-        } else {
-            seed_end(&tail)
-        };
+    ) -> Option<Ends> {
+        let mut tail = *halves.first()?;
+        let mut head = halves.get(1).copied().unwrap_or(seed_end(&tail));
         self.steps += u64::from(tail.steps) + u64::from(head.steps);
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
@@ -115,14 +96,44 @@ impl Joined {
         }
         let length_mm = head.length_mm + tail.length_mm;
         self.fates[fate as usize] += 1;
+        let shown = is_shown(ray) && head.count + tail.count > 0;
+        let missed = fate == Fate::MissedTargets;
         let lines = match fate {
             Fate::Kept => &mut self.kept,
-            Fate::MissedTargets
-                if ray.is_multiple_of(MISSED_EVERY) && head.count + tail.count > 0 =>
-            {
-                &mut self.missed
-            }
-            _ => return,
+            Fate::MissedTargets if shown => &mut self.missed,
+            _ => return None,
+        };
+        lines.lengths.push(head.count + 1 + tail.count);
+        lines.stops.push([head.reason, tail.reason]);
+        lines.seeds.push(seed);
+        lines.targets.push(last(&tail));
+        lines
+            .measures
+            .push(measure([length_mm, head.riemann + tail.riemann]));
+        if !missed {
+            self.reached([head.target, tail.target]);
+        }
+        Some(Ends { missed, head, tail })
+    }
+
+    /// Adds ray number `ray` of seed point `seed` at `at`; `first` is the index of its forward half.
+    pub fn add_ray(
+        &mut self,
+        ray: (usize, u32),
+        at: [f32; 3],
+        halves: &Halves,
+        first: usize,
+        rules: &Rules,
+    ) {
+        let senses = if rules.both_ways { 2 } else { 1 };
+        let pair = &halves.halves[first..first + senses];
+        let Some(Ends { missed, head, tail }) = self.count_ray(ray, pair, rules) else {
+            return;
+        };
+        let lines = if missed {
+            &mut self.missed
+        } else {
+            &mut self.kept
         };
         let points = |half: &Half| half.first..half.first + half.count as usize;
         // In the seed's own point the measure is that of its neighbour.
@@ -135,20 +146,10 @@ impl Joined {
         lines.along.extend(halves.along[points(&head)].iter().rev());
         lines.along.push(halves.along[near_seed.first]);
         lines.along.extend(&halves.along[points(&tail)]);
-        lines.lengths.push(head.count + 1 + tail.count);
-        lines.stops.push([head.reason, tail.reason]);
-        lines.seeds.push(seed);
-        lines.targets.push(last(&tail));
-        lines
-            .measures
-            .push(measure([length_mm, head.riemann + tail.riemann]));
-        if fate == Fate::Kept {
-            self.reached([head.target, tail.target]);
-        }
     }
 }
 
-/// One output in the order of the parts.
+/// One output in the order of the parts; needs the backend's threads installed.
 pub fn gather(parts: Vec<Joined>, targets: usize) -> Output {
     let kind = Kind {
         targets,

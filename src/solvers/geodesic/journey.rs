@@ -73,6 +73,32 @@ impl Rules {
             .map(|r| (r[0] * x[0] + r[1] * x[1]) + (r[2] * x[2] + r[3]))
     }
 
+    /// A half before its first step, at voxel coordinates; finished if its seed lies in a target or a
+    /// terminate region, or where no step is allowed.
+    pub fn at_seed(&self, x: [f32; 3], gates: &Gates) -> Half {
+        let (inside, cut) = gates.around(self.world(x));
+        let met = inside
+            .iter()
+            .rev()
+            .fold(0, |bits, i| bits << 1 | u32::from(*i));
+        let goes = if self.max_steps > 0 {
+            PENDING
+        } else {
+            self.at_max
+        };
+        let (reason, target) = cut.unwrap_or((goes, None));
+        Half {
+            first: 0,
+            count: 0,
+            steps: 0,
+            length_mm: 0.0,
+            riemann: 0.0,
+            reason,
+            target,
+            met,
+        }
+    }
+
     /// A voxel vector in mm, in axes of its own: as long as in the world.
     pub fn in_mm(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
         let [xx, xy, xz, yy, yz, zz] = self.root;
@@ -111,7 +137,8 @@ pub fn root(world_from_voxel: DMat3) -> DMat3 {
 /// One end of a ray, from its seed outwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Half {
-    /// The kept points after the seed, `points[first..first + count]` of [`Halves`].
+    /// The kept points after the seed, `points[first..first + count]` of [`Halves`]; of halves on a
+    /// card `first` is the slot of its launch.
     pub first: usize,
     pub count: u32,
     pub steps: u32,
@@ -298,25 +325,5 @@ impl End {
             reason,
             target: None,
         }
-    }
-}
-
-/// A half before its first step; finished if its seed lies in a target or a terminate region.
-pub fn at_seed(seed: [f32; 3], gates: &Gates) -> Half {
-    let (inside, cut) = gates.around(seed);
-    let met = inside
-        .iter()
-        .rev()
-        .fold(0, |bits, i| bits << 1 | u32::from(*i));
-    let (reason, target) = cut.unwrap_or((PENDING, None));
-    Half {
-        first: 0,
-        count: 0,
-        steps: 0,
-        length_mm: 0.0,
-        riemann: 0.0,
-        reason,
-        target,
-        met,
     }
 }

@@ -59,7 +59,7 @@ pub struct Medium {
     pub mean_diffusivity: f64,
     /// Tensors that were not positive definite.
     pub repaired: u64,
-    /// Seconds in kernels, where a graphics card prepared it.
+    /// Seconds in kernels, where a graphics card prepared it, until rays can start.
     pub kernel_s: Option<f64>,
 }
 
@@ -95,6 +95,8 @@ impl Medium {
                     // The card's are of the thin grid.
                     (medium.id, medium.records) = (DataId::fresh(), thickened.into());
                 }
+                let ready_ms = cuda::ready(first, &medium)?;
+                medium.kernel_s = medium.kernel_s.map(|s| s + f64::from(ready_ms) * 1e-3);
                 Ok(medium)
             }
             _ => Ok(backend

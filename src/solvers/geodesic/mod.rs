@@ -25,9 +25,9 @@
 //!
 //! *Cost.* Two evaluations of D and its gradient a step with the midpoint rule: about 130 vector
 //! operations each for eight rays side by side, while a ray stays in its cell of eight voxels. With the
-//! midpoint rule a ray may leave its cell by 1/16 voxel at the end of a step, the cell's polynomial
-//! going on, so that most cells are entered at midpoints: that slope only places the midpoint, which
-//! errs by O(h²) anyhow.
+//! midpoint rule a ray may leave its cell by 1/16 voxel at the end of a step, so that most cells are
+//! entered at midpoints: D and its gradient are those of the face then, and that slope only places
+//! the midpoint.
 //!
 //! Regions, masks, fates and the reasons to stop are those of [`super::tracking`], except that the
 //! length limit holds for each half on its own, and for the guard against loops: a ray that in
@@ -102,6 +102,16 @@ pub struct Params {
     pub loop_guard: bool,
 }
 
+impl Params {
+    /// No step is longer. Steps of equal parameter have no longest one.
+    fn longest_step_mm(&self) -> f64 {
+        match self.form {
+            Form::Hamiltonian => self.walk.step_mm,
+            Form::Christoffel => f64::from(f32::MAX),
+        }
+    }
+}
+
 /// Rays as [`tracking::Output`] has streamlines; those kept have also `cm` per point (from the seed
 /// to it; 1 in the seed's own point is replaced by that of its neighbour) and per streamline (of
 /// the whole curve).
@@ -125,15 +135,24 @@ pub fn shoot(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
+    shoot_within(medium, regions, params, None, backend, control)
+}
+
+/// As [`shoot`]; stops with a sentence when the rays take more than this much memory, in bytes.
+pub fn shoot_within(
+    medium: &Medium,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
     check(medium, regions, params).map_err(Error::Input)?;
     control.check()?;
     match backend {
-        Backend::Cuda { .. } if cuda::knows(params) => {
-            cuda::shoot(medium, regions, params, backend, control)
-        }
-        // The papers' form is there for comparison: one implementation will do.
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            backend.install(|| cpu::shoot(medium, regions, params, control))
+        Backend::Cuda { .. } => cuda::shoot(medium, regions, params, memory, backend, control),
+        Backend::Cpu { .. } => {
+            backend.install(|| cpu::shoot(medium, regions, params, memory, control))
         }
     }
 }

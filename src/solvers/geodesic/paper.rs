@@ -6,7 +6,7 @@
 //! parameter: they are as long as asked for only where the ray starts. For comparison, not for use.
 
 use super::Params;
-use super::journey::{End, Halves, Journey, PENDING, Rules, Step, at_seed};
+use super::journey::{End, Halves, Journey, PENDING, Rules, Step};
 use super::medium::{FA, INSIDE, Medium, Record};
 use super::start::Start;
 use crate::compute::{Cancelled, Control};
@@ -161,7 +161,7 @@ pub fn follow(
         for &sense in senses {
             control.check()?;
             let half = halves.halves.len();
-            halves.halves.push(at_seed(rules.world(start.x), gates));
+            halves.halves.push(rules.at_seed(start.x, gates));
             if halves.halves[half].reason == PENDING {
                 let mut journey = Journey::new(half, start.x);
                 let end = travel(
@@ -220,6 +220,7 @@ fn travel(
         let verdict = match &there {
             None => Some(StopReason::LeftVolume),
             Some((r, _)) if !(r[INSIDE] >= 0.5) => Some(StopReason::LeftMask),
+            _ if !(riemann >= lengths[1]) => Some(StopReason::Indefinite),
             Some((r, _)) if rules.min_fa >= 0.0 && !(r[FA] >= rules.min_fa) => {
                 Some(StopReason::LowFa)
             }

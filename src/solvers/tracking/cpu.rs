@@ -4,7 +4,8 @@
 use super::field::Sampler;
 use super::follow::Follow;
 use super::gather::Joined;
-use super::job::{Job, Sampled, taken};
+use super::job::{Job, Sampled};
+use super::room::taken;
 use super::{Error, Output, Params};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
@@ -40,14 +41,15 @@ impl Job<'_> {
         let size = (count / (16 * rayon::current_num_threads())).clamp(16, 256);
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
-        if self.is_limited() && chunks >= SAMPLES * SAMPLE_SHARE {
+        if self.room.is_limited() && chunks >= SAMPLES * SAMPLE_SHARE {
             let sample = (0..SAMPLES).into_par_iter().map(|i| {
                 let joined = self.chunk(sampler, range(i * chunks / SAMPLES))?;
                 Ok(taken(&joined))
             });
             let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
             let share = SAMPLES as f64 / chunks as f64;
-            self.foresee(sample.iter().sum::<u64>() as f64 / share)?;
+            self.room
+                .foresee(sample.iter().sum::<u64>() as f64 / share)?;
         }
         (0..chunks)
             .into_par_iter()
@@ -55,7 +57,7 @@ impl Job<'_> {
                 let range = range(i);
                 let seeds = range.len() as u64;
                 let joined = self.chunk(sampler, range)?;
-                self.count(seeds, [&joined])?;
+                self.room.count(seeds, seeds, [&joined])?;
                 Ok(joined)
             })
             .collect()

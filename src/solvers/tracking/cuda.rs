@@ -12,8 +12,9 @@ use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
 use super::field::{axes, rows};
 use super::follow::{Halves, Start};
 use super::gather::Joined;
-use super::job::{Begun, Job, Sampled, taken};
+use super::job::{Begun, Job, Sampled};
 use super::queue::{PENDING, senses};
+use super::room::taken;
 use super::{Error, Integrator, Output, Params, join};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
@@ -108,7 +109,7 @@ pub fn track(
         parts.extend(share.parts);
         kernel_ms = kernel_ms.max(share.kernel_ms);
     }
-    let mut output = job.output(parts);
+    let mut output = backend.install(|| job.output(parts));
     output.kernel_s = Some(kernel_ms * 1e-3);
     Ok(output)
 }
@@ -150,7 +151,7 @@ impl Cards<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.is_limited() || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.room.is_limited() || count < SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -162,6 +163,7 @@ impl Cards<'_> {
             bytes += found.parts.iter().map(taken).sum::<u64>();
         }
         self.job
+            .room
             .foresee(bytes as f64 * count as f64 / SAMPLE as f64)
     }
 
@@ -176,8 +178,8 @@ impl Cards<'_> {
             let last = (first + card.batch).min(range.end);
             let seeds: Vec<u32> = (first as u32..last as u32).collect();
             let count = seeds.len() as u64;
-            let found = self.batch(&mut card, &seeds, |points| self.job.has_room(count, points))?;
-            self.job.count(count, &found.parts)?;
+            let found = self.batch(&mut card, &seeds, |points| self.job.room.has(count, points))?;
+            self.job.room.count(count, count, &found.parts)?;
             all.parts.extend(found.parts);
             all.kernel_ms += found.kernel_ms;
         }
@@ -241,10 +243,12 @@ impl Cards<'_> {
         let slots = halves.halves.len() as u32;
         let ([points], gather_ms) =
             wishes.gather(card.device, kernels::TRACKING, &card.points, slots, [3])?;
-        halves.points = curves::points(card.device, &points)?;
-        let join = || join::all(&begun, &halves, gates, limits);
+        let parts = self.backend.install(|| -> Result<_, Error> {
+            halves.points = card.device.download_wide(&points)?;
+            Ok(join::all(&begun, &halves, gates, limits))
+        })?;
         Ok(Found {
-            parts: self.backend.install(join),
+            parts,
             kernel_ms: follow_ms + gather_ms,
         })
     }

@@ -2,22 +2,16 @@
 
 use super::field::{Cubic, Record, Sampler, Trilinear};
 use super::follow::{Begin, Rules, Start};
-use super::gather::{self, Joined, Kind, Lines};
+use super::gather::{self, Joined, Kind};
 use super::join::{Limits, MISSED_EVERY};
 use super::regions::Gates;
+use super::room::Room;
 use super::seeding::Seeds;
 use super::spline::Coefficients;
-use super::{Error, Interpolation, Output, Params, words};
+use super::{Error, Interpolation, Output, Params};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Memory that one point and one streamline take at the most, bytes. The most is not taken here but
-/// when the result is saved: its points with FA, and those of the file that is read back to be
-/// compared, in a vector that grows by doubling.
-const BYTES_PER_POINT: u64 = 12 + 4 + 3 * 12;
-const BYTES_PER_LINE: u64 = 150;
 
 pub struct Job<'a> {
     pub seeds: Seeds<'a>,
@@ -25,11 +19,7 @@ pub struct Job<'a> {
     pub rules: Rules,
     pub limits: Limits,
     pub control: &'a Control,
-    /// Bytes that streamlines may take, and have taken.
-    memory: Option<u64>,
-    taken: AtomicU64,
-    /// Seeds whose streamlines are among those.
-    done: AtomicU64,
+    pub room: Room<'a>,
 }
 
 /// The seeds that can start, in order.
@@ -52,8 +42,10 @@ impl<'a> Job<'a> {
     ) -> Result<Self, Error> {
         let limit = params.step_limit();
         let step_mm = params.step_mm as f32;
+        let seeds = Seeds::new(field, regions, params, control)?;
         Ok(Self {
-            seeds: Seeds::new(field, regions, params, control)?,
+            room: Room::new("streamlines", seeds.len(), memory, control),
+            seeds,
             gates: Gates::new(regions, params.step_mm),
             rules: Rules {
                 integrator: params.integrator,
@@ -72,9 +64,6 @@ impl<'a> Job<'a> {
                 step_mm,
             },
             control,
-            memory,
-            taken: AtomicU64::new(0),
-            done: AtomicU64::new(0),
         })
     }
 
@@ -122,64 +111,7 @@ impl<'a> Job<'a> {
         Ok(all)
     }
 
-    /// Whether there is a limit that a sample could foretell.
-    pub fn is_limited(&self) -> bool {
-        self.memory.is_some()
-    }
-
-    fn memory(&self) -> u64 {
-        self.memory.unwrap_or(u64::MAX)
-    }
-
-    /// Refuses what a sample says would not fit.
-    pub fn foresee(&self, bytes: f64) -> Result<(), Error> {
-        if bytes <= self.memory() as f64 {
-            return Ok(());
-        }
-        Err(Error::Input(format!(
-            "The streamlines of {} seeds would take about {} of memory, {} are free; ask for fewer \
-             seeds or choose a longer step",
-            words::count(self.seeds.len() as f64),
-            words::bytes(bytes),
-            words::bytes(self.memory() as f64)
-        )))
-    }
-
-    /// Counts the streamlines of so many more seeds; refuses them when they are too many.
-    pub fn count<'b>(
-        &self,
-        seeds: u64,
-        joined: impl IntoIterator<Item = &'b Joined>,
-    ) -> Result<(), Error> {
-        let done = self.done.fetch_add(seeds, Ordering::Relaxed) + seeds;
-        let more = joined.into_iter().map(taken).sum();
-        if self.taken.fetch_add(more, Ordering::Relaxed) + more > self.memory() {
-            return Err(self.full(done));
-        }
-        self.control.advance(seeds);
-        Ok(())
-    }
-
-    /// Whether the points of so many seeds more would fit beside what is there.
-    pub fn has_room(&self, seeds: u64, points: u64) -> Result<(), Error> {
-        let taken = self.taken.load(Ordering::Relaxed) + points * BYTES_PER_POINT;
-        if taken > self.memory() {
-            return Err(self.full(self.done.load(Ordering::Relaxed) + seeds));
-        }
-        Ok(())
-    }
-
-    fn full(&self, done: u64) -> Error {
-        Error::Input(format!(
-            "The streamlines of {} of {} seeds fill the {} of memory that are free; ask for fewer \
-             seeds or choose a longer step",
-            words::count(done as f64),
-            words::count(self.seeds.len() as f64),
-            words::bytes(self.memory() as f64)
-        ))
-    }
-
-    /// One output in the order of the parts.
+    /// One output in the order of the parts; needs the backend's threads installed.
     pub fn output(&self, parts: Vec<Joined>) -> Output {
         let kind = Kind {
             targets: self.gates.targets,
@@ -188,14 +120,6 @@ impl<'a> Job<'a> {
         };
         gather::gather(parts, kind)
     }
-}
-
-/// Memory that a part's streamlines will have taken in the end, bytes.
-pub fn taken(joined: &Joined) -> u64 {
-    let of = |lines: &Lines| {
-        lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
-    };
-    of(&joined.kept) + of(&joined.missed)
 }
 
 /// A field ready to be interpolated.

@@ -44,6 +44,7 @@ mod join;
 pub(super) mod queue;
 mod random;
 pub(super) mod regions;
+pub(super) mod room;
 mod sample;
 pub(super) mod seeding;
 pub(super) mod spline;
@@ -154,10 +155,13 @@ pub enum StopReason {
     Seed = 8,
     /// Circled on the spot (geodesic rays only).
     Loop = 9,
+    /// Came where interpolation gives a tensor that is not positive definite, which no metric belongs
+    /// to: cubic B-splines beside a border, or half precision (geodesic rays only).
+    Indefinite = 10,
 }
 
 impl StopReason {
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 
     /// In the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -171,6 +175,7 @@ impl StopReason {
         Self::MaxSteps,
         Self::Seed,
         Self::Loop,
+        Self::Indefinite,
     ];
 
     /// For people, short enough for a legend.
@@ -186,6 +191,7 @@ impl StopReason {
             Self::MaxSteps => "Most steps",
             Self::Seed => "At the seed",
             Self::Loop => "Circled on the spot",
+            Self::Indefinite => "No metric",
         }
     }
 }

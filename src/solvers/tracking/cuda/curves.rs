@@ -21,10 +21,13 @@ pub fn launch(device: &Device, curves: usize, threads_each: u32) -> LaunchConfig
     }
 }
 
-/// The reason that a kernel names.
+/// The reason that a kernel names. Panics where it is none: nobody wrote it.
 pub fn reason(number: u32) -> StopReason {
     let found = StopReason::ALL.into_iter().find(|r| *r as u32 == number);
-    found.unwrap_or(StopReason::LeftVolume)
+    let Some(reason) = found else {
+        panic!("a kernel names reason {number}");
+    };
+    reason
 }
 
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -32,7 +35,9 @@ pub fn reason(number: u32) -> StopReason {
 struct Wanted {
     slot: u32,
     count: u32,
+    /// Where its first point goes, and from one to the next: 1 or, backwards, -1.
     first: u32,
+    step: i32,
 }
 // SAFETY: plain numbers, as the kernels declare them.
 unsafe impl DeviceRepr for Wanted {}
@@ -47,12 +52,34 @@ pub struct Wishes {
 impl Wishes {
     /// The first `count` points of the curve in a slot; the place of the first among those that come.
     pub fn add(&mut self, slot: usize, count: u32) -> usize {
+        let first = self.leave(count);
+        if count > 0 {
+            self.wanted.push(Wanted {
+                slot: slot as u32,
+                count,
+                first: first as u32,
+                step: 1,
+            });
+        }
+        first
+    }
+
+    /// As [`Wishes::add`], the last point first.
+    pub fn add_backwards(&mut self, slot: usize, count: u32) {
+        let first = self.leave(count);
+        if count > 0 {
+            self.wanted.push(Wanted {
+                slot: slot as u32,
+                count,
+                first: (first + count as usize - 1) as u32,
+                step: -1,
+            });
+        }
+    }
+
+    /// Room for points that do not come from the card; the place of the first.
+    pub fn leave(&mut self, count: u32) -> usize {
         let first = self.points;
-        self.wanted.push(Wanted {
-            slot: slot as u32,
-            count,
-            first: first as u32,
-        });
         self.points += u64::from(count);
         first as usize
     }
@@ -110,11 +137,4 @@ impl Wishes {
         })?;
         Ok((buffers, f64::from(ms)))
     }
-}
-
-/// A buffer's numbers as points.
-pub fn points(device: &Device, buffer: &CudaSlice<f32>) -> Result<Vec<[f32; 3]>, Error> {
-    let mut points: Vec<[f32; 3]> = bytemuck::zeroed_vec(buffer.len() / 3);
-    device.download_into(buffer, 0, bytemuck::cast_slice_mut(&mut points))?;
-    Ok(points)
 }

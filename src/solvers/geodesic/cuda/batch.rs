@@ -1,0 +1,225 @@
+//! One batch of half rays: followed to their ends in launches of some milliseconds, then the points of
+//! the rays that the regions keep are gathered and come to the host.
+
+use super::{Job, OnCard};
+use crate::compute::cuda::Device;
+use crate::compute::{Backend, kernels};
+use crate::solvers::geodesic::Error;
+use crate::solvers::geodesic::join::{self, Ends, Joined};
+use crate::solvers::geodesic::journey::{Half, PENDING};
+use crate::solvers::tracking::cuda::curves::{self, Wishes, reason};
+use crate::solvers::tracking::gather::Lines;
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
+use std::ops::Range;
+
+/// Words of a ray between two launches, as Paused in kernels/rays.cuh.
+const PAUSED: usize = 21;
+
+/// As in kernels/rays.cuh; the reason is [`PENDING`] while the ray goes on.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Summary {
+    steps: u32,
+    count: u32,
+    length_mm: f32,
+    riemann: f32,
+    reason: u32,
+    target: u32,
+    met: u32,
+}
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for Summary {}
+
+impl Summary {
+    /// What became of the half in a slot.
+    fn write(&self, slot: usize, half: &mut Half) {
+        half.first = slot;
+        half.count = self.count;
+        half.steps = self.steps;
+        half.length_mm = self.length_mm;
+        half.riemann = self.riemann;
+        half.reason = reason(self.reason);
+        half.target = (self.target != u32::MAX).then_some(self.target);
+        half.met = self.met;
+    }
+}
+
+/// Rays whose points are to come back, one after the other.
+#[derive(Default)]
+struct Wanted {
+    wishes: Wishes,
+    seeds: Vec<AtSeed>,
+}
+
+/// Where a ray's seed belongs among the points, and the neighbour that lends its measure.
+struct AtSeed {
+    place: usize,
+    neighbour: usize,
+    point: [f32; 3],
+}
+
+impl Wanted {
+    fn add(&mut self, ends: &Ends, point: [f32; 3]) {
+        let Ends { head, tail, .. } = ends;
+        self.wishes.add_backwards(head.first, head.count);
+        let place = self.wishes.leave(1);
+        self.wishes.add(tail.first, tail.count);
+        let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
+        self.seeds.push(AtSeed {
+            place,
+            neighbour,
+            point,
+        });
+    }
+
+    /// Points (world mm) and measures from the seed, into the lines they are those of; milliseconds of
+    /// gathering.
+    fn fetch(
+        &self,
+        device: &Device,
+        points: &CudaSlice<f32>,
+        slots: usize,
+        lines: &mut Lines,
+        backend: &Backend,
+    ) -> Result<f64, Error> {
+        let file = kernels::GEODESIC;
+        let ([kept, measures], ms) =
+            self.wishes
+                .gather(device, file, points, slots as u32, [3, 1])?;
+        backend.install(|| -> Result<(), Error> {
+            lines.points = device.download_wide(&kept)?;
+            lines.along = device.download_wide(&measures)?;
+            Ok(())
+        })?;
+        for seed in &self.seeds {
+            lines.points[seed.place] = seed.point;
+            lines.along[seed.place] = lines.along[seed.neighbour];
+        }
+        Ok(ms)
+    }
+}
+
+impl Job<'_> {
+    /// What the rays of a range become; milliseconds of following and of gathering. `points` has room for
+    /// all that they may keep.
+    pub(super) fn batch(
+        &self,
+        device: &Device,
+        card: &OnCard,
+        range: Range<usize>,
+        points: &mut CudaSlice<f32>,
+    ) -> Result<(Joined, [f64; 2]), Error> {
+        let senses = self.senses();
+        let starts = &self.rays.starts[range.clone()];
+        // What starts in a target or a terminate region is finished.
+        let mut halves: Vec<Half> = Vec::with_capacity(starts.len() * senses);
+        for start in starts {
+            let half = self.rules.at_seed(start.x, self.gates);
+            halves.extend(std::iter::repeat_n(half, senses));
+        }
+        let pending = |&i: &u32| halves[i as usize].reason == PENDING;
+        let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
+        let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
+        let rules = join::Rules::new(self.gates, &self.params.walk);
+        let mut joined = Joined::new(self.gates);
+        let [mut kept, mut missed] = [Wanted::default(), Wanted::default()];
+        let seeds = &self.rays.seeds[range];
+        for (pair, (ray, seed, at)) in halves.chunks_exact(senses).zip(seeds) {
+            if let Some(ends) = joined.count_ray((*ray, *seed), pair, &rules) {
+                let wanted = if ends.missed { &mut missed } else { &mut kept };
+                wanted.add(&ends, *at);
+            }
+        }
+        let all = kept.wishes.points() + missed.wishes.points();
+        self.room.has(self.seeds_in(seeds.len()), all)?;
+        let mut gather_ms = 0.0;
+        for (wanted, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
+            gather_ms += wanted.fetch(device, points, active.len(), lines, self.backend)?;
+        }
+        Ok((joined, [follow_ms, gather_ms]))
+    }
+
+    /// Follows halves (`active` by number), one in each slot, to their ends; milliseconds.
+    fn follow(
+        &self,
+        device: &Device,
+        card: &OnCard,
+        range: Range<usize>,
+        active: &[u32],
+        halves: &mut [Half],
+        points: &mut CudaSlice<f32>,
+    ) -> Result<f64, Error> {
+        if active.is_empty() {
+            return Ok(0.0);
+        }
+        let slots = active.len();
+        let summary = |&i: &u32| Summary {
+            met: halves[i as usize].met,
+            reason: PENDING as u32,
+            ..Summary::zeroed()
+        };
+        let summaries: Vec<Summary> = active.iter().map(summary).collect();
+        let mut summaries = device.upload(&summaries)?;
+        let starts: CudaSlice<f32> =
+            device.upload(bytemuck::cast_slice(&self.rays.starts[range]))?;
+        let numbers = device.upload(active)?;
+        let (name, threads, window) = self.kernel();
+        let kernel = device.kernel(kernels::GEODESIC, &name)?;
+        let pauses = self.rules.max_steps > window;
+        // Never an empty buffer.
+        let mut paused = device.alloc_zeros::<u32>(if pauses { PAUSED * slots } else { PAUSED })?;
+        let mut running: Vec<u32> = (0..slots as u32).collect();
+        let (mut until, mut kernel_ms) = (0u32, 0.0);
+        while !running.is_empty() {
+            self.control.check()?;
+            let resumed = until > 0;
+            until = until.saturating_add(window);
+            let list = device.upload(&running)?;
+            let mut queue = device.alloc_zeros::<u32>(1)?;
+            let launch = curves::launch(device, running.len(), threads);
+            let mut rules = self.kernel_rules(card.regions.count);
+            (rules.slots, rules.running) = (slots as u32, running.len() as u32);
+            (rules.until, rules.resumed) = (until, u32::from(resumed));
+            let ((), ms) = device.elapsed(|| {
+                // SAFETY: `list` names slots, of which `numbers` and `summaries` have one each, as has
+                // `paused` where rays pause; numbers are those of halves of `starts`; `points` holds a
+                // point more than each can keep for as many slots as the largest batch has; records
+                // and gates are as the rules say, and the medium's grid bounds what is read of them.
+                let launched = unsafe {
+                    device
+                        .stream()
+                        .launch_builder(&kernel)
+                        .arg(&rules)
+                        .arg(&*card.cells)
+                        .arg(&*card.records)
+                        .arg(&starts)
+                        .arg(&numbers)
+                        .arg(&list)
+                        .arg(&card.regions.gates)
+                        .arg(&card.regions.bytes)
+                        .arg(&mut summaries)
+                        .arg(&mut paused)
+                        .arg(&mut *points)
+                        .arg(&mut queue)
+                        .launch(launch)
+                };
+                device.check("shooting rays", launched)?;
+                Ok(())
+            })?;
+            kernel_ms += f64::from(ms);
+            let found = device.download(&summaries, 0..slots)?;
+            running.retain(|&slot| found[slot as usize].reason == PENDING as u32);
+            assert!(
+                running.is_empty() || until < self.rules.max_steps,
+                "no ray goes on beyond the last step"
+            );
+            if running.is_empty() {
+                for (slot, (&i, summary)) in active.iter().zip(&found).enumerate() {
+                    summary.write(slot, &mut halves[i as usize]);
+                }
+            }
+        }
+        Ok(kernel_ms)
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether results fit in the host's memory, asked while they come.
+
+use super::gather::{Joined, Lines};
+use super::{Error, words};
+use crate::compute::Control;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory that one point and one curve take at the most, bytes. The most is not taken here but when the
+/// result is saved: its points with FA, and those of the file that is read back to be compared, in a
+/// vector that grows by doubling.
+const BYTES_PER_POINT: u64 = 12 + 4 + 3 * 12;
+const BYTES_PER_LINE: u64 = 150;
+
+pub struct Room<'a> {
+    /// "streamlines", and how many seeds they have.
+    what: &'static str,
+    seeds: usize,
+    /// Bytes that curves may take, and have taken.
+    memory: Option<u64>,
+    taken: AtomicU64,
+    /// Seeds whose curves are among those.
+    done: AtomicU64,
+    control: &'a Control,
+}
+
+impl<'a> Room<'a> {
+    /// For curves of so many seeds, in so many bytes if there is a limit.
+    pub fn new(
+        what: &'static str,
+        seeds: usize,
+        memory: Option<u64>,
+        control: &'a Control,
+    ) -> Self {
+        Self {
+            what,
+            seeds,
+            memory,
+            taken: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            control,
+        }
+    }
+
+    /// Whether there is a limit that a sample could foretell.
+    pub fn is_limited(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory.unwrap_or(u64::MAX)
+    }
+
+    /// Refuses what a sample says would not fit.
+    pub fn foresee(&self, bytes: f64) -> Result<(), Error> {
+        if bytes <= self.memory() as f64 {
+            return Ok(());
+        }
+        Err(Error::Input(format!(
+            "The {} of {} seeds would take about {} of memory, {} are free; ask for fewer or choose \
+             a longer step",
+            self.what,
+            words::count(self.seeds as f64),
+            words::bytes(bytes),
+            words::bytes(self.memory() as f64)
+        )))
+    }
+
+    /// Counts the curves of so many more seeds, `steps` of progress; refuses them when they are too
+    /// many.
+    pub fn count<'b>(
+        &self,
+        seeds: u64,
+        steps: u64,
+        joined: impl IntoIterator<Item = &'b Joined>,
+    ) -> Result<(), Error> {
+        let done = self.done.fetch_add(seeds, Ordering::Relaxed) + seeds;
+        let more = joined.into_iter().map(taken).sum();
+        if self.taken.fetch_add(more, Ordering::Relaxed) + more > self.memory() {
+            return Err(self.full(done));
+        }
+        self.control.advance(steps);
+        Ok(())
+    }
+
+    /// Whether the points of so many seeds more would fit beside what is there.
+    pub fn has(&self, seeds: u64, points: u64) -> Result<(), Error> {
+        let taken = self.taken.load(Ordering::Relaxed) + points * BYTES_PER_POINT;
+        if taken > self.memory() {
+            return Err(self.full(self.done.load(Ordering::Relaxed) + seeds));
+        }
+        Ok(())
+    }
+
+    fn full(&self, done: u64) -> Error {
+        Error::Input(format!(
+            "The {} of {} of {} seeds fill the {} of memory that are free; ask for fewer or choose a \
+             longer step",
+            self.what,
+            words::count(done as f64),
+            words::count(self.seeds as f64),
+            words::bytes(self.memory() as f64)
+        ))
+    }
+}
+
+/// Memory that a part's curves will have taken in the end, bytes.
+pub fn taken(joined: &Joined) -> u64 {
+    let of = |lines: &Lines| {
+        lines.points.len() as u64 * BYTES_PER_POINT + lines.count() as u64 * BYTES_PER_LINE
+    };
+    of(&joined.kept) + of(&joined.missed)
+}
