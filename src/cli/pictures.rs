@@ -5,7 +5,7 @@ use crate::jobs::Request;
 use crate::render::Renderer;
 use crate::render::offscreen::Offscreen;
 use crate::state::{Pane, State, report};
-use crate::ui::{self, Memory, snapshot};
+use crate::ui::{Memory, show, snapshot};
 use glam::DVec2;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ impl Pictures {
                     size,
                     scale,
                     &mut |ui, state, views| {
-                        ui::show(ui, state, &mut memory, views);
+                        show(ui, state, &mut memory, views);
                     },
                 )
             }

@@ -1,4 +1,6 @@
-//! Numbers in sentences.
+//! Numbers in sentences, and sentences about results that are empty.
+
+use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 
 /// Narrow no-break space: between thousands, and before units.
 pub const THIN: char = '\u{202F}';
@@ -18,4 +20,106 @@ pub fn grouped(digits: &str) -> String {
         text.push(c);
     }
     text
+}
+
+/// With this many decimals: `−21.0`, `1 184`.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() {
+            "not a number"
+        } else {
+            "∞"
+        }
+        .to_owned();
+    }
+    let text = format!("{:.decimals$}", value.abs());
+    // −0.0 is 0.0 to a reader.
+    let negative = value < 0.0 && text.chars().any(|c| ('1'..='9').contains(&c));
+    let (whole, rest) = text.split_once('.').map_or((&*text, ""), |(w, r)| (w, r));
+    let sign = if negative { "−" } else { "" };
+    let dot = if rest.is_empty() { "" } else { "." };
+    format!("{sign}{}{dot}{rest}", grouped(whole))
+}
+
+/// `121 mm`.
+pub fn with_unit(value: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        value.to_owned()
+    } else {
+        format!("{value}{THIN}{unit}")
+    }
+}
+
+/// Why no streamline was kept: the most frequent fate, in words. `None` if one was, or none asked for.
+pub fn none_kept(output: &Output, params: &Params) -> Option<(String, Fate)> {
+    let fate = |fate: Fate| output.fates[fate as usize];
+    if fate(Fate::Kept) > 0 || output.fates.iter().sum::<u64>() == 0 {
+        return None;
+    }
+    let fates = [
+        Fate::MissedTargets,
+        Fate::MissedInclude,
+        Fate::TouchedExclude,
+        Fate::TooShort,
+        Fate::NoStart,
+    ];
+    let worst = fates.into_iter().max_by_key(|f| fate(*f))?;
+    let words = match (worst, params.min_fa) {
+        (Fate::MissedTargets, _) => "No streamline reaches a target".to_owned(),
+        (Fate::MissedInclude, _) => "No streamline passes through every include region".to_owned(),
+        (Fate::TouchedExclude, _) => "Every streamline touches an exclude region".to_owned(),
+        (Fate::TooShort, _) => {
+            let least = with_unit(&fixed(params.min_length_mm, 0), "mm");
+            format!("Every streamline is shorter than {least}")
+        }
+        (_, Some(fa)) => {
+            let fa = fixed(fa, 2);
+            format!("No streamline starts: FA is below {fa} in the seed")
+        }
+        (_, None) => "No streamline starts: the seed is outside the mask".to_owned(),
+    };
+    Some((words, worst))
+}
+
+/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names.
+pub fn none_passed(output: &Output, targets: &[&str]) -> String {
+    let all: u64 = output.fates.iter().sum();
+    if output.fates[Fate::NoStart as usize] == all {
+        return "No ray starts: every seed point lies outside the mask or below the FA limit; move \
+                the seed into the brain"
+            .to_owned();
+    }
+    let goal = match targets {
+        [] => "pass the regions".to_owned(),
+        [name] => format!("reach '{name}'"),
+        _ => "reach a target".to_owned(),
+    };
+    let shot = count(all);
+    format!("0 of {shot} rays {goal}{}", most_frequent_end(output))
+}
+
+/// `; 71 % left the mask`.
+fn most_frequent_end(output: &Output) -> String {
+    let ends = StopReason::ALL.into_iter();
+    let ends = ends.filter(|reason| *reason != StopReason::Seed);
+    let count = |reason: &StopReason| output.stops[*reason as usize];
+    let total: u64 = ends.clone().map(|r| count(&r)).sum();
+    let Some(reason) = ends.max_by_key(count).filter(|_| total > 0) else {
+        return String::new();
+    };
+    let share = fixed(100.0 * count(&reason) as f64 / total as f64, 0);
+    let did = match reason {
+        StopReason::ReachedTarget => "reached a target",
+        StopReason::Terminated => "met a terminate region",
+        StopReason::LeftVolume => "left the volume",
+        StopReason::LeftMask => "left the mask",
+        StopReason::LowFa => "stopped at low FA",
+        StopReason::Angle => "turned too sharply",
+        StopReason::MaxLength => "got too long",
+        StopReason::MaxSteps => "took too many steps",
+        StopReason::Seed => "stayed at the seed",
+        StopReason::Loop => "circled on the spot",
+        StopReason::Indefinite => "met a tensor without a metric",
+    };
+    format!("; {} {did}", with_unit(&share, "%"))
 }

@@ -1,26 +1,6 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
-use crate::state::words::grouped;
-pub use crate::state::words::{THIN, count};
-
-/// With this many decimals: `−21.0`, `1 184`.
-pub fn fixed(value: f64, decimals: usize) -> String {
-    if !value.is_finite() {
-        return if value.is_nan() {
-            "not a number"
-        } else {
-            "∞"
-        }
-        .to_owned();
-    }
-    let text = format!("{:.decimals$}", value.abs());
-    // −0.0 is 0.0 to a reader.
-    let negative = value < 0.0 && text.chars().any(|c| ('1'..='9').contains(&c));
-    let (whole, rest) = text.split_once('.').map_or((&*text, ""), |(w, r)| (w, r));
-    let sign = if negative { "−" } else { "" };
-    let dot = if rest.is_empty() { "" } else { "." };
-    format!("{sign}{}{dot}{rest}", grouped(whole))
-}
+pub use crate::state::words::{THIN, count, fixed, with_unit};
 
 /// Three significant digits: `0.578`, `12.3`, `1 184`.
 pub fn significant(value: f64) -> String {
@@ -32,15 +12,6 @@ pub fn significant(value: f64) -> String {
         return format!("{value:.2e}").replace('-', "−");
     }
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
-}
-
-/// `121 mm`.
-pub fn with_unit(value: &str, unit: &str) -> String {
-    if unit.is_empty() {
-        value.to_owned()
-    } else {
-        format!("{value}{THIN}{unit}")
-    }
 }
 
 /// `81 × 105 × 60`, with the number of volumes where there are several.

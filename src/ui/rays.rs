@@ -4,9 +4,10 @@ use super::format;
 use super::tracks::median;
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::solvers::geodesic::Directions;
-use crate::solvers::tracking::{Fate, Output, StopReason};
+use crate::solvers::geodesic::{Cut, Directions};
+use crate::solvers::tracking::Fate;
 use crate::state::session::LiveRays;
+use crate::state::words::none_passed;
 use crate::state::{Live, Rays};
 
 /// Rays of a target that the cut leaves.
@@ -22,6 +23,7 @@ pub struct Reached {
 #[derive(Default)]
 pub struct Cache {
     bins: Option<(DataId, [u32; BINS])>,
+    kept: Option<((DataId, Cut), usize)>,
     reached: Option<(DataId, Vec<Reached>)>,
 }
 
@@ -33,6 +35,19 @@ impl Cache {
             self.bins = Some((id, bins(&rays.measures, rays.range)));
         }
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
+    }
+
+    /// How many of all rays a cut leaves, also before they are there.
+    pub fn kept(&mut self, rays: &LiveRays, cut: Cut) -> usize {
+        let key = (rays.all.id(), cut);
+        match self.kept {
+            Some((known, count)) if known == key => count,
+            _ => {
+                let count = cut.count(&rays.measures);
+                self.kept = Some((key, count));
+                count
+            }
+        }
     }
 
     /// One for each target.
@@ -120,47 +135,4 @@ pub fn nothing_kept(live: &Live, rays: &Rays, targets: &[&str]) -> Option<(Strin
         _ => Remedy::MoreRays,
     };
     Some((text, remedy))
-}
-
-/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names.
-pub fn none_passed(output: &Output, targets: &[&str]) -> String {
-    let all: u64 = output.fates.iter().sum();
-    if output.fates[Fate::NoStart as usize] == all {
-        return "No ray starts: every seed point lies outside the mask or below the FA limit; move \
-                the seed into the brain"
-            .to_owned();
-    }
-    let goal = match targets {
-        [] => "pass the regions".to_owned(),
-        [name] => format!("reach '{name}'"),
-        _ => "reach a target".to_owned(),
-    };
-    let shot = format::count(all);
-    format!("0 of {shot} rays {goal}{}", most_frequent_end(output))
-}
-
-/// `; 71 % left the mask`.
-fn most_frequent_end(output: &Output) -> String {
-    let ends = StopReason::ALL.into_iter();
-    let ends = ends.filter(|reason| *reason != StopReason::Seed);
-    let count = |reason: &StopReason| output.stops[*reason as usize];
-    let total: u64 = ends.clone().map(|r| count(&r)).sum();
-    let Some(reason) = ends.max_by_key(count).filter(|_| total > 0) else {
-        return String::new();
-    };
-    let share = format::fixed(100.0 * count(&reason) as f64 / total as f64, 0);
-    let did = match reason {
-        StopReason::ReachedTarget => "reached a target",
-        StopReason::Terminated => "met a terminate region",
-        StopReason::LeftVolume => "left the volume",
-        StopReason::LeftMask => "left the mask",
-        StopReason::LowFa => "stopped at low FA",
-        StopReason::Angle => "turned too sharply",
-        StopReason::MaxLength => "got too long",
-        StopReason::MaxSteps => "took too many steps",
-        StopReason::Seed => "stayed at the seed",
-        StopReason::Loop => "circled on the spot",
-        StopReason::Indefinite => "met a tensor without a metric",
-    };
-    format!("; {} {did}", format::with_unit(&share, "%"))
 }

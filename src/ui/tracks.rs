@@ -5,6 +5,7 @@ use super::widgets::charts::{BINS, Part};
 use crate::data::{DataId, Mask, Region, Role, Tractogram};
 use crate::render::colour_map::ColourMap;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
+use crate::state::words::none_kept;
 use egui::Color32;
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ pub fn dropped(output: &Output) -> String {
         .join(", ")
 }
 
-/// Why nothing was kept: the most frequent fate, in words, with what would help.
+/// What would help where no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
     LowerFa,
@@ -128,52 +129,16 @@ pub enum Remedy {
     Nothing,
 }
 
+/// Why no streamline is kept, and one way out.
 pub fn nothing_kept(output: &Output, params: &Params) -> Option<(String, Remedy)> {
-    if fate(output, Fate::Kept) > 0 || output.fates.iter().sum::<u64>() == 0 {
-        return None;
-    }
-    let worst = [
-        Fate::MissedTargets,
-        Fate::MissedInclude,
-        Fate::TouchedExclude,
-        Fate::TooShort,
-        Fate::NoStart,
-    ];
-    let worst = worst.into_iter().max_by_key(|f| fate(output, *f))?;
-    Some(match worst {
-        Fate::MissedTargets => (
-            "No streamline reaches a target".to_owned(),
-            Remedy::LoosenAngle,
-        ),
-        Fate::MissedInclude => (
-            "No streamline passes through every include region".to_owned(),
-            Remedy::LoosenAngle,
-        ),
-        Fate::TouchedExclude => (
-            "Every streamline touches an exclude region".to_owned(),
-            Remedy::Nothing,
-        ),
-        Fate::TooShort => {
-            let least = format::with_unit(&format::fixed(params.min_length_mm, 0), "mm");
-            (
-                format!("Every streamline is shorter than {least}"),
-                Remedy::ShorterLength,
-            )
-        }
-        _ => match params.min_fa {
-            Some(fa) => (
-                format!(
-                    "No streamline starts: FA is below {} in the seed",
-                    format::fixed(fa, 2)
-                ),
-                Remedy::LowerFa,
-            ),
-            None => (
-                "No streamline starts: the seed is outside the mask".to_owned(),
-                Remedy::Nothing,
-            ),
-        },
-    })
+    let (words, worst) = none_kept(output, params)?;
+    let remedy = match worst {
+        Fate::MissedTargets | Fate::MissedInclude => Remedy::LoosenAngle,
+        Fate::TooShort => Remedy::ShorterLength,
+        Fate::NoStart if params.min_fa.is_some() => Remedy::LowerFa,
+        _ => Remedy::Nothing,
+    };
+    Some((words, remedy))
 }
 
 /// What is odd about the regions before anything is tracked: seeds out of reach, targets that hold

@@ -74,8 +74,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("jobs", All),
             ("state", All),
             ("render", All),
-            // Pictures of the window, and the panels' words about a result.
-            ("ui", All),
+            // Pictures of the window.
+            ("ui", Only(&["Memory", "show", "snapshot"])),
         ],
     ),
     (

@@ -16,16 +16,25 @@ pub enum Cut {
 }
 
 impl Cut {
+    /// How many of the curves with these measures are kept.
+    pub fn count(self, measures: &[f32]) -> usize {
+        match self {
+            Self::All => measures.len(),
+            Self::AtLeast(limit) => measures.iter().filter(|m| **m >= limit).count(),
+            Self::Top(count) => count.min(measures.len()),
+            Self::TopShare(share) => {
+                (share.clamp(0.0, 1.0) * measures.len() as f64).ceil() as usize
+            }
+        }
+    }
+
     /// Which of the curves with these measures are kept. Of equal measures the first count as
     /// stronger; one that is not a number as weakest.
     pub fn marks(self, measures: &[f32]) -> Vec<bool> {
         let count = match self {
             Self::All => return vec![true; measures.len()],
             Self::AtLeast(limit) => return measures.iter().map(|m| *m >= limit).collect(),
-            Self::Top(count) => count,
-            Self::TopShare(share) => {
-                (share.clamp(0.0, 1.0) * measures.len() as f64).ceil() as usize
-            }
+            Self::Top(_) | Self::TopShare(_) => self.count(measures),
         };
         let mut order: Vec<usize> = (0..measures.len()).collect();
         let stronger = |a: &usize, b: &usize| {

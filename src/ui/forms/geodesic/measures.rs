@@ -106,8 +106,9 @@ pub fn histogram(
         };
         (cut, phase)
     });
-    let marks = asked.map_or(now.cut, |(cut, _)| cut).marks(&rays.measures);
-    let kept = marks.iter().filter(|kept| **kept).count();
+    let kept = memory
+        .rays
+        .kept(rays, asked.map_or(now.cut, |(cut, _)| cut));
     let fact = format!("{} kept", format::count(kept as u64));
     let width = ui.available_width();
     let place = Rect::from_min_size(above, vec2(width, panels::CAPTION));
