@@ -10,6 +10,7 @@ mod made;
 mod masks;
 mod mutations;
 mod peers;
+mod scalars;
 mod variants;
 mod vtp;
 
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         peers::tests(),
         variants::tests(),
         vtp::tests(),
+        scalars::tests(),
     ]
     .into_iter()
     .flatten()

@@ -3,12 +3,10 @@
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked};
 use crate::data::Role;
-use crate::io::Format;
-use crate::jobs::{Output, Request, Shoot, Shot};
+use crate::jobs::{Output, Request, Shoot, Shot, Values};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::MediumRecipe;
-use crate::state::{Recipe, defaults};
-use crate::ui::rays;
+use crate::state::{Recipe, defaults, words};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -184,7 +182,7 @@ impl Options {
 
 /// Counts as JSON and as text.
 fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
-    let (mut value, text) = track::summary(tracked);
+    let (mut value, text) = track::summary(tracked, "rays");
     let rays = shot.seeds * shot.directions;
     let passed = shot.measures.len();
     let mut sorted = shot.measures.to_vec();
@@ -213,21 +211,15 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     if shot.medium.repaired > 0 {
         said += &format!("{} tensors were repaired\n", shot.medium.repaired);
     }
-    (value, said + &text.replace("streamlines", "rays"))
+    (value, said + &text)
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(runner)?;
-    // Formats other than TCK hold the measures themselves.
-    let beside = match Format::named(&curves.out) {
-        Some(Format::Tck) => vec![
-            curves.out.with_extension("tsf"),
-            curves.out.with_extension("weights.txt"),
-        ],
-        _ => Vec::new(),
-    };
-    for file in &beside {
+    let values = Values::beside(&curves.out);
+    let beside = || values.iter().flat_map(Values::files);
+    for file in beside() {
         runner.may_write(file)?;
     }
     let fitted = curves.fit.run(runner)?;
@@ -254,23 +246,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         recipe,
         wall_ms,
     };
-    curves.save(&tracked, runner)?;
-    if let [tsf, weights] = beside.as_slice() {
-        runner.run(Request::SaveScalars {
-            tractogram: tracked.output.kept.clone(),
-            tck: curves.out.clone(),
-            name: "cm".to_owned(),
-            tsf: tsf.clone(),
-            weights: weights.clone(),
-        })?;
-    }
+    curves.save(&tracked, values.clone(), runner)?;
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
-        eprintln!("arcuate: {}", rays::none_passed(&shot.output, &targets));
+        eprintln!("arcuate: {}", words::none_passed(&shot.output, &targets));
     }
     let (mut value, mut text) = summary(&tracked, &shot);
-    let files: Vec<_> = std::iter::once(&curves.out).chain(&beside).collect();
+    let files: Vec<_> = std::iter::once(&*curves.out).chain(beside()).collect();
     value["files"] = json!(files);
     for file in files {
         text += &format!("{}\n", file.display());

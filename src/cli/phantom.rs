@@ -184,6 +184,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram,
         path: at("fibres.tck"),
         command: command.clone(),
+        values: None,
         revision: 0,
     })?;
 

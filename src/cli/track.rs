@@ -4,10 +4,9 @@ use super::options::{FitOptions, Fitted, RegionOptions, positive};
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
-use crate::jobs::{Output, Request};
+use crate::jobs::{Output, Request, Values};
 use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, StopReason};
-use crate::state::{Recipe, defaults};
-use crate::ui::tracks;
+use crate::state::{Recipe, defaults, words};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,11 +47,17 @@ impl CurveOptions {
         runner.may_make(&self.out)
     }
 
-    pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<(), Failure> {
+    pub fn save(
+        &self,
+        tracked: &Tracked,
+        values: Option<Values>,
+        runner: &mut Runner,
+    ) -> Result<(), Failure> {
         runner.run(Request::SaveTractogram {
             tractogram: tracked.output.kept.clone(),
             path: self.out.clone(),
             command: tracked.recipe.command(),
+            values,
             revision: 0,
         })?;
         Ok(())
@@ -226,8 +231,8 @@ pub fn within_sentence(words: &str) -> String {
     first.to_lowercase() + rest
 }
 
-/// Counts as JSON and as text.
-pub fn summary(tracked: &Tracked) -> (Value, String) {
+/// Counts as JSON, and as text about so called curves.
+pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.fates.iter().sum();
     let fates = [
@@ -270,7 +275,7 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
         "repeat": tracked.recipe.command(),
     });
     let mut text = format!(
-        "Kept {} of {seeds} streamlines in {:.0} ms\n",
+        "Kept {} of {seeds} {curves} in {:.0} ms\n",
         output.kept.len(),
         tracked.wall_ms
     );
@@ -289,14 +294,14 @@ pub fn summary(tracked: &Tracked) -> (Value, String) {
         .collect();
     text += &format!("Ends: {}\n", ends.join(", "));
     for (region, n) in targets.iter().zip(&output.per_target) {
-        text += &format!("{}: {n} streamlines\n", region.name);
+        text += &format!("{}: {n} {curves}\n", region.name);
     }
     (value, text)
 }
 
 /// One sentence about an empty result: the most frequent fate, and regions out of reach.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -> Option<String> {
-    let (why, _) = tracks::nothing_kept(&tracked.output, params)?;
+    let (why, _) = words::none_kept(&tracked.output, params)?;
     let grid = &fitted.fit.field.grid;
     let outside = tracked.regions.iter().filter(|r| !r.shape.meets(grid));
     let outside: Vec<&str> = outside.map(|r| r.name.as_str()).collect();
@@ -324,8 +329,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     curves.check_out(runner)?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
-    curves.save(&tracked, runner)?;
-    let (mut value, mut text) = summary(&tracked);
+    curves.save(&tracked, None, runner)?;
+    let (mut value, mut text) = summary(&tracked, "streamlines");
     value["file"] = json!(curves.out);
     text += &format!("{}\n", curves.out.display());
     if let Some(why) = nothing_kept(&fitted, &tracked, &curves.track.params()) {

@@ -16,7 +16,8 @@ const MAGIC: &str = "mrtrix track scalars";
 const LETTERS: u64 = 64;
 
 /// Writes the per-point values `name` as TSF beside the streamlines they belong to; the header repeats
-/// the TCK's `timestamp` and count, by which MRtrix knows that they match. Read back and compared.
+/// the TCK's `timestamp` and count, by which MRtrix knows that they match; a TCK of another count is
+/// refused. Read back and compared.
 pub fn save_points(
     path: &Path,
     beside: &Path,
@@ -36,6 +37,15 @@ pub fn save_points(
     let properties = tck::read_properties(beside)?;
     let stamp = properties.iter().find(|(key, _)| key == "timestamp");
     let stamp = stamp.map_or("0", |(_, value)| value.as_str());
+    let count = properties.iter().find(|(key, _)| key == "count");
+    let count = count.and_then(|(_, value)| value.trim().parse::<usize>().ok());
+    if let Some(count) = count.filter(|count| *count != tractogram.len()) {
+        let (found, expected) = (
+            format!("{count} streamlines"),
+            format!("{}, of which the values are", tractogram.len()),
+        );
+        return Err(Error::malformed(beside, found, expected));
+    }
     let start = format!(
         "{MAGIC}\ntimestamp: {stamp}\nname: {name}\ndatatype: Float32LE\ncount: {:010}\n",
         tractogram.len()

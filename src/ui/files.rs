@@ -2,15 +2,18 @@
 //!
 //! The window waits for neither: answers come through a channel and leave as actions.
 
+mod disk;
+
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::data::region::RegionId;
-use crate::io::{Content, Format};
+use crate::io::Format;
 use crate::state::update::losses;
-use crate::state::{Action, LayerId, Pane, Severity, Shot, State};
+use crate::state::{Action, Content, LayerId, Pane, Severity, Shot, State, Values};
+use disk::{Existing, existing_beside, typed_paths, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,13 +22,44 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 #[derive(Clone, PartialEq, Debug)]
 pub enum Purpose {
     Open,
-    Tracks(Option<LayerId>),
+    /// Of a layer, or the live ones; rays come with files of their measures.
+    Tracks {
+        layer: Option<LayerId>,
+        measured: bool,
+    },
     Layer(LayerId),
     Region(RegionId),
-    Screenshot { pane: Option<Pane>, scale: u32 },
+    Screenshot {
+        pane: Option<Pane>,
+        scale: u32,
+    },
 }
 
 impl Purpose {
+    /// Streamlines or rays of a layer, or the live ones.
+    pub fn tracks(state: &State, layer: Option<LayerId>) -> Self {
+        let tractogram = match layer {
+            Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+                Content::Tractogram(tractogram) => Some(tractogram),
+                _ => None,
+            }),
+            None => state.session.live.as_ref().map(|l| &l.output.kept),
+        };
+        let measured = tractogram.is_some_and(Values::are_in);
+        Self::Tracks { layer, measured }
+    }
+
+    /// All that would be written under this name.
+    fn files(&self, path: &Path) -> Vec<PathBuf> {
+        let mut files = vec![path.to_owned()];
+        if let Self::Tracks { measured: true, .. } = self {
+            let values = Values::beside(path);
+            let values = values.iter().flat_map(Values::files);
+            files.extend(values.map(Path::to_owned));
+        }
+        files
+    }
+
     fn saves(&self) -> bool {
         *self != Self::Open
     }
@@ -33,7 +67,7 @@ impl Purpose {
     fn title(&self) -> &'static str {
         match self {
             Self::Open => "Open a file",
-            Self::Tracks(_) => "Export streamlines",
+            Self::Tracks { .. } => "Export streamlines",
             Self::Layer(_) => "Export layer",
             Self::Region(_) => "Export region as mask",
             Self::Screenshot { .. } => "Save a screenshot",
@@ -44,7 +78,7 @@ impl Purpose {
     fn endings(&self) -> Vec<&'static str> {
         match self {
             Self::Open => Vec::new(),
-            Self::Tracks(_) => Format::of_saved_streamlines()
+            Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
                 .collect(),
             Self::Layer(_) | Self::Region(_) => vec!["nii.gz", "nii"],
@@ -55,7 +89,7 @@ impl Purpose {
     /// What the formats of these endings are called.
     fn format_names(&self) -> Vec<String> {
         match self {
-            Self::Tracks(_) => Format::of_saved_streamlines()
+            Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(Format::short_name)
                 .collect(),
             _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
@@ -72,7 +106,7 @@ impl Purpose {
         let path = paths.swap_remove(0);
         Some(match self {
             Self::Open => return None,
-            Self::Tracks(layer) => Action::SaveTracks { layer, path },
+            Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer(layer) => Action::SaveLayer { layer, path },
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
@@ -98,8 +132,8 @@ struct Sheet {
     place: Place,
     text: String,
     focus: bool,
-    /// The file of this name exists; Enter or the button replaces it.
-    replaces: Option<PathBuf>,
+    /// Files of this name exist; Enter or the button replaces them.
+    replaces: Option<Existing>,
     /// Why what was typed cannot be.
     error: Option<String>,
 }
@@ -120,7 +154,9 @@ enum Answer {
     Typed(Purpose, Vec<PathBuf>),
     /// Cancelled, or there was no dialog: from outside they look the same.
     Nothing(Purpose, Place, String),
-    Exists(Purpose, Place, PathBuf),
+    Exists(Purpose, Place, Existing),
+    /// The same of what a dialog gave.
+    ChosenExists(Purpose, Place, Existing),
     Wrong(Sheet, String),
 }
 
@@ -167,7 +203,10 @@ impl Files {
         let suggested = suggested.to_owned();
         std::thread::spawn(move || {
             let answer = match dialog(&purpose, &suggested) {
-                Some(paths) => Answer::Chosen(purpose, paths),
+                Some(paths) => match existing_beside(&purpose, &paths) {
+                    Some(existing) => Answer::ChosenExists(purpose, place, existing),
+                    None => Answer::Chosen(purpose, paths),
+                },
                 None => Answer::Nothing(purpose, place, suggested),
             };
             // The window may be gone by now.
@@ -220,18 +259,27 @@ impl Files {
                         ..sheet
                     });
                 }
-                Answer::Exists(purpose, place, path) => {
-                    self.sheet = Some(Sheet {
-                        purpose,
-                        place,
-                        text: path.display().to_string(),
-                        focus: true,
-                        replaces: Some(path),
-                        error: None,
-                    });
+                Answer::Exists(purpose, place, existing) => {
+                    self.ask_to_replace(purpose, place, existing);
+                }
+                Answer::ChosenExists(purpose, place, existing) => {
+                    self.waiting = false;
+                    self.desktop = Desktop::With;
+                    self.ask_to_replace(purpose, place, existing);
                 }
             }
         }
+    }
+
+    fn ask_to_replace(&mut self, purpose: Purpose, place: Place, existing: Existing) {
+        self.sheet = Some(Sheet {
+            purpose,
+            place,
+            text: existing.path.display().to_string(),
+            focus: true,
+            replaces: Some(existing),
+            error: None,
+        });
     }
 
     /// Hands a typed path on; one that would be overwritten comes back for a second look.
@@ -240,7 +288,7 @@ impl Files {
         if paths.is_empty() {
             return;
         }
-        let agreed = sheet.replaces.as_ref() == paths.first();
+        let agreed = sheet.replaces.as_ref().map(|e| &e.path) == paths.first();
         if !sheet.purpose.saves() || agreed {
             actions.extend(sheet.purpose.action(paths));
             return;
@@ -248,12 +296,11 @@ impl Files {
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         std::thread::spawn(move || {
             let why = paths.first().and_then(|path| wrong(&sheet.purpose, path));
-            let answer = match (why, paths.first()) {
+            let look = |path: &PathBuf| Existing::look(&sheet.purpose, path, false);
+            let answer = match (why, paths.first().and_then(look)) {
                 (Some(why), _) => Answer::Wrong(sheet, why),
-                (None, Some(path)) if path.exists() => {
-                    Answer::Exists(sheet.purpose, sheet.place, path.clone())
-                }
-                _ => Answer::Typed(sheet.purpose, paths),
+                (None, Some(existing)) => Answer::Exists(sheet.purpose, sheet.place, existing),
+                (None, None) => Answer::Typed(sheet.purpose, paths),
             };
             let _ = sender.send(answer);
             ctx.request_repaint();
@@ -361,16 +408,15 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
             Note::new(p, Severity::Error, why).show(ui)
         });
     }
-    if let Some(path) = &sheet.replaces {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let text = format!("{name} exists. Saving replaces it");
+    if let Some(existing) = &sheet.replaces {
+        let text = existing.sentence();
         ui.scope(|ui| {
             // A note keeps its own inset; the sheet has one already.
             ui.set_width(width);
             Note::new(p, Severity::Warning, &text).show(ui)
         });
     }
-    if let Purpose::Tracks(layer) = sheet.purpose {
+    if let Purpose::Tracks { layer, .. } = sheet.purpose {
         let path = Path::new(sheet.text.trim());
         let losses = losses(state, layer, path);
         if !losses.is_empty() {
@@ -458,28 +504,6 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
     }
 }
 
-/// Why nothing can be saved under a name, as far as the disk says before it is tried.
-fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
-    let endings = purpose.endings();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if path.is_dir() {
-        return Some(format!(
-            "This is a folder, add the name of a file: {}",
-            path.display()
-        ));
-    }
-    let ends = |e: &str| name.to_lowercase().ends_with(&format!(".{e}"));
-    if !endings.iter().any(|e| ends(e)) {
-        let listed = match endings.as_slice() {
-            [one, other] => format!("{one} or .{other}"),
-            several => several.join(", ."),
-        };
-        return Some(format!("Expected a name that ends in .{listed}"));
-    }
-    let folder = path.parent().filter(|f| !f.is_dir())?;
-    Some(format!("There is no folder {}", folder.display()))
-}
-
 /// What can show a dialog here: zenity, or a portal on the session bus.
 fn desktop() -> Desktop {
     if !cfg!(all(unix, not(target_os = "macos"))) {
@@ -496,18 +520,6 @@ fn desktop() -> Desktop {
     } else {
         Desktop::Without
     }
-}
-
-/// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
-fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
-    let words = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
-    words
-        .filter(|w| !w.is_empty())
-        .map(|w| match (w.strip_prefix("~/"), std::env::var_os("HOME")) {
-            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-            _ => folder.join(w),
-        })
-        .collect()
 }
 
 /// The desktop's dialog; `None` when cancelled or when there is none. Blocks: not for the window.
@@ -529,7 +541,7 @@ fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
         let file = pollster::block_on(dialog.save_file())?;
         return Some(vec![file.path().to_owned()]);
     }
-    let endings = Format::all().filter(|f| f.content() != Content::Picture);
+    let endings = Format::all().filter(|f| f.content() != crate::io::Content::Picture);
     let mut known: Vec<&str> = endings
         .flat_map(|f| f.extensions().iter().copied().map(last_part))
         .collect();

@@ -67,7 +67,7 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         GuideStep::PlaceTarget => actions.push(tool(Role::Target)),
         GuideStep::Save => {
             actions.push(Action::SelectTask(Task::Track));
-            let purpose = Purpose::Tracks(None);
+            let purpose = Purpose::tracks(state, None);
             let text = suggestion(state, "tracks", &purpose);
             memory.files.type_path(purpose, Place::Middle, &text);
         }

@@ -227,7 +227,7 @@ fn context_menu(
 /// Asks where to write a layer.
 pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
     let purpose = match layer.content {
-        Content::Tractogram(_) => Purpose::Tracks(Some(layer.id)),
+        Content::Tractogram(_) => Purpose::tracks(state, Some(layer.id)),
         _ => Purpose::Layer(layer.id),
     };
     let text = suggestion(state, &layer.name, &purpose);

@@ -18,6 +18,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a ray slider is one undo step", slider),
         test("ui::no ray at the target has a way out", nothing),
         test("ui::what missed is hidden by an eye", missed),
+        test("ui::rays replace no file unasked", overwriting),
+        test("ui::how many a cut leaves is counted once", counted_once),
     ]
 }
 
@@ -243,4 +245,72 @@ fn missed() {
     assert!(window.state().state.view.show_missed);
     let display = &window.state().state.document.ray_display;
     assert_eq!(display.line_colouring, LineColouring::Measure);
+}
+
+/// The three files of rays are asked about together, also where only the measures are there.
+fn overwriting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut state = shot();
+    let live = state.session.live.as_mut().unwrap();
+    let output = Arc::make_mut(&mut live.output);
+    let points = vec![1.0; output.kept.points.len()];
+    output.kept = output.kept.clone().with_per_point("cm", points);
+    let mut window = window(state, [1280.0, 800.0]);
+    let mut export = |existing: &[&str], sentence: &str| {
+        for name in existing {
+            std::fs::write(path(name), "there already").unwrap();
+        }
+        let before = submitted(&window).len();
+        click(&mut window, "Export…");
+        type_over(&mut window, path("a.tck").to_str().unwrap());
+        let patience = std::time::Instant::now();
+        while window.query_by_label("Replace").is_none() {
+            assert!(patience.elapsed().as_secs() < 10, "no answer");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            window.run();
+        }
+        assert_eq!(
+            submitted(&window).len(),
+            before,
+            "nothing is written unasked"
+        );
+        window.get_by_label(sentence);
+        click(&mut window, "Replace");
+        assert!(matches!(
+            submitted(&window).last(),
+            Some(Request::SaveTractogram { values: Some(values), .. })
+                if values.tsf == path("a.tsf") && values.weights == path("a.weights.txt")
+        ));
+    };
+    export(
+        &["a.weights.txt"],
+        "a.weights.txt exists. Saving replaces it",
+    );
+    export(
+        &["a.tck", "a.tsf"],
+        "a.tck, a.tsf and a.weights.txt exist. Saving replaces them",
+    );
+}
+
+fn counted_once() {
+    let state = shot();
+    let live = state.session.live.as_ref().unwrap();
+    let mut rays = live.rays.clone().unwrap();
+    let mut cache = arcuate::ui::rays::Cache::default();
+    for cut in [
+        Cut::All,
+        Cut::AtLeast(1.2),
+        Cut::Top(17),
+        Cut::TopShare(0.3),
+    ] {
+        let marked = cut.marks(&rays.measures).iter().filter(|k| **k).count();
+        assert_eq!(cache.kept(&rays, cut), marked, "{cut:?}");
+    }
+    let cut = Cut::AtLeast(1.2);
+    assert_eq!(cache.kept(&rays, cut), 200);
+    // The same rays by their id: nobody looks at the measures again.
+    rays.measures = Arc::new([]);
+    assert_eq!(cache.kept(&rays, cut), 200);
+    assert_eq!(cache.kept(&rays, Cut::All), 0);
 }

@@ -4,7 +4,8 @@ use super::{Window, opened};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
-use arcuate::state::{Action, State, update};
+use arcuate::solvers::tracking::Seeding;
+use arcuate::state::{Action, Method, Phase, State, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -14,6 +15,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::pictures_save_no_work", pictures),
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
+        test("update::saves::nothing_follows_a_failure", after_a_failure),
+        test("update::saves::a_success_hides_no_failure", two_saves),
         test(
             "update::saves::regions_are_drawn_by_a_job",
             regions_by_a_job,
@@ -96,6 +99,75 @@ fn kept_streamlines() {
     window.act(Action::DeleteRegion(seed));
     assert!(window.state.document.regions.is_empty());
     assert!(window.state.document.has_work() && window.state.session.unsaved);
+}
+
+fn errors(window: &Window) -> Vec<String> {
+    let messages = window.state.session.messages.iter();
+    messages.map(|m| m.text.clone()).collect()
+}
+
+/// Rays go to three files: after one that cannot be written the others stay as they were.
+fn after_a_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let mut window = Window::fitted();
+    window.act(Action::SetMethod(Method::Rays));
+    let mut rays = window.state.document.rays.clone();
+    rays.params.walk.min_length_mm = 5.0;
+    rays.params.walk.seeding = Seeding::Random { count: 20 };
+    let phase = Phase::Done;
+    window.act(Action::SetRays { rays, phase });
+    window.place(Role::Seed, DVec3::ZERO);
+    let mut save = |name: &str| {
+        window.act(Action::SaveTracks {
+            layer: None,
+            path: path(name),
+        });
+        errors(&window)
+    };
+    // Where a folder has the name no file can be.
+    std::fs::create_dir(path("a.tck")).expect("a folder");
+    for name in ["a.tsf", "a.weights.txt"] {
+        std::fs::write(path(name), "old").expect("written");
+    }
+    let said = save("a.tck");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].ends_with("a.tck"), "{said:?}");
+    for name in ["a.tsf", "a.weights.txt"] {
+        assert_eq!(std::fs::read(path(name)).expect("read"), b"old", "{name}");
+    }
+    std::fs::create_dir(path("b.tsf")).expect("a folder");
+    let said = save("b.tck");
+    assert_eq!(
+        said.len(),
+        1,
+        "the next takes the last one's away: {said:?}"
+    );
+    assert!(
+        said[0].starts_with("b.tck is saved, its measures are not: ") && said[0].ends_with("b.tsf"),
+        "{said:?}"
+    );
+    assert!(path("b.tck").exists() && !path("b.weights.txt").exists());
+    assert_eq!(save("c.tck"), Vec::<String>::new());
+    assert!(path("c.tsf").exists() && path("c.weights.txt").exists());
+    // All of one export is one request.
+    let saves = window.requests.iter().filter(|r| r.slot() == Slot::Save);
+    assert_eq!(saves.count(), 3);
+}
+
+/// Of two files that wait in line the second must not take away what became of the first.
+fn two_saves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::fitted();
+    let region = window.place(Role::Seed, DVec3::ZERO);
+    window.holding = true;
+    for name in ["no/such/folder/r.nii.gz", "r.nii.gz"] {
+        let path = folder.path().join(name);
+        window.act(Action::SaveRegion { region, path });
+    }
+    window.deliver(|_| {});
+    assert!(folder.path().join("r.nii.gz").exists());
+    assert_eq!(errors(&window).len(), 1);
 }
 
 fn regions_by_a_job() {

@@ -3,7 +3,7 @@
 use super::{edit, tracks};
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
-use crate::jobs::Request;
+use crate::jobs::{Request, Values};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking;
 use crate::state::document::{Content, Display, Layer, LayerId};
@@ -188,22 +188,12 @@ pub fn write(
     revision: u64,
     effects: &mut Vec<Effect>,
 ) {
-    const MEASURE: &str = "cm";
-    let measured = Format::named(&path) == Some(Format::Tck)
-        && tractogram.per_point.contains_key(MEASURE)
-        && tractogram.per_streamline.contains_key(MEASURE);
-    let values = measured.then(|| Request::SaveScalars {
-        tractogram: tractogram.clone(),
-        tck: path.clone(),
-        name: MEASURE.to_owned(),
-        tsf: path.with_extension("tsf"),
-        weights: path.with_extension("weights.txt"),
-    });
+    let values = Values::beside(&path).filter(|_| Values::are_in(&tractogram));
     effects.push(Effect::Submit(Request::SaveTractogram {
         tractogram,
         path,
         command,
+        values,
         revision,
     }));
-    effects.extend(values.map(Effect::Submit));
 }

@@ -48,7 +48,7 @@ fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
 /// Asks where to write what the task's panel is about.
 pub fn export(state: &State, memory: &mut Memory, place: Place) {
     if state.view.task == Task::Track && selected_tracks(state).is_none() {
-        let purpose = Purpose::Tracks(None);
+        let purpose = Purpose::tracks(state, None);
         let name = match state.document.method {
             Method::Streamlines => "tracks",
             Method::Rays => "rays",

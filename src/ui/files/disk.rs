@@ -1,0 +1,84 @@
+//! Paths as typed, and what the disk says about them before anything is written there: not for the
+//! window's thread.
+
+use super::Purpose;
+use std::path::{Path, PathBuf};
+
+/// What would be overwritten.
+#[derive(Clone, Debug)]
+pub struct Existing {
+    /// As it was chosen.
+    pub path: PathBuf,
+    /// It, or what is written beside it; at least one.
+    files: Vec<PathBuf>,
+}
+
+impl Existing {
+    /// Looks at the disk: not for the window. `asked`: the desktop has asked about the chosen name
+    /// itself.
+    pub fn look(purpose: &Purpose, path: &Path, asked: bool) -> Option<Self> {
+        let files = purpose.files(path).into_iter();
+        let files: Vec<_> = files
+            .filter(|file| file.exists() && !(asked && file == path))
+            .collect();
+        let path = path.to_owned();
+        (!files.is_empty()).then_some(Self { path, files })
+    }
+
+    /// `a.tck and a.tsf exist. Saving replaces them`.
+    pub fn sentence(&self) -> String {
+        let name = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        let names: Vec<String> = self.files.iter().map(name).collect();
+        match names.split_last() {
+            Some((last, [])) => format!("{last} exists. Saving replaces it"),
+            Some((last, others)) => {
+                let others = others.join(", ");
+                format!("{others} and {last} exist. Saving replaces them")
+            }
+            None => String::new(),
+        }
+    }
+}
+
+/// What a dialog's choice would overwrite beside the file that the dialog has asked about.
+pub fn existing_beside(purpose: &Purpose, paths: &[PathBuf]) -> Option<Existing> {
+    let path = paths.first().filter(|_| purpose.saves())?;
+    Existing::look(purpose, path, true)
+}
+
+/// Why nothing can be saved under a name, as far as the disk says before it is tried.
+pub fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
+    let endings = purpose.endings();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.is_dir() {
+        return Some(format!(
+            "This is a folder, add the name of a file: {}",
+            path.display()
+        ));
+    }
+    let ends = |e: &str| name.to_lowercase().ends_with(&format!(".{e}"));
+    if !endings.iter().any(|e| ends(e)) {
+        let listed = match endings.as_slice() {
+            [one, other] => format!("{one} or .{other}"),
+            several => several.join(", ."),
+        };
+        return Some(format!("Expected a name that ends in .{listed}"));
+    }
+    let folder = path.parent().filter(|f| !f.is_dir())?;
+    Some(format!("There is no folder {}", folder.display()))
+}
+
+/// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
+pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
+    let words = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
+    words
+        .filter(|w| !w.is_empty())
+        .map(|w| match (w.strip_prefix("~/"), std::env::var_os("HOME")) {
+            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+            _ => folder.join(w),
+        })
+        .collect()
+}
