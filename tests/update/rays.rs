@@ -5,8 +5,8 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{Outcome, Output, Request, Shoot};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
-use arcuate::solvers::tracking::Seeding;
-use arcuate::state::{Action, Content, Method, Phase, Rays, Recipe};
+use arcuate::solvers::tracking::{Interpolation, Seeding};
+use arcuate::state::{Action, Content, Method, Phase, Rays, Recipe, Slot};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -17,6 +17,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::prepared_tensors_are_used_again", medium),
         test("update::rays::a_cut_shoots_nothing", cut),
         test("update::rays::a_cut_of_many_is_a_job", cut_of_many),
+        test("update::rays::a_moving_cut_is_followed", moving_cut),
+        test("update::rays::splines_of_any_precision", splines),
         test("update::rays::every_parameter_can_be_undone", undo),
         test("update::rays::late_results", late),
         test("update::rays::kept_and_saved", kept),
@@ -190,8 +192,8 @@ fn cut_of_many() {
     cut_to(&mut window, Cut::Top(50), Phase::Done);
     assert_eq!(live(&window).output.kept.len(), all);
     assert!(window.state.final_live().is_none(), "nothing is kept yet");
-    // The older of two results comes last.
-    window.deliver(|events| events.reverse());
+    window.deliver(|_| {});
+    window.deliver(|_| {});
     assert_eq!(live(&window).output.kept.len(), 50);
     assert!(window.state.final_live().is_some());
     assert_eq!(shots(&window).len(), before);
@@ -206,13 +208,64 @@ fn cut_of_many() {
     assert!((step - 1.0).abs() < 1e-3, "{step}");
 }
 
+/// A hand that never rests sees the cut follow it: each job ends before the next begins.
+fn moving_cut() {
+    let mut window = shooting(1_500);
+    let all = live(&window).rays.as_ref().expect("rays").measures.len();
+    let ranks = |window: &Window| {
+        let requests = window.requests.iter();
+        requests
+            .filter(|r| matches!(r, Request::Rank { .. }))
+            .count()
+    };
+    window.holding = true;
+    cut_to(&mut window, Cut::Top(100), Phase::Live);
+    for count in (60..100).rev() {
+        cut_to(&mut window, Cut::Top(count), Phase::Live);
+    }
+    assert_eq!(ranks(&window), 1, "none is cancelled for the next");
+    assert!(!window.cancelled.contains(&Slot::Rank));
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), 100, "the first is shown");
+    assert!(window.state.final_live().is_none(), "but not kept");
+    assert_eq!(ranks(&window), 2, "and the newest follows");
+    // At once where that is quick; what comes later is older.
+    cut_to(&mut window, Cut::All, Phase::Done);
+    assert_eq!(live(&window).output.kept.len(), all);
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), all);
+    cut_to(&mut window, Cut::Top(7), Phase::Done);
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), 7);
+    assert!(window.state.final_live().is_some());
+}
+
+/// Splines are stored in single precision whatever is asked for: they are shown and used again.
+fn splines() {
+    let mut window = shooting(20);
+    change(&mut window, Phase::Done, |r| {
+        r.medium.precision = Precision::Half;
+        r.params.walk.interpolation = Interpolation::CubicBSpline;
+    });
+    let command = live(&window).recipe.command();
+    for option in ["--interpolation cubic", "--precision f16"] {
+        assert!(command.contains(option), "{command}");
+    }
+    let id = live(&window).rays.as_ref().map(|r| r.all.id());
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    assert!(live(&window).recipe.command().contains("--step 1 "));
+    assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
+    let last = shots(&window).last().map(|s| s.medium.is_some());
+    assert_eq!(last, Some(true), "prepared once");
+}
+
 fn undo() {
     let mut window = shooting(20);
     let mut pictures = vec![picture(&window.state)];
     type Edit = fn(&mut Rays);
     let edits: [Edit; 7] = [
         |r| r.medium.sharpening = Sharpening::Power { alpha: 2.5 },
-        |r| r.medium.precision = Precision::Single,
+        |r| r.medium.precision = Precision::Half,
         |r| r.params.directions = Directions::Icosphere { level: 1 },
         |r| r.params.loop_guard = false,
         |r| r.params.walk.min_fa = Some(0.1),

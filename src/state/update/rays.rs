@@ -58,14 +58,15 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
             params.walk.seeding = Seeding::Random { count: seeds };
         }
     }
-    let fits = |m: &&Medium| {
+    let fits = |(asked, m): &&(MediumRecipe, Medium)| {
         m.field.id() == tensors.field.id()
-            && (m.sharpening, m.precision) == (medium.sharpening, medium.precision)
+            && *asked == medium
             && m.interpolation == params.walk.interpolation
     };
+    let prepared = state.session.medium.as_ref().filter(fits);
     Shoot {
         field: tensors.field.clone(),
-        medium: state.session.medium.as_ref().filter(fits).cloned(),
+        medium: prepared.map(|(_, medium)| medium.clone()),
         sharpening: medium.sharpening,
         precision: medium.precision,
         fa: tensors.fa.clone(),
@@ -87,7 +88,7 @@ pub fn up_to_date(state: &State) -> bool {
 pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effect>) {
     let medium = MediumRecipe {
         sharpening: shot.medium.sharpening,
-        precision: shot.medium.precision,
+        precision: shot.precision,
     };
     let asked = Asked {
         field: shot.medium.field.id(),
@@ -100,7 +101,7 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == asked.field) {
-        state.session.medium = Some(shot.medium);
+        state.session.medium = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
     let Some(mut live) = tracks::taken_in(state, output, &asked, shot.cut, wall_ms) else {
@@ -130,6 +131,11 @@ pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if rays.all.points.len() > AT_ONCE && cut != Cut::All {
+        if state.session.cut_running {
+            state.session.cut_moved = true;
+            return;
+        }
+        state.session.cut_running = true;
         let all = rays.all.clone();
         effects.push(Effect::Submit(Request::Rank { all, cut }));
         return;
@@ -144,17 +150,19 @@ pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
     ranked(state, rays.all.id(), cut, kept, least);
 }
 
-/// Takes in the rays that a cut left, unless others were shot or the cut has moved on.
+/// Takes in the rays that a cut left, unless others were shot. Where the cut has moved on they are
+/// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
-    if state.document.rays.cut != cut {
-        return;
-    }
+    let wanted = state.document.rays.cut;
     let Some(live) = &mut state.session.live else {
         return;
     };
     let Some(rays) = live.rays.as_mut().filter(|r| r.all.id() == all) else {
         return;
     };
+    if cut != wanted && rays.cut == wanted {
+        return;
+    }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
     if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
