@@ -4,6 +4,7 @@ pub mod events;
 mod record;
 mod shots;
 mod start;
+mod store;
 
 pub use start::run;
 
@@ -15,9 +16,6 @@ use crate::ui::views::Views;
 use crate::ui::{self, Memory};
 use egui::{Context, Ui, ViewportCommand};
 use std::sync::Arc;
-
-const RECENT: &str = "recent";
-const LIGHT: &str = "light";
 
 pub struct App {
     state: State,
@@ -66,7 +64,7 @@ impl App {
                     Effect::Cancel(slot) => self.jobs.cancel(slot),
                     Effect::CopyText(text) => ctx.copy_text(text),
                     Effect::TakeShot(shot) => self.shots.push(shot),
-                    Effect::StoreRecent => self.recent_changed = true,
+                    Effect::Store => self.recent_changed = true,
                 }
             }
             if let (Some(record), Some(name)) = (&self.record, name) {
@@ -125,13 +123,6 @@ impl eframe::App for App {
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
-        if let Ok(recent) = serde_json::to_string(&self.state.session.recent) {
-            storage.set_string(RECENT, recent);
-        }
-        if self.state.view.light_theme {
-            storage.set_string(LIGHT, "yes".to_owned());
-        } else {
-            storage.remove_string(LIGHT);
-        }
+        store::save(storage, &self.state);
     }
 }

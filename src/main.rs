@@ -26,9 +26,10 @@ fn main() -> ExitCode {
 }
 
 fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
+    let threads = global.threads.map(usize::from);
     let opened = global
-        .backend()
-        .and_then(|backend| app::run(files, demo, backend).map_err(Failure::new));
+        .backend_kind()
+        .and_then(|kind| app::run(files, demo, kind, threads).map_err(Failure::new));
     match opened {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

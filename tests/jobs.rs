@@ -4,7 +4,7 @@ use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::nifti;
-use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{BackendKind, Event, Jobs, Loaded, Outcome, Output, Request, Slot, Which};
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::defaults;
 use glam::DVec3;
@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
             gradients_beside_and_named,
         ),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
+        test("jobs::the_backend_changes_between_jobs", backends_change),
     ]
 }
 
@@ -128,6 +129,7 @@ fn saves_finish_on_closing() {
             tractogram: tractogram.clone(),
             path,
             command,
+            values: None,
             revision: 0,
         });
     }
@@ -224,6 +226,32 @@ fn gradients_beside_and_named() {
             panic!("{named:?}")
         };
         assert_eq!(gradient_files, remembered);
+    }
+}
+
+/// One that cannot be opened leaves the jobs where they are.
+fn backends_change() {
+    let mut jobs = jobs();
+    let mut open = |kind| {
+        let job = jobs.submit(Request::UseBackend { kind });
+        jobs.wait(&job, |_| {}).outcome
+    };
+    let Outcome::Failed(sentence) = open(BackendKind::Cuda(Which::Number(4_000))) else {
+        panic!("no machine has so many cards")
+    };
+    assert!(!sentence.contains("--"), "{sentence}");
+    let Outcome::Done(Output::Placed(placed)) = open(BackendKind::Cpu) else {
+        panic!("there is a CPU")
+    };
+    assert_eq!(placed.kind, BackendKind::Cpu);
+    assert!(placed.label.starts_with("CPU 2 threads"), "{placed:?}");
+    let job = jobs.submit(Request::FindCards);
+    let Outcome::Done(Output::Cards(cards)) = jobs.wait(&job, |_| {}).outcome else {
+        panic!("having none is no failure")
+    };
+    match cards {
+        Ok(names) => assert!(names.iter().all(|n| !n.is_empty())),
+        Err(why) => assert!(why.starts_with(char::is_lowercase), "{why}"),
     }
 }
 

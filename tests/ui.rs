@@ -1,6 +1,7 @@
 //! The window's panels, driven as a user drives them: clicks, drags, keys and typed values by the
 //! names that a screen reader reads.
 
+mod devices;
 mod keys;
 mod looks;
 mod rays;
@@ -134,6 +135,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     [
         own,
+        devices::tests(),
         keys::tests(),
         looks::tests(),
         rays::tests(),
@@ -483,7 +485,9 @@ fn overwriting() {
     window.get_by_label("tracks.tck exists. Saving replaces it");
     click(&mut window, "Replace");
     let requests = submitted(&window);
-    assert!(matches!(requests[..], [Request::SaveTractogram { path: p, .. }] if *p == path));
+    assert!(
+        matches!(requests[..], [Request::SaveTractogram { path: p, values: None, .. }] if *p == path)
+    );
 }
 
 fn guide() {

@@ -1,6 +1,7 @@
 //! The state: every edit can be taken back, a drag is one step, coarse results are followed by full
 //! ones.
 
+mod backend;
 mod fits;
 mod rays;
 mod saves;
@@ -49,7 +50,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
-    own.chain(saves::tests()).chain(stale::tests()).collect()
+    let own = own.chain(saves::tests()).chain(stale::tests());
+    own.chain(backend::tests()).collect()
 }
 
 /// A small ball of a brain with a fibre along y in every voxel.
@@ -254,7 +256,7 @@ fn opening_asks_for_a_fit() {
             .any(|e| matches!(e, Effect::Submit(Request::Fit { .. }))),
         "{effects:?}"
     );
-    assert!(effects.iter().any(|e| matches!(e, Effect::StoreRecent)));
+    assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
     assert_eq!(state.document.name, "scan");
     let window = Window::fitted();
     for name in ["FA", "MD", "AD", "RD", "DEC"] {

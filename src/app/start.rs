@@ -1,9 +1,10 @@
 //! From `arcuate` to a window.
 
-use super::App;
-use crate::compute::Backend;
+use super::{App, store};
+use crate::compute::{Backend, BackendChoice, BackendError, BackendKind};
+use crate::jobs;
 use crate::render::{device_descriptor, shortcoming};
-use crate::state::{Action, State};
+use crate::state::{Action, Severity, State};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
@@ -11,7 +12,18 @@ use std::sync::Arc;
 
 /// Opens the window, with files or with the demo, and comes back when it is closed. An error is a
 /// sentence.
-pub fn run(files: Vec<PathBuf>, demo: bool, backend: Backend) -> Result<(), String> {
+///
+/// `kind` goes before the setting; it is opened first, so that there is no window where it cannot be.
+pub fn run(
+    files: Vec<PathBuf>,
+    demo: bool,
+    kind: Option<BackendKind>,
+    threads: Option<usize>,
+) -> Result<(), String> {
+    let opened = kind.map(|kind| Ok((kind, open(kind, threads)?)));
+    let opened = opened
+        .transpose()
+        .map_err(|e: BackendError| e.to_string())?;
     let mut first = Vec::new();
     if demo {
         first.push(Action::OpenDemo { guide: true });
@@ -20,7 +32,7 @@ pub fn run(files: Vec<PathBuf>, demo: bool, backend: Backend) -> Result<(), Stri
         first.push(Action::Open(files));
     }
     let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {
-        Ok(Box::new(create(cc, backend, first)?))
+        Ok(Box::new(create(cc, opened, threads, first)?))
     };
     eframe::run_native("Arcuate", options(), Box::new(create)).map_err(|e| sentence(&e))
 }
@@ -47,8 +59,31 @@ fn options() -> NativeOptions {
     options
 }
 
+fn open(kind: BackendKind, threads: Option<usize>) -> Result<Backend, BackendError> {
+    Backend::choose(&BackendChoice { kind, threads })
+}
+
+/// The backend of the setting; where that cannot be opened, the one that can, and a message.
+fn by_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, String> {
+    let kind = state.session.backend_setting;
+    let error = match open(kind, threads) {
+        Ok(backend) => return Ok(backend),
+        Err(error) => error,
+    };
+    if let BackendError::Cuda(error) = &error {
+        let sentence = format!("{}, so it is not used", jobs::sentence(error));
+        state.session.say(Severity::Warning, sentence);
+    }
+    open(BackendKind::Auto, threads).map_err(|e| e.to_string())
+}
+
 /// An error is a sentence.
-fn create(cc: &CreationContext, backend: Backend, first: Vec<Action>) -> Result<App, String> {
+fn create(
+    cc: &CreationContext,
+    opened: Option<(BackendKind, Backend)>,
+    threads: Option<usize>,
+    first: Vec<Action>,
+) -> Result<App, String> {
     theme::install(&cc.egui_ctx);
     let gpu = cc.wgpu_render_state.as_ref();
     let gpu = gpu.ok_or("The window has no graphics device: install a Vulkan driver")?;
@@ -57,14 +92,20 @@ fn create(cc: &CreationContext, backend: Backend, first: Vec<Action>) -> Result<
     }
     let resources = &mut gpu.renderer.write().callback_resources;
     paint_callback::install(resources, gpu.target_format, 1);
-    let mut state = State::new(backend.label());
-    state.session.backend_reason = backend.reason();
-    let stored = |key| cc.storage.and_then(|s| s.get_string(key));
-    if let Some(recent) = stored(super::RECENT) {
-        // What an other version wrote is not worth an error.
-        state.session.recent = serde_json::from_str(&recent).unwrap_or_default();
+    let mut state = State::new(String::new());
+    if let Some(storage) = cc.storage {
+        store::load(storage, &mut state);
     }
-    state.view.light_theme = stored(super::LIGHT).is_some();
+    let (kind, backend) = match opened {
+        Some(opened) => opened,
+        None => {
+            let kind = state.session.backend_setting;
+            (kind, by_setting(&mut state, threads)?)
+        }
+    };
+    state.session.backend = backend.label();
+    state.session.backend_reason = backend.reason();
+    state.session.backend_kind = kind;
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {

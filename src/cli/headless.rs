@@ -33,8 +33,10 @@ impl<'a> Headless<'a> {
                 continue;
             };
             let event = self.runner.event(request);
-            if let Outcome::Failed(sentence) = &event.outcome {
-                return Err(Failure::new(sentence.clone()));
+            match &event.outcome {
+                Outcome::Failed(sentence) => return Err(Failure::new(sentence.clone())),
+                Outcome::CardFailed(failure) => return Err(Failure::new(failure.sentence.clone())),
+                Outcome::Done(_) | Outcome::Cancelled => {}
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }

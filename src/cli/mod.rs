@@ -109,21 +109,22 @@ pub enum Command {
 impl Global {
     pub fn backend(&self) -> Result<Backend, Failure> {
         let choice = BackendChoice {
-            kind: self.backend_kind()?,
+            kind: self.backend_kind()?.unwrap_or_default(),
             threads: self.threads.map(usize::from),
         };
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
-    /// The option, else the variable, else automatic.
-    fn backend_kind(&self) -> Result<BackendKind, Failure> {
+    /// The option, else the variable: what goes before the window's setting.
+    pub fn backend_kind(&self) -> Result<Option<BackendKind>, Failure> {
         let variable = || std::env::var_os(BACKEND_VARIABLE).filter(|text| !text.is_empty());
         match (self.backend, variable()) {
-            (Some(kind), _) => Ok(kind),
-            (None, None) => Ok(BackendKind::Auto),
+            (Some(kind), _) => Ok(Some(kind)),
+            (None, None) => Ok(None),
             (None, Some(text)) => text
                 .to_string_lossy()
                 .parse()
+                .map(Some)
                 .map_err(|e| Failure::usage(format!("{BACKEND_VARIABLE}: {e}"))),
         }
     }

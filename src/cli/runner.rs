@@ -97,6 +97,7 @@ impl Runner {
         match event.outcome {
             Outcome::Done(output) => Ok((output, event.wall_ms)),
             Outcome::Failed(sentence) => Err(Failure::new(sentence)),
+            Outcome::CardFailed(failure) => Err(Failure::new(failure.sentence)),
             Outcome::Cancelled => Err(Failure::new("Cancelled")),
         }
     }

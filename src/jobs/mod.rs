@@ -1,13 +1,23 @@
 //! When work runs: the only threads. The window submits a [`Request`], a worker answers with an
 //! [`Event`]; nobody waits.
 
+mod export;
+mod fault;
+mod place;
 mod request;
 mod trace;
 
+pub use export::Values;
+pub use fault::CardFailure;
+pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved, Shoot, Shot};
 pub use trace::Trace;
 
+/// In the words of `--backend`, for the window's state.
+pub use crate::compute::{BackendKind, Which};
+
 use crate::compute::{Backend, Control, Progress};
+use place::Place;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -28,16 +38,19 @@ pub enum Slot {
     Track,
     /// Rays that a cut leaves, where there are many.
     Rank,
+    /// Finding and opening graphics cards.
+    Device,
     Save,
 }
 
 impl Slot {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Load,
         Self::Fit,
         Self::Live,
         Self::Track,
         Self::Rank,
+        Self::Device,
         Self::Save,
     ];
 
@@ -74,6 +87,8 @@ pub enum Outcome {
     Cancelled,
     /// One sentence.
     Failed(String),
+    /// Another backend may do it.
+    CardFailed(CardFailure),
 }
 
 struct Pending {
@@ -116,10 +131,11 @@ impl Jobs {
     pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, events) = channel();
         let mut saver = None;
+        let place = Arc::new(Place::new(backend));
         let lanes = Slot::ALL.map(|slot| {
             let lane = Arc::new(Lane::default());
-            let (l, b, s, w) = (lane.clone(), backend.clone(), sender.clone(), wake.clone());
-            let worker = std::thread::spawn(move || work(&l, &b, &s, &*w));
+            let (l, p, s, w) = (lane.clone(), place.clone(), sender.clone(), wake.clone());
+            let worker = std::thread::spawn(move || work(&l, &p, &s, &*w));
             if slot == Slot::Save {
                 saver = Some(worker);
             }
@@ -240,7 +256,7 @@ impl Drop for Jobs {
 }
 
 /// A worker's life.
-fn work(lane: &Lane, backend: &Backend, events: &Sender<Event>, wake: &(dyn Fn() + Send + Sync)) {
+fn work(lane: &Lane, place: &Place, events: &Sender<Event>, wake: &(dyn Fn() + Send + Sync)) {
     loop {
         let pending = {
             let mut queue = lane.lock();
@@ -261,13 +277,15 @@ fn work(lane: &Lane, backend: &Backend, events: &Sender<Event>, wake: &(dyn Fn()
         let Pending { job, request } = pending;
         let started = Instant::now();
         // A panic is a fault of ours; the document and the other jobs live on.
-        let outcome = catch_unwind(AssertUnwindSafe(|| request.run(backend, &job.control)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| request.run(place, &job.control)))
             .unwrap_or_else(|_| {
                 Outcome::Failed(format!("{} failed: a fault in the program", job.label))
             });
         let outcome = match outcome {
-            // A file that was finished before the cancel was felt stands.
-            Outcome::Done(output) if job.slot == Slot::Save => Outcome::Done(output),
+            // A file that was finished before the cancel was felt stands, and so does a backend.
+            Outcome::Done(output) if matches!(job.slot, Slot::Save | Slot::Device) => {
+                Outcome::Done(output)
+            }
             _ if job.control.is_cancelled() => Outcome::Cancelled,
             outcome => outcome,
         };

@@ -1,7 +1,9 @@
 //! What can be asked of a worker, and what it answers.
 
-use super::{Outcome, Slot};
-use crate::compute::{Backend, Control, DataId};
+use super::fault::Fault;
+use super::place::{self, Place, Placed};
+use super::{Outcome, Slot, Values};
+use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::tractogram::LENGTH;
 use crate::data::{
     Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume, VolumeKind,
@@ -53,18 +55,13 @@ pub enum Request {
     Shoot(Box<Shoot>),
     /// Cuts rays that were shot.
     Rank { all: Tractogram, cut: geodesic::Cut },
-    /// Values of a saved streamline file: per point as TSF, per streamline as weights.
-    SaveScalars {
-        tractogram: Tractogram,
-        tck: PathBuf,
-        name: String,
-        tsf: PathBuf,
-        weights: PathBuf,
-    },
+    /// Writes one file after the other, and nothing more after one that failed.
     SaveTractogram {
         tractogram: Tractogram,
         path: PathBuf,
         command: String,
+        /// What is written beside it.
+        values: Option<Values>,
         /// Of the document that it is part of; comes back in [`Saved`].
         revision: u64,
     },
@@ -101,6 +98,10 @@ pub enum Request {
         metadata: Vec<(String, String)>,
         path: PathBuf,
     },
+    /// The names of all graphics cards.
+    FindCards,
+    /// Opens a backend for all requests that start later.
+    UseBackend { kind: BackendKind },
 }
 
 /// Geodesic rays to be shot; `fa` is sampled along them.
@@ -180,6 +181,9 @@ pub enum Output {
     },
     Saved(Saved),
     Converted(io::convert::Converted),
+    /// Names in the driver's order, or why there are none.
+    Cards(Result<Arc<[String]>, String>),
+    Placed(Placed),
 }
 
 /// Rays after the cut.
@@ -199,7 +203,8 @@ pub struct Shot {
     pub shoot_ms: f64,
     /// To be handed in again with the next request.
     pub medium: geodesic::Medium,
-    /// What was asked for.
+    /// What was asked for; the medium may be stored in another precision.
+    pub precision: geodesic::Precision,
     pub regions: Vec<Region>,
     pub params: geodesic::Params,
     pub cut: geodesic::Cut,
@@ -221,11 +226,11 @@ impl Request {
             | Self::SaveVolume { .. }
             | Self::SaveMask { .. }
             | Self::SaveRegion { .. }
-            | Self::SaveScalars { .. }
             | Self::Convert { .. }
             | Self::SavePng { .. } => Slot::Save,
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
+            Self::FindCards | Self::UseBackend { .. } => Slot::Device,
         }
     }
 
@@ -242,7 +247,8 @@ impl Request {
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
-            Self::SaveScalars { tsf, .. } => format!("Saving {}", file(tsf)),
+            Self::FindCards => "Looking for graphics cards".to_owned(),
+            Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Convert { input, .. } => format!("Converting {}", file(input)),
             Self::SaveTractogram { path, .. }
             | Self::SaveVolume { path, .. }
@@ -252,14 +258,26 @@ impl Request {
         }
     }
 
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Outcome {
-        self.solve(backend, control)
-            .map_or_else(Outcome::Failed, Outcome::Done)
+    pub(super) fn run(self, place: &Place, control: &Control) -> Outcome {
+        let backend = place.backend();
+        match self {
+            Self::UseBackend { kind } => place
+                .change(kind)
+                .map_or_else(Outcome::Failed, |p| Outcome::Done(Output::Placed(p))),
+            request => {
+                let again = Box::new(request.clone());
+                request
+                    .solve(&backend, control)
+                    .map_or_else(|fault| fault.outcome(again), Outcome::Done)
+            }
+        }
     }
 
-    fn solve(self, backend: &Backend, control: &Control) -> Result<Output, String> {
+    fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
         match self {
-            Self::Open { path, gradients } => open(&path, &gradients, control),
+            Self::UseBackend { .. } => Err(Fault::Said("A solver opens no backend".to_owned())),
+            Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
+            Self::Open { path, gradients } => Ok(open(&path, &gradients, control)?),
             Self::Demo { seed } => {
                 let demo = backend
                     .install(|| phantom::Demo::new(seed, control))
@@ -284,13 +302,10 @@ impl Request {
                 };
                 let mask = match mask {
                     Some(mask) => mask,
-                    None => tensor_fit::brain_mask(&dwi, &gradients, backend, control)
-                        .map_err(|e| e.to_string())?,
+                    None => tensor_fit::brain_mask(&dwi, &gradients, backend, control)?,
                 };
-                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &key.params, backend, control)
-                    .map_err(|e| e.to_string())?;
-                let maps =
-                    tensor_fit::maps(&fit.field, backend, control).map_err(|e| e.to_string())?;
+                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &key.params, backend, control)?;
+                let maps = tensor_fit::maps(&fit.field, backend, control)?;
                 // Looked for here, so that the window does not have to.
                 for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
                     map.usual_windows();
@@ -314,8 +329,7 @@ impl Request {
             } => {
                 let memory = memory_for_curves();
                 let mut output =
-                    tracking::track_within(&field, &regions, &params, memory, backend, control)
-                        .map_err(|e| e.to_string())?;
+                    tracking::track_within(&field, &regions, &params, memory, backend, control)?;
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
                 let kept = output.kept.with_per_point("fa", along);
                 output.kept = with_lengths(kept).with_grid(field.grid.clone());
@@ -338,27 +352,20 @@ impl Request {
                     least,
                 })
             }
-            Self::SaveScalars {
-                tractogram,
-                tck,
-                name,
-                tsf,
-                weights,
-            } => {
-                let sentence = |e: io::Error| e.to_string();
-                io::scalars::save_points(&tsf, &tck, &tractogram, &name).map_err(sentence)?;
-                io::scalars::save_weights(&weights, &tractogram, &name).map_err(sentence)?;
-                saved(tsf, "values".to_owned(), None)
-            }
             Self::SaveTractogram {
                 tractogram,
                 path,
                 command,
+                values,
                 revision,
             } => {
                 io::fibres::save(&path, &tractogram, &command, control)
                     .map_err(|e| e.to_string())?;
-                let what = format!("{} streamlines", tractogram.len());
+                let mut what = format!("{} streamlines", tractogram.len());
+                if let Some(values) = values {
+                    save_values(&values, &path, &tractogram)?;
+                    what += " and their measures";
+                }
                 saved(path, what, Some(revision))
             }
             Self::Convert {
@@ -369,9 +376,9 @@ impl Request {
             } => {
                 let command = format!("arcuate convert {} {}", input.display(), output.display());
                 let reference = reference.as_deref();
-                io::convert::convert(&input, &output, reference, replace, &command, control)
-                    .map(Output::Converted)
-                    .map_err(|e| e.to_string())
+                let converted =
+                    io::convert::convert(&input, &output, reference, replace, &command, control);
+                Ok(Output::Converted(converted.map_err(|e| e.to_string())?))
             }
             Self::SaveVolume {
                 volume,
@@ -419,7 +426,18 @@ fn memory_for_curves() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
 }
 
-fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, String> {
+/// Writes the values of a streamline file that is there.
+fn save_values(values: &Values, tck: &Path, tractogram: &Tractogram) -> Result<(), String> {
+    let name = &values.name;
+    let points = io::scalars::save_points(&values.tsf, tck, tractogram, name);
+    let all = points.and_then(|()| io::scalars::save_weights(&values.weights, tractogram, name));
+    all.map_err(|error| {
+        let file = tck.file_name().unwrap_or_default().to_string_lossy();
+        format!("{file} is saved, its measures are not: {error}")
+    })
+}
+
+fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, Fault> {
     let Shoot {
         field,
         medium,
@@ -441,13 +459,11 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
             interpolation,
             backend,
             control,
-        )
-        .map_err(|e| e.to_string())?,
+        )?,
     };
     let started = Instant::now();
     let memory = memory_for_curves();
-    let shot = geodesic::shoot_within(&medium, &regions, &params, memory, backend, control)
-        .map_err(|e| e.to_string())?;
+    let shot = geodesic::shoot_within(&medium, &regions, &params, memory, backend, control)?;
     let mut output = Arc::unwrap_or_clone(shot.rays);
     let measures = output.kept.per_streamline.get("cm").cloned();
     let measures = measures.unwrap_or_default();
@@ -468,6 +484,7 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
         kernel_s: shot.kernel_s,
         shoot_ms: started.elapsed().as_secs_f64() * 1e3,
         medium,
+        precision,
         regions,
         params,
         cut,
@@ -475,7 +492,7 @@ fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, 
     })))
 }
 
-fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, String> {
+fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, Fault> {
     Ok(Output::Saved(Saved {
         path,
         what,

@@ -15,6 +15,8 @@ pub enum Error {
     Cancelled,
     /// One sentence: found, expected, what to do.
     Input(String),
+    /// A graphics card failed, or lacks memory: the CPU may do it.
+    Card(cuda::Error),
 }
 
 impl std::fmt::Display for Error {
@@ -22,6 +24,7 @@ impl std::fmt::Display for Error {
         match self {
             Self::Cancelled => Cancelled.fmt(f),
             Self::Input(sentence) => f.write_str(sentence),
+            Self::Card(error) => error.fmt(f),
         }
     }
 }
@@ -30,7 +33,7 @@ impl std::error::Error for Error {}
 
 impl From<cuda::Error> for Error {
     fn from(error: cuda::Error) -> Self {
-        Self::Input(error.to_string())
+        Self::Card(error)
     }
 }
 

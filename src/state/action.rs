@@ -5,7 +5,7 @@ use super::document::{Display, LayerId, Method, Rays};
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape};
-use crate::jobs::{Event, Job, Request, Slot};
+use crate::jobs::{BackendKind, Event, Job, Request, Slot};
 use crate::solvers::{tensor_fit, tracking};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -147,6 +147,12 @@ pub enum Action {
     /// Tracks from the whole mask: not live, since it takes long.
     TrackWholeBrain,
     KeepTracks,
+    // Where solvers run
+    /// Their list is about to be seen.
+    FindCards,
+    ChooseBackend(BackendKind),
+    /// What a graphics card failed to do.
+    RunOnCpu,
     // Everything else
     CopyCommand(super::Recipe),
     Undo,
@@ -175,6 +181,6 @@ pub enum Effect {
     Cancel(Slot),
     CopyText(String),
     TakeShot(Shot),
-    /// The list of recent files changed: remember it.
-    StoreRecent,
+    /// The list of recent files or a setting changed: remember it.
+    Store,
 }

@@ -16,7 +16,7 @@ pub mod update;
 pub mod view;
 pub mod words;
 
-pub use crate::jobs::{Job, Slot};
+pub use crate::jobs::{BackendKind, Job, Slot, Values, Which};
 pub use action::{Action, Effect, Phase, Shot};
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};

@@ -70,6 +70,7 @@ pub fn state(state: &State) -> Value {
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
         "live_error": session.live_error,
+        "backend": session.backend,
         "status": session.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
         "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),

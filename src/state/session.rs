@@ -5,7 +5,7 @@ use super::document::LayerId;
 use super::recipe::MediumRecipe;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
-use crate::jobs::{FitKey, Job, Slot};
+use crate::jobs::{BackendKind, CardFailure, FitKey, Job, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::tracking;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,22 @@ pub enum Severity {
 pub struct Message {
     pub severity: Severity,
     pub text: String,
-    /// The kind of job that failed; its next success takes the message away.
+    /// The kind of job that failed; its next success takes the message away, or, where several
+    /// queue, the next that is asked for.
     pub slot: Option<Slot>,
+    /// A graphics card failed it: the CPU is offered.
+    pub on_card: bool,
+}
+
+/// What graphics cards failed to do, for the CPU.
+#[derive(Clone, Debug, Default)]
+pub struct Stranded {
+    /// The last of each slot.
+    pub requests: Vec<Request>,
+    /// The live curves.
+    pub live: bool,
+    /// The CPU was asked for: it does all this as soon as it is open.
+    pub moving: bool,
 }
 
 /// The streamlines of the regions as they are now; kept only on request.
@@ -129,6 +143,15 @@ pub struct Session {
     pub backend: String,
     /// Why that one: `CPU: no NVIDIA driver found`.
     pub backend_reason: String,
+    /// What was asked for: by the command line, by the setting, by hand.
+    pub backend_kind: BackendKind,
+    /// For the next start.
+    pub backend_setting: BackendKind,
+    /// Becomes the setting once it is open.
+    pub wanted_setting: Option<BackendKind>,
+    /// Names of the graphics cards, or why there are none; `None` while nobody has looked.
+    pub cards: Option<Result<Arc<[String]>, String>>,
+    pub stranded: Stranded,
     pub jobs: Vec<Job>,
     pub messages: Vec<Message>,
     /// What last finished, for the status line.
@@ -140,8 +163,13 @@ pub struct Session {
     /// next, or a hand that never rests would see nothing.
     pub coarse_running: bool,
     pub coarse_again: bool,
-    /// Tensors prepared for rays, for the next ones.
-    pub medium: Option<Medium>,
+    /// Many rays are being cut; whether the cut has moved since. None is cancelled for the next here
+    /// either.
+    pub cut_running: bool,
+    pub cut_moved: bool,
+    /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
+    /// in single precision whatever is asked.
+    pub medium: Option<(MediumRecipe, Medium)>,
     /// How fast the last rays were.
     pub rays_per_ms: Option<f64>,
     /// Why there is no live result although there are seeds.
@@ -165,6 +193,11 @@ impl Session {
         Self {
             backend,
             backend_reason: String::new(),
+            backend_kind: BackendKind::default(),
+            backend_setting: BackendKind::default(),
+            wanted_setting: None,
+            cards: None,
+            stranded: Stranded::default(),
             jobs: Vec::new(),
             messages: Vec::new(),
             status: String::new(),
@@ -172,6 +205,8 @@ impl Session {
             unsettled: false,
             coarse_running: false,
             coarse_again: false,
+            cut_running: false,
+            cut_moved: false,
             medium: None,
             rays_per_ms: None,
             live_error: None,
@@ -191,6 +226,7 @@ impl Session {
             severity,
             text: text.into(),
             slot: None,
+            on_card: false,
         });
     }
 
@@ -200,12 +236,26 @@ impl Session {
             severity: Severity::Error,
             text: why,
             slot: Some(slot),
+            on_card: false,
         });
     }
 
-    /// A job of this kind went well, or is tried anew: older failures are no news.
+    /// A job failed on a graphics card; it may run on the CPU.
+    pub fn failed_on_card(&mut self, slot: Slot, failure: CardFailure) {
+        self.forget_failures(slot);
+        self.stranded.requests.push(*failure.request);
+        self.add(Message {
+            severity: Severity::Error,
+            text: failure.found,
+            slot: Some(slot),
+            on_card: true,
+        });
+    }
+
+    /// A job of this kind went well, or something else is asked for: older failures are no news.
     pub fn forget_failures(&mut self, slot: Slot) {
         self.messages.retain(|m| m.slot != Some(slot));
+        self.stranded.requests.retain(|r| r.slot() != slot);
     }
 
     fn add(&mut self, message: Message) {

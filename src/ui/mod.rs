@@ -5,6 +5,7 @@
 //! half-typed path, an open list) lives in [`Memory`].
 
 mod crosshair;
+mod devices;
 pub mod files;
 mod first_run;
 pub mod format;

@@ -184,6 +184,9 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     });
 }
 
+/// The way out where a graphics card failed.
+pub const ON_CPU: &str = "Run on the CPU";
+
 /// Messages that are shown in full; older ones are only counted.
 const NOTES: usize = 3;
 
@@ -193,9 +196,14 @@ pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let messages = &state.session.messages;
     let older = messages.len().saturating_sub(NOTES);
     for (i, message) in messages.iter().enumerate().skip(older) {
-        let note = Note::new(p, message.severity, &message.text).dismissable();
-        if note.show(ui) == Some(Answer::Dismissed) {
-            actions.push(Action::DismissMessage(i));
+        let mut note = Note::new(p, message.severity, &message.text).dismissable();
+        if message.on_card {
+            note = note.action(ON_CPU);
+        }
+        match note.show(ui) {
+            Some(Answer::Taken) => actions.push(Action::RunOnCpu),
+            Some(Answer::Dismissed) => actions.push(Action::DismissMessage(i)),
+            None => {}
         }
     }
     if older > 0 {

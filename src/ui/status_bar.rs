@@ -2,8 +2,8 @@
 
 use super::theme::{self, size};
 use super::widgets::{charts, notice, paint};
-use super::{format, icons, probe};
-use crate::state::{Action, Job, State};
+use super::{devices, format, icons, probe};
+use crate::state::{Action, Job, Slot, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     ui.painter()
         .hline(bar.x_range(), bar.top() + 0.5, Stroke::new(1.0, p.line));
     let inner = paint::inset(bar, 12.0, 12.0);
-    let right = backend(ui, inner, state, narrow);
+    let right = devices::show(ui, inner, state, narrow, actions);
     let mut free = Rect::from_min_max(inner.min, pos2(right - 12.0, inner.bottom()));
     if !state.document.is_empty() {
         free.min.x = position(ui, free, state, narrow) + 24.0;
@@ -46,48 +46,6 @@ fn text(ui: &mut Ui, free: Rect, text: &str) {
     let response = ui.interact(shown, ui.make_persistent_id("status"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, text));
     response.on_hover_text(text);
-}
-
-/// The device, always; returns where it starts.
-fn backend(ui: &mut Ui, inner: Rect, state: &State, narrow: bool) -> f32 {
-    let p = theme::palette(ui.style());
-    let (kind, detail) = state
-        .session
-        .backend
-        .split_once(' ')
-        .unwrap_or((&state.session.backend, ""));
-    let detail = if narrow {
-        detail.split(" · ").next().unwrap_or(detail)
-    } else {
-        detail
-    };
-    let detail = format!("  {detail}");
-    let spans = [
-        (kind, theme::semibold(size::LABEL), p.t1),
-        (&*detail, theme::regular(size::LABEL), p.t2),
-    ];
-    let shown = paint::spans(ui.painter(), inner, egui::Align2::RIGHT_CENTER, &spans);
-    let icon = if kind == "CPU" {
-        icons::CPU
-    } else {
-        icons::GPU
-    };
-    let at = pos2(shown.left() - 14.0, inner.center().y);
-    paint::icon(ui.painter(), at, icon, size::ICON, p.t2);
-    let start = at.x - 8.0;
-    let whole = Rect::from_min_max(pos2(start, inner.top()), shown.max);
-    let response = ui.interact(whole, ui.make_persistent_id("backend"), Sense::hover());
-    let name = format!("Backend: {}", state.session.backend);
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
-    let (place, why) = (&state.session.backend, &state.session.backend_reason);
-    response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
-    let x = (start - 12.0).round() + 0.5;
-    ui.painter().vline(
-        x,
-        inner.top() + 5.0..=inner.bottom() - 4.0,
-        Stroke::new(1.0, p.line),
-    );
-    x
 }
 
 /// Crosshair in mm and voxels, and the most telling values; returns where it ends.
@@ -131,6 +89,8 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
 /// The job that has run longest, once it is worth showing.
 fn slowest(state: &State) -> Option<&Job> {
     let jobs = state.session.jobs.iter();
+    // A graphics card takes as long as it takes: nothing to cancel.
+    let jobs = jobs.filter(|j| j.slot != Slot::Device);
     jobs.filter(|j| j.started.elapsed() > PATIENCE)
         .min_by_key(|j| j.started)
 }

@@ -6,8 +6,8 @@
 
 use super::Error;
 use super::error::why;
-use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::{CudaContext, result};
 use std::ffi::c_int;
 
 /// 1000 × major + 10 × minor: what `cuda-12020` in Cargo.toml and the PTX ask for.
@@ -25,6 +25,16 @@ const FUNCTIONS: [&str; 8] = [
     "cuMemAllocAsync",
     "cuModuleLoadData",
 ];
+
+/// The cards' names in the driver's order; none of them is opened.
+pub fn names() -> Result<Vec<String>, Error> {
+    let name = |number: usize| {
+        let device = result::device::get(number as c_int)?;
+        result::device::get_name(device)
+    };
+    let names: Result<Vec<String>, _> = (0..device_count()?).map(name).collect();
+    names.map_err(|error| Error::of("naming the graphics cards", error))
+}
 
 /// How many cards the driver sees; at least one.
 pub fn device_count() -> Result<usize, Error> {

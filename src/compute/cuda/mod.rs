@@ -13,6 +13,7 @@ mod staging;
 
 pub use device::{Device, Element};
 pub use error::Error;
+pub use library::names;
 
 use super::choice::Which;
 

@@ -1,5 +1,6 @@
 //! The one place that changes the state.
 
+mod backend;
 mod fitting;
 mod kept;
 mod layers;
@@ -33,10 +34,22 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             state.session.guide = guide.then_some(GuideStep::ClickSlice);
             effects.push(Effect::Submit(Request::Demo { seed: 1 }));
         }
-        Action::SaveTracks { layer, path } => kept::save(state, layer, path, effects),
-        Action::SaveLayer { layer, path } => layers::save(state, layer, path, effects),
-        Action::SaveRegion { region, path } => regions::save(state, region, path, effects),
-        Action::Screenshot(shot) => effects.push(Effect::TakeShot(shot)),
+        Action::SaveTracks { layer, path } => {
+            state.session.forget_failures(Slot::Save);
+            kept::save(state, layer, path, effects);
+        }
+        Action::SaveLayer { layer, path } => {
+            state.session.forget_failures(Slot::Save);
+            layers::save(state, layer, path, effects);
+        }
+        Action::SaveRegion { region, path } => {
+            state.session.forget_failures(Slot::Save);
+            regions::save(state, region, path, effects);
+        }
+        Action::Screenshot(shot) => {
+            state.session.forget_failures(Slot::Save);
+            effects.push(Effect::TakeShot(shot));
+        }
 
         Action::SelectTask(task) => state.view.task = task,
         Action::SetLayout(layout) => state.view.layout = layout,
@@ -156,6 +169,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => kept::whole_brain(state, effects),
         Action::KeepTracks => kept::keep(state),
 
+        Action::FindCards => backend::find_cards(state, effects),
+        Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
+        Action::RunOnCpu => backend::run_on_cpu(state, effects),
+
         Action::CopyCommand(recipe) => match recipe.no_command() {
             Some(sentence) => state.session.say(Severity::Information, sentence),
             None => {
@@ -181,7 +198,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::CancelJob(slot) => effects.push(Effect::Cancel(slot)),
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {
-                state.session.messages.remove(index);
+                let message = state.session.messages.remove(index);
+                // Nobody can ask for it any more.
+                if let Some(slot) = message.slot.filter(|_| message.on_card) {
+                    state.session.stranded.requests.retain(|r| r.slot() != slot);
+                }
             }
         }
         Action::StartGuide => state.session.guide = Some(GuideStep::ClickSlice),
@@ -189,10 +210,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::JobStarted(job) => {
             // The newest request of a slot stands for those it replaced.
-            state
-                .session
-                .jobs
-                .retain(|j| j.slot != job.slot || matches!(job.slot, Slot::Load | Slot::Save));
+            state.session.jobs.retain(|j| {
+                j.slot != job.slot || matches!(job.slot, Slot::Load | Slot::Save | Slot::Device)
+            });
             state.session.jobs.push(job);
         }
         Action::Event(event) => results::event(state, event, effects),
@@ -347,7 +367,7 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .jobs
         .iter()
         .rev()
-        .find(|j| j.slot != Slot::Save)
+        .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
     {
         effects.push(Effect::Cancel(job.slot));
     } else {

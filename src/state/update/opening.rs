@@ -224,7 +224,7 @@ fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut Vec
         },
     );
     state.session.recent.truncate(RECENT);
-    effects.push(Effect::StoreRecent);
+    effects.push(Effect::Store);
 }
 
 /// Looks at what was just opened first.

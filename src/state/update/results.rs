@@ -1,6 +1,6 @@
 //! What the jobs bring back.
 
-use super::{fitting, kept, opening, rays, tracks};
+use super::{backend, fitting, kept, opening, rays, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
 use crate::state::{Effect, State};
@@ -23,6 +23,10 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         state.session.coarse_running = false;
     }
     let again = live && std::mem::take(&mut state.session.coarse_again);
+    let rank = event.slot == Slot::Rank;
+    if rank {
+        state.session.cut_running = false;
+    }
     match event.outcome {
         Outcome::Cancelled if event.slot == Slot::Live => {}
         Outcome::Cancelled => {
@@ -32,10 +36,18 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             state.session.live = None;
             state.session.live_error = Some(why);
         }
-        Outcome::Failed(why) => state.session.failed(event.slot, why),
+        Outcome::Failed(why) => {
+            if event.slot == Slot::Device {
+                backend::not_opened(state);
+            }
+            state.session.failed(event.slot, why);
+        }
+        Outcome::CardFailed(failure) => {
+            backend::card_failed(state, event.slot, failure, effects);
+        }
         Outcome::Done(output) => {
-            // Of several files that are opened together, one must not hide another's failure.
-            if event.slot != Slot::Load {
+            // Of several files that are opened or written, one must not hide another's failure.
+            if !matches!(event.slot, Slot::Load | Slot::Save) {
                 state.session.forget_failures(event.slot);
             }
             done(state, output, event.wall_ms, effects);
@@ -43,6 +55,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     }
     if again && state.session.unsettled {
         tracks::retrack(state, true, effects);
+    }
+    if rank && std::mem::take(&mut state.session.cut_moved) {
+        rays::cut_again(state, effects);
     }
 }
 
@@ -111,6 +126,8 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }
+        Output::Cards(cards) => state.session.cards = Some(cards),
+        Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::Saved(Saved {
             path,
             what,

@@ -157,6 +157,7 @@ fn params(document: &Document, coarse: bool) -> tracking::Params {
 pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     state.session.unsettled = coarse;
     state.session.live_error = None;
+    state.session.stranded.live = false;
     state.session.coarse_again = false;
     let document = &state.document;
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);

@@ -51,9 +51,21 @@ pub fn popup<T>(
         .show(|ui| {
             ui.set_width(width - 8.0);
             ui.spacing_mut().item_spacing.y = 0.0;
-            rows(ui)
+            let chosen = rows(ui);
+            place_anew(ui);
+            chosen
         });
     shown.and_then(|s| s.inner)
+}
+
+/// A menu that has grown while it is open finds its place in another frame.
+fn place_anew(ui: &Ui) {
+    let (id, height) = (ui.scope_id().with("height"), ui.min_rect().height());
+    let known = ui.data(|d| d.get_temp::<f32>(id));
+    if known != Some(height) {
+        ui.data_mut(|d| d.insert_temp(id, height));
+        ui.ctx().request_repaint();
+    }
 }
 
 /// A row of a menu.
@@ -164,6 +176,20 @@ pub fn line(ui: &mut Ui) {
     let y = rect.center().y.round() + 0.5;
     ui.painter()
         .hline(rect.x_range(), y, egui::Stroke::new(1.0, p.line));
+}
+
+/// Words above the rows of a menu, on as many lines as they need.
+pub fn words(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let width = ui.available_width();
+    let font = theme::regular(size::LABEL);
+    let galley = ui
+        .painter()
+        .layout(text.to_owned(), font, p.t2, width - 16.0);
+    let size_wanted = vec2(width, galley.size().y + 8.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    ui.painter().galley(rect.min + vec2(8.0, 4.0), galley, p.t2);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
 }
 
 /// A caption in a menu.

@@ -32,7 +32,13 @@ pub fn show(
         section::head(ui, "Results");
         match &state.session.live_error {
             Some(why) => {
-                Note::new(p, Severity::Error, why).show(ui);
+                let mut note = Note::new(p, Severity::Error, why);
+                if state.session.stranded.live {
+                    note = note.action(panels::ON_CPU);
+                }
+                if note.show(ui) == Some(Answer::Taken) {
+                    actions.push(Action::RunOnCpu);
+                }
             }
             None => {
                 let what = match state.document.method {

@@ -1,0 +1,41 @@
+//! What outlives the window: recent files, the theme, where solvers run.
+
+use crate::compute::BackendKind;
+use crate::state::State;
+use eframe::Storage;
+
+const RECENT: &str = "recent";
+const LIGHT: &str = "light";
+const BACKEND: &str = "backend";
+
+pub fn save(storage: &mut dyn Storage, state: &State) {
+    if let Ok(recent) = serde_json::to_string(&state.session.recent) {
+        storage.set_string(RECENT, recent);
+    }
+    let light = state.view.light_theme.then(|| "yes".to_owned());
+    put(storage, LIGHT, light);
+    let backend = state.session.backend_setting;
+    put(
+        storage,
+        BACKEND,
+        (backend != BackendKind::Auto).then(|| backend.to_string()),
+    );
+}
+
+/// `None`: as it is where nothing was ever set.
+fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
+    match value {
+        Some(value) => storage.set_string(key, value),
+        None => storage.remove_string(key),
+    }
+}
+
+/// What an other version wrote is not worth an error.
+pub fn load(storage: &dyn Storage, state: &mut State) {
+    if let Some(recent) = storage.get_string(RECENT) {
+        state.session.recent = serde_json::from_str(&recent).unwrap_or_default();
+    }
+    state.view.light_theme = storage.get_string(LIGHT).is_some();
+    let backend = storage.get_string(BACKEND);
+    state.session.backend_setting = backend.and_then(|b| b.parse().ok()).unwrap_or_default();
+}

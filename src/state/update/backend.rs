@@ -1,0 +1,75 @@
+//! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
+
+use super::tracks;
+use crate::jobs::{BackendKind, CardFailure, Placed, Request, Slot};
+use crate::state::{Effect, State};
+
+/// Looks for graphics cards, unless they are known.
+pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
+    if !matches!(state.session.cards, Some(Ok(_))) {
+        effects.push(Effect::Submit(Request::FindCards));
+    }
+}
+
+/// Opens a backend for the next jobs and, once it is open, for the next start.
+pub fn choose(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
+    state.session.wanted_setting = Some(kind);
+    open(state, kind, effects);
+}
+
+/// Does on the CPU what a graphics card failed to do. The setting stays: the card may work again
+/// after a start.
+pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
+    state.session.stranded.moving = true;
+    open(state, BackendKind::Cpu, effects);
+}
+
+fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Device);
+    "Opening where to compute".clone_into(&mut state.session.status);
+    effects.push(Effect::Submit(Request::UseBackend { kind }));
+}
+
+/// A backend is open: what is asked for from now on runs there.
+pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
+    let session = &mut state.session;
+    session.status = format!("Computing on {}", placed.label);
+    (session.backend, session.backend_reason) = (placed.label, placed.reason);
+    session.backend_kind = placed.kind;
+    // How fast the other one was says nothing.
+    session.rays_per_ms = None;
+    if session.wanted_setting.take() == Some(placed.kind) {
+        session.backend_setting = placed.kind;
+        effects.push(Effect::Store);
+    }
+    if std::mem::take(&mut session.stranded.moving) {
+        "CPU: chosen after a graphics card failed".clone_into(&mut session.backend_reason);
+        session.messages.retain(|message| !message.on_card);
+        let requests = std::mem::take(&mut session.stranded.requests);
+        effects.extend(requests.into_iter().map(Effect::Submit));
+    }
+    if session.stranded.live {
+        tracks::retrack(state, false, effects);
+    }
+}
+
+/// It could not be opened: the one before stays.
+pub fn not_opened(state: &mut State) {
+    state.session.wanted_setting = None;
+    state.session.stranded.moving = false;
+}
+
+/// A job failed on a graphics card. Live curves are those of the document as it is when they are
+/// tried again; other requests are kept as they were.
+pub fn card_failed(state: &mut State, slot: Slot, failure: CardFailure, effects: &mut Vec<Effect>) {
+    if slot == Slot::Live && state.session.backend_kind == BackendKind::Cpu {
+        // The last that was under way when the CPU was chosen.
+        tracks::retrack(state, false, effects);
+    } else if slot == Slot::Live {
+        state.session.live = None;
+        state.session.live_error = Some(failure.found);
+        state.session.stranded.live = true;
+    } else {
+        state.session.failed_on_card(slot, failure);
+    }
+}

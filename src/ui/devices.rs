@@ -1,0 +1,145 @@
+//! Where solvers run: the last entry of the status bar, and its menu.
+
+use super::theme::{self, radius, size};
+use super::widgets::{menu, paint};
+use super::{format, icons};
+use crate::state::{Action, BackendKind, State, Which};
+use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
+
+const MENU: f32 = 320.0;
+
+/// The device, always; a click opens the choice. Returns where it starts.
+pub fn show(
+    ui: &mut Ui,
+    inner: Rect,
+    state: &State,
+    narrow: bool,
+    actions: &mut Vec<Action>,
+) -> f32 {
+    let p = theme::palette(ui.style());
+    let (kind, detail) = state
+        .session
+        .backend
+        .split_once(' ')
+        .unwrap_or((&state.session.backend, ""));
+    let detail = if narrow {
+        detail.split(" · ").next().unwrap_or(detail)
+    } else {
+        detail
+    };
+    let detail = format!("  {detail}");
+    let spans = [
+        (kind, theme::semibold(size::LABEL), p.t1),
+        (&*detail, theme::regular(size::LABEL), p.t2),
+    ];
+    let wide: f32 = spans
+        .iter()
+        .map(|(text, font, _)| paint::width(ui, text, font.clone()))
+        .sum();
+    let start = inner.right() - wide - 22.0;
+    let whole = Rect::from_min_max(
+        pos2(start - 6.0, inner.top() + 3.0),
+        pos2(inner.right() + 6.0, inner.bottom() - 2.0),
+    );
+    let response = ui.interact(whole, ui.make_persistent_id("backend"), Sense::click());
+    if response.hovered()
+        || egui::Popup::is_id_open(ui.ctx(), egui::Popup::default_response_id(&response))
+    {
+        ui.painter().rect_filled(whole, radius::CHIP, p.b3);
+    }
+    let painter = ui.painter();
+    paint::spans(painter, inner, egui::Align2::RIGHT_CENTER, &spans);
+    let icon = if kind == "CPU" {
+        icons::CPU
+    } else {
+        icons::GPU
+    };
+    let at = pos2(start + 8.0, inner.center().y);
+    paint::icon(painter, at, icon, size::ICON, p.t2);
+    paint::focus_ring(painter, p, &response, whole, radius::CHIP);
+    let name = format!("Backend: {}", state.session.backend);
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    if response.clicked() {
+        actions.push(Action::FindCards);
+    }
+    if let Some(kind) = menu::popup(&response, MENU, |ui| choice(ui, state)) {
+        actions.push(Action::ChooseBackend(kind));
+    }
+    let (place, why) = (&state.session.backend, &state.session.backend_reason);
+    response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
+    let x = (start - 12.0).round() + 0.5;
+    ui.painter().vline(
+        x,
+        inner.top() + 5.0..=inner.bottom() - 4.0,
+        Stroke::new(1.0, p.line),
+    );
+    x
+}
+
+/// Why this one, what took how long, and the others.
+fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
+    let session = &state.session;
+    for words in [session.backend_reason.clone(), timings(state)] {
+        if !words.is_empty() {
+            menu::words(ui, &words);
+        }
+    }
+    menu::line(ui);
+    let now = match session.backend_kind {
+        BackendKind::Cuda(Which::First) => BackendKind::Cuda(Which::Number(0)),
+        kind => kind,
+    };
+    let mut chosen = None;
+    let mut row = |ui: &mut Ui, text: &str, icon: &str, fact: &str, kind: BackendKind| {
+        let item = menu::Item::new(text).icon(icon).key(fact);
+        if item.chosen(kind == now).show(ui) {
+            chosen = Some(kind);
+        }
+    };
+    let fact = "a graphics card, else the CPU";
+    row(ui, "Automatic", icons::COMPASS, fact, BackendKind::Auto);
+    row(ui, "CPU", icons::CPU, "", BackendKind::Cpu);
+    match &session.cards {
+        None => menu::words(ui, "Looking for graphics cards"),
+        // Said above.
+        Some(Err(why)) if session.backend_reason.contains(why.as_str()) => {}
+        Some(Err(why)) => {
+            let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
+            menu::words(ui, &format!("{}{rest}", first.to_uppercase()));
+        }
+        Some(Ok(names)) => {
+            for (i, name) in names.iter().enumerate() {
+                let kind = BackendKind::Cuda(Which::Number(i));
+                row(ui, name, icons::GPU, &kind.to_string(), kind);
+            }
+            if names.len() > 1 {
+                let kind = BackendKind::Cuda(Which::All);
+                let text = format!("All {} cards", names.len());
+                row(ui, &text, icons::GPU, &kind.to_string(), kind);
+            }
+        }
+    }
+    chosen
+}
+
+/// `Fit 0.43 s · rays 18 ms`.
+fn timings(state: &State) -> String {
+    let ms = |ms: f64| match ms {
+        ms if ms < 1e3 => format::with_unit(&format::fixed(ms, 0), "ms"),
+        ms => format::with_unit(&format::fixed(ms / 1e3, 1), "s"),
+    };
+    let fit = state.document.tensors.as_ref();
+    let fit = fit.map(|t| format!("fit {}", ms(t.wall_ms)));
+    let live = state.session.live.as_ref().map(|live| {
+        let what = match live.rays {
+            Some(_) => "rays",
+            None => "streamlines",
+        };
+        format!("{what} {}", ms(live.wall_ms))
+    });
+    let all: Vec<String> = fit.into_iter().chain(live).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("Last: {}", all.join(" · "))
+}

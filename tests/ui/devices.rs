@@ -1,0 +1,101 @@
+//! Where solvers run: the status bar's menu, and the offer of the CPU.
+
+use super::{Window, click, sample, small_scan, submitted, tracking, window};
+use crate::support::test;
+use arcuate::jobs::{CardFailure, Request, Slot};
+use arcuate::state::{Action, BackendKind, Which};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::the backend is chosen in the status bar", menu),
+        test("ui::a machine without cards says so", without_cards),
+        test("ui::a failing card offers the CPU", offers),
+    ]
+}
+
+fn open(window: &mut Window) {
+    click(window, &format!("Backend: {}", sample::BACKEND));
+}
+
+fn menu() {
+    let mut state = tracking();
+    state.session.backend_reason = "CPU: chosen by hand".to_owned();
+    state.session.backend_kind = BackendKind::Cpu;
+    let mut window = window(state, [1280.0, 800.0]);
+    open(&mut window);
+    assert!(matches!(submitted(&window)[..], [Request::FindCards]));
+    window.get_by_label("CPU: chosen by hand");
+    window.get_by_label("Looking for graphics cards");
+    let names = ["NVIDIA A", "NVIDIA B"].map(str::to_owned);
+    window.state_mut().state.session.cards = Some(Ok(names.into()));
+    window.run();
+    for (name, kind) in [
+        ("All 2 cards", BackendKind::Cuda(Which::All)),
+        ("NVIDIA B", BackendKind::Cuda(Which::Number(1))),
+        ("Automatic", BackendKind::Auto),
+        ("CPU", BackendKind::Cpu),
+    ] {
+        click(&mut window, name);
+        let last = window.state().actions.last();
+        assert!(
+            matches!(last, Some(Action::ChooseBackend(k)) if *k == kind),
+            "{name}: {last:?}"
+        );
+        // The choice closes it.
+        assert!(window.query_by_label("All 2 cards").is_none());
+        open(&mut window);
+    }
+    // Known cards are not looked for again.
+    let looked = submitted(&window);
+    let looked = looked.iter().filter(|r| matches!(r, Request::FindCards));
+    assert_eq!(looked.count(), 1);
+}
+
+fn without_cards() {
+    let mut state = small_scan();
+    state.session.cards = Some(Err("no NVIDIA driver found".to_owned()));
+    let mut window = window(state, [1280.0, 800.0]);
+    open(&mut window);
+    window.get_by_label("No NVIDIA driver found");
+    window.get_by_label("Automatic");
+}
+
+fn offers() {
+    let mut state = tracking();
+    let request = Request::FindCards;
+    let found = "The graphics card stopped working".to_owned();
+    let failure = CardFailure {
+        found: found.clone(),
+        sentence: found.clone(),
+        request: Box::new(request),
+    };
+    state.session.failed_on_card(Slot::Track, failure);
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label(&found);
+    click(&mut window, "Run on the CPU");
+    let [
+        Request::UseBackend {
+            kind: BackendKind::Cpu,
+        },
+    ] = submitted(&window)[..]
+    else {
+        panic!("{:?}", submitted(&window))
+    };
+    // Of live curves beside their results.
+    let mut state = tracking();
+    state.session.live = None;
+    state.session.live_error = Some(found.clone());
+    let mut window = super::window(state.clone(), [1280.0, 800.0]);
+    window.get_by_label(&found);
+    assert!(window.query_by_label("Run on the CPU").is_none());
+    state.session.stranded.live = true;
+    window.state_mut().state = state;
+    window.run();
+    click(&mut window, "Run on the CPU");
+    assert!(matches!(
+        submitted(&window)[..],
+        [Request::UseBackend { .. }]
+    ));
+}

@@ -1,0 +1,195 @@
+//! Another backend by hand, and the CPU for what a graphics card failed to do.
+
+use super::Window;
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::jobs::{CardFailure, Event, Outcome, Output, Placed, Request, Slot};
+use arcuate::state::{Action, BackendKind, Effect, Phase, State, Which, update};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::backend::is_chosen_by_hand", by_hand),
+        test("update::backend::one_that_fails_changes_nothing", fails),
+        test("update::backend::the_cpu_does_what_a_card_failed", stranded),
+        test("update::backend::live_curves_leave_a_failing_card", live),
+        test("update::backend::newer_results_end_the_offer", no_offer),
+    ]
+}
+
+const LOST: &str =
+    "The graphics card stopped working while tracing rays (unspecified launch failure)";
+
+/// A request as if a card had failed it.
+fn failure(request: &Request) -> Action {
+    Action::Event(Event {
+        slot: request.slot(),
+        ticket: 0,
+        wall_ms: 1.0,
+        outcome: Outcome::CardFailed(CardFailure {
+            found: LOST.to_owned(),
+            sentence: format!("{LOST}; start again"),
+            request: Box::new(request.clone()),
+        }),
+    })
+}
+
+fn opened(kind: BackendKind, label: &str) -> Action {
+    Action::Event(Event {
+        slot: Slot::Device,
+        ticket: 0,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(Output::Placed(Placed {
+            kind,
+            label: label.to_owned(),
+            reason: "for a reason".to_owned(),
+        })),
+    })
+}
+
+fn on_two_cards() -> State {
+    let mut state = State::new("CUDA NVIDIA H200 · 139 GB".to_owned());
+    state.session.backend_kind = BackendKind::Cuda(Which::All);
+    state.session.backend_setting = BackendKind::Cuda(Which::All);
+    state
+}
+
+fn by_hand() {
+    let mut state = on_two_cards();
+    state.session.rays_per_ms = Some(1e6);
+    let kind = BackendKind::Cuda(Which::Number(1));
+    let effects = update(&mut state, Action::ChooseBackend(kind));
+    let [Effect::Submit(Request::UseBackend { kind: asked })] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(*asked, kind);
+    assert!(state.session.backend.contains("139 GB"), "not open yet");
+    let effects = update(&mut state, opened(kind, "CUDA other"));
+    assert!(matches!(effects[..], [Effect::Store]), "{effects:?}");
+    assert_eq!(state.session.backend, "CUDA other");
+    assert_eq!(state.session.backend_reason, "for a reason");
+    assert_eq!(state.session.backend_kind, kind);
+    assert_eq!(state.session.backend_setting, kind);
+    assert_eq!(state.session.rays_per_ms, None, "that was the other one");
+}
+
+fn fails() {
+    let mut window = Window::new();
+    // No machine has so many cards.
+    let kind = BackendKind::Cuda(Which::Number(4_000));
+    window.act(Action::ChooseBackend(kind));
+    let session = &window.state.session;
+    assert_eq!(session.messages.len(), 1);
+    let said = &session.messages[0].text;
+    assert!(!said.contains("--"), "no words of the command line: {said}");
+    assert_eq!(session.backend_setting, BackendKind::Auto);
+    assert_eq!(session.backend, "");
+    // The next that opens takes the message away.
+    window.act(Action::ChooseBackend(BackendKind::Cpu));
+    assert!(window.state.session.messages.is_empty());
+    assert_eq!(window.state.session.backend_setting, BackendKind::Cpu);
+    assert!(window.state.session.backend.starts_with("CPU 2 threads"));
+    assert_eq!(window.state.session.backend_reason, "CPU: chosen by hand");
+}
+
+/// What ran on the card runs again as it was, once the CPU is open; the setting stays.
+fn stranded() {
+    let mut window = Window::fitted();
+    window.state.session.backend_setting = BackendKind::Cuda(Which::First);
+    window.act(Action::TrackWholeBrain);
+    let request = window.requests.last().expect("a request").clone();
+    let layers = window.state.document.layers.len();
+    let mut changed = window.state.document.track.clone();
+    changed.step_mm = 2.0;
+    window.act(Action::SetTrack {
+        params: changed,
+        phase: Phase::Done,
+    });
+    window.act(failure(&request));
+    let message = &window.state.session.messages[0];
+    assert!(message.on_card && message.text == LOST);
+    assert_eq!(
+        window.state.document.layers.len(),
+        layers,
+        "all is still there"
+    );
+    let before = window.requests.len();
+    window.act(Action::RunOnCpu);
+    let [
+        Request::UseBackend {
+            kind: BackendKind::Cpu,
+        },
+        Request::Track {
+            whole_brain: true,
+            params,
+            ..
+        },
+    ] = &window.requests[before..]
+    else {
+        panic!("{:?}", &window.requests[before..])
+    };
+    assert_eq!(params.step_mm, 0.5, "as it was asked for");
+    let session = &window.state.session;
+    assert!(session.messages.iter().all(|m| !m.on_card));
+    assert!(session.backend.starts_with("CPU"));
+    assert!(session.backend_reason.contains("a graphics card failed"));
+    assert_eq!(session.backend_setting, BackendKind::Cuda(Which::First));
+    // Once is enough.
+    let before = window.requests.len();
+    window.act(opened(BackendKind::Cpu, "CPU"));
+    assert_eq!(window.requests.len(), before);
+}
+
+/// Live curves are those of the regions as they are by then.
+fn live() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    let request = window.requests.last().expect("a request").clone();
+    let session = |window: &Window| window.state.session.clone();
+    window.act(failure(&request));
+    assert!(session(&window).live.is_none() && session(&window).stranded.live);
+    assert_eq!(session(&window).live_error.as_deref(), Some(LOST));
+    assert_eq!(window.state.document.regions.len(), 1);
+    window.holding = true;
+    window.act(Action::RunOnCpu);
+    let centre = DVec3::X * 3.0;
+    let shape = Shape::Sphere {
+        centre,
+        radius_mm: 4.0,
+    };
+    // What is asked for while the CPU is being opened fails as well.
+    window.act(Action::SetRegionShape {
+        region: seed,
+        shape,
+        phase: Phase::Done,
+    });
+    let request = window.requests.last().expect("a request").clone();
+    window.held.truncate(1);
+    window.act(failure(&request));
+    window.holding = false;
+    window.deliver(|_| {});
+    let live = session(&window).live.expect("streamlines");
+    assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
+    assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
+    // One that was under way on the card, and fails after the change.
+    let before = window.requests.len();
+    window.act(failure(&request));
+    assert_eq!(window.requests.len(), before + 1);
+    assert!(session(&window).live.is_some() && session(&window).live_error.is_none());
+}
+
+fn no_offer() {
+    let mut window = Window::fitted();
+    window.act(Action::TrackWholeBrain);
+    let request = window.requests.last().expect("a request").clone();
+    window.act(failure(&request));
+    window.act(failure(&request));
+    assert_eq!(window.state.session.stranded.requests.len(), 1);
+    window.act(Action::TrackWholeBrain);
+    assert!(window.state.session.messages.is_empty());
+    assert!(window.state.session.stranded.requests.is_empty());
+    window.act(failure(&request));
+    window.act(Action::DismissMessage(0));
+    assert!(window.state.session.stranded.requests.is_empty());
+}
