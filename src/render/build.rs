@@ -10,6 +10,7 @@ use super::draw_list::{
 use crate::data::{Mask, Role, Shape, Tractogram};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LineColouring};
+use crate::state::session::Stopped;
 use crate::state::{Camera, Pane, Recipe, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
@@ -93,7 +94,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             colour: OUTLINE_RGB,
             opacity: OUTLINE_OPACITY,
         }),
-        lines: missed(state).into_iter().chain(lines(state)).collect(),
+        lines: missed(state).into_iter().chain(in_scene(state)).collect(),
         solids: solids(state),
         moving: view.moving,
     }
@@ -176,9 +177,11 @@ fn missed(state: &State) -> Option<Lines> {
     let live = state.session.live.as_ref()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
     let wanted = state.view.show_missed && document.live_display().visible;
-    let shown = targeted && wanted && !live.output.missed.is_empty();
+    let stopped = stopped(state);
+    let missed = stopped.map_or(&live.output.missed, |s| &s.missed);
+    let shown = targeted && wanted && !missed.is_empty();
     shown.then(|| Lines {
-        tractogram: ById(live.output.missed.clone()),
+        tractogram: ById(missed.clone()),
         colour: LineColour::Fixed(MISSED_RGB),
         style: LineStyle::Tubes {
             radius_mm: MISSED_RADIUS_MM,
@@ -194,6 +197,26 @@ fn lines(state: &State) -> Vec<Lines> {
         .into_iter()
         .filter_map(|(tractogram, display)| shown(tractogram, &display))
         .collect()
+}
+
+/// The same in the 3-D view: of the live ones perhaps only those that stopped for one reason.
+fn in_scene(state: &State) -> Vec<Lines> {
+    let stopped = stopped(state);
+    let only = |tractogram| match stopped {
+        Some(stopped) if stopped.of[0] == Tractogram::id(tractogram) => &stopped.kept,
+        _ => tractogram,
+    };
+    tractograms(state)
+        .into_iter()
+        .filter_map(|(tractogram, display)| shown(only(tractogram), &display))
+        .collect()
+}
+
+/// What is to be seen instead of the live curves.
+fn stopped(state: &State) -> Option<&Stopped> {
+    let live = state.session.live.as_ref()?;
+    let stopped = state.session.stopped.as_ref()?;
+    (stopped.of == [live.output.kept.id(), live.output.missed.id()]).then_some(stopped)
 }
 
 /// What `lines` shows, with how.

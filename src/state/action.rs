@@ -6,6 +6,7 @@ use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape};
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
+use crate::solvers::tracking::StopReason;
 use crate::solvers::{tensor_fit, tracking};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -75,6 +76,8 @@ pub enum Action {
     ToggleSlicesInScene,
     ToggleOutline,
     ToggleMissed,
+    /// The 3-D view shows only live curves of which an end stopped for this reason; `None`: all.
+    ShowStop(Option<StopReason>),
     ToggleTheme,
     // Layers
     SelectLayer(Option<LayerId>),

@@ -58,6 +58,26 @@ pub struct Live {
     pub rays: Option<LiveRays>,
 }
 
+/// Live curves of which an end stopped for one reason.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    /// Kept and missed curves that they are from.
+    pub of: [DataId; 2],
+    pub reason: tracking::StopReason,
+    pub kept: Tractogram,
+    pub missed: Tractogram,
+}
+
+/// Live curves through the crosshair's voxel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Passing {
+    pub of: DataId,
+    pub voxel: [usize; 3],
+    pub count: usize,
+    /// Mean connectivity measure of those rays.
+    pub measure: Option<f64>,
+}
+
 /// What the cut chooses from, without shooting again.
 #[derive(Clone, Debug)]
 pub struct LiveRays {
@@ -157,6 +177,8 @@ pub struct Session {
     /// What last finished, for the status line.
     pub status: String,
     pub live: Option<Live>,
+    pub stopped: Option<Stopped>,
+    pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
     /// A coarse result is on its way; whether another is wanted after it. None is cancelled for the
@@ -202,6 +224,8 @@ impl Session {
             messages: Vec::new(),
             status: String::new(),
             live: None,
+            stopped: None,
+            passing: None,
             unsettled: false,
             coarse_running: false,
             coarse_again: false,

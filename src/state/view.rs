@@ -2,6 +2,7 @@
 
 use super::Camera;
 use crate::data::Role;
+use crate::solvers::tracking::StopReason;
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +120,8 @@ pub struct View {
     pub show_outline: bool,
     /// Streamlines that miss the targets, in grey.
     pub show_missed: bool,
+    /// The 3-D view shows only live curves of which an end stopped for this reason.
+    pub stop: Option<StopReason>,
     pub tool: Tool,
     /// Axial, sagittal, coronal: as [`Pane::ALL`].
     pub slices: [SliceCamera; 3],
@@ -148,6 +151,7 @@ impl Default for View {
             show_slices_with_tracks: false,
             show_outline: true,
             show_missed: true,
+            stop: None,
             tool: Tool::Crosshair,
             slices: [slice; 3],
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),

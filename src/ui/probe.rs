@@ -3,7 +3,7 @@
 use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
-use crate::state::{Content, Layer, State};
+use crate::state::{Content, Layer, Method, State};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -41,6 +41,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
         let place = all.iter().position(|r| r.name == "MD").map_or(0, |i| i + 1);
         all.insert(place, reading("Direction", value));
     }
+    all.extend(passing(state));
     if let Some(id) = state.session.selected_region
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
@@ -55,11 +56,31 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all
 }
 
-/// The most telling readings, for the status line: FA and MD, else the topmost layers.
+/// The connectivity measure of the rays through the voxel.
+pub const CONNECTIVITY: &str = "Connectivity (CM)";
+
+/// Live curves through the voxel.
+fn passing(state: &State) -> Vec<Reading> {
+    let Some(passing) = &state.session.passing else {
+        return Vec::new();
+    };
+    let name = match state.document.method {
+        Method::Streamlines => "Streamlines in voxel",
+        Method::Rays => "Rays in voxel",
+    };
+    let measure = passing.measure.map(|m| format::fixed(m, 2));
+    let measure = measure.map(|m| reading(CONNECTIVITY, m));
+    let count = reading(name, format::count(passing.count as u64));
+    measure.into_iter().chain([count]).collect()
+}
+
+/// The most telling readings, for the status line: FA and MD, CM before MD; else the topmost layers.
 pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
-    let telling = |r: &&Reading| matches!(r.name.as_str(), "FA" | "MD");
+    let measured = all.iter().any(|r| r.name == CONNECTIVITY);
+    let second = if measured { CONNECTIVITY } else { "MD" };
+    let telling = |r: &&Reading| r.name == "FA" || r.name == second;
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
-    chosen.sort_by(|a, b| a.name.cmp(&b.name));
+    chosen.sort_by_key(|r| r.name != "FA");
     if chosen.is_empty() {
         chosen = all
             .iter()

@@ -71,7 +71,11 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
         spans.push((format!("{gap}{voxel}"), plain.clone(), p.t3));
     }
     for reading in probe::brief(&readings, 2) {
-        spans.push((format!("{gap}{} ", reading.name), plain.clone(), p.t2));
+        let name = match reading.name.as_str() {
+            probe::CONNECTIVITY => "CM",
+            name => name,
+        };
+        spans.push((format!("{gap}{name} "), plain.clone(), p.t2));
         spans.push((reading.value.clone(), strong.clone(), p.t1));
     }
     let borrowed: Vec<_> = spans

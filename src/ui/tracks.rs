@@ -158,8 +158,13 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask) -> Vec<String> {
     out.chain(meet).collect()
 }
 
-/// Ends of streamlines by the reason they stopped for, most important first.
-pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
+/// Ends of streamlines by the reason they stopped for, most important first; those there are, and the
+/// one that is chosen.
+pub fn stops(
+    output: &Output,
+    params: &Params,
+    chosen: Option<StopReason>,
+) -> Vec<Part<StopReason>> {
     let fa = params.min_fa.map_or("FA too low".to_owned(), |v| {
         format!("FA below {}", format::fixed(v, 2))
     });
@@ -190,11 +195,12 @@ pub fn stops(output: &Output, params: &Params) -> Vec<Part> {
     .map(|reason| {
         let [r, g, b] = ColourMap::STOP_COLOURS[reason as usize];
         Part {
+            what: reason,
             name: name(reason),
             count: output.stops[reason as usize],
             colour: Color32::from_rgb(r, g, b),
         }
     })
-    .filter(|part| part.count > 0)
+    .filter(|part| part.count > 0 || chosen == Some(part.what))
     .collect()
 }

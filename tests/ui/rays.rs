@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::no ray at the target has a way out", nothing),
         test("ui::what missed is hidden by an eye", missed),
         test("ui::rays replace no file unasked", overwriting),
+        test("ui::a reason to stop is chosen and let go", reasons),
         test("ui::how many a cut leaves is counted once", counted_once),
     ]
 }
@@ -245,6 +246,35 @@ fn missed() {
     assert!(window.state().state.view.show_missed);
     let display = &window.state().state.document.ray_display;
     assert_eq!(display.line_colouring, LineColouring::Measure);
+}
+
+fn reasons() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let live = window.state().state.session.live.as_ref().unwrap();
+    let parts =
+        arcuate::ui::tracks::stops(&live.output, &window.state().state.document.track, None);
+    let count = arcuate::ui::format::count(parts[1].count);
+    let (name, reason) = (format!("{} {count}", parts[1].name), parts[1].what);
+    click(&mut window, &name);
+    assert_eq!(window.state().state.view.stop, Some(reason));
+    click(&mut window, &name);
+    assert_eq!(window.state().state.view.stop, None);
+    // On the bar, by its place.
+    let bar = window.get_by_label("Reasons why ends stopped").rect();
+    for _ in 0..2 {
+        window.hover_at(bar.left_center() + egui::vec2(2.0, 0.0));
+        window.run();
+        window.drag_at(bar.left_center() + egui::vec2(2.0, 0.0));
+        window.drop_at(bar.left_center() + egui::vec2(2.0, 0.0));
+        window.run();
+        let first = Some(parts[0].what);
+        let last = window.state().actions.last();
+        assert!(
+            matches!(last, Some(Action::ShowStop(r)) if *r == first || r.is_none()),
+            "{last:?}"
+        );
+    }
+    assert_eq!(window.state().state.view.stop, None);
 }
 
 /// The three files of rays are asked about together, also where only the measures are there.

@@ -164,7 +164,7 @@ fn told() {
         assert!(dropped.contains(n), "{dropped}");
     }
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-    let parts = tracks::stops(&output, &defaults::track());
+    let parts = tracks::stops(&output, &defaults::track(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
     // All but the ends that are seeds by wish.
     let all: u64 = output.stops.iter().sum();

@@ -4,9 +4,11 @@ use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{Outcome, Output, Request, Shoot};
+use arcuate::render::build::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
-use arcuate::solvers::tracking::{Interpolation, Seeding};
-use arcuate::state::{Action, Content, Method, Phase, Rays, Recipe, Slot};
+use arcuate::solvers::tracking::{Interpolation, Seeding, StopReason};
+use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Task};
+use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -21,6 +23,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::splines_of_any_precision", splines),
         test("update::rays::every_parameter_can_be_undone", undo),
         test("update::rays::late_results", late),
+        test("update::rays::one_reason_to_stop_in_3d", one_reason),
+        test("update::rays::those_through_the_crosshair", crosshair),
         test("update::rays::kept_and_saved", kept),
     ]
 }
@@ -285,6 +289,97 @@ fn undo() {
     }
     window.act(Action::Undo);
     assert_eq!(picture(&window.state), pictures[0]);
+}
+
+/// The 3-D view shows those of one reason, kept and missed; slices and the list keep all.
+fn one_reason() {
+    let mut window = shooting(50);
+    window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
+    let drawn = |window: &Window, in_3d: bool| -> usize {
+        let size = Size {
+            points: glam::DVec2::splat(400.0),
+            pixels_per_point: 1.0,
+        };
+        let lines = match in_3d {
+            true => build::scene(&window.state, size).lines,
+            false => {
+                build::slice(&window.state, Pane::Axial, size)
+                    .expect("a slice")
+                    .lines
+            }
+        };
+        lines.iter().map(|l| l.tractogram.0.len()).sum()
+    };
+    let output = live(&window).output.clone();
+    let (kept, missed) = (output.kept.len(), output.missed.len());
+    assert!(kept > 0 && missed > 0 && drawn(&window, true) == kept + missed);
+    let reason = StopReason::ReachedTarget;
+    window.act(Action::ShowStop(Some(reason)));
+    assert_eq!(drawn(&window, true), kept, "what missed reached none");
+    let reason = StopReason::LeftMask;
+    window.act(Action::ShowStop(Some(reason)));
+    let ended = |t: &arcuate::data::Tractogram| {
+        let ends = &t.per_streamline["stop_end"];
+        ends.iter()
+            .filter(|e| **e == f32::from(reason as u8))
+            .count()
+    };
+    let expected = ended(&output.kept) + ended(&output.missed);
+    assert!(expected > 0 && expected < kept + missed);
+    assert_eq!(drawn(&window, true), expected);
+    assert_eq!(drawn(&window, false), kept);
+    // Other rays, the same reason.
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    let output = live(&window).output.clone();
+    let expected = ended(&output.kept) + ended(&output.missed);
+    assert_eq!(drawn(&window, true), expected);
+    window.act(Action::ShowStop(None));
+    assert_eq!(
+        drawn(&window, true),
+        output.kept.len() + output.missed.len()
+    );
+}
+
+fn crosshair() {
+    let mut window = shooting(50);
+    window.act(Action::SelectTask(Task::Track));
+    let passing = |window: &Window| window.state.session.passing.expect("in the grid");
+    for at in [DVec3::ZERO, dvec3(2.3, 5.1, -1.2), dvec3(0.0, -21.0, 0.0)] {
+        window.act(Action::MoveCrosshair(at));
+        let grid = &window.tensors().field.grid;
+        let voxel = grid.nearest(at).expect("inside");
+        let curves = &live(&window).output.kept;
+        let here = |p: &[f32; 3]| grid.nearest(glam::Vec3::from(*p).as_dvec3()) == Some(voxel);
+        let through: Vec<f64> = (0..curves.len())
+            .filter(|&i| curves.streamline(i).iter().any(here))
+            .map(|i| f64::from(curves.per_streamline["cm"][i]))
+            .collect();
+        let found = passing(&window);
+        assert_eq!((found.voxel, found.count), (voxel, through.len()));
+        match found.measure {
+            Some(m) => {
+                let mean = through.iter().sum::<f64>() / through.len() as f64;
+                assert!((m - mean).abs() < 1e-9, "{m} {mean}");
+            }
+            None => assert!(through.is_empty()),
+        }
+    }
+    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    let all = passing(&window).count;
+    assert!(all > 10, "{all}");
+    // Those that the cut leaves.
+    cut_to(&mut window, Cut::Top(3), Phase::Done);
+    assert!(passing(&window).count <= 3);
+    let command = probe::readings(&window.state);
+    let told = |name: &str| command.iter().any(|r| r.name == name);
+    assert!(told("Rays in voxel"));
+    let brief = probe::brief(&command, 2);
+    assert_eq!(brief[0].name, "FA");
+    if passing(&window).count > 0 {
+        assert_eq!(brief[1].name, probe::CONNECTIVITY);
+    }
+    window.act(Action::SelectTask(Task::View));
+    assert!(window.state.session.passing.is_none());
 }
 
 fn late() {

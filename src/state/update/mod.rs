@@ -2,6 +2,7 @@
 
 mod backend;
 mod fitting;
+mod follow;
 mod kept;
 mod layers;
 mod opening;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     apply(state, action, &mut effects);
+    follow::follow(state);
     effects
 }
 
@@ -82,6 +84,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
         Action::ToggleMissed => state.view.show_missed ^= true,
+        Action::ShowStop(reason) => state.view.stop = reason,
         Action::ToggleTheme => state.view.light_theme ^= true,
 
         Action::SelectLayer(layer) => {

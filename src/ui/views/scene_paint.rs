@@ -36,6 +36,12 @@ impl Views {
             ],
         );
         let mut taken = vec![title];
+        if let Some(stopped) = &state.session.stopped {
+            let only = format!("only: {}", stopped.reason.words());
+            let font = theme::medium(size::LABEL);
+            let at = pos2(title.right() + 10.0, at.y);
+            taken.push(text(at, &[(&only, font, p.warning)]));
+        }
         if sides_unknown(state) {
             let font = theme::medium(size::LABEL);
             taken.push(text(

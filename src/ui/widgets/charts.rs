@@ -1,7 +1,7 @@
 //! Histogram, stacked bar, progress, colour strip.
 
 use super::super::format;
-use super::super::theme::{self, Palette, size, space};
+use super::super::theme::{self, Palette, radius, size, space};
 use super::paint;
 use egui::{Color32, Mesh, Painter, Rect, Role, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
@@ -102,26 +102,49 @@ fn triangle(painter: &Painter, tip: egui::Pos2, colour: Color32) {
     painter.add(Shape::convex_polygon(points, colour, egui::Stroke::NONE));
 }
 
-/// A part of a whole, with its legend.
-pub struct Part {
+/// A part of a whole, with its legend; `what` tells it from the others.
+pub struct Part<T> {
+    pub what: T,
     pub name: String,
     pub count: u64,
     pub colour: Color32,
 }
 
-/// Parts of a whole as one bar, and a legend of two columns below.
-pub fn stacked(ui: &mut Ui, name: &str, parts: &[Part]) {
+/// Parts of a whole as one bar, and a legend of two columns below. A click on a part chooses it, on the
+/// chosen one none: then that is returned.
+pub fn stacked<T: Copy + PartialEq>(
+    ui: &mut Ui,
+    name: &str,
+    parts: &[Part<T>],
+    chosen: Option<T>,
+) -> Option<Option<T>> {
     let p = theme::palette(ui.style());
     let total: u64 = parts.iter().map(|part| part.count).sum();
     let width = ui.available_width();
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 8.0), Sense::hover());
+    let mut clicked = None;
+    let toggled = |part: &Part<T>| Some(part.what).filter(|_| chosen != Some(part.what));
+    // What is not chosen stays to be seen as a part of the whole.
+    let dimmed = |part: &Part<T>| chosen.is_some_and(|chosen| chosen != part.what);
+    let (rect, _) = ui.allocate_exact_size(vec2(width, 8.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
-    let painter = ui.painter();
+    let id = ui.make_persistent_id(("parts", name));
+    // Keys choose in the legend.
+    let response = ui.interact(bar.expand2(vec2(0.0, 3.0)), id, Sense::CLICK);
     let mut x = bar.left();
     for part in parts.iter().filter(|part| part.count > 0) {
         let wide = bar.width() * part.count as f32 / total.max(1) as f32;
         let piece = Rect::from_min_size(pos2(x, bar.top()), vec2((wide - 1.0).max(1.0), 8.0));
-        painter.rect_filled(piece, 0.0, part.colour);
+        let colour = match dimmed(part) {
+            true => part.colour.lerp_to_gamma(p.b1, 0.75),
+            false => part.colour,
+        };
+        ui.painter().rect_filled(piece, 0.0, colour);
+        let here = response
+            .interact_pointer_pos()
+            .filter(|_| response.clicked());
+        if here.is_some_and(|at| (x..x + wide).contains(&at.x)) {
+            clicked = Some(toggled(part));
+        }
         x += wide;
     }
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, name));
@@ -135,25 +158,47 @@ pub fn stacked(ui: &mut Ui, name: &str, parts: &[Part]) {
                 pos2(row.left() + half * i as f32, row.top()),
                 vec2(half - 6.0, row.height()),
             );
+            let id = ui.make_persistent_id(("part", &part.name));
+            let response = ui.interact(cell, id, Sense::click());
+            let is_chosen = chosen == Some(part.what);
+            let behind = cell.expand2(vec2(3.0, 0.0));
+            if response.hovered() || is_chosen {
+                let fill = if is_chosen { p.tint } else { p.b3 };
+                ui.painter().rect_filled(behind, radius::CHIP, fill);
+            }
+            let ink = if dimmed(part) {
+                [p.t3; 2]
+            } else {
+                [p.t2, p.t1]
+            };
             let swatch = paint::at_left(cell, vec2(9.0, 9.0));
             ui.painter().rect_filled(swatch, 2.0, part.colour);
             let count = format::count(part.count);
             let text = paint::inset(cell, 15.0, 0.0);
             let spans = [
-                (&*part.name, theme::regular(size::CAPTION), p.t2),
-                ("  ", theme::regular(size::CAPTION), p.t2),
-                (&*count, theme::medium(size::CAPTION), p.t1),
+                (&*part.name, theme::regular(size::CAPTION), ink[0]),
+                ("  ", theme::regular(size::CAPTION), ink[0]),
+                (&*count, theme::medium(size::CAPTION), ink[1]),
             ];
             paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &spans);
-            let id = ui.make_persistent_id(("part", &part.name));
-            let response = ui.interact(cell, id, Sense::hover());
+            paint::focus_ring(ui.painter(), p, &response, behind, radius::CHIP);
             response.widget_info(|| {
-                WidgetInfo::labeled(Role::Label, true, format!("{} {count}", part.name))
+                let text = format!("{} {count}", part.name);
+                WidgetInfo::selected(Role::Button, true, is_chosen, text)
             });
+            if response.clicked() {
+                clicked = Some(toggled(part));
+            }
             let share = 100.0 * part.count as f64 / total.max(1) as f64;
-            response.on_hover_text(format::with_unit(&format::fixed(share, 1), "%"));
+            let share = format::with_unit(&format::fixed(share, 1), "%");
+            let does = match is_chosen {
+                true => "Shows all again",
+                false => "Shows only these in 3-D",
+            };
+            response.on_hover_text(format!("{share}\n{does}"));
         }
     }
+    clicked
 }
 
 /// A thin bar; an unknown share is a bar that is empty.

@@ -84,7 +84,7 @@ pub fn show(
         ui.add_space(4.0);
         rows::hint(ui, &dropped);
     }
-    let parts = tracks::stops(output, params);
+    let parts = tracks::stops(output, params, state.view.stop);
     if !parts.is_empty() {
         ui.add_space(2.0);
         let (open, clicked) = section::fold(ui, STOPS, memory.is_open(STOPS, !narrow));
@@ -92,7 +92,9 @@ pub fn show(
             memory.toggle(STOPS);
         }
         if open {
-            charts::stacked(ui, "Reasons why ends stopped", &parts);
+            let chosen = state.view.stop;
+            let clicked = charts::stacked(ui, "Reasons why ends stopped", &parts, chosen);
+            actions.extend(clicked.map(Action::ShowStop));
         }
     }
     look(ui, state, memory, narrow, actions);
