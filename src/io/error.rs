@@ -1,7 +1,7 @@
 //! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
 
 use crate::compute::Cancelled;
-use std::fmt::{Display, Formatter, Result};
+use std::fmt::{Display, Formatter, Result, Write as _};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -156,7 +156,7 @@ impl Error {
     ) -> Self {
         Self::Unsupported {
             path: path.to_owned(),
-            found: found.into(),
+            found: one_line(found.into()),
             instead: instead.into(),
         }
     }
@@ -294,9 +294,21 @@ impl Error {
     }
 }
 
+/// The sentence without the path.
+struct Words<'a>(&'a Error);
+
+impl Display for Words<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.0.sentence(f)
+    }
+}
+
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        self.sentence(f)?;
+        // What comes from a damaged file may hold anything; a sentence is one line.
+        for c in Words(self).to_string().chars() {
+            f.write_char(if c.is_control() { '·' } else { c })?;
+        }
         match self.path() {
             Some(path) => write!(f, ": {}", path.display()),
             None => Ok(()),
