@@ -5,7 +5,7 @@ use super::track::{self, CurveOptions, Tracked};
 use crate::data::Role;
 use crate::jobs::{Output, Request, Shoot, Shot, Values};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
-use crate::state::recipe::MediumRecipe;
+use crate::state::recipe::{self, MediumRecipe};
 use crate::state::{Recipe, defaults, words};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -13,15 +13,16 @@ use std::sync::Arc;
 const EXAMPLES: &str = "\
 Examples:
   arcuate geodesic dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
+  arcuate geodesic dwi.nii.gz --seed sphere:0,-20,20,4 --target sphere:-20,-80,5,12 --target sphere:20,-80,5,12 --both-ways --out splenium.trk
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --directions cone:200,30 --sharpen power:2 --cut top:5% --out cc.tck
 
 Rays leave each seed point in many directions and run as geodesics of the inverse diffusion tensor. Those
 that reach a target are cut there and ranked by the connectivity measure: Euclidean by Riemannian length, 1
-in isotropic tissue of mean diffusivity. Beside FILE.tck it is written as FILE.tsf (per point) and
-FILE.weights.txt (per ray).";
+in isotropic tissue of the mask's mean diffusivity. Beside FILE.tck it is written as FILE.tsf (per point)
+and FILE.weights.txt (per ray); other formats hold it themselves. Files keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", recipe::geodesic_defaults()))]
 pub struct Options {
     #[command(flatten)]
     pub curves: CurveOptions,
@@ -31,7 +32,8 @@ pub struct Options {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct RayOptions {
-    /// principal, sphere:N, cone:N,DEGREES, icosphere:LEVEL or towards:X,Y,Z
+    /// Of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL or
+    /// towards:X,Y,Z
     #[arg(long, value_name = "FAN", allow_hyphen_values = true, value_parser = directions)]
     pub directions: Option<Directions>,
     /// power:ALPHA (volume kept), or the papers' paper:N,FA (whole power below an FA)
@@ -44,7 +46,7 @@ pub struct RayOptions {
     #[arg(long, value_name = "N")]
     pub keep_every: Option<usize>,
     /// Carry each ray on behind its seed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "one_way")]
     pub both_ways: bool,
     /// Do not stop rays that circle on the spot
     #[arg(long)]
@@ -53,7 +55,7 @@ pub struct RayOptions {
     #[arg(long, value_enum, default_value = "hamiltonian")]
     pub form: FormName,
     /// Keep rays with at least this measure, the strongest top:N, or top:P%
-    #[arg(long, value_name = "CUT", value_parser = cut)]
+    #[arg(long, value_name = "CUT", allow_hyphen_values = true, value_parser = cut)]
     pub cut: Option<Cut>,
 }
 
@@ -78,7 +80,7 @@ fn directions(text: &str) -> Result<Directions, String> {
     let whole = |n: f64| (n >= 0.0 && n.fract() == 0.0).then_some(n as usize);
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let found = match (kind, numbers(rest).as_deref()) {
-        ("principal", _) => Some(Directions::Principal),
+        ("principal", _) if text == "principal" => Some(Directions::Principal),
         ("sphere", Some(&[n])) => whole(n).map(|count| Directions::Sphere { count }),
         ("cone", Some(&[n, degrees])) => whole(n).map(|count| Directions::Cone {
             count,
@@ -105,7 +107,11 @@ fn sharpening(text: &str) -> Result<Sharpening, String> {
             _ => None,
         },
         Some(("paper", rest)) => match numbers(rest).as_deref() {
-            Some(&[power, below_fa]) if (1.0..=16.0).contains(&power) && power.fract() == 0.0 => {
+            Some(&[power, below_fa])
+                if (1.0..=16.0).contains(&power)
+                    && power.fract() == 0.0
+                    && (0.0..=1.0).contains(&below_fa) =>
+            {
                 let power = power as u32;
                 Some(Sharpening::Paper { power, below_fa })
             }
@@ -114,7 +120,10 @@ fn sharpening(text: &str) -> Result<Sharpening, String> {
         _ => None,
     };
     found.ok_or_else(|| {
-        format!("expected power:ALPHA (up to 16) or paper:N,FA (N from 1 to 16), found \"{text}\"")
+        format!(
+            "expected power:ALPHA (up to 16) or paper:N,FA (N from 1 to 16, FA from 0 to 1), found \
+             \"{text}\""
+        )
     })
 }
 
@@ -130,11 +139,16 @@ fn cut(text: &str) -> Result<Cut, String> {
         },
         None => {
             let least = text.parse::<f32>().ok();
-            least.filter(|l| l.is_finite()).map(Cut::AtLeast)
+            least
+                .filter(|l| l.is_finite() && *l > 0.0)
+                .map(Cut::AtLeast)
         }
     };
-    found
-        .ok_or_else(|| format!("expected a measure such as 1.2, top:N or top:P%, found \"{text}\""))
+    found.ok_or_else(|| {
+        format!(
+            "expected a measure above 0 such as 1.2, top:N or top:P% (up to 100), found \"{text}\""
+        )
+    })
 }
 
 impl Options {
@@ -222,10 +236,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in beside() {
         runner.may_write(file)?;
     }
+    let medium = options.medium();
+    if let (Precision::Half, Sharpening::Power { alpha: 3.0.. }) =
+        (medium.precision, medium.sharpening)
+    {
+        eprintln!(
+            "arcuate: Half precision is too coarse for tensors sharpened by 3 or more; leave out \
+             --precision f16"
+        );
+    }
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
     let recipe = options.recipe(&fitted.scan.gradients);
-    let medium = options.medium();
     let request = Request::Shoot(Box::new(Shoot {
         field: fitted.fit.field.clone(),
         medium: None,
@@ -251,6 +273,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         eprintln!("arcuate: {}", words::none_passed(&shot.output, &targets));
+    } else if tracked.output.kept.is_empty() {
+        let most = shot.measures.iter().copied().max_by(f32::total_cmp);
+        eprintln!(
+            "arcuate: The cut keeps none of {} rays, whose measures go up to {:.3}; lower it",
+            shot.measures.len(),
+            most.unwrap_or(f32::NAN)
+        );
     }
     let (mut value, mut text) = summary(&tracked, &shot);
     let files: Vec<_> = std::iter::once(&*curves.out).chain(beside()).collect();

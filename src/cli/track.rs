@@ -6,7 +6,7 @@ use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::{Output, Request, Values};
 use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, StopReason};
-use crate::state::{Recipe, defaults, words};
+use crate::state::{Recipe, defaults, recipe, words};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ Examples:
 Without --seed, seeds are spread over the whole mask. The window's \"Copy as command\" prints such a line.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", recipe::track_defaults()))]
 pub struct Options {
     #[command(flatten)]
     pub curves: CurveOptions,
@@ -66,10 +66,11 @@ impl CurveOptions {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrackOptions {
-    /// random:N (in all), grid:MM or per-voxel:N
+    /// Seed points: random:N (in all), grid:MM or per-voxel:N
     #[arg(long, value_name = "HOW", allow_negative_numbers = true, value_parser = seeding)]
     pub seeds: Option<Seeding>,
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Starts the random numbers; the same seed gives the same result
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub random_seed: Option<u64>,
     /// Step size, mm
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
@@ -80,16 +81,19 @@ pub struct TrackOptions {
     /// Stop below this FA, or off
     #[arg(long, value_name = "FA|off", allow_negative_numbers = true, value_parser = or_off)]
     pub fa: Option<Limit>,
-    /// Shorter streamlines are dropped, mm
+    /// Shorter curves are dropped, mm
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = length)]
     pub min_length: Option<f64>,
-    /// Streamlines stop at this length, mm, or off
+    /// Curves stop at this length, mm, or off
     #[arg(long, value_name = "MM|off", allow_negative_numbers = true, value_parser = or_off)]
     pub max_length: Option<Limit>,
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Each half stops after so many steps
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub max_steps: Option<usize>,
+    /// How steps are taken; rk2 is the midpoint rule
     #[arg(long, value_enum)]
     pub integrator: Option<IntegratorName>,
+    /// Of tensors between voxels
     #[arg(long, value_enum)]
     pub interpolation: Option<InterpolationName>,
     /// Follow one sense only from each seed
@@ -133,6 +137,11 @@ fn length(text: &str) -> Result<f64, String> {
     sound.ok_or_else(|| format!("expected a number from 0, found \"{text}\""))
 }
 
+fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
+}
+
 fn seeding(text: &str) -> Result<Seeding, String> {
     let count = |n: &str| n.parse::<usize>().ok().filter(|&n| n > 0);
     let parsed = text.split_once(':').and_then(|(how, n)| match how {
@@ -143,7 +152,12 @@ fn seeding(text: &str) -> Result<Seeding, String> {
         }),
         _ => None,
     });
-    parsed.ok_or_else(|| format!("expected random:N, grid:MM or per-voxel:N, found \"{text}\""))
+    parsed.ok_or_else(|| {
+        format!(
+            "expected random:N, grid:MM or per-voxel:N with N a whole number and MM a length, each \
+             above 0, found \"{text}\""
+        )
+    })
 }
 
 impl TrackOptions {
@@ -294,7 +308,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .collect();
     text += &format!("Ends: {}\n", ends.join(", "));
     for (region, n) in targets.iter().zip(&output.per_target) {
-        text += &format!("{}: {n} {curves}\n", region.name);
+        text += &format!("{}: reached by {n} {curves}\n", region.name);
     }
     (value, text)
 }

@@ -1,5 +1,6 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
+use super::defaults;
 use crate::data::{Role, Shape};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
@@ -267,8 +268,13 @@ fn track_arguments(p: &tracking::Params) -> String {
     )
 }
 
-/// The options of `arcuate geodesic` that `arcuate track` has not.
+/// The options of `arcuate geodesic` for these parameters.
 fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> String {
+    // Rays go one way unless told otherwise.
+    let walk = tracking::Params {
+        both_ways: true,
+        ..p.walk.clone()
+    };
     let degrees = |rad: f64| rounded(rad.to_degrees());
     let directions = match p.directions {
         Directions::Principal => "principal".to_owned(),
@@ -290,7 +296,8 @@ fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> 
         Precision::Half => "f16",
         Precision::Single => "f32",
     };
-    let mut text = format!(
+    let mut text = track_arguments(&walk);
+    text += &format!(
         " --directions {directions} --sharpen {sharpening} --precision {precision} --keep-every {}",
         p.keep_every
     );
@@ -310,6 +317,17 @@ fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> 
         Cut::TopShare(share) => text += &format!(" --cut top:{}%", rounded(100.0 * share)),
     }
     text
+}
+
+/// The options of `arcuate track` that stand for the defaults.
+pub fn track_defaults() -> String {
+    track_arguments(&defaults::track())
+}
+
+/// The options of `arcuate geodesic` that stand for the defaults.
+pub fn geodesic_defaults() -> String {
+    let rays = defaults::rays();
+    geodesic_arguments(&rays.medium, &rays.params, rays.cut)
 }
 
 /// Without the last digits that a change of unit leaves.
@@ -352,12 +370,6 @@ impl Recipe {
             } => {
                 let mut text = format!("arcuate geodesic {}", fit.arguments());
                 text += &region_arguments(regions);
-                // Rays go one way unless told otherwise.
-                let walk = tracking::Params {
-                    both_ways: true,
-                    ..params.walk.clone()
-                };
-                text += &track_arguments(&walk);
                 text += &geodesic_arguments(medium, params, *cut);
                 text + " --out rays.tck"
             }

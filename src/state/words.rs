@@ -95,7 +95,34 @@ pub fn none_passed(output: &Output, targets: &[&str]) -> String {
         _ => "reach a target".to_owned(),
     };
     let shot = count(all);
-    format!("0 of {shot} rays {goal}{}", most_frequent_end(output))
+    // What reached its goal and was dropped all the same.
+    let dropped: Vec<(u64, &str)> = [
+        (Fate::MissedInclude, "miss an include region"),
+        (Fate::TouchedExclude, "touch an exclude region"),
+        (Fate::TooShort, "are shorter than the smallest length"),
+    ]
+    .into_iter()
+    .map(|(fate, why)| (output.fates[fate as usize], why))
+    .filter(|(n, _)| *n > 0)
+    .collect();
+    let reach: u64 = dropped.iter().map(|(n, _)| n).sum();
+    match (targets, dropped.as_slice()) {
+        (_, []) => format!("0 of {shot} rays {goal}{}", most_frequent_end(output)),
+        ([], [(n, why)]) => format!("0 of {shot} rays {goal}: {} {why}", count(*n)),
+        (_, [(n, why)]) => format!("{} of {shot} rays {goal}, but {why}", count(*n)),
+        (_, all) => {
+            let each: Vec<String> = all
+                .iter()
+                .map(|(n, why)| format!("{} {why}", count(*n)))
+                .collect();
+            let begin = if targets.is_empty() { 0 } else { reach };
+            format!(
+                "{} of {shot} rays {goal}: {}",
+                count(begin),
+                each.join(", ")
+            )
+        }
+    }
 }
 
 /// `; 71 % left the mask`.

@@ -161,6 +161,14 @@ pub fn shoot_within(
 fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
     tracking::check(&medium.field, regions, &params.walk)?;
     let count = params.directions.count();
+    if let Directions::Icosphere { level } = params.directions
+        && count > MAX_DIRECTIONS
+    {
+        return Err(format!(
+            "The icosphere's level is {level}, expected at most 6 (40962 directions); choose for \
+             example 2"
+        ));
+    }
     if !(1..=MAX_DIRECTIONS).contains(&count) {
         return Err(format!(
             "The fan has {count} directions, expected 1 to {MAX_DIRECTIONS}; choose for example 64"
@@ -172,7 +180,7 @@ fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), Str
         return Err(format!(
             "The cone's half angle is {}°, expected more than 0° and at most 180°; choose for \
              example 30°",
-            half_angle_rad.to_degrees()
+            (half_angle_rad.to_degrees() * 1e9).round() / 1e9
         ));
     }
     if let Directions::Towards { direction } = params.directions
@@ -190,7 +198,7 @@ fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), Str
     }
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(
-            "The papers' form interpolates linearly, expected a medium for that; choose linear \
+            "The papers' form knows linear interpolation alone, found cubic B-splines; choose linear \
              interpolation or the Hamiltonian form"
                 .into(),
         );

@@ -329,7 +329,7 @@ pub(super) fn check(
     if !(0.0..=longest).contains(&shortest) {
         return Err(format!(
             "The smallest length is {shortest} mm, expected a number from 0 to the largest length, \
-             {longest} mm; lower it"
+             {longest} mm; lower it or raise that"
         ));
     }
     if !(1..=MAX_STEPS).contains(&params.max_steps) {
