@@ -113,6 +113,7 @@ fn lines(tractogram: &Tractogram, colour: LineColour, style: LineStyle) -> Lines
         style,
         opacity: 1.0,
         every: 1,
+        context: false,
     }
 }
 

@@ -83,6 +83,7 @@ fn scene(
             style,
             opacity: 1.0,
             every: 1,
+            context: false,
         }],
         solids: Vec::new(),
         moving: false,

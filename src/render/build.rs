@@ -38,6 +38,7 @@ const SLAB_MM: f64 = 4.0;
 const LINE_ON_SLICE_PX: f32 = 1.6;
 /// Streamlines that miss the targets.
 const MISSED_RGB: [u8; 3] = [0xC8, 0xCC, 0xD2];
+const MISSED_ON_WHITE_RGB: [u8; 3] = [0x8A, 0x90, 0x9A];
 const MISSED_OPACITY: f32 = 0.24;
 const MISSED_RADIUS_MM: f32 = 0.25;
 const OUTLINE_RGB: [u8; 3] = [0x8F, 0xB0, 0xEA];
@@ -182,12 +183,17 @@ fn missed(state: &State) -> Option<Lines> {
     let shown = targeted && wanted && !missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(missed.clone()),
-        colour: LineColour::Fixed(MISSED_RGB),
+        colour: LineColour::Fixed(if state.view.light_theme {
+            MISSED_ON_WHITE_RGB
+        } else {
+            MISSED_RGB
+        }),
         style: LineStyle::Tubes {
             radius_mm: MISSED_RADIUS_MM,
         },
         opacity: MISSED_OPACITY,
         every: 1,
+        context: true,
     })
 }
 
@@ -249,6 +255,7 @@ fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {
         style: display.line_style,
         opacity: display.opacity,
         every: 1,
+        context: false,
     })
 }
 

@@ -101,6 +101,9 @@ pub struct Lines {
     pub opacity: f32,
     /// Draw one streamline in this many (1 draws all).
     pub every: usize,
+    /// In the 3-D view other lines and solids are drawn over these, wherever they are: what these
+    /// show must not hide what they are the background of.
+    pub context: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

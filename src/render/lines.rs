@@ -33,6 +33,10 @@ const BY_VALUE: u32 = 2;
 /// Thinner than this, lines break up into dots, px.
 const LEAST_HALF_WIDTH_PX: f64 = 0.5;
 
+/// Lines on slices have a dark rim, or they would drown in colours like their own.
+const RIM_PX: f64 = 1.0;
+const RIM_OPACITY: f32 = 0.6;
+
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
     /// For 1 and 4 samples.
@@ -52,7 +56,19 @@ struct Ribbons {
 pub(super) struct Strand {
     /// With the number of slots (3-D view) or of blocks (slices).
     groups: Vec<(wgpu::BindGroup, u32)>,
-    opaque: bool,
+    /// On slices: a dark rim, drawn before any line so that it covers none.
+    rims: Vec<(wgpu::BindGroup, u32)>,
+    rank: Rank,
+}
+
+/// When streamlines of the 3-D view are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rank {
+    /// First: see-through, and everything else covers them.
+    Context,
+    Opaque,
+    /// Last: see-through.
+    Faint,
 }
 
 /// The name of the values that colour these lines, if the tractogram has them.
@@ -217,7 +233,8 @@ impl LinePipelines {
             return strand;
         };
         let name = values_of(lines);
-        let reach = half_width + 1.0;
+        let rim = RIM_PX * f64::from(pane.scale);
+        let reach = half_width + rim + 1.0;
         let near = Near::new(&slab_from_world.as_mat4(), pane.size_px, reach as f32);
         for (index, chunk) in buffers.chunks.iter().enumerate() {
             let slots = buffers.ready(index, name);
@@ -238,6 +255,20 @@ impl LinePipelines {
             let values = values_in(buffers, name, index);
             let group = self.group(gpu, textures, &uniform, (chunk, values, &visible));
             strand.groups.push((group, blocks.len() as u32));
+            let dark = StyleUniform {
+                view: [width, height, 0.0, (half_width + rim) as f32],
+                tube: [0.0, 0.0, lines.opacity * RIM_OPACITY, 0.0],
+                kind: [FIXED, 0, slots as u32, 0],
+                colour: [0.0, 0.0, 0.0, 1.0],
+                ..style
+            };
+            let group = self.group(
+                gpu,
+                textures,
+                &gpu.uniform(&dark),
+                (chunk, values, &visible),
+            );
+            strand.rims.push((group, blocks.len() as u32));
         }
         strand
     }
@@ -263,21 +294,21 @@ impl LinePipelines {
         )
     }
 
-    /// The opaque strands, or those that are not.
+    /// The strands of a rank.
     pub fn draw_scene(
         &self,
         pass: &mut wgpu::RenderPass,
         strands: &[Strand],
         samples: u32,
-        opaque: bool,
+        rank: Rank,
     ) {
         let ribbons = &self.ribbon[usize::from(samples > 1)];
-        let passes: &[_] = if opaque {
+        let passes: &[_] = if rank == Rank::Opaque {
             &[&ribbons.opaque]
         } else {
             &[&ribbons.faint_depth, &ribbons.faint_colour]
         };
-        for strand in strands.iter().filter(|s| s.opaque == opaque) {
+        for strand in strands.iter().filter(|s| s.rank == rank) {
             for pipeline in passes {
                 pass.set_pipeline(pipeline);
                 for (group, slots) in &strand.groups {
@@ -290,7 +321,8 @@ impl LinePipelines {
 
     pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, strands: &[Strand]) {
         pass.set_pipeline(&self.capsule);
-        for (group, blocks) in strands.iter().flat_map(|s| &s.groups) {
+        let rims = strands.iter().flat_map(|s| &s.rims);
+        for (group, blocks) in rims.chain(strands.iter().flat_map(|s| &s.groups)) {
             pass.set_bind_group(0, group, &[]);
             pass.draw(0..6 * BLOCK as u32, 0..*blocks);
         }
@@ -301,8 +333,18 @@ impl Strand {
     fn empty(lines: &Lines) -> Self {
         Self {
             groups: Vec::new(),
-            opaque: lines.opacity >= 0.999,
+            rims: Vec::new(),
+            rank: match lines.opacity {
+                _ if lines.context => Rank::Context,
+                0.999.. => Rank::Opaque,
+                _ => Rank::Faint,
+            },
         }
+    }
+
+    /// Whether something of it is drawn in this rank.
+    pub fn is(&self, rank: Rank) -> bool {
+        self.rank == rank && !self.groups.is_empty()
     }
 }
 

@@ -4,7 +4,7 @@ use super::darkening::{Darkening, Hollows};
 use super::draw_list::{ScenePane, SolidShape};
 use super::gpu::{COLOUR, DEPTH, Gpu, Slot, cleared, depth_source};
 use super::line_buffers::{LineKey, LineStore};
-use super::lines::LinePipelines;
+use super::lines::{LinePipelines, Rank, Strand};
 use super::outline::{GLASS, Outlines, linear_sampler};
 use super::slice::Slices;
 use super::solids::Solids;
@@ -65,6 +65,10 @@ pub(super) struct Targets {
     colour: wgpu::TextureView,
     base: wgpu::TextureView,
     depth: wgpu::TextureView,
+    depth_texture: wgpu::Texture,
+    /// Depths of see-through lines: what darkens hollows and ends the glass must not know them, or
+    /// the background would turn dark where one is drawn over it.
+    aside: Option<(wgpu::Texture, wgpu::TextureView)>,
     glass: wgpu::TextureView,
     hollows: Hollows,
 }
@@ -82,16 +86,60 @@ impl Targets {
         } else {
             base.clone()
         };
+        let depth_texture = gpu.texture_2d(size, DEPTH, samples, both | Usage::COPY_SRC);
         Self {
             size,
             samples,
             colour,
             base,
-            depth: make(DEPTH, samples, both),
+            depth: depth_texture.create_view(&wgpu::TextureViewDescriptor::default()),
+            depth_texture,
+            aside: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
             hollows: Hollows::new(gpu, size),
         }
     }
+
+    /// Where see-through lines test their depth: the scene's depths as they are now.
+    fn set_aside(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
+        let (size, samples) = (self.size, self.samples);
+        let (aside, _) = self.aside.get_or_insert_with(|| {
+            let usage = Usage::RENDER_ATTACHMENT | Usage::COPY_DST;
+            let texture = gpu.texture_2d(size, DEPTH, samples, usage);
+            let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+            (texture, view)
+        });
+        encoder.copy_texture_to_texture(
+            self.depth_texture.as_image_copy(),
+            aside.as_image_copy(),
+            self.depth_texture.size(),
+        );
+    }
+}
+
+/// The passes that a scene is drawn in: see-through lines need depths of their own.
+fn stages(strands: &[Strand]) -> Vec<Stage> {
+    let any = |rank| strands.iter().any(|s| s.is(rank));
+    let mut stages = Vec::new();
+    if any(Rank::Context) {
+        stages.extend([Stage::Slices, Stage::SeeThrough(Rank::Context), Stage::Rest]);
+    } else {
+        stages.push(Stage::All);
+    }
+    if any(Rank::Faint) {
+        stages.push(Stage::SeeThrough(Rank::Faint));
+    }
+    stages
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Slices,
+    SeeThrough(Rank),
+    /// Opaque lines and solids.
+    Rest,
+    /// Slices and the rest.
+    All,
 }
 
 pub(super) struct Scenes {
@@ -212,17 +260,31 @@ impl Scenes {
             .groups(gpu, textures, &list.solids, &view, &mut used);
 
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        {
-            let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
+        let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
+        let stages = stages(&strands);
+        for (i, &stage) in stages.iter().enumerate() {
+            let (first, last) = (i == 0, i + 1 == stages.len());
+            if let Stage::SeeThrough(_) = stage {
+                targets.set_aside(gpu, &mut encoder);
+            }
+            let depth = match (stage, &targets.aside) {
+                (Stage::SeeThrough(_), Some((_, aside))) => aside,
+                _ => &targets.depth,
+            };
+            let clear = wgpu::Color { r, g, b, a: 1.0 };
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("scene"),
                 color_attachments: &[Some(wgpu::RenderPassColorAttachment {
                     view: &targets.colour,
                     depth_slice: None,
-                    resolve_target: (samples > 1).then_some(&targets.base),
+                    resolve_target: (samples > 1 && last).then_some(&targets.base),
                     ops: wgpu::Operations {
-                        load: wgpu::LoadOp::Clear(wgpu::Color { r, g, b, a: 1.0 }),
-                        store: if samples > 1 {
+                        load: if first {
+                            wgpu::LoadOp::Clear(clear)
+                        } else {
+                            wgpu::LoadOp::Load
+                        },
+                        store: if samples > 1 && last {
                             wgpu::StoreOp::Discard
                         } else {
                             wgpu::StoreOp::Store
@@ -230,26 +292,40 @@ impl Scenes {
                     },
                 })],
                 depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
-                    view: &targets.depth,
+                    view: depth,
                     depth_ops: Some(wgpu::Operations {
-                        load: wgpu::LoadOp::Clear(1.0),
+                        load: if first {
+                            wgpu::LoadOp::Clear(1.0)
+                        } else {
+                            wgpu::LoadOp::Load
+                        },
                         store: wgpu::StoreOp::Store,
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.start(quality.rough),
+                timestamp_writes: if first {
+                    stopwatch.start(quality.rough)
+                } else {
+                    None
+                },
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
             let [width, height] = drawn.map(|n| n as f32);
             pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
             pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
-            slices.draw_quads(&mut pass, &layers, samples);
-            lines.draw_scene(&mut pass, &strands, samples, true);
-            // Solids hide what is behind them from the faint lines: little is lost, and faint lines
-            // in front of a solid are right.
-            self.solids.draw(&mut pass, &solids, samples);
-            lines.draw_scene(&mut pass, &strands, samples, false);
+            if matches!(stage, Stage::Slices | Stage::All) {
+                slices.draw_quads(&mut pass, &layers, samples);
+            }
+            if matches!(stage, Stage::Rest | Stage::All) {
+                lines.draw_scene(&mut pass, &strands, samples, Rank::Opaque);
+                // Solids hide what is behind them from the faint lines: little is lost, and faint
+                // lines in front of a solid are right.
+                self.solids.draw(&mut pass, &solids, samples);
+            }
+            if let Stage::SeeThrough(rank) = stage {
+                lines.draw_scene(&mut pass, &strands, samples, rank);
+            }
         }
         if let Some(outline) = &list.outline {
             self.outlines.march(

@@ -25,6 +25,11 @@ pub fn tests() -> Vec<Trial> {
         test("render::outline_is_a_rim", outline_is_a_rim),
         test("render::outline_ends_at_slices", outline_ends_at_slices),
         test("render::faint_lines_blend", faint_lines),
+        test(
+            "render::faint_lines_leave_the_background_light",
+            light_background,
+        ),
+        test("render::context_lies_under_everything", context),
     ]
 }
 
@@ -294,4 +299,77 @@ fn faint_lines() {
     // Black at a quarter over white, with a highlight of at most a quarter of 22 %.
     assert!((180..=215).contains(&found[1]), "{found:?}");
     assert!(picture.pixel(40, 60)[1] > 240);
+}
+
+/// Lines at random depths, crossing the middle of the picture.
+fn brush(random: &mut Random, count: usize) -> Vec<Vec<DVec3>> {
+    let mut end = || random.direction() * 15.0;
+    (0..count).map(|_| straight(end(), end())).collect()
+}
+
+/// See-through grey over white is a light grey, however many lines lie behind each other.
+fn light_background() {
+    let mut random = Random::fresh("light_background");
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(120.0, -250.0, 90.0));
+    list.background = [255; 3];
+    list.lines = vec![Lines {
+        opacity: 0.25,
+        context: true,
+        ..lines(
+            &tractogram(&brush(&mut random, 60)),
+            LineColour::Fixed([128; 3]),
+            LineStyle::Tubes { radius_mm: 0.4 },
+        )
+    }];
+    for context in [true, false] {
+        list.lines[0].context = context;
+        let picture = offscreen.scene(&list).expect("a picture");
+        let all = (0..160 * 160).map(|i| picture.pixel(i % 160, i / 160)[1]);
+        let (darkest, marked) = all.fold((255, 0), |(least, marked), c| {
+            (c.min(least), marked + usize::from(c < 250))
+        });
+        // The darkest shade of a line is black: a quarter of it takes 64.
+        assert!(darkest >= 255 - 64 - 2, "context {context}: {darkest}");
+        assert!(marked > 1000, "context {context}: {marked} pixels of lines");
+    }
+}
+
+/// Context in front of a line and of a sphere changes neither.
+fn context() {
+    let mut random = Random::fresh("context");
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 40.0));
+    let line = straight(DVec3::new(-14.0, 0.0, 6.0), DVec3::new(14.0, 0.0, 6.0));
+    list.lines = vec![lines(&tractogram(&[line]), GREEN, TUBE)];
+    list.solids = vec![sphere(DVec3::new(0.0, 0.0, -6.0), 5.0, 1.0)];
+    let before: Vec<Vec<DVec3>> = brush(&mut random, 60)
+        .into_iter()
+        .map(|line| line.into_iter().map(|p| p - DVec3::Y * 40.0).collect())
+        .collect();
+    list.lines.push(Lines {
+        opacity: 0.0,
+        context: true,
+        ..lines(&tractogram(&before), LineColour::Fixed([200; 3]), TUBE)
+    });
+    let alone = offscreen.scene(&list).expect("a picture");
+    list.lines[1].opacity = 0.25;
+    let both = offscreen.scene(&list).expect("a picture");
+    let (mut same, mut shown) = (0, 0);
+    for (x, y) in (0..160 * 160).map(|i| (i % 160, i / 160)) {
+        let (a, b) = (alone.pixel(x, y), both.pixel(x, y));
+        // Inside the line or the sphere: the background shows through their edges.
+        let inside = (0..9).all(|i| {
+            let (x, y) = ((x + i % 3).clamp(1, 160) - 1, (y + i / 3).clamp(1, 160) - 1);
+            let near = alone.pixel(x, y);
+            near[0].max(near[1]) > 60
+        });
+        if inside {
+            assert!(apart(a, [b[0], b[1], b[2]]) <= 2, "{x} {y}: {a:?} {b:?}");
+            same += 1;
+        } else if a[..3] == [0; 3] && b[0] > 10 {
+            shown += 1;
+        }
+    }
+    assert!(same > 300 && shown > 2000, "{same} {shown}");
 }
