@@ -60,6 +60,23 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// On whole micrometres: a hand is no finer, and commands stay short.
+    pub fn snapped(self) -> Self {
+        let whole = |mm: f64| (mm * 1e3).round() / 1e3;
+        let at = |point: DVec3| point.map(whole);
+        match self {
+            Self::Sphere { centre, radius_mm } => Self::Sphere {
+                centre: at(centre),
+                radius_mm: whole(radius_mm),
+            },
+            Self::Box { centre, half_mm } => Self::Box {
+                centre: at(centre),
+                half_mm: at(half_mm),
+            },
+            Self::Mask(mask) => Self::Mask(mask),
+        }
+    }
+
     pub fn contains(&self, world: DVec3) -> bool {
         match self {
             Self::Sphere { centre, radius_mm } => {

@@ -361,7 +361,11 @@ impl Request {
             } => {
                 io::fibres::save(&path, &tractogram, &command, control)
                     .map_err(|e| e.to_string())?;
-                let mut what = format!("{} streamlines", tractogram.len());
+                let kind = match Values::are_in(&tractogram) {
+                    true => "rays",
+                    false => "streamlines",
+                };
+                let mut what = format!("{} {kind}", tractogram.len());
                 if let Some(values) = values {
                     save_values(&values, &path, &tractogram)?;
                     what += " and their measures";

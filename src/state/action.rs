@@ -149,6 +149,8 @@ pub enum Action {
     },
     /// Tracks from the whole mask: not live, since it takes long.
     TrackWholeBrain,
+    /// Asks again for the live result of the document as it is, after it was stopped.
+    Retrack,
     KeepTracks,
     // Where solvers run
     /// Their list is about to be seen.

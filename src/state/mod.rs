@@ -22,7 +22,7 @@ pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use history::History;
 pub use recipe::{Recipe, Source};
-pub use session::{Live, Message, Session, Severity};
+pub use session::{Live, Message, Session, Severity, Standing};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Task, Tool, View};
 
@@ -46,14 +46,39 @@ impl State {
         }
     }
 
-    /// The live result, unless it is coarse or waits for its cut.
+    /// How the live result stands to what the document asks for; `None` where there is none.
+    pub fn standing(&self) -> Option<Standing> {
+        let live = self.session.live.as_ref()?;
+        let of = |slots: &[Slot]| self.session.jobs.iter().any(|j| slots.contains(&j.slot));
+        let cut = live.rays.as_ref().map(|rays| rays.cut);
+        let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
+        // New tensors are on their way.
+        let fitting = self.session.fitting.is_some();
+        let current = !fitting && update::is_current(&self.document, &live.asked);
+        Some(match (current, live.coarse) {
+            (true, _) if uncut && of(&[Slot::Rank]) => Standing::Updating,
+            (true, _) if uncut => Standing::OutOfDate,
+            (true, false) => Standing::Final,
+            (true, true) => Standing::Coarse,
+            // While something is dragged a coarse result lags a little.
+            (false, true) if self.session.unsettled => Standing::Coarse,
+            (false, _) if fitting || of(&[Slot::Live, Slot::Fit]) => Standing::Updating,
+            (false, _) => Standing::OutOfDate,
+        })
+    }
+
+    /// Whether the live result is not all that is asked for and nothing is being done about it: a job
+    /// was stopped.
+    pub fn stalled(&self) -> bool {
+        let waits = |slot| matches!(slot, Slot::Live | Slot::Fit | Slot::Rank);
+        let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
+        let standing = self.standing();
+        standing.is_some_and(|standing| standing != Standing::Final) && !working
+    }
+
+    /// The live result, if it is all that the document asks for.
     pub fn final_live(&self) -> Option<&Live> {
-        let cut = |live: &Live| {
-            live.rays
-                .as_ref()
-                .is_none_or(|r| r.cut == self.document.rays.cut)
-        };
         let live = self.session.live.as_ref();
-        live.filter(|live| !live.coarse && cut(live))
+        live.filter(|_| self.standing() == Some(Standing::Final))
     }
 }

@@ -54,6 +54,7 @@ pub struct Live {
     pub recipe: Recipe,
     /// Names of the target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
+    pub asked: Asked,
     /// What geodesic rays have that streamlines have not.
     pub rays: Option<LiveRays>,
 }
@@ -91,7 +92,6 @@ pub struct LiveRays {
     pub least: Option<f32>,
     /// Tensors that were not positive definite.
     pub repaired: u64,
-    pub asked: Asked,
 }
 
 /// Whole tenths around the finite measures; a tenth about 1 where there is none.
@@ -120,6 +120,19 @@ pub struct Asked {
 pub enum Curves {
     Streamlines(tracking::Params),
     Rays(MediumRecipe, geodesic::Params),
+}
+
+/// How the live result stands to what is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// All that was asked for.
+    Final,
+    /// Fewer curves than asked for.
+    Coarse,
+    /// From before the last change; a newer one is being made.
+    Updating,
+    /// From before the last change, and nothing is being made: a job was stopped.
+    OutOfDate,
 }
 
 /// A file opened before.
@@ -185,6 +198,8 @@ pub struct Session {
     /// next, or a hand that never rests would see nothing.
     pub coarse_running: bool,
     pub coarse_again: bool,
+    /// A coarse result is on its way only to be seen until the full one comes.
+    pub full_next: bool,
     /// Many rays are being cut; whether the cut has moved since. None is cancelled for the next here
     /// either.
     pub cut_running: bool,
@@ -229,6 +244,7 @@ impl Session {
             unsettled: false,
             coarse_running: false,
             coarse_again: false,
+            full_next: false,
             cut_running: false,
             cut_moved: false,
             medium: None,

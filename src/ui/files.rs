@@ -13,7 +13,7 @@ use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::update::losses;
 use crate::state::{Action, Content, LayerId, Pane, Severity, Shot, State, Values};
-use disk::{Existing, existing_beside, typed_paths, wrong};
+use disk::{Existing, existing_beside, typed_paths, with_measures, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,6 +67,7 @@ impl Purpose {
     fn title(&self) -> &'static str {
         match self {
             Self::Open => "Open a file",
+            Self::Tracks { measured: true, .. } => "Export rays",
             Self::Tracks { .. } => "Export streamlines",
             Self::Layer(_) => "Export layer",
             Self::Region(_) => "Export region as mask",
@@ -353,7 +354,8 @@ impl Files {
         }
         match outcome {
             Typed::Going => {
-                sheet.focus = false;
+                // A click on nothing must not take Enter away from the path.
+                sheet.focus = ui.memory(|m| m.focused().is_none());
                 self.sheet = Some(sheet);
             }
             Typed::Entered => self.submit(ui.ctx(), sheet, actions),
@@ -401,6 +403,14 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     if sheet.text != before {
         sheet.replaces = None;
         sheet.error = None;
+    }
+    if let Purpose::Tracks { measured: true, .. } = sheet.purpose {
+        let text = with_measures(Path::new(sheet.text.trim()));
+        let place = row(ui, 18.0);
+        let response = ui.interact(place, ui.make_persistent_id("beside"), Sense::hover());
+        let font = theme::regular(size::CAPTION);
+        paint::left(ui.painter(), place, &text, font, p.t2);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
     }
     if let Some(why) = &sheet.error {
         ui.scope(|ui| {

@@ -271,7 +271,9 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
     );
     let words = match task {
         Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
-        Task::Track => "Place a seed and a target by mouse and watch the streamlines follow",
+        Task::Track => {
+            "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
+        }
     };
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(

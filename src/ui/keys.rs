@@ -1,6 +1,7 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
 use super::files::{Place, Purpose};
+use super::widgets::focus::focused_by_hand;
 use super::{Memory, forms, regions, top_bar};
 use crate::data::Shape;
 use crate::state::{Action, Camera, Display, Pane, Phase, State, Task, Tool};
@@ -31,7 +32,8 @@ pub fn handle(
     });
     // The first Esc closes what is open; a second one in the same frame goes on.
     let mut closes = typing || popup_was_open;
-    let focused = ui.memory(|m| m.focused().is_some());
+    let by_hand = focused_by_hand(ui);
+    let focused = ui.memory(|m| m.focused().is_some_and(|id| by_hand != Some(id)));
     for (key, modifiers) in presses {
         if modifiers.command {
             command(ui, key, modifiers, state, memory, typing, actions);

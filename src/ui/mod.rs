@@ -60,6 +60,8 @@ pub struct Memory {
     cube: bool,
     tracks: tracks::Cache,
     rays: rays::Cache,
+    /// What kinds of rays were set to before another kind was chosen.
+    kinds: forms::geodesic::Kinds,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// For the demo's card on the first page.
@@ -88,6 +90,7 @@ impl Memory {
             cube: false,
             tracks: tracks::Cache::default(),
             rays: rays::Cache::default(),
+            kinds: forms::geodesic::Kinds::default(),
             ranges: BTreeMap::new(),
             demo: first_run::Picture::default(),
         }
@@ -190,6 +193,7 @@ pub fn show(
         shortcuts::show(ui, window, state, memory, &mut actions);
     }
     first_run::drop_highlight(ui, window, state.document.is_empty());
+    widgets::notice::show(ui, window);
     keys::handle(ui, state, memory, popup_was_open, &mut actions);
     actions
 }

@@ -248,7 +248,7 @@ pub fn copy_command(ui: &mut Ui, place: Rect, x: f32, enabled: bool) -> bool {
 pub const CAPTION: f32 = 22.0;
 
 /// A small caption above a widget.
-pub fn caption(ui: &mut Ui, text: &str, fact: &str) {
+pub fn caption(ui: &mut Ui, text: &str, fact: &str) -> egui::Response {
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), CAPTION), Sense::hover());
@@ -259,4 +259,5 @@ pub fn caption(ui: &mut Ui, text: &str, fact: &str) {
         let text = format!("{text} {fact}");
         egui::WidgetInfo::labeled(egui::Role::Label, true, text.trim())
     });
+    response
 }

@@ -1,7 +1,7 @@
 //! The bar at the bottom: where the crosshair is, what runs, what it runs on.
 
 use super::theme::{self, size};
-use super::widgets::{charts, notice, paint};
+use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
 use crate::state::{Action, Job, Slot, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -24,13 +24,12 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     if !state.document.is_empty() {
         free.min.x = position(ui, free, state, narrow) + 24.0;
     }
-    let notice = notice::current(ui);
     match slowest(state) {
-        Some(job) => running(ui, free, job, notice, actions),
+        Some(job) => running(ui, free, job, actions),
         None if state.session.status.is_empty() && state.document.is_empty() => {
             text(ui, free, "No scan open");
         }
-        None => text(ui, free, notice.as_ref().unwrap_or(&state.session.status)),
+        None => text(ui, free, &state.session.status),
     }
     if !state.session.jobs.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
@@ -99,8 +98,7 @@ fn slowest(state: &State) -> Option<&Job> {
         .min_by_key(|j| j.started)
 }
 
-/// A notice takes the place of the job's words for a moment.
-fn running(ui: &mut Ui, free: Rect, job: &Job, notice: Option<String>, actions: &mut Vec<Action>) {
+fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let progress = job.control.progress();
     let share = progress.fraction();
@@ -145,7 +143,6 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, notice: Option<String>, actions: 
             words = format!("{words} · {} left", duration(left));
         }
     }
-    let words = notice.unwrap_or(words);
     let before = Rect::from_min_max(free.min, pos2(bar.left() - 12.0, free.bottom()));
     let shown = paint::right(
         ui.painter(),

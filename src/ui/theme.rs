@@ -105,6 +105,8 @@ pub const IN_VIEW: &Palette = &DARK;
 pub const DEC: [Color32; 3] = [rgb(0xFF5C55), rgb(0x5FD068), rgb(0x6E9BFF)];
 
 /// Colours offered for regions besides the role's own.
+pub const CATEGORY_NAMES: [&str; 6] =
+    ["Sky blue", "Pink", "Green", "Orange", "Violet", "Pale grey"];
 pub const CATEGORIES: [[u8; 3]; 6] = [
     [0x56, 0xB4, 0xE9],
     [0xCC, 0x79, 0xA7],

@@ -2,11 +2,13 @@
 
 use super::format;
 use super::widgets::charts::{BINS, Part};
-use crate::data::{DataId, Mask, Region, Role, Tractogram};
+use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::render::colour_map::ColourMap;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
+use crate::state::Live;
 use crate::state::words::none_kept;
 use egui::Color32;
+use glam::{DVec3, Vec3};
 use std::sync::Arc;
 
 /// Lengths of a tractogram.
@@ -23,19 +25,58 @@ pub struct Lengths {
 
 /// Remembers the lengths of the tractogram asked for last.
 #[derive(Default)]
-pub struct Cache(Option<(DataId, Option<Lengths>)>);
+pub struct Cache {
+    lengths: Option<(DataId, Option<Lengths>)>,
+    nearest: Option<(DataId, Option<(f64, DVec3)>)>,
+}
 
 impl Cache {
+    /// How near to a target those come that missed it, mm, and where; of those that are drawn.
+    /// Targets that are masks are left out: finding the nearest voxel would take too long.
+    pub fn nearest(&mut self, live: &Live) -> Option<(f64, DVec3)> {
+        let missed = &live.output.missed;
+        match self.nearest {
+            Some((known, found)) if known == missed.id() => found,
+            _ => {
+                let found = nearest(missed, &live.asked.regions);
+                self.nearest = Some((missed.id(), found));
+                found
+            }
+        }
+    }
+
     pub fn lengths(&mut self, tractogram: &Tractogram, targets: usize) -> Option<&Lengths> {
         let known = self
-            .0
+            .lengths
             .as_ref()
             .is_some_and(|(id, _)| *id == tractogram.id());
         if !known {
-            self.0 = Some((tractogram.id(), lengths(tractogram, targets)));
+            self.lengths = Some((tractogram.id(), lengths(tractogram, targets)));
         }
-        self.0.as_ref().and_then(|(_, lengths)| lengths.as_ref())
+        let lengths = self.lengths.as_ref();
+        lengths.and_then(|(_, lengths)| lengths.as_ref())
     }
+}
+
+fn nearest(missed: &Tractogram, regions: &[Region]) -> Option<(f64, DVec3)> {
+    let targets = regions.iter().filter(|r| r.role == Role::Target);
+    let from_target = |target: &Region| {
+        let to = |point: &[f32; 3]| {
+            let point = Vec3::from(*point).as_dvec3();
+            let mm = match &*target.shape {
+                Shape::Sphere { centre, radius_mm } => point.distance(*centre) - radius_mm,
+                Shape::Box { centre, half_mm } => ((point - *centre).abs() - *half_mm)
+                    .max(DVec3::ZERO)
+                    .length(),
+                Shape::Mask(_) => return None,
+            };
+            Some((mm.max(0.0), point))
+        };
+        let all = missed.points.iter().filter_map(to);
+        all.min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let each = targets.filter_map(from_target);
+    each.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
@@ -98,15 +139,20 @@ pub fn started(output: &Output) -> u64 {
     output.fates.iter().sum::<u64>() - fate(output, Fate::NoStart)
 }
 
-/// `450 of 1 492 reach a target`.
-pub fn headline(output: &Output, targets: bool) -> String {
+/// `450 of 1 492 reach a target`; `what` they are, if it is said.
+pub fn headline(output: &Output, what: &str, targets: bool) -> String {
     let verb = if targets { "reach a target" } else { "kept" };
     let kept = format::count(fate(output, Fate::Kept));
-    format!("{kept} of {} {verb}", format::count(started(output)))
+    let gap = if what.is_empty() { "" } else { " " };
+    format!(
+        "{kept} of {} {what}{gap}{verb}",
+        format::count(started(output))
+    )
 }
 
 /// What became of the others: `561 too short, 12 missed the targets`; empty if all were kept.
-pub fn dropped(output: &Output) -> String {
+/// `missed_told`: those that missed the targets stand elsewhere.
+pub fn dropped(output: &Output, missed_told: bool) -> String {
     let words = [
         (Fate::MissedTargets, "missed the targets"),
         (Fate::MissedInclude, "missed an include region"),
@@ -114,7 +160,10 @@ pub fn dropped(output: &Output) -> String {
         (Fate::TooShort, "too short"),
         (Fate::NoStart, "seeds without a start"),
     ];
-    let said = words.into_iter().filter(|(f, _)| fate(output, *f) > 0);
+    let told = |f: Fate| missed_told && f == Fate::MissedTargets;
+    let said = words
+        .into_iter()
+        .filter(|(f, _)| fate(output, *f) > 0 && !told(*f));
     said.map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
         .collect::<Vec<_>>()
         .join(", ")
@@ -151,11 +200,17 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask) -> Vec<String> {
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| {
         format!(
-            "{} overlaps {}: streamlines that start in both have no length",
+            "{} overlaps {}: what starts in both has no length",
             t.name, s.name
         )
     });
-    out.chain(meet).collect()
+    let gates = regions
+        .iter()
+        .filter(|r| matches!(r.role, Role::Target | Role::Include));
+    let unreachable = gates
+        .filter(|r| !r.shape.touches(mask))
+        .map(|r| format!("{} lies outside the mask: nothing gets there", r.name));
+    out.chain(unreachable).chain(meet).collect()
 }
 
 /// Ends of streamlines by the reason they stopped for, most important first; those there are, and the

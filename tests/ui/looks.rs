@@ -56,7 +56,7 @@ fn unfold(window: &mut Window) {
     for name in [
         "Tensor fit",
         "Integrator, seeding, random seed",
-        "Why they stopped",
+        "Why ends stopped",
         "Appearance",
     ] {
         let folded = window

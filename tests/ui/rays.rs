@@ -2,11 +2,13 @@
 
 use super::{Window, click, sample, submitted, tracking, type_over, window};
 use crate::support::test;
+use arcuate::data::{Role, Shape};
 use arcuate::jobs::Request;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
+use arcuate::solvers::tracking::StopReason;
 use arcuate::state::document::LineColouring;
 use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
-use arcuate::state::{Action, Method, Phase, State};
+use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -18,6 +20,16 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a ray slider is one undo step", slider),
         test("ui::no ray at the target has a way out", nothing),
         test("ui::what missed is hidden by an eye", missed),
+        test("ui::a kind of ray remembers its settings", kinds),
+        test(
+            "ui::what cannot be together is disabled with a reason",
+            together,
+        ),
+        test("ui::a dragged cut takes the arrow keys", arrows),
+        test("ui::the best rays are kept beside the histogram", best),
+        test("ui::a target outside the mask is told of", out_of_reach),
+        test("ui::rays without a target ask for one", no_target),
+        test("ui::rays of before the last change are no result", stale),
         test("ui::rays replace no file unasked", overwriting),
         test("ui::a reason to stop is chosen and let go", reasons),
         test("ui::how many a cut leaves is counted once", counted_once),
@@ -55,8 +67,8 @@ fn shot() -> State {
         cut: Cut::All,
         least: Some(0.801),
         repaired: 3,
-        asked,
     });
+    live.asked = asked;
     live.output = Arc::new(output);
     state
 }
@@ -80,7 +92,7 @@ fn switch() {
     }
     window.get_by_label("Stop below FA");
     // Other directions have no opening angle; all of them stay what they are in number.
-    click(&mut window, "Directions, cut, integrator");
+    click(&mut window, "Directions, integrator, precision");
     let list = |window: &Window| {
         let node = window.get_by_role_and_label(egui::Role::ComboBox, "Directions");
         node.scroll_to_me();
@@ -100,6 +112,12 @@ fn switch() {
             .query_by_role_and_label(egui::Role::Slider, "Opening angle")
             .is_none()
     );
+    // The row keeps its place, and going back brings back what was set.
+    window.get_by_label("Opening angle: of a cone only");
+    list(&window);
+    window.run();
+    click(&mut window, "Cone");
+    assert_eq!(*rays(&window), arcuate::state::defaults::rays());
     window.get_by_label("Method: Streamlines").scroll_to_me();
     window.run();
     click(&mut window, "Method: Streamlines");
@@ -239,7 +257,7 @@ fn nothing() {
 
 fn missed() {
     let mut window = window(shot(), [1920.0, 1080.0]);
-    window.get_by_label("Missed the targets, one in 7 drawn");
+    window.get_by_label_contains("Missed the targets, ");
     click(&mut window, "Hide Missed the targets");
     assert!(!window.state().state.view.show_missed);
     click(&mut window, "Show Missed the targets");
@@ -343,4 +361,207 @@ fn counted_once() {
     rays.measures = Arc::new([]);
     assert_eq!(cache.kept(&rays, cut), 200);
     assert_eq!(cache.kept(&rays, Cut::All), 0);
+}
+
+fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
+    let mut rays = rays(window).clone();
+    edit(&mut rays);
+    let phase = Phase::Done;
+    let state = &mut window.state_mut().state;
+    arcuate::state::update(state, Action::SetRays { rays, phase });
+    window.run();
+}
+
+fn kinds() {
+    let mut window = window(shot(), [1920.0, 1080.0]);
+    click(&mut window, "Directions, integrator, precision");
+    change(&mut window, |r| {
+        r.medium.sharpening = Sharpening::Power { alpha: 3.5 };
+    });
+    click(&mut window, "Sharpen: Low FA only");
+    assert!(matches!(
+        rays(&window).medium.sharpening,
+        Sharpening::Paper { power: 2, .. }
+    ));
+    let below = window.get_by_role_and_label(egui::Role::Slider, "Sharpen below FA");
+    let place = below.rect().center().y;
+    change(&mut window, |r| {
+        r.medium.sharpening = Sharpening::Paper {
+            power: 4,
+            below_fa: 0.3,
+        };
+    });
+    click(&mut window, "Sharpen: All");
+    assert_eq!(
+        rays(&window).medium.sharpening,
+        Sharpening::Power { alpha: 3.5 }
+    );
+    let idle = window.get_by_label("Sharpen below FA: all are sharpened");
+    assert!((idle.rect().center().y - place).abs() < 0.5, "rows stay");
+    click(&mut window, "Sharpen: Low FA only");
+    assert_eq!(
+        rays(&window).medium.sharpening,
+        Sharpening::Paper {
+            power: 4,
+            below_fa: 0.3
+        }
+    );
+}
+
+fn together() {
+    let mut window = window(shot(), [1920.0, 1080.0]);
+    click(&mut window, "Directions, integrator, precision");
+    click(&mut window, "Interpolation: Cubic");
+    let spline = rays(&window).clone();
+    click(&mut window, "Equations: Christoffel");
+    assert_eq!(*rays(&window), spline, "disabled, and nothing else changes");
+    click(&mut window, "Interpolation: Trilinear");
+    click(&mut window, "Equations: Christoffel");
+    let christoffel = rays(&window).clone();
+    assert_eq!(
+        christoffel.params.form,
+        arcuate::solvers::geodesic::Form::Christoffel
+    );
+    click(&mut window, "Interpolation: Cubic");
+    click(&mut window, "Integrator: Euler");
+    assert_eq!(*rays(&window), christoffel);
+}
+
+fn arrows() {
+    let mut window = window(shot(), [1920.0, 1080.0]);
+    let name = "Connectivity measure";
+    let place = window
+        .get_by_role_and_label(egui::Role::Slider, name)
+        .rect();
+    let at = |share: f32| place.left_top() + egui::vec2(place.width() * share, 20.0);
+    // Nothing is cut: the field says so.
+    let field = |w: &Window| {
+        let field = w.get_by_role_and_label(egui::Role::TextInput, "Connectivity measure, cut");
+        field.accesskit_node().value()
+    };
+    assert_eq!(field(&window).as_deref(), Some("all"));
+    window.drag_at(at(0.5));
+    window.run();
+    window.hover_at(at(0.55));
+    window.run();
+    window.drop_at(at(0.55));
+    window.run();
+    let Cut::AtLeast(value) = rays(&window).cut else {
+        panic!("{:?}", rays(&window).cut)
+    };
+    window.key_press(egui::Key::ArrowRight);
+    window.run();
+    let Cut::AtLeast(next) = rays(&window).cut else {
+        panic!("{:?}", rays(&window).cut)
+    };
+    assert!((next - value - 0.0125).abs() < 1e-3, "{value} to {next}");
+    // Single keys are still the window's.
+    window.key_press(egui::Key::T);
+    window.run();
+    let tool = window.state().state.view.tool;
+    assert!(
+        matches!(
+            tool,
+            Tool::Place {
+                role: Role::Target,
+                ..
+            }
+        ),
+        "{tool:?}"
+    );
+}
+
+fn best() {
+    let mut window = window(shot(), [1280.0, 800.0]);
+    click(&mut window, "Keep: Best n");
+    assert_eq!((rays(&window).cut, kept(&window)), (Cut::Top(100), 100));
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .click();
+    window.run();
+    type_over(&mut window, "30");
+    assert_eq!(kept(&window), 30);
+    click(&mut window, "Keep: Best %");
+    assert_eq!(kept(&window), 40);
+    click(&mut window, "Keep: Cut");
+    assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
+    assert_eq!(kept(&window), 40, "the cut stands where the best begin");
+}
+
+/// No ray kept, and the target far outside.
+fn unreached(centre: glam::DVec3) -> State {
+    let mut state = shot();
+    let target = state
+        .document
+        .regions
+        .iter()
+        .find(|r| r.role == Role::Target);
+    let target = target.unwrap().id;
+    let radius_mm = 5.0;
+    let shape = Arc::new(Shape::Sphere { centre, radius_mm });
+    state.document.edit_region(target, |r| r.shape = shape);
+    let regions = state.document.regions.iter();
+    let regions = regions.map(|r| (**r).clone()).collect();
+    let live = state.session.live.as_mut().unwrap();
+    live.asked.regions = regions;
+    let mut output = sample::output(0);
+    output.missed = sample::output(20).kept;
+    output.fates = [0, 8_000, 0, 0, 0, 0];
+    output.stops = [0; StopReason::COUNT];
+    output.stops[StopReason::LeftMask as usize] = 8_000;
+    live.output = Arc::new(output);
+    live.rays.as_mut().unwrap().measures = Vec::new().into();
+    state
+}
+
+fn out_of_reach() {
+    let far = glam::DVec3::new(0.0, 0.0, 500.0);
+    let window = window(unreached(far), [1280.0, 800.0]);
+    window.get_by_label_contains("Motor L lies outside the mask");
+    window.get_by_label("Nothing can reach 'Motor L': it lies outside the mask");
+    assert!(window.query_by_label("Widen the cone").is_none());
+    // Inside: how near they come, and where.
+    let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
+    let mut window = self::window(unreached(near), [1280.0, 800.0]);
+    let words = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
+                 those drawn comes within";
+    window.get_by_label_contains(words);
+    click(&mut window, "Show it");
+    let crosshair = window.state().state.view.crosshair;
+    assert!(
+        (crosshair.x + 21.0).abs() < 0.5 && (crosshair.y + 14.0).abs() < 0.5,
+        "{crosshair}"
+    );
+}
+
+fn no_target() {
+    let mut state = shot();
+    state.document.regions.retain(|r| r.role != Role::Target);
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label("No target yet. Press T, then click where rays should end");
+    click(&mut window, "Take the target tool");
+    window.get_by_label("Click where rays should end. Esc puts the target away");
+}
+
+fn stale() {
+    let mut state = shot();
+    state.document.rays.params.walk.step_mm = 0.3;
+    let mut window = window(state, [1920.0, 1080.0]);
+    window.get_by_label("This is from before the last change");
+    for name in ["Keep as layer", "Export…", "Copy as command"] {
+        assert!(
+            window.get_by_label(name).accesskit_node().is_disabled(),
+            "{name}"
+        );
+    }
+    // Its command would not make what the controls say.
+    window.key_press_modifiers(
+        egui::Modifiers::COMMAND | egui::Modifiers::SHIFT,
+        egui::Key::C,
+    );
+    window.run();
+    let copies = |e: &Effect| matches!(e, Effect::CopyText(_));
+    assert!(!window.state().effects.iter().any(copies));
+    click(&mut window, "Shoot again");
+    assert!(matches!(submitted(&window)[..], [Request::Shoot(_)]));
 }

@@ -7,7 +7,7 @@ use arcuate::data::{
 use arcuate::jobs::FitKey;
 use arcuate::solvers::tracking;
 use arcuate::state::recipe::{FitRecipe, Source};
-use arcuate::state::session::Recent;
+use arcuate::state::session::{Asked, Curves, Recent};
 use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -224,7 +224,19 @@ pub fn tracked(mut state: State) -> State {
     };
     region("Midline", Role::Exclude, cube, false);
     let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
+    let asked = Asked {
+        field: state.document.tensors.as_ref().unwrap().field.id(),
+        regions: state
+            .document
+            .regions
+            .iter()
+            .map(|r| (**r).clone())
+            .collect(),
+        curves: Curves::Streamlines(state.document.track.clone()),
+        coarse: false,
+    };
     state.session.live = Some(Live {
+        asked,
         output: Arc::new(output(450)),
         coarse: false,
         seeds: 1500,

@@ -181,10 +181,15 @@ fn remarks() {
     let two = region(2, "Seed 2", Role::Seed, far);
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
     let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
-    let said = tracks::remarks(&[one, two, near, apart], mask);
-    let [outside, overlap] = &said[..] else {
+    let out_of_reach = region(5, "Target 3", Role::Target, far + DVec3::X * 40.0);
+    let said = tracks::remarks(&[one, two, near, apart, out_of_reach], mask);
+    let [outside, unreachable, overlap] = &said[..] else {
         panic!("{said:?}");
     };
+    assert!(
+        unreachable.starts_with("Target 3 lies outside"),
+        "{unreachable}"
+    );
     assert!(outside.starts_with("Seed 2 lies outside"), "{outside}");
     assert!(overlap.starts_with("Target overlaps Seed"), "{overlap}");
 }
@@ -193,8 +198,14 @@ fn told() {
     let mut output = sample::output(3);
     output.fates = [3, 10, 20, 30, 40, 50];
     assert_eq!(tracks::started(&output), 103);
-    assert_eq!(tracks::headline(&output, true), "3 of 103 reach a target");
-    let dropped = tracks::dropped(&output);
+    assert_eq!(
+        tracks::headline(&output, "", true),
+        "3 of 103 reach a target"
+    );
+    let rays = tracks::headline(&output, "rays", true);
+    assert_eq!(rays, "3 of 103 rays reach a target");
+    assert!(!tracks::dropped(&output, true).contains("10 missed"));
+    let dropped = tracks::dropped(&output, false);
     for n in ["10 ", "20 ", "30 ", "40 ", "50 "] {
         assert!(dropped.contains(n), "{dropped}");
     }

@@ -4,6 +4,7 @@ use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{CardFailure, Event, Outcome, Output, Placed, Request, Slot};
+use arcuate::solvers::tracking::Params;
 use arcuate::state::{Action, BackendKind, Effect, Phase, State, Which, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -173,6 +174,18 @@ fn live() {
     assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
     assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
     // One that was under way on the card, and fails after the change.
+    let before = window.requests.len();
+    window.act(failure(&request));
+    assert_eq!(window.requests.len(), before, "its result is there already");
+    window.holding = true;
+    let params = window.state.document.track.clone();
+    window.act(Action::SetTrack {
+        params: Params {
+            step_mm: 1.0,
+            ..params
+        },
+        phase: Phase::Done,
+    });
     let before = window.requests.len();
     window.act(failure(&request));
     assert_eq!(window.requests.len(), before + 1);

@@ -3,11 +3,11 @@
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{Outcome, Output, Request, Shoot};
+use arcuate::jobs::{Event, Outcome, Output, Request, Shoot};
 use arcuate::render::build::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
-use arcuate::solvers::tracking::{Interpolation, Seeding, StopReason};
-use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Task};
+use arcuate::solvers::tracking::{self, Interpolation, Seeding, StopReason};
+use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -25,6 +25,9 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::late_results", late),
         test("update::rays::one_reason_to_stop_in_3d", one_reason),
         test("update::rays::those_through_the_crosshair", crosshair),
+        test("update::rays::out_of_date", out_of_date),
+        test("update::rays::undo_stops_what_was_asked_for", undo_stops),
+        test("update::rays::coarse_before_a_long_wait", coarse_first),
         test("update::rays::kept_and_saved", kept),
     ]
 }
@@ -85,6 +88,12 @@ fn coarse() {
     let mut window = shooting(50_000);
     let all = live(&window).seeds;
     assert_eq!(all, 1_000_000);
+    let before: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    assert_eq!(
+        before,
+        [true, false],
+        "some are to be seen before all are there"
+    );
     let region = window.state.session.selected_region.expect("the seed");
     let mut steps = 0;
     for x in 1..=5 {
@@ -109,7 +118,7 @@ fn coarse() {
     window.act(Action::Settle);
     assert!(!live(&window).coarse && live(&window).seeds == all);
     let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
-    let expected = [vec![false], vec![true; steps], vec![false]].concat();
+    let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
     // Few enough to be shot within a frame are shot at once.
     let mut window = shooting(2);
@@ -443,4 +452,111 @@ fn kept() {
         assert_eq!(numbers, count);
     }
     assert!(window.state.session.messages.is_empty());
+}
+
+/// A million of rays is asked for; the result shown stays that of before until they are there.
+fn out_of_date() {
+    let mut window = shooting(20);
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
+    window.holding = true;
+    window.state.session.rays_per_ms = Some(1e9);
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4);
+    assert_eq!(window.state.standing(), Some(Standing::Updating));
+    assert!(window.state.final_live().is_none());
+    let layers = window.state.document.layers.len();
+    window.act(Action::KeepTracks);
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: "/nowhere/rays.tck".into(),
+    });
+    assert_eq!(
+        window.state.document.layers.len(),
+        layers,
+        "nothing is kept"
+    );
+    assert!(
+        matches!(window.requests.last(), Some(Request::Shoot(_))),
+        "nothing is saved"
+    );
+    assert_eq!(window.state.session.messages.len(), 2);
+    // Stopped: said, and the way back offered.
+    window.cancelled.clear();
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, [Slot::Live]);
+    let said = &window.state.session.status;
+    assert_eq!(
+        said,
+        "Stopped: the rays shown are from before the last change"
+    );
+    let ticket = window.held.pop().expect("a result that came too late");
+    window.act(Action::Event(Event {
+        outcome: Outcome::Cancelled,
+        ..ticket
+    }));
+    assert_eq!(window.state.standing(), Some(Standing::OutOfDate));
+    assert!(window.state.final_live().is_none());
+    assert_eq!(
+        (live(&window).seeds, live(&window).output.kept.id()),
+        (seeds, kept)
+    );
+    window.holding = false;
+    window.act(Action::Retrack);
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    assert!(live(&window).recipe.command().contains("--step 0.4"));
+    // A cut that many rays wait for is not their result either.
+    window.state.document.rays.cut = Cut::Top(1);
+    assert_ne!(window.state.standing(), Some(Standing::Final));
+}
+
+fn undo_stops() {
+    for method in Method::ALL {
+        let mut window = shooting(20);
+        window.act(Action::SetMethod(method));
+        window.holding = true;
+        window.cancelled.clear();
+        let requests = window.requests.len();
+        match method {
+            Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
+            Method::Streamlines => {
+                let params = tracking::Params {
+                    step_mm: 0.4,
+                    ..window.state.document.track.clone()
+                };
+                let phase = Phase::Done;
+                window.act(Action::SetTrack { params, phase });
+            }
+        }
+        assert!(window.requests.len() > requests);
+        let requests = window.requests.len();
+        window.act(Action::Undo);
+        assert_eq!(window.cancelled, [Slot::Live], "{method:?}");
+        assert_eq!(
+            window.requests.len(),
+            requests,
+            "what is there is not asked for again"
+        );
+        assert_eq!(window.state.standing(), Some(Standing::Final));
+    }
+}
+
+fn coarse_first() {
+    let mut window = shooting(20);
+    window.holding = true;
+    // So slow that 400 rays take four seconds.
+    window.state.session.rays_per_ms = Some(0.1);
+    change(&mut window, Phase::Done, |r| {
+        r.params.walk.seeding = Seeding::Random { count: 2_000 };
+    });
+    let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
+    assert_eq!(coarse(&window)[1..], [true]);
+    // A hand that rests meanwhile does not take the coarse answer away.
+    window.act(Action::Settle);
+    assert_eq!(coarse(&window)[1..], [true]);
+    window.deliver(|_| {});
+    assert_eq!(window.state.standing(), Some(Standing::Coarse));
+    assert_eq!(coarse(&window)[1..], [true, false]);
+    window.deliver(|_| {});
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    assert_eq!(live(&window).seeds, 40_000);
 }

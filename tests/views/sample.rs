@@ -6,6 +6,7 @@ use arcuate::jobs::FitKey;
 use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
+use arcuate::state::session::{Asked, Curves};
 use arcuate::state::{
     Action, Display, Effect, Layer, Live, Pane, Recipe, State, Task, Tensors, defaults, update,
 };
@@ -126,7 +127,15 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
 /// A live result without any computation.
 pub fn add_live(state: &mut State, output: tracking::Output) {
     let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
+    let document = &state.document;
+    let asked = Asked {
+        field: document.tensors.as_ref().unwrap().field.id(),
+        regions: document.regions.iter().map(|r| (**r).clone()).collect(),
+        curves: Curves::Streamlines(document.track.clone()),
+        coarse: false,
+    };
     state.session.live = Some(Live {
+        asked,
         output: Arc::new(output),
         coarse: false,
         seeds: 100,

@@ -6,12 +6,15 @@ use crate::io::Format;
 use crate::jobs::{Request, Values};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking;
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::document::{Content, Display, Layer, LayerId, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
 use crate::state::{Effect, Recipe, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+const NOT_FINAL: &str = "What is shown is not the full result of the controls as they are: wait for \
+                         it, or take the last change back";
 
 /// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
 pub fn whole_brain_done(
@@ -93,10 +96,11 @@ fn add_layer(state: &mut State, name: &str, content: Content, recipe: Recipe, di
 
 pub fn keep(state: &mut State) {
     let Some(live) = state.final_live().cloned() else {
-        state.session.say(
-            Severity::Information,
-            "There is nothing to keep yet: place a seed first",
-        );
+        let sentence = match state.session.live {
+            None => "There is nothing to keep yet: place a seed first",
+            Some(_) => NOT_FINAL,
+        };
+        state.session.say(Severity::Information, sentence);
         return;
     };
     if live.output.kept.is_empty() {
@@ -135,10 +139,14 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         }
     };
     let Some((tractogram, command)) = found else {
-        state.session.say(
-            Severity::Error,
-            "There are no streamlines to save yet: place a seed first",
-        );
+        let sentence = match (state.session.live.is_some(), state.document.method) {
+            (true, _) => NOT_FINAL,
+            (false, Method::Streamlines) => {
+                "There are no streamlines to save yet: place a seed first"
+            }
+            (false, Method::Rays) => "There are no rays to save yet: place a seed first",
+        };
+        state.session.say(Severity::Error, sentence);
         return;
     };
     let revision = state.session.revision;

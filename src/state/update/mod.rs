@@ -16,10 +16,11 @@ pub use kept::losses;
 use super::action::{Action, Effect, Phase};
 use super::session::{GuideStep, Severity};
 use super::view::{Layout, Pane, SliceCamera, Task, Tool};
-use super::{Camera, Content, Document, State};
+use super::{Camera, Content, Document, Method, State};
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use std::path::PathBuf;
+pub(super) use tracks::is_current;
 
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
@@ -170,6 +171,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             });
         }
         Action::TrackWholeBrain => kept::whole_brain(state, effects),
+        Action::Retrack => tracks::retrack(state, false, effects),
         Action::KeepTracks => kept::keep(state),
 
         Action::FindCards => backend::find_cards(state, effects),
@@ -193,12 +195,13 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Settle => {
             state.view.moving = false;
-            if state.session.unsettled {
+            // A coarse result that is nearly there is waited for.
+            if state.session.unsettled && !state.session.full_next {
                 tracks::retrack(state, false, effects);
             }
         }
         Action::Escape => escape(state, effects),
-        Action::CancelJob(slot) => effects.push(Effect::Cancel(slot)),
+        Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {
                 let message = state.session.messages.remove(index);
@@ -227,6 +230,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 /// Changes the document as one undoable step.
 fn edit(state: &mut State, label: &str, live: bool, change: impl FnOnce(&mut Document)) {
     state.history.record(&state.document, label, live);
+    // What was said about the document before is no news.
+    state.session.status.clear();
     change(&mut state.document);
     changed(state);
 }
@@ -372,9 +377,31 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .rev()
         .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
     {
-        effects.push(Effect::Cancel(job.slot));
+        stop(state, job.slot, effects);
     } else {
         state.session.selected_region = None;
         state.session.selected_layer = None;
     }
+}
+
+/// Stops a job because the user wants it, and says what that leaves.
+fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
+    effects.push(Effect::Cancel(slot));
+    if slot != Slot::Live {
+        return;
+    }
+    let session = &mut state.session;
+    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    let what = match state.document.method {
+        Method::Streamlines => "streamlines",
+        Method::Rays => "rays",
+    };
+    let left = match state.session.live.as_ref() {
+        None => format!("there are no {what} yet"),
+        Some(live) if live.coarse && is_current(&state.document, &live.asked) => {
+            format!("the {what} shown are a coarse selection")
+        }
+        Some(_) => format!("the {what} shown are from before the last change"),
+    };
+    state.session.status = format!("Stopped: {left}");
 }

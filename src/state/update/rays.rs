@@ -77,13 +77,6 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
     }
 }
 
-/// Whether the live result is that of the document as it is, but for the cut.
-pub fn up_to_date(state: &State) -> bool {
-    let live = state.session.live.as_ref().filter(|l| !l.coarse);
-    let asked = live.and_then(|l| l.rays.as_ref()).map(|r| &r.asked);
-    asked.is_some_and(|asked| tracks::is_current(&state.document, asked))
-}
-
 /// Takes in rays.
 pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effect>) {
     let medium = MediumRecipe {
@@ -104,7 +97,7 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
         state.session.medium = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
-    let Some(mut live) = tracks::taken_in(state, output, &asked, shot.cut, wall_ms) else {
+    let Some(mut live) = tracks::taken_in(state, output, asked, shot.cut, wall_ms) else {
         return;
     };
     live.rays = Some(LiveRays {
@@ -114,7 +107,6 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
         cut: shot.cut,
         least: shot.least,
         repaired,
-        asked,
     });
     state.session.live = Some(live);
     // It may have moved while the rays were on their way.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effect>) {
-    add(state, role, None, shape, effects);
+    add(state, role, None, shape.snapped(), effects);
     state.view.tool = Tool::Crosshair;
     // The next thing to do with a region is to track.
     state.view.task = Task::Track;
@@ -74,7 +74,7 @@ pub fn reshape(
 ) {
     let live = phase == Phase::Live;
     edit(state, "Move region", live, |d| {
-        d.edit_region(id, |r| r.shape = Arc::new(shape))
+        d.edit_region(id, |r| r.shape = Arc::new(shape.snapped()))
     });
     let is_seed = state
         .document

@@ -23,6 +23,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         state.session.coarse_running = false;
     }
     let again = live && std::mem::take(&mut state.session.coarse_again);
+    let full = live && std::mem::take(&mut state.session.full_next);
+    let done = matches!(event.outcome, Outcome::Done(_));
     let rank = event.slot == Slot::Rank;
     if rank {
         state.session.cut_running = false;
@@ -50,18 +52,20 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             if !matches!(event.slot, Slot::Load | Slot::Save) {
                 state.session.forget_failures(event.slot);
             }
-            done(state, output, event.wall_ms, effects);
+            take_in(state, output, event.wall_ms, effects);
         }
     }
     if again && state.session.unsettled {
         tracks::retrack(state, true, effects);
+    } else if full && done {
+        tracks::full(state, effects);
     }
     if rank && std::mem::take(&mut state.session.cut_moved) {
         rays::cut_again(state, effects);
     }
 }
 
-fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
+fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
         Output::Opened {
             path,
@@ -113,7 +117,7 @@ fn done(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effec
             if whole_brain {
                 kept::whole_brain_done(state, output, &asked, wall_ms);
             } else {
-                tracks::live_done(state, output, &asked, wall_ms);
+                tracks::live_done(state, output, asked, wall_ms);
             }
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),

@@ -99,16 +99,16 @@ fn alike(document: &Document, asked: &Asked) -> bool {
 pub fn taken_in(
     state: &mut State,
     output: Arc<tracking::Output>,
-    asked: &Asked,
+    asked: Asked,
     cut: Cut,
     wall_ms: f64,
 ) -> Option<Live> {
     let document = &state.document;
-    let lags = asked.coarse && state.session.unsettled && alike(document, asked);
-    if !(is_current(document, asked) || lags) {
+    let lags = asked.coarse && state.session.unsettled && alike(document, &asked);
+    if !(is_current(document, &asked) || lags) {
         return None;
     }
-    let recipe = recipe(document, asked, cut)?;
+    let recipe = recipe(document, &asked, cut)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
     let (verb, what) = match asked.curves {
         Curves::Streamlines(_) => ("Tracked", "streamlines"),
@@ -126,12 +126,13 @@ pub fn taken_in(
         wall_ms,
         recipe,
         targets: targets.map(|r| r.id).collect(),
+        asked,
         rays: None,
     })
 }
 
 /// Takes in the streamlines of the regions.
-pub fn live_done(state: &mut State, output: Arc<tracking::Output>, asked: &Asked, wall_ms: f64) {
+pub fn live_done(state: &mut State, output: Arc<tracking::Output>, asked: Asked, wall_ms: f64) {
     if let Some(live) = taken_in(state, output, asked, Cut::All, wall_ms) {
         state.session.live = Some(live);
     }
@@ -153,12 +154,48 @@ fn params(document: &Document, coarse: bool) -> tracking::Params {
     params
 }
 
+/// Whether all that is asked for takes so long that something should be seen before.
+fn slow(state: &State) -> bool {
+    const PATIENCE_MS: f64 = 300.0;
+    // As long as nobody knows better: what is usual comes at once.
+    const STREAMLINES_PER_MS: f64 = 30.0;
+    const RAYS_PER_MS: f64 = 30.0;
+    let live = state.session.live.as_ref();
+    let (count, per_ms) = match (state.document.method, state.document.track.seeding) {
+        (Method::Rays, _) => {
+            let known = state.session.rays_per_ms;
+            (state.document.rays.count(), known.unwrap_or(RAYS_PER_MS))
+        }
+        (Method::Streamlines, Seeding::Random { count }) => {
+            let known = live.filter(|l| l.rays.is_none() && l.wall_ms > 0.0);
+            let known = known.map(|l| l.seeds as f64 / l.wall_ms);
+            (Some(count), known.unwrap_or(STREAMLINES_PER_MS))
+        }
+        (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => return false,
+    };
+    count.is_some_and(|count| count as f64 > PATIENCE_MS * per_ms)
+}
+
 /// Tracks or shoots again from the regions as they are; without a seed there is no live result.
+/// Where all would take long, a few come first.
 pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
+    let live = state.session.live.as_ref();
+    let seen = live.is_some_and(|live| live.coarse && is_current(&state.document, &live.asked));
+    let first = !coarse && !seen && slow(state);
+    ask(state, coarse, first, effects);
+}
+
+/// What follows a few curves that were to be seen first.
+pub fn full(state: &mut State, effects: &mut Vec<Effect>) {
+    ask(state, false, false, effects);
+}
+
+/// `coarse` while something is dragged; `first`: as many as then, and all of them after that.
+fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) {
     state.session.unsettled = coarse;
     state.session.live_error = None;
     state.session.stranded.live = false;
-    state.session.coarse_again = false;
+    (state.session.coarse_again, state.session.full_next) = (false, false);
     let document = &state.document;
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
     let (Some(tensors), true) = (document.tensors.clone(), seeded) else {
@@ -166,6 +203,12 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
         effects.push(Effect::Cancel(Slot::Live));
         return;
     };
+    let full = state.session.live.as_ref().filter(|live| !live.coarse);
+    if !coarse && full.is_some_and(|live| is_current(document, &live.asked)) {
+        // It is there; what is on its way was asked for in between.
+        effects.push(Effect::Cancel(Slot::Live));
+        return rays::cut_again(state, effects);
+    }
     if coarse && state.session.coarse_running {
         state.session.coarse_again = true;
         return;
@@ -175,24 +218,27 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     if state.session.live.as_ref().is_some_and(other) {
         state.session.live = None;
     }
-    let request = match document.method {
-        Method::Streamlines => Request::Track {
-            field: tensors.field.clone(),
-            fa: tensors.fa.clone(),
-            regions: regions(document),
-            params: params(document, coarse),
-            coarse,
-            whole_brain: false,
-        },
+    let few = coarse || first;
+    let (request, fewer) = match document.method {
+        Method::Streamlines => {
+            let request = Request::Track {
+                field: tensors.field.clone(),
+                fa: tensors.fa.clone(),
+                regions: regions(document),
+                params: params(document, few),
+                coarse: few,
+                whole_brain: false,
+            };
+            (request, few)
+        }
         Method::Rays => {
-            if !coarse && rays::up_to_date(state) {
-                return rays::cut_again(state, effects);
-            }
-            let shoot = rays::request(state, &tensors, coarse);
-            state.session.unsettled = shoot.coarse;
-            Request::Shoot(Box::new(shoot))
+            let shoot = rays::request(state, &tensors, few);
+            let fewer = shoot.coarse;
+            (Request::Shoot(Box::new(shoot)), fewer)
         }
     };
-    state.session.coarse_running = state.session.unsettled;
+    state.session.unsettled = fewer && coarse;
+    state.session.full_next = fewer && first;
+    state.session.coarse_running = fewer;
     effects.push(Effect::Submit(request));
 }

@@ -2,6 +2,7 @@
 //! window's thread.
 
 use super::Purpose;
+use crate::state::Values;
 use std::path::{Path, PathBuf};
 
 /// What would be overwritten.
@@ -81,4 +82,18 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
             _ => folder.join(w),
         })
         .collect()
+}
+
+/// Where the measures of rays go that are written under this name.
+pub fn with_measures(path: &Path) -> String {
+    match Values::beside(path) {
+        Some(values) => {
+            let [points, weights] = values.files().map(|path| {
+                let name = path.file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            });
+            format!("With their CM: {points} along the rays, {weights} one a ray")
+        }
+        None => "With their CM in the same file".to_owned(),
+    }
 }

@@ -7,7 +7,7 @@ use crate::state::document::LineColouring;
 use crate::state::{Action, Content, Display, Layer, Phase, State, defaults};
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
-use crate::ui::widgets::button::segmented;
+use crate::ui::widgets::button::segmented_but;
 use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, label};
 use crate::ui::widgets::{charts, menu};
 use egui::{Color32, Rect, Ui, vec2};
@@ -33,13 +33,25 @@ pub fn segment_row(
     words: &[&str],
     chosen: usize,
 ) -> Option<usize> {
+    segment_row_but(ui, name, help, words, chosen, |_| None)
+}
+
+/// As [`segment_row`]; `why` says why a word cannot be chosen.
+pub fn segment_row_but<'a>(
+    ui: &mut Ui,
+    name: &str,
+    help: &str,
+    words: &[&str],
+    chosen: usize,
+    why: impl Fn(usize) -> Option<&'a str>,
+) -> Option<usize> {
     let columns = Columns::allocate(ui);
     label(ui, columns.label, name, help);
     let place = Rect::from_center_size(
         columns.wide.center(),
         vec2(columns.wide.width(), space::FIELD + 2.0),
     );
-    segmented(ui, place, name, words, chosen)
+    segmented_but(ui, place, name, words, chosen, why)
 }
 
 /// Range of a frame's values and the window usually shown.
@@ -266,7 +278,14 @@ pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Disp
     let by_measure =
         |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
     let now = COLOURINGS.iter().find(|c| c.0 == d.line_colouring);
-    let shown = now.map_or("One colour", |c| c.1);
+    let fixed = || {
+        let mut named = theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
+        named.find(|(_, rgb)| d.line_colouring == LineColouring::Fixed(*rgb))
+    };
+    let shown = match now {
+        Some((_, name)) => name,
+        None => fixed().map_or("One colour", |(name, _)| name),
+    };
     let help = "What the colour of a streamline says";
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
@@ -280,11 +299,11 @@ pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Disp
             }
         }
         menu::line(ui);
-        for rgb in theme::CATEGORIES {
+        for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
             let colouring = LineColouring::Fixed(rgb);
             let current = colouring == d.line_colouring;
             let [r, g, b] = rgb;
-            if menu::glyph_item(ui, "One colour", "", current, |painter, at| {
+            if menu::glyph_item(ui, name, "", current, |painter, at| {
                 painter.circle_filled(at, 6.0, Color32::from_rgb(r, g, b));
             }) {
                 chosen = Some(colouring);

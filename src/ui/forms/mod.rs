@@ -1,7 +1,7 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
 mod display;
-mod geodesic;
+pub mod geodesic;
 pub mod tensor_fit;
 pub mod tracking;
 mod walk;
@@ -32,9 +32,12 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     match state.view.task {
         Task::View => shown(),
         Task::Track => {
-            let live = state.session.live.as_ref().map(|l| l.recipe.clone());
-            live.or_else(|| selected_tracks(state).map(|l| l.recipe.clone()))
-                .or_else(shown)
+            let selected = || selected_tracks(state).map(|l| l.recipe.clone());
+            match state.session.live {
+                // A command that does not make what the controls say would be wrong unseen.
+                Some(_) => state.final_live().map(|l| l.recipe.clone()),
+                None => selected().or_else(shown),
+            }
         }
     }
 }

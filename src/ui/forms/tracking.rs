@@ -1,6 +1,7 @@
 //! The task Track: streamlines or geodesic rays of the regions, live. Here what both share, and the
 //! controls of streamlines.
 
+pub mod empty;
 mod results;
 
 use super::display::select_row;
@@ -9,7 +10,9 @@ use crate::data::Role;
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{Params, Seeding};
 use crate::state::recipe::Source;
-use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, State, Tool, defaults};
+use crate::state::{
+    Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool, defaults,
+};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
@@ -101,7 +104,14 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
     }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
-        seed_wanted(ui, state, actions);
+        region_wanted(ui, state, Role::Seed, actions);
+    } else if state.document.tensors.is_some()
+        && state.document.method == Method::Rays
+        && state.session.guide.is_none()
+        && !regions.iter().any(|r| r.role == Role::Target)
+    {
+        // Rays go everywhere: without a target they say little.
+        region_wanted(ui, state, Role::Target, actions);
     }
 }
 
@@ -137,19 +147,27 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     }
 }
 
-fn seed_wanted(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+/// What is to be placed next, with its tool.
+fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let tool = Tool::Place {
-        role: Role::Seed,
-        cube: false,
+    let tool = Tool::Place { role, cube: false };
+    let (in_hand, text, word) = match role {
+        Role::Seed => (
+            "Click white matter on a slice. Esc puts the seed away",
+            "No seed yet. Press S, then click a slice to place one",
+            "Take the seed tool",
+        ),
+        _ => (
+            "Click where rays should end. Esc puts the target away",
+            "No target yet. Press T, then click where rays should end",
+            "Take the target tool",
+        ),
     };
     if state.view.tool == tool {
-        let text = "Click white matter on a slice. Esc puts the seed away";
-        Note::new(p, Severity::Information, text).show(ui);
+        Note::new(p, Severity::Information, in_hand).show(ui);
         return;
     }
-    let text = "No seed yet. Press S, then click a slice to place one";
-    let note = Note::new(p, Severity::Information, text).action("Take the seed tool");
+    let note = Note::new(p, Severity::Information, text).action(word);
     if note.show(ui) == Some(Answer::Taken) {
         actions.push(Action::SetTool(tool));
     }
@@ -173,8 +191,8 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         memory.toggle(MORE);
     }
     if open {
-        walk::integrator(ui, params, &mut set);
-        walk::interpolation(ui, params, &mut set);
+        walk::integrator(ui, params, None, &mut set);
+        walk::interpolation(ui, params, None, &mut set);
         seeding(ui, params, &mut set);
         walk::random_seed(ui, params, &mut set);
         walk::mask(ui, state);
@@ -293,11 +311,17 @@ pub fn foot(
     actions: &mut Vec<Action>,
 ) {
     let live = state.session.live.as_ref();
-    let why = match live {
+    let rays = state.document.method == Method::Rays;
+    let empty = live.is_some_and(|live| live.output.kept.is_empty());
+    let why = match state.standing() {
+        None if rays => Some("There are no rays yet: place a seed first"),
         None => Some("There are no streamlines yet: place a seed first"),
-        Some(_) if state.final_live().is_none() => Some("Waits for the full result"),
-        Some(live) if live.output.kept.is_empty() => Some("No streamline was kept"),
-        Some(_) => None,
+        Some(Standing::Coarse) if state.stalled() => Some("The full result was stopped"),
+        Some(Standing::Updating | Standing::Coarse) => Some("Waits for the full result"),
+        Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
+        Some(Standing::Final) if empty && rays => Some("No ray was kept"),
+        Some(Standing::Final) if empty => Some("No streamline was kept"),
+        Some(Standing::Final) => None,
     };
     let chosen = super::selected_tracks(state).is_some();
     let buttons = vec![

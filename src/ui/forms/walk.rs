@@ -1,6 +1,6 @@
 //! Rows of the parameters that streamlines and rays share: steps, limits, integrator.
 
-use super::display::segment_row;
+use super::display::segment_row_but;
 use crate::data::Role;
 use crate::solvers::tracking::{Integrator, Interpolation, Params};
 use crate::state::{Phase, State, defaults};
@@ -102,12 +102,13 @@ pub fn length(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     }
 }
 
-pub fn integrator(ui: &mut Ui, params: &Params, set: &mut Set) {
+/// `fixed`: why none can be chosen.
+pub fn integrator(ui: &mut Ui, params: &Params, fixed: Option<&str>, set: &mut Set) {
     let all = [Integrator::Euler, Integrator::Rk2, Integrator::Rk4];
     let now = all.iter().position(|&i| i == params.integrator);
     let help = "Higher orders follow bends more closely at the same step";
     let words = ["Euler", "RK2", "RK4"];
-    if let Some(i) = segment_row(ui, "Integrator", help, &words, now.unwrap_or(2)) {
+    if let Some(i) = segment_row_but(ui, "Integrator", help, &words, now.unwrap_or(2), |_| fixed) {
         let integrator = all[i];
         let params = params.clone();
         set(
@@ -120,12 +121,14 @@ pub fn integrator(ui: &mut Ui, params: &Params, set: &mut Set) {
     }
 }
 
-pub fn interpolation(ui: &mut Ui, params: &Params, set: &mut Set) {
+/// `linear`: why splines cannot be chosen.
+pub fn interpolation(ui: &mut Ui, params: &Params, linear: Option<&str>, set: &mut Set) {
     let all = [Interpolation::Trilinear, Interpolation::CubicBSpline];
     let now = all.iter().position(|&i| i == params.interpolation);
     let help = "How tensors are interpolated between voxels";
     let words = ["Trilinear", "Cubic"];
-    if let Some(i) = segment_row(ui, "Interpolation", help, &words, now.unwrap_or(0)) {
+    let why = |i: usize| linear.filter(|_| all[i] == Interpolation::CubicBSpline);
+    if let Some(i) = segment_row_but(ui, "Interpolation", help, &words, now.unwrap_or(0), why) {
         let changed = Params {
             interpolation: all[i],
             ..params.clone()

@@ -1,7 +1,7 @@
 //! The state badge of the 3-D view: coarse while something is dragged, final soon after.
 
 use crate::solvers::tracking::Seeding;
-use crate::state::{Method, State};
+use crate::state::{Method, Standing, State};
 use crate::ui::format::{THIN, count};
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
@@ -18,26 +18,33 @@ pub struct Badge {
     since_s: f64,
 }
 
-/// What the badge says, and whether the result is coarse.
-pub fn words(state: &State) -> Option<(String, bool)> {
-    let live = state.session.live.as_ref()?;
+/// What the badge says, and how the result stands to what is asked for.
+pub fn words(state: &State) -> Option<(String, Standing)> {
+    let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
     let ms = format!("{:.0}{THIN}ms", live.wall_ms.max(1.0));
-    if !live.coarse {
-        return Some((format!("Final · {ms}"), false));
-    }
+    let words = match standing {
+        Standing::Final => format!("Final · {ms}"),
+        Standing::Updating => "Updating…".to_owned(),
+        Standing::OutOfDate => "Out of date".to_owned(),
+        Standing::Coarse => format!("Coarse · {} · {ms}", share(state, live.seeds)),
+    };
+    Some((words, standing))
+}
+
+/// `1 500 of 9 000`.
+fn share(state: &State, seeds: usize) -> String {
     let document = &state.document;
     let all = match (document.method, document.track.seeding) {
         (Method::Rays, _) => document.rays.count(),
         (Method::Streamlines, Seeding::Random { count }) => Some(count),
         (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => None,
     };
-    let seeds = count(live.seeds as u64);
-    let share = match all {
+    let seeds = count(seeds as u64);
+    match all {
         Some(all) => format!("{seeds} of {}", count(all as u64)),
         None if document.method == Method::Rays => format!("{seeds} rays"),
         None => format!("{seeds} seeds"),
-    };
-    Some((format!("Coarse · {share} · {ms}"), true))
+    }
 }
 
 impl Badge {
@@ -50,20 +57,21 @@ impl Badge {
         state: &State,
         still: bool,
     ) -> Option<Rect> {
-        let (words, coarse) = words(state)?;
+        let (words, standing) = words(state)?;
+        let news = standing != Standing::Final;
         let now = ui.input(|i| i.time);
         if self.words != words {
             self.words.clone_from(&words);
             self.since_s = now;
         }
         let age = now - self.since_s;
-        let dim = !still && !coarse && age >= NEWS_S;
-        if !still && !coarse && !dim {
+        let dim = !still && !news && age >= NEWS_S;
+        if !still && !news && !dim {
             let wait = Duration::from_secs_f64((NEWS_S - age).max(0.0));
             ui.ctx().request_repaint_after(wait);
         }
         let p = theme::palette(ui.style());
-        Some(paint_badge(painter, p, pane, &words, coarse, dim))
+        Some(paint_badge(painter, p, pane, &words, news, dim))
     }
 }
 
@@ -72,7 +80,7 @@ fn paint_badge(
     p: &Palette,
     pane: Rect,
     words: &str,
-    coarse: bool,
+    news: bool,
     dim: bool,
 ) -> Rect {
     let strength = if dim { 0.55 } else { 1.0 };
@@ -88,7 +96,7 @@ fn paint_badge(
     let fill = ink(p.b2);
     painter.rect(rect, radius::CONTROL, fill, stroke, StrokeKind::Inside);
     let dot = pos2(rect.left() + 13.0, rect.center().y);
-    painter.circle_filled(dot, 4.0, ink(if coarse { p.warning } else { p.ok }));
+    painter.circle_filled(dot, 4.0, ink(if news { p.warning } else { p.ok }));
     let at = pos2(rect.left() + 23.0, rect.center().y - text.size().y * 0.5);
     painter.galley(at, text, Color32::PLACEHOLDER);
     rect

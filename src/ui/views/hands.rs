@@ -94,6 +94,7 @@ pub fn reshape(
     let Some(now) = state.document.region(region) else {
         return;
     };
+    let shape = shape.snapped();
     if !same(&now.shape, &shape) {
         *changed = true;
         actions.push(Action::SetRegionShape {

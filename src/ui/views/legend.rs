@@ -6,7 +6,7 @@ use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::LineColour;
 use crate::solvers::tracking::StopReason;
 use crate::state::{Layer, State};
-use crate::ui::format::significant;
+use crate::ui::format::{fixed, significant, with_unit};
 
 /// Colours of a view in words.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,10 +69,14 @@ pub fn of_scene(state: &State) -> Option<Legend> {
             let (name, text) = match name.as_str() {
                 "fa" => ("FA".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
                 "length" => (
-                    "mm".to_owned(),
-                    [low, high].map(|v| significant(f64::from(v))),
+                    "Length".to_owned(),
+                    [low, high].map(|v| with_unit(&fixed(f64::from(v), 0), "mm")),
                 ),
-                "cm" | "measure" => ("CM".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
+                "measure" => ("CM".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
+                "cm" => (
+                    "CM along ray".to_owned(),
+                    [format!("{low:.2}"), format!("{high:.2}")],
+                ),
                 _ => (name, [low, high].map(|v| significant(f64::from(v)))),
             };
             let [low, high] = text;

@@ -7,6 +7,7 @@ use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
 use super::{Views, badge, fan, ink, pointer, rings};
 use crate::data::Shape;
+use crate::data::region::RegionId;
 use crate::state::view::letter;
 use crate::state::{Layout, Tool, defaults};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
@@ -83,6 +84,20 @@ impl Views {
         taken: &mut Vec<Rect>,
     ) {
         let state = scene.state;
+        let solids = state.document.regions.iter().filter(|r| r.visible);
+        let solids: Vec<(RegionId, Rect)> = solids
+            .filter_map(|r| {
+                let (low, high) = match &*r.shape {
+                    Shape::Mask(_) => return None,
+                    shape => shape.bounds(),
+                };
+                let reach_mm = (high - low).max_element() * 0.5;
+                let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
+                // A little into the corners of the square.
+                let side = egui::Vec2::splat(1.8 * radius);
+                Some((r.id, Rect::from_center_size(middle, side)))
+            })
+            .collect();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let colour = theme::region_colour(region);
             let selected = state.session.selected_region == Some(region.id);
@@ -106,8 +121,28 @@ impl Views {
             if matches!(&*region.shape, Shape::Sphere { .. }) {
                 rings::rim(painter, &rim, region.role, colour, selected);
             }
-            let beside = middle + vec2(radius + 10.0, 0.0);
-            ink::plate_beside(painter, beside, scene.rect, &region.name, colour, taken);
+            // To the left where there is no room on the right: never over its own region.
+            let font = theme::medium(size::LABEL);
+            let text = painter.layout_no_wrap(region.name.clone(), font, colour);
+            let wide = text.size().x + 12.0;
+            let mut beside = middle + vec2(radius + 10.0, 0.0);
+            if beside.x + wide > scene.rect.right() - 2.0 {
+                beside.x = middle.x - radius - 10.0 - wide;
+            }
+            // Labels lie beside other regions, not over them.
+            let others = solids.iter().filter(|(id, _)| *id != region.id);
+            let mut around: Vec<Rect> = others.map(|(_, rect)| *rect).collect();
+            around.extend_from_slice(taken);
+            let before = around.len();
+            ink::plate_beside(
+                painter,
+                beside,
+                scene.rect,
+                &region.name,
+                colour,
+                &mut around,
+            );
+            taken.extend(around.split_off(before));
         }
         let Tool::Place { role, .. } = state.view.tool else {
             return;

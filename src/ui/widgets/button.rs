@@ -252,6 +252,18 @@ pub fn segmented(
     words: &[&str],
     chosen: usize,
 ) -> Option<usize> {
+    segmented_but(ui, rect, name, words, chosen, |_| None)
+}
+
+/// As [`segmented`]; `why` says why a word cannot be chosen, on hover.
+pub fn segmented_but<'a>(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    words: &[&str],
+    chosen: usize,
+    why: impl Fn(usize) -> Option<&'a str>,
+) -> Option<usize> {
     let p = theme::palette(ui.style());
     paint::field(
         ui.painter(),
@@ -270,8 +282,9 @@ pub fn segmented(
         let cell =
             Rect::from_min_size(pos2(left, rect.top()), vec2(step, rect.height())).shrink(2.0);
         let id = ui.make_persistent_id(("segment", name, i));
-        let response = ui.interact(cell, id, Sense::click());
         let active = i == chosen;
+        let why = why(i).filter(|_| !active);
+        let response = ui.interact(cell, id, sense(why.is_none()));
         let painter = ui.painter();
         if active {
             let fill = if p.field_line == Color32::TRANSPARENT {
@@ -281,10 +294,10 @@ pub fn segmented(
             };
             painter.rect_filled(cell, radius::CHIP, fill);
         }
-        let colour = if active || response.hovered() {
-            p.t1
-        } else {
-            p.t2
+        let colour = match why {
+            Some(_) => p.t3.gamma_multiply(0.6),
+            None if active || response.hovered() => p.t1,
+            None => p.t2,
         };
         let font = if active {
             theme::medium(size::LABEL)
@@ -294,10 +307,14 @@ pub fn segmented(
         paint::centre(painter, cell, word, font, colour);
         paint::focus_ring(painter, p, &response, cell, radius::CHIP);
         response.widget_info(|| {
-            WidgetInfo::selected(Role::RadioButton, true, active, format!("{name}: {word}"))
+            let label = format!("{name}: {word}");
+            WidgetInfo::selected(Role::RadioButton, why.is_none(), active, label)
         });
-        if response.clicked() && !active {
+        if response.clicked() && !active && why.is_none() {
             clicked = Some(i);
+        }
+        if let Some(why) = why {
+            response.on_hover_text(why);
         }
     }
     clicked

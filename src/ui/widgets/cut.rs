@@ -15,7 +15,8 @@ pub struct CutHistogram<'a> {
     pub counts: &'a [u32; BINS],
     /// Values at the two ends.
     pub range: (f32, f32),
-    pub cut: f32,
+    /// `None`: all are kept.
+    pub cut: Option<f32>,
     /// Colour of a kept bar at a share of the width.
     pub colour: &'a dyn Fn(f32) -> Color32,
 }
@@ -39,6 +40,7 @@ impl CutHistogram<'_> {
         let id = ui.make_persistent_id(("cut", self.name));
         let response = ui.interact(bars, id, Sense::drag());
         let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+        let at_cut = self.cut.unwrap_or(low);
         let mut change = None;
         if let Some(at) = response.interact_pointer_pos() {
             let share = ((at.x - bars.left()) / bars.width()).clamp(0.0, 1.0);
@@ -49,20 +51,21 @@ impl CutHistogram<'_> {
             };
             change = Some((rounded(low + share * span), phase));
         } else if response.drag_stopped() {
-            change = Some((self.cut, Phase::Done));
+            change = Some((at_cut, Phase::Done));
         }
-        let value = f64::from(self.cut);
+        let value = f64::from(at_cut);
         let (from, to) = (f64::from(low), f64::from(high));
         let stepped = |steps: f64| (value + steps * f64::from(bin)).clamp(from, to);
         if let Some(value) = slider::asked(ui, &response, id, stepped) {
             change = Some((rounded(value as f32), Phase::Done));
         }
         // A hand that rests on the line changes nothing.
-        let change = change.filter(|(v, phase)| *phase == Phase::Done || *v != self.cut);
+        let change = change.filter(|(v, phase)| *phase == Phase::Done || *v != at_cut);
         slider::describe(ui, &response, id, (from..=to, value), self.name);
 
         // The cut as it is asked for now, so that line and bars move with the hand.
-        let cut = change.map_or(self.cut, |(v, _)| v);
+        let cut = change.map_or(at_cut, |(v, _)| v);
+        let uncut = change.is_none() && self.cut.is_none() || change.is_some() && cut <= low;
         let colour = |t: f32| {
             // The bar that the cut crosses counts by its middle.
             if low + t * span >= cut {
@@ -79,12 +82,12 @@ impl CutHistogram<'_> {
             let top = egui::Stroke::new(3.0, p.accent);
             ui.painter().vline(x, bars.y_range(), top);
         }
-        let typed = self.texts(ui, rect, bars, x, cut);
+        let typed = self.texts(ui, rect, bars, x, (!uncut).then_some(cut));
         typed.map(|v| (v, Phase::Done)).or(change)
     }
 
     /// The ends and, under the line, the value as a field.
-    fn texts(&self, ui: &mut Ui, rect: Rect, bars: Rect, x: f32, cut: f32) -> Option<f32> {
+    fn texts(&self, ui: &mut Ui, rect: Rect, bars: Rect, x: f32, cut: Option<f32>) -> Option<f32> {
         let p = theme::palette(ui.style());
         let text = |v: f32| format::fixed(f64::from(v), 2);
         let line = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 4.0), rect.max);
@@ -103,13 +106,16 @@ impl CutHistogram<'_> {
         if place.right() < line.right() - wide {
             paint::right(ui.painter(), line, &text(high), font, p.t3);
         }
-        let shown = format!("≥\u{202F}{}", text(cut));
+        let shown = cut.map_or("all".to_owned(), |cut| format!("≥\u{202F}{}", text(cut)));
         let name = format!("{}, cut", self.name);
         let typed = field::value(ui, place, &name, &shown, "")?;
+        if typed.trim().eq_ignore_ascii_case("all") {
+            return Some(low);
+        }
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {
             let words = format!("{}: \"{}\" is no number", self.name, typed.trim());
-            notice::say(ui, words);
+            notice::say(ui, place, words);
         }
         number.map(|v| v as f32).filter(|v| v.is_finite())
     }

@@ -5,6 +5,7 @@ pub mod button;
 pub mod charts;
 pub mod cut;
 pub mod field;
+pub mod focus;
 pub mod menu;
 pub mod note;
 pub mod notice;

@@ -3,7 +3,7 @@
 use super::super::format;
 use super::super::theme::{self, Palette, size, space};
 pub use super::scale::Scale;
-use super::{button, field, notice, paint};
+use super::{button, field, focus, notice, paint};
 use crate::state::Phase;
 use egui::accesskit::{Action, ActionData};
 use egui::{
@@ -62,6 +62,7 @@ pub struct SliderRow<'a> {
     switch: Option<bool>,
     off: &'a str,
     waits: bool,
+    inactive: Option<&'a str>,
 }
 
 /// What a user did to a row.
@@ -89,6 +90,7 @@ impl<'a> SliderRow<'a> {
             switch: None,
             off: "",
             waits: false,
+            inactive: None,
         }
     }
 
@@ -138,7 +140,17 @@ impl<'a> SliderRow<'a> {
         self
     }
 
+    /// The row keeps its place but has nothing to set; says why.
+    pub fn inactive(mut self, why: Option<&'a str>) -> Self {
+        self.inactive = why;
+        self
+    }
+
     pub fn show(mut self, ui: &mut Ui) -> Option<Change> {
+        if let Some(why) = self.inactive {
+            self.idle(ui, why);
+            return None;
+        }
         let stands_for = self.value;
         if self.waits {
             self.value = held(ui, self.name, self.value);
@@ -185,15 +197,30 @@ impl<'a> SliderRow<'a> {
             let limits = self.limits.unwrap_or(self.scale.range.clone());
             match format::parse(&typed) {
                 Some(value) => {
-                    let value = within(ui, self.name, value, &limits, self.unit);
+                    let value = within(ui, place, self.name, value, &limits, self.unit);
                     if value != stands_for {
                         change = Some(Change::To(value, Phase::Done));
                     }
                 }
-                None => no_number(ui, self.name, &typed, &shown),
+                None => no_number(ui, place, self.name, &typed, &shown),
             }
         }
         change
+    }
+
+    fn idle(&self, ui: &mut Ui, why: &str) {
+        let columns = Columns::allocate(ui);
+        let place = columns.label.union(columns.wide);
+        let id = ui.make_persistent_id(("idle", self.name));
+        let response = ui.interact(place, id, Sense::hover());
+        let p = theme::palette(ui.style());
+        let font = theme::regular(size::LABEL);
+        paint::left(ui.painter(), columns.label, self.name, font.clone(), p.t3);
+        paint::right(ui.painter(), columns.wide, why, font, p.t3);
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Label, false, format!("{}: {why}", self.name))
+        });
+        response.on_hover_text(self.help);
     }
 
     /// As [`SliderRow::show`] for rows without a checkbox.
@@ -265,13 +292,13 @@ impl RangeRow<'_> {
         if let Some(typed) = typed {
             match format::parse_range(&typed) {
                 Some((low, high)) => {
-                    let clamp = |v: f64| within(ui, self.name, v, &self.limits, self.unit);
+                    let clamp = |v: f64| within(ui, place, self.name, v, &self.limits, self.unit);
                     let typed = (clamp(low), clamp(high));
                     if typed != stands_for {
                         change = Some((typed, Phase::Done));
                     }
                 }
-                None => no_number(ui, self.name, &typed, &shown),
+                None => no_number(ui, place, self.name, &typed, &shown),
             }
         }
         change
@@ -293,7 +320,14 @@ impl Columns {
 }
 
 /// A typed value brought within the limits, with a word about it.
-fn within(ui: &Ui, name: &str, value: f64, limits: &RangeInclusive<f64>, unit: &str) -> f64 {
+fn within(
+    ui: &Ui,
+    place: Rect,
+    name: &str,
+    value: f64,
+    limits: &RangeInclusive<f64>,
+    unit: &str,
+) -> f64 {
     let (low, high) = (*limits.start(), *limits.end());
     let taken = value.clamp(low, high);
     if taken != value {
@@ -304,15 +338,16 @@ fn within(ui: &Ui, name: &str, value: f64, limits: &RangeInclusive<f64>, unit: &
             "°" => format!("{number}°"),
             _ => format::with_unit(&number, unit),
         };
-        notice::say(ui, format!("{name}: {shown} is the {word}"));
+        notice::say(ui, place, format!("{name}: {shown} is the {word}"));
     }
     taken
 }
 
-fn no_number(ui: &Ui, name: &str, typed: &str, kept: &str) {
+fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
     let typed: String = typed.trim().chars().take(20).collect();
     notice::say(
         ui,
+        place,
         format!("{name}: \"{typed}\" is no number, {kept} stays"),
     );
 }
@@ -420,6 +455,7 @@ fn moved(
     scale: &Scale,
     value: f64,
 ) -> Option<(f64, Phase)> {
+    focus::by_hand(ui, response, id);
     let place = id.with("share");
     let pointer = response.interact_pointer_pos();
     if response.drag_started() {
@@ -458,12 +494,15 @@ fn moved(
 
 /// The value that an arrow key or a screen reader asks for; `stepped` gives the one so many presses
 /// away.
+///
+/// Arrow keys go to what the hand touched last, until it touches something else.
 pub(super) fn asked(
     ui: &Ui,
     response: &Response,
     id: Id,
     stepped: impl Fn(f64) -> f64,
 ) -> Option<f64> {
+    focus::by_hand(ui, response, id);
     if response.has_focus() {
         ui.memory_mut(|m| {
             let arrows = EventFilter {

@@ -4,26 +4,35 @@ use crate::render::colour_map::ColourMap;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::solvers::tracking::Seeding;
 use crate::state::session::LiveRays;
-use crate::state::{Action, Live, Phase, Rays, Severity, State};
+use crate::state::{Action, Live, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
+use crate::ui::forms::tracking::empty::{Empty, targets};
 use crate::ui::rays::{self, Remedy};
-use crate::ui::theme;
+use crate::ui::theme::{self, size};
+use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::cut::CutHistogram;
-use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::rows;
+use crate::ui::widgets::slider::Columns;
+use crate::ui::widgets::{field, notice, paint, rows};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
 
-/// One way out of an empty result.
-pub fn nothing(ui: &mut Ui, state: &State, live: &Live, actions: &mut Vec<Action>) {
+/// What the measure is, on hover.
+const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose \
+    unit is the mean diffusivity over the whole mask, CSF included. Rays that follow fibres have \
+    more than others, but in white matter most lie below 1: compare rays with each other";
+
+/// Why there are none, with one way out.
+pub fn nothing(
+    ui: &mut Ui,
+    state: &State,
+    live: &Live,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let now = &state.document.rays;
-    let targets: Vec<&str> = live
-        .targets
-        .iter()
-        .filter_map(|id| state.document.region(*id))
-        .map(|r| r.name.as_str())
-        .collect();
-    let Some((text, remedy)) = rays::nothing_kept(live, now, &targets) else {
+    let targets = targets(state, live);
+    let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
+    let Some((text, remedy)) = rays::nothing_kept(live, now, &names) else {
         return;
     };
     let mut better = now.clone();
@@ -51,12 +60,14 @@ pub fn nothing(ui: &mut Ui, state: &State, live: &Live, actions: &mut Vec<Action
         }
         Remedy::Nothing => None,
     };
-    let p = theme::palette(ui.style());
-    let mut note = Note::new(p, Severity::Warning, &text);
-    if let Some(word) = word {
-        note = note.action(word);
-    }
-    if note.show(ui) == Some(Answer::Taken) {
+    let missed = matches!(remedy, Remedy::WidenCone | Remedy::MoreRays);
+    let empty = Empty {
+        text,
+        word,
+        missed,
+        starts: remedy != Remedy::Nothing,
+    };
+    if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::SetRays {
             rays: better,
             phase: Phase::Done,
@@ -83,9 +94,9 @@ pub fn histogram(
     };
     let colour = |t: f32| -> Color32 { colour_of(map, t) };
     let cut = match now.cut {
-        Cut::All => low,
-        Cut::AtLeast(least) => least,
-        Cut::Top(_) | Cut::TopShare(_) => rays.least.unwrap_or(low),
+        Cut::All => None,
+        Cut::AtLeast(least) => Some(least),
+        Cut::Top(_) | Cut::TopShare(_) => rays.least,
     };
     // The caption stands above, but says how many the cut leaves as it is moved.
     let above = ui.cursor().min;
@@ -113,11 +124,53 @@ pub fn histogram(
     let width = ui.available_width();
     let place = Rect::from_min_size(above, vec2(width, panels::CAPTION));
     let mut caption = ui.new_child(egui::UiBuilder::new().max_rect(place));
-    panels::caption(&mut caption, "Connectivity measure (CM)", &fact);
+    panels::caption(&mut caption, "Connectivity measure (CM)", &fact).on_hover_text(CM);
+    let asked = asked.or(keep(ui, now, rays, kept));
     if let Some((cut, phase)) = asked {
         let rays = Rays { cut, ..now.clone() };
         actions.push(Action::SetRays { rays, phase });
     }
+}
+
+/// Which rays stay: those above the cut, or the best ones.
+fn keep(ui: &mut Ui, now: &Rays, live: &LiveRays, kept: usize) -> Option<(Cut, Phase)> {
+    let columns = Columns::allocate(ui);
+    let p = theme::palette(ui.style());
+    let font = theme::regular(size::LABEL);
+    paint::left(ui.painter(), columns.label, "Keep", font, p.t2);
+    let chosen = match now.cut {
+        Cut::All | Cut::AtLeast(_) => 0,
+        Cut::Top(_) => 1,
+        Cut::TopShare(_) => 2,
+    };
+    let words = ["Cut", "Best n", "Best %"];
+    let mut place = columns.field;
+    place.min.x = columns.label.left() + 40.0;
+    place.max.x = columns.field.left() - 8.0;
+    if let Some(i) = segmented(ui, place, "Keep", &words, chosen) {
+        let cut = match i {
+            0 => live.least.map_or(Cut::All, Cut::AtLeast),
+            1 => Cut::Top(kept.clamp(1, 100)),
+            _ => Cut::TopShare(0.1),
+        };
+        return Some((cut, Phase::Done));
+    }
+    let (name, shown, unit) = match now.cut {
+        Cut::All | Cut::AtLeast(_) => return None,
+        Cut::Top(count) => ("Best number", format::count(count as u64), ""),
+        Cut::TopShare(share) => ("Best share", format::significant(share * 100.0), "%"),
+    };
+    let typed = field::value(ui, columns.field, name, &shown, unit)?;
+    let Some(number) = format::parse(&typed) else {
+        let words = format!("{name}: \"{}\" is no number", typed.trim());
+        notice::say(ui, columns.field, words);
+        return None;
+    };
+    let cut = match now.cut {
+        Cut::TopShare(_) => Cut::TopShare(number.clamp(0.01, 100.0) / 100.0),
+        _ => Cut::Top(number.round().clamp(1.0, 16_777_216.0) as usize),
+    };
+    Some((cut, Phase::Done))
 }
 
 /// Tensors that had to be changed before rays could run through them.

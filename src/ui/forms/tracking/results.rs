@@ -1,10 +1,11 @@
 //! What came of tracking: how many, how long, where to, why they stopped, and how they are drawn.
 
-use crate::data::Region;
+use super::empty::Empty;
+use crate::data::{Region, Role};
 use crate::render::colour_map::ColourMap;
-use crate::solvers::tracking::Params;
+use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;
-use crate::state::{Action, Live, Method, Phase, Severity, State};
+use crate::state::{Action, Live, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::display;
 use crate::ui::forms::geodesic::measures;
 use crate::ui::theme::{self, size, space};
@@ -17,7 +18,7 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
-const STOPS: &str = "Why they stopped";
+const STOPS: &str = "Why ends stopped";
 const LOOK: &str = "Appearance";
 
 pub fn show(
@@ -40,14 +41,7 @@ pub fn show(
                     actions.push(Action::RunOnCpu);
                 }
             }
-            None => {
-                let what = match state.document.method {
-                    Method::Streamlines => "Streamlines",
-                    Method::Rays => "Rays",
-                };
-                let text = format!("{what} appear here as soon as there is a seed");
-                rows::hint(ui, &text);
-            }
+            None => waiting(ui, state, actions),
         }
         look(ui, state, memory, narrow, actions);
         return;
@@ -57,20 +51,32 @@ pub fn show(
         Some(_) => &state.document.rays.params.walk,
         None => &state.document.track,
     };
-    section::head_with(
-        ui,
-        "Results",
-        &tracks::headline(output, !live.targets.is_empty()),
-    );
+    let standing = state.standing();
+    let what = live.rays.as_ref().map_or("", |_| "rays");
+    let headline = match standing {
+        Some(Standing::Updating) => "updating…".to_owned(),
+        Some(Standing::OutOfDate) => "out of date".to_owned(),
+        _ => tracks::headline(output, what, !live.targets.is_empty()),
+    };
+    section::head_with(ui, "Results", &headline);
+    if state.stalled() {
+        let text = match standing {
+            Some(Standing::Coarse) => "This is a coarse selection: the rest was stopped",
+            _ => "This is from before the last change",
+        };
+        again(ui, state, text, actions);
+    }
     match &live.rays {
         Some(rays) => {
-            measures::nothing(ui, state, live, actions);
             measures::histogram(ui, state, rays, memory, actions);
+            // Below what a hand may be dragging.
+            measures::nothing(ui, state, live, memory, actions);
             measured_targets(ui, state, live, memory, actions);
         }
         None => {
             if let Some((text, remedy)) = tracks::nothing_kept(output, params) {
-                nothing(ui, &text, remedy, params, actions);
+                let way_out = (&*text, remedy, params);
+                nothing(ui, state, live, way_out, memory, actions);
             }
             tracked_targets(ui, state, live, memory, actions);
         }
@@ -79,7 +85,7 @@ pub fn show(
     if let Some(rays) = &live.rays {
         measures::repaired(ui, rays);
     }
-    let dropped = tracks::dropped(output);
+    let dropped = tracks::dropped(output, has_missed_row(live));
     if !dropped.is_empty() {
         ui.add_space(4.0);
         rows::hint(ui, &dropped);
@@ -100,9 +106,51 @@ pub fn show(
     look(ui, state, memory, narrow, actions);
 }
 
-/// One way out of an empty result.
-fn nothing(ui: &mut Ui, text: &str, remedy: Remedy, params: &Params, actions: &mut Vec<Action>) {
+/// What is said before there is a result.
+fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let (what, doing) = match state.document.method {
+        Method::Streamlines => ("Streamlines", "Tracking…"),
+        Method::Rays => ("Rays", "Shooting…"),
+    };
+    let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
+    let mut jobs = state.session.jobs.iter();
+    if state.document.tensors.is_none() || !seeded {
+        let text = format!("{what} appear here as soon as there is a seed");
+        rows::hint(ui, &text);
+    } else if jobs.any(|j| matches!(j.slot, Slot::Live | Slot::Fit | Slot::Load)) {
+        rows::hint(ui, doing);
+    } else {
+        again(
+            ui,
+            state,
+            "It was stopped before there was a result",
+            actions,
+        );
+    }
+}
+
+/// The way back to a result of the controls as they are.
+fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
+    let word = match state.document.method {
+        Method::Streamlines => "Track again",
+        Method::Rays => "Shoot again",
+    };
+    let note = Note::new(p, Severity::Warning, text).action(word);
+    if note.show(ui) == Some(Answer::Taken) {
+        actions.push(Action::Retrack);
+    }
+}
+
+/// One way out of an empty result.
+fn nothing(
+    ui: &mut Ui,
+    state: &State,
+    live: &Live,
+    (text, remedy, params): (&str, Remedy, &Params),
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let (word, params) = match remedy {
         Remedy::LowerFa => {
             let lower = params.min_fa.map(|v| (v * 0.5 * 100.0).round() / 100.0);
@@ -136,13 +184,15 @@ fn nothing(ui: &mut Ui, text: &str, remedy: Remedy, params: &Params, actions: &m
                 },
             )
         }
-        Remedy::Nothing => {
-            Note::new(p, Severity::Warning, text).show(ui);
-            return;
-        }
+        Remedy::Nothing => ("", params.clone()),
     };
-    let note = Note::new(p, Severity::Warning, text).action(word);
-    if note.show(ui) == Some(Answer::Taken) {
+    let empty = Empty {
+        text: text.to_owned(),
+        word: Some(word).filter(|word| !word.is_empty()),
+        missed: remedy == Remedy::LoosenAngle,
+        starts: live.output.fates.iter().sum::<u64>() != live.output.fates[Fate::NoStart as usize],
+    };
+    if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::SetTrack {
             params,
             phase: Phase::Done,
@@ -289,15 +339,23 @@ fn table(
     }
 }
 
+fn has_missed_row(live: &Live) -> bool {
+    !live.output.missed.is_empty() && !live.targets.is_empty()
+}
+
 /// What missed the targets, with the eye that hides it.
 fn missed(ui: &mut Ui, state: &State, live: &Live, actions: &mut Vec<Action>) {
-    let output = &live.output;
-    if output.missed.is_empty() || live.targets.is_empty() {
+    if !has_missed_row(live) {
         return;
     }
+    let output = &live.output;
     let p = theme::palette(ui.style());
     let name = "Missed the targets";
-    let fact = format!("one in {} drawn", output.missed_every);
+    let count = format::count(output.fates[Fate::MissedTargets as usize]);
+    let fact = match output.missed_every {
+        1 => count,
+        every => format!("{count}, 1 in {every} drawn"),
+    };
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::hover());
     response.widget_info(|| {

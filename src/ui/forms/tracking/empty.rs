@@ -1,0 +1,85 @@
+//! What is said where nothing was kept.
+
+use crate::data::{Region, Role};
+use crate::state::{Action, Live, Severity, State};
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::{Memory, format, theme};
+use egui::Ui;
+use std::sync::Arc;
+
+/// The regions of a result that are its targets.
+pub fn targets<'a>(state: &'a State, live: &Live) -> Vec<&'a Arc<Region>> {
+    let ids = live.targets.iter();
+    ids.filter_map(|id| state.document.region(*id)).collect()
+}
+
+/// An empty result in words, and one way out.
+pub struct Empty<'a> {
+    pub text: String,
+    pub word: Option<&'a str>,
+    /// Targets were missed.
+    pub missed: bool,
+    /// Something started.
+    pub starts: bool,
+}
+
+impl Empty<'_> {
+    /// Whether the way out was taken.
+    pub fn show(
+        mut self,
+        ui: &mut Ui,
+        state: &State,
+        live: &Live,
+        memory: &mut Memory,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let Some(tensors) = &state.document.tensors else {
+            return false;
+        };
+        let outside = |r: &Arc<Region>| !r.shape.touches(&tensors.mask);
+        let mut seeds = state.document.regions.iter();
+        if !self.starts && seeds.all(|r| r.role != Role::Seed || outside(r)) {
+            // The note of the inputs has said it.
+            return false;
+        }
+        let targets = targets(state, live);
+        let unreachable = !targets.is_empty() && targets.iter().all(|r| outside(r));
+        let mut place = None;
+        if self.missed && unreachable {
+            // No other setting would help.
+            self.word = None;
+            self.text = match targets[..] {
+                [target] => format!(
+                    "Nothing can reach '{}': it lies outside the mask",
+                    target.name
+                ),
+                _ => "Nothing can reach the targets: they lie outside the mask".to_owned(),
+            };
+            place = targets.first().map(|r| r.shape.centre());
+        } else if self.missed
+            && let Some((mm, point)) = memory.tracks.nearest(live)
+        {
+            let mm = format::with_unit(&format::significant(mm), "mm");
+            let drawn = if live.output.missed_every > 1 {
+                " of those drawn"
+            } else {
+                ""
+            };
+            self.text += &format!(". The nearest{drawn} comes within {mm}");
+            place = Some(point);
+        }
+        let p = theme::palette(ui.style());
+        let mut note = Note::new(p, Severity::Warning, &self.text);
+        if let Some(word) = self.word {
+            note = note.action(word);
+        }
+        if place.is_some() {
+            note = note.leave("Show it");
+        }
+        let answer = note.show(ui);
+        if let (Some(Answer::Dismissed), Some(place)) = (answer, place) {
+            actions.push(Action::MoveCrosshair(place));
+        }
+        answer == Some(Answer::Taken)
+    }
+}
