@@ -179,11 +179,14 @@ pub(super) fn difference(
     Ok(())
 }
 
-/// Whether all values of the file are among those that it was to hold, unchanged.
-pub(super) fn different_values<'a>(
-    found: &'a BTreeMap<String, Arc<[f32]>>,
+/// Words about how the values of a file differ from those that it was to hold, if they do.
+pub(super) fn same_values(
+    found: &BTreeMap<String, Arc<[f32]>>,
     expected: &BTreeMap<String, Arc<[f32]>>,
-) -> Option<&'a str> {
+) -> Result<(), String> {
+    if found.len() != expected.len() {
+        return Err("some values are missing".to_owned());
+    }
     let same = |a: &[f32], b: &[f32]| {
         let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
         a.len() == b.len() && a.iter().zip(b).all(same)
@@ -191,7 +194,10 @@ pub(super) fn different_values<'a>(
     let wrong = found
         .iter()
         .find(|(name, values)| !expected.get(*name).is_some_and(|e| same(values, e)));
-    wrong.map(|(name, _)| name.as_str())
+    match wrong {
+        Some((name, _)) => Err(format!("the values {name} differ")),
+        None => Ok(()),
+    }
 }
 
 /// A name that is not taken yet: itself, else with the first free number behind it.

@@ -32,6 +32,14 @@ impl Values {
             && tractogram.per_streamline.contains_key(Self::MEASURE)
     }
 
+    /// What is left for the streamlines' own file.
+    pub fn without(&self, tractogram: &Tractogram) -> Tractogram {
+        let mut left = tractogram.clone();
+        left.per_point.remove(&self.name);
+        left.per_streamline.remove(&self.name);
+        left
+    }
+
     pub fn files(&self) -> [&Path; 2] {
         [&self.tsf, &self.weights]
     }

@@ -8,9 +8,11 @@ use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
 use arcuate::solvers::tracking::StopReason;
 use arcuate::state::document::LineColouring;
 use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
+use arcuate::state::update::losses;
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
+use std::path::Path;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -31,6 +33,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::rays without a target ask for one", no_target),
         test("ui::rays of before the last change are no result", stale),
         test("ui::rays replace no file unasked", overwriting),
+        test("ui::measures beside a TCK are not lost", beside),
         test("ui::a reason to stop is chosen and let go", reasons),
         test("ui::how many a cut leaves is counted once", counted_once),
     ]
@@ -82,6 +85,23 @@ fn kept(window: &Window) -> usize {
     live.map_or(0, |l| l.output.kept.len())
 }
 
+/// A place on the histogram, by the share of its width.
+fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
+    let histogram = window.get_by_role_and_label(egui::Role::Slider, "Connectivity measure");
+    let place = histogram.rect();
+    move |share| place.left_top() + egui::vec2(place.width() * share, 20.0)
+}
+
+/// With a measure at every point of what is kept.
+fn measured() -> State {
+    let mut state = shot();
+    let live = state.session.live.as_mut().unwrap();
+    let output = Arc::make_mut(&mut live.output);
+    let points = vec![1.0; output.kept.points.len()];
+    output.kept = output.kept.clone().with_per_point("cm", points);
+    state
+}
+
 fn switch() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Method: Geodesic rays");
@@ -127,11 +147,7 @@ fn switch() {
 
 fn cut() {
     let mut window = window(shot(), [1920.0, 1080.0]);
-    let name = "Connectivity measure";
-    let place = window
-        .get_by_role_and_label(egui::Role::Slider, name)
-        .rect();
-    let at = |share: f32| place.left_top() + egui::vec2(place.width() * share, 20.0);
+    let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
     window.get_by_label("3 tensors were repaired: not positive definite");
     // Anywhere in the widget; the count follows while the hand moves, nothing is shot.
@@ -155,7 +171,7 @@ fn cut() {
     assert!((value - 1.2).abs() < 0.01, "{value}");
     // An arrow is a bin: 0.8 over 64.
     window
-        .get_by_role_and_label(egui::Role::Slider, name)
+        .get_by_role_and_label(egui::Role::Slider, "Connectivity measure")
         .focus();
     window.run();
     window.key_press(egui::Key::ArrowRight);
@@ -295,16 +311,25 @@ fn reasons() {
     assert_eq!(window.state().state.view.stop, None);
 }
 
+/// The measures go to the TSF and the weights; what no file holds is told.
+fn beside() {
+    let mut state = measured();
+    let live = state.session.live.as_mut().unwrap();
+    let output = Arc::make_mut(&mut live.output);
+    let points = vec![0.5; output.kept.points.len()];
+    output.kept = output.kept.clone().with_per_point("fa", points);
+    let lost = |file: &str| losses(&state, None, Path::new(file)).join("; ");
+    let of_tck = lost("rays.tck");
+    assert!(of_tck.contains("per point: fa"), "{of_tck}");
+    assert!(!of_tck.contains("cm"), "{of_tck}");
+    assert_eq!(lost("rays.vtk"), "");
+}
+
 /// The three files of rays are asked about together, also where only the measures are there.
 fn overwriting() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let mut state = shot();
-    let live = state.session.live.as_mut().unwrap();
-    let output = Arc::make_mut(&mut live.output);
-    let points = vec![1.0; output.kept.points.len()];
-    output.kept = output.kept.clone().with_per_point("cm", points);
-    let mut window = window(state, [1280.0, 800.0]);
+    let mut window = window(measured(), [1280.0, 800.0]);
     let mut export = |existing: &[&str], sentence: &str| {
         for name in existing {
             std::fs::write(path(name), "there already").unwrap();
@@ -429,11 +454,7 @@ fn together() {
 
 fn arrows() {
     let mut window = window(shot(), [1920.0, 1080.0]);
-    let name = "Connectivity measure";
-    let place = window
-        .get_by_role_and_label(egui::Role::Slider, name)
-        .rect();
-    let at = |share: f32| place.left_top() + egui::vec2(place.width() * share, 20.0);
+    let at = in_histogram(&window);
     // Nothing is cut: the field says so.
     let field = |w: &Window| {
         let field = w.get_by_role_and_label(egui::Role::TextInput, "Connectivity measure, cut");

@@ -1,6 +1,6 @@
 //! Writing VTP: arrays appended raw, little-endian, not compressed, in RAS.
 
-use super::super::fibres::{difference, different_values};
+use super::super::fibres::{difference, same_values};
 use super::super::{Error, atomic, little_endian};
 use super::read;
 use crate::compute::Control;
@@ -55,18 +55,8 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         |written| {
             let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
             difference(&found, tractogram, 0.0)?;
-            for (found, expected) in [
-                (&found.per_point, &tractogram.per_point),
-                (&found.per_streamline, &tractogram.per_streamline),
-            ] {
-                if found.len() != expected.len() {
-                    return Err("some values are missing".to_owned());
-                }
-                if let Some(name) = different_values(found, expected) {
-                    return Err(format!("the values {name} differ"));
-                }
-            }
-            Ok(())
+            same_values(&found.per_point, &tractogram.per_point)?;
+            same_values(&found.per_streamline, &tractogram.per_streamline)
         },
     )
 }

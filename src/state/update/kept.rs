@@ -172,8 +172,8 @@ fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
     }
 }
 
-/// What a file of this name would not hold of a layer's streamlines, or of the live ones. Of rays, the
-/// measures go beside a TCK.
+/// What a file of this name would not hold of a layer's streamlines, or of the live ones; the measures
+/// of rays, which go beside a TCK, are not lost.
 pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
@@ -183,7 +183,12 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         None => state.final_live().map(|live| &live.output.kept),
     };
     match (found, Format::named(path)) {
-        (Some(tractogram), Some(format)) => format.losses(tractogram),
+        (Some(tractogram), Some(format)) => match Values::beside(path) {
+            Some(values) if Values::are_in(tractogram) => {
+                format.losses(&values.without(tractogram))
+            }
+            _ => format.losses(tractogram),
+        },
         _ => Vec::new(),
     }
 }
