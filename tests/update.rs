@@ -120,6 +120,7 @@ fn opened() -> Event {
 /// A file was opened.
 fn file(path: &str, loaded: Loaded) -> Event {
     let output = Output::Opened {
+        told: Default::default(),
         path: PathBuf::from(path),
         loaded,
         notes: Vec::new(),

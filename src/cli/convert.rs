@@ -1,5 +1,6 @@
 //! `arcuate convert`: from one file format to another.
 
+use super::options::ToldOptions;
 use super::runner::{Failure, Runner};
 use crate::io;
 use crate::jobs::{Output, Request};
@@ -12,8 +13,9 @@ Examples:
   arcuate convert tracks.trk tracks.trx
   arcuate convert tracks.tck tracks.trk --reference dwi.nii.gz
   arcuate convert bundle.tt.gz bundle.tck
+  arcuate convert slicer.vtk bundle.trx/ --vtk-space lps
 
-The names say the formats. No point is moved: coordinates in the world stay as they are. What the output cannot hold
+The names say the formats; tracks.trx/ is a folder. No point is moved: coordinates in the world stay as they are. What the output cannot hold
 is listed; values of a TCK go into TSF files and weights beside it.";
 
 /// The examples and the table of formats.
@@ -40,15 +42,19 @@ pub struct Options {
     /// Image whose grid the streamlines are from; TRK cannot do without one
     #[arg(long, value_name = "IMAGE")]
     pub reference: Option<PathBuf>,
+    #[command(flatten)]
+    pub told: ToldOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     io::convert::check_output(&options.output).map_err(|e| Failure::usage(e.to_string()))?;
-    runner.may_make(&options.output)?;
+    runner.may_write(&options.output)?;
+    io::convert::check_place(&options.output).map_err(|e| Failure::new(e.to_string()))?;
     let request = Request::Convert {
         input: options.input.clone(),
         output: options.output.clone(),
         reference: options.reference.clone(),
+        told: options.told.told(),
         replace: runner.force(),
     };
     let (Output::Converted(done), _) = runner.run(request)? else {

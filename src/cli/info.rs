@@ -1,9 +1,10 @@
 //! `arcuate info`: what files hold.
 
-use super::options::ScanOptions;
+use super::options::{ScanOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume};
+use crate::io::Told;
 use crate::jobs::{Loaded, Output, Request};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -22,12 +23,14 @@ pub struct Options {
     /// Scans, images, masks, streamlines
     #[arg(required = true)]
     pub files: Vec<String>,
+    #[command(flatten)]
+    pub told: ToldOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut values, mut text, mut failures) = (Vec::new(), String::new(), Vec::new());
     for file in &options.files {
-        match describe(file, runner) {
+        match describe(file, &options.told.told(), runner) {
             Ok((value, lines)) => {
                 values.push(value);
                 let _ = writeln!(text, "{file}\n{lines}");
@@ -43,16 +46,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     failures.into_iter().next().map_or(Ok(()), Err)
 }
 
-fn describe(file: &str, runner: &mut Runner) -> Result<(Value, String), Failure> {
+fn describe(file: &str, told: &Told, runner: &mut Runner) -> Result<(Value, String), Failure> {
     if file.starts_with("phantom:") {
         let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
         return Ok(image(file, &scan.dwi, Some(&scan.gradients), &[]));
     }
     let path = PathBuf::from(file);
-    let (output, _) = runner.run(Request::Open {
+    let (output, _) = runner.run(Request::OpenTold {
         path: path.clone(),
-        gradients: Vec::new(),
+        told: told.clone(),
     })?;
     let Output::Opened { loaded, notes, .. } = output else {
         return Err(Failure::new(format!("Nothing to describe: {file}")));

@@ -3,7 +3,7 @@
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Gradients, Mask, Region, Role, Shape, Volume};
-use crate::io;
+use crate::io::{self, Space, Told};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::state::defaults;
@@ -77,6 +77,26 @@ pub struct RegionOptions {
     /// May only run inside these
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
+}
+
+/// What a user says about files that are silent.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct ToldOptions {
+    /// Axes of VTK and VTP points where the file does not name them (default: ras)
+    #[arg(long, value_name = "ras|lps", value_parser = space)]
+    pub vtk_space: Option<Space>,
+}
+
+impl ToldOptions {
+    pub fn told(&self) -> Told {
+        Told {
+            vtk_space: self.vtk_space,
+        }
+    }
+}
+
+fn space(text: &str) -> Result<Space, String> {
+    Space::named(text).ok_or_else(|| format!("expected ras or lps, found \"{text}\""))
 }
 
 /// A scan with its gradients, and where it comes from.

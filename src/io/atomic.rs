@@ -53,6 +53,82 @@ pub fn write_verified(
     Ok(())
 }
 
+/// Writes a folder of files: `write` fills one of a temporary name, which then takes the place of the
+/// old one, if there is one that `may_replace` says is of the same kind. Whatever fails, the name holds
+/// the old folder or the whole new one; only a power cut between two renames can leave neither, and
+/// then both are there under temporary names.
+pub fn write_folder_verified(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), Stop>,
+    verify: impl FnOnce(&Path) -> Result<(), String>,
+    may_replace: impl Fn(&Path) -> bool,
+) -> Result<(), Error> {
+    let failed = |e: &std::io::Error| Error::writing(path, e);
+    let old = path.exists();
+    if old && !path.is_dir() {
+        return Err(no_folder(path));
+    }
+    if old && !may_replace(path) {
+        return Err(Error::Folder {
+            path: path.to_owned(),
+        });
+    }
+    let temporary = TemporaryFolder::beside(path).map_err(|e| failed(&e))?;
+    write(&temporary.0).map_err(|stop| match stop {
+        Stop::Io(e) => failed(&e),
+        Stop::Error(e) => e,
+    })?;
+    verify(&temporary.0).map_err(|why| Error::ReadBack {
+        path: path.to_owned(),
+        why,
+    })?;
+    if old {
+        // Renamed onto, then removed with it.
+        let aside = TemporaryFolder::beside(path).map_err(|e| failed(&e))?;
+        std::fs::rename(path, &aside.0).map_err(|e| failed(&e))?;
+        if let Err(error) = std::fs::rename(&temporary.0, path) {
+            // Back to where it was; the first error is the one to tell.
+            let _ = std::fs::rename(&aside.0, path);
+            return Err(failed(&error));
+        }
+    } else {
+        std::fs::rename(&temporary.0, path).map_err(|e| failed(&e))?;
+    }
+    sync_folder(path);
+    Ok(())
+}
+
+/// A folder of our own beside another; removed with this, unless it was renamed.
+struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    fn beside(path: &Path) -> std::io::Result<Self> {
+        loop {
+            let folder = path.with_file_name(temporary_name());
+            match std::fs::create_dir(&folder) {
+                Ok(()) => return Ok(Self(folder)),
+                // Left by a process of the same number that was killed.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // It may have its final name by now.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Short and of its own, so that a long target name does not make it too long.
+fn temporary_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!(".arcuate-{}-{number}.tmp", std::process::id())
+}
+
 /// Why a `write` closure stopped.
 #[derive(Debug)]
 pub enum Stop {
@@ -117,15 +193,11 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
 }
 
 fn create_beside(target: &Path) -> std::io::Result<(Temporary, File)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
     if target.file_name().is_none() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    // Short and of its own, so that a long target name does not make it too long.
     loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".arcuate-{}-{number}.tmp", std::process::id());
-        let temporary = target.with_file_name(name);
+        let temporary = target.with_file_name(temporary_name());
         match OpenOptions::new()
             .write(true)
             .create_new(true)

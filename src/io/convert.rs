@@ -1,7 +1,7 @@
 //! From one file format to another: what kind of thing the input holds decides what the output may be.
 
 use super::format::{Content, Format};
-use super::{Error, Opened, fibres, nifti, open, scalars};
+use super::{Error, Opened, Told, atomic, fibres, nifti, open_told, scalars, trx};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,15 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
     }
 }
 
+/// Whether the output could be written here now, without replacing what is there.
+pub fn check_place(output: &Path) -> Result<(), Error> {
+    if Format::named(output) == Some(Format::Trx) && trx::means_folder(output) {
+        let above = output.parent().unwrap_or(Path::new("."));
+        return atomic::check_file(&above.join(".arcuate"));
+    }
+    atomic::check_file(output)
+}
+
 /// Reads a file and writes what it holds as `output`, whose name says the format. `reference` is the
 /// image whose grid a tractogram is given; without it, the one that the input names is kept. Files
 /// beside the output are replaced only if `replace` is set.
@@ -38,12 +47,13 @@ pub fn convert(
     input: &Path,
     output: &Path,
     reference: Option<&Path>,
+    told: &Told,
     replace: bool,
     command: &str,
     control: &Control,
 ) -> Result<Converted, Error> {
     let format = check_output(output)?;
-    match open(input, control)? {
+    match open_told(input, told, control)? {
         Opened::Tractogram(mut tractogram, info) => {
             let mut notes = info.warnings;
             notes.extend(fibres::not_finite(&tractogram));

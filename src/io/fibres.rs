@@ -2,7 +2,7 @@
 //! reading, the comparison after writing, and the choice of the format.
 
 use super::format::{Content, Format};
-use super::{Error, tck, tinytrack, trk, trx, vtk, vtp};
+use super::{Error, Space, Told, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use rayon::prelude::*;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub struct FibreInfo {
     /// Lines of the header, in their order.
     pub properties: Vec<(String, String)>,
+    /// The space that was taken for the points where the file does not name it.
+    pub taken: Option<Space>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
 }
@@ -120,14 +122,15 @@ pub fn total(tractogram: &Tractogram) -> f64 {
 pub fn read(
     format: Format,
     path: &Path,
+    told: &Told,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     match format {
         Format::Tck => tck::read_with_values(path, control),
         Format::Trk => trk::read(path, control),
         Format::Trx => trx::read(path, control),
-        Format::Vtk => vtk::read(path, control),
-        Format::Vtp => vtp::read(path, control),
+        Format::Vtk => vtk::read(path, told.vtk_space, control),
+        Format::Vtp => vtp::read(path, told.vtk_space, control),
         Format::TinyTrack => tinytrack::read(path, control),
         Format::Nifti | Format::Fsl | Format::Mrtrix | Format::Png => Err(Error::Unknown {
             path: path.to_owned(),

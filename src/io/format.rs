@@ -115,7 +115,7 @@ pub const TABLE: &[Kind] = &[
         name: "TrackVis streamlines",
         extensions: &["trk", "trk.gz"],
         reads: "versions 1 to 3, both byte orders, gzip",
-        writes: "version 2 (`.trk`); needs an image's grid",
+        writes: "version 2, gzip (`.trk.gz`); needs an image's grid",
         holds: Holds {
             per_point: Named::UpTo(10),
             per_streamline: Named::UpTo(10),
@@ -129,7 +129,7 @@ pub const TABLE: &[Kind] = &[
         name: "TRX streamlines",
         extensions: &["trx"],
         reads: "zip (stored or deflated) and folder, every number type",
-        writes: "float32, zip, not compressed",
+        writes: "float32, not compressed; zip, or folder (`tracks.trx/`)",
         holds: Holds {
             per_point: Named::Any,
             per_streamline: Named::Any,

@@ -15,7 +15,6 @@ pub mod gradients;
 pub mod lines;
 mod mask;
 mod memory;
-mod mmap;
 pub mod nifti;
 mod numbers;
 pub mod png;
@@ -25,10 +24,12 @@ pub mod scalars;
 mod source;
 pub mod tck;
 pub mod tinytrack;
+mod told;
 pub mod trk;
 pub mod trx;
 pub mod vtk;
 pub mod vtp;
+mod whole;
 
 pub use error::Error;
 pub use fibres::FibreInfo;
@@ -36,6 +37,7 @@ pub use format::{Content, Format, Named};
 pub use mask::{as_mask, mask, mask_on_own_grid};
 pub use memory::available_bytes;
 pub use nifti::SpaceInfo;
+pub use told::{Space, Told};
 
 use crate::compute::Control;
 use crate::data::{Tractogram, Volume};
@@ -183,11 +185,16 @@ impl Opened {
 
 /// Opens an image or a streamline file. Progress is in bytes of the file on disk.
 pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
+    open_told(path, &Told::default(), control)
+}
+
+/// As [`open`], with what the user says about the file.
+pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
     let format = detect(path)?;
     match format.content() {
         Content::Image => nifti::read(path, control).map(|(v, info)| Opened::Volume(v, info)),
         Content::Streamlines => {
-            fibres::read(format, path, control).map(|(t, info)| Opened::Tractogram(t, info))
+            fibres::read(format, path, told, control).map(|(t, info)| Opened::Tractogram(t, info))
         }
         Content::Gradients => Err(Error::unsupported(
             path,

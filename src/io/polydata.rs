@@ -1,8 +1,8 @@
 //! What the two VTK formats have in common: points, lines through them, and values of both.
 
-use super::Error;
 use super::fibres::{FibreInfo, free_name};
 use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
+use super::{Error, Space};
 use crate::data::Tractogram;
 use crate::data::tractogram::column_name;
 use std::path::Path;
@@ -43,6 +43,7 @@ impl Polydata {
         mut self,
         path: &Path,
         file_bytes: usize,
+        told: Option<Space>,
         info: &mut FibreInfo,
     ) -> Result<Tractogram, Error> {
         let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
@@ -78,7 +79,7 @@ impl Polydata {
                 "lines with points of their own; write the file anew",
             );
         }
-        self.place(info);
+        self.place(told, info);
         let in_order = self.connectivity.iter().zip(0u64..).all(|(&i, n)| i == n);
         let used = if in_order {
             self.connectivity.len()
@@ -142,21 +143,26 @@ impl Polydata {
         Ok(tractogram)
     }
 
-    /// Turns LPS coordinates into RAS; says which were assumed where the file does not.
-    fn place(&mut self, info: &mut FibreInfo) {
-        match self.space.as_deref() {
-            Some("RAS") => info.add("space", "RAS"),
-            Some("LPS") => {
-                info.add("space", "LPS");
-                for point in self.points.chunks_exact_mut(3) {
-                    point[0] = -point[0];
-                    point[1] = -point[1];
-                }
+    /// Turns LPS coordinates into RAS; says which were taken where the file does not.
+    fn place(&mut self, told: Option<Space>, info: &mut FibreInfo) {
+        let named = self.space.as_deref().and_then(Space::named);
+        let space = named.or(told).unwrap_or(Space::Ras);
+        if named.is_some() {
+            info.add("space", space.name());
+        } else {
+            info.taken = Some(space);
+            if told.is_none() {
+                info.warn(
+                    "The file does not name its space; RAS was taken. If left and right are \
+                     exchanged it is LPS, which can be said (--vtk-space lps, or the layer's switch)",
+                );
             }
-            _ => info.warn(
-                "The file does not name its space; RAS was taken. If left and right are exchanged \
-                 it was LPS: write it anew with SPACE=LPS in its second line",
-            ),
+        }
+        if space == Space::Lps {
+            for point in self.points.chunks_exact_mut(3) {
+                point[0] = -point[0];
+                point[1] = -point[1];
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 //! `fibres.NAME.tsf` or `fibres.NAME.weights.txt`; where there is only one, without NAME.
 
 use super::fibres::{FibreInfo, free_name};
-use super::mmap::Whole;
 use super::source::read_text;
+use super::whole::Whole;
 use super::{Error, atomic, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -174,7 +174,7 @@ fn points(
     let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(words)?;
     let info = FibreInfo {
         properties: tck::properties(path, &header, MAGIC).map_err(words)?,
-        warnings: Vec::new(),
+        ..FibreInfo::default()
     };
     let stamp = |info: &FibreInfo| {
         let text = info.property("timestamp")?.trim().to_owned();

@@ -3,7 +3,7 @@
 //!
 //! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
-use super::mmap::{Whole, filled};
+use super::whole::{Whole, filled};
 use super::{Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
 use crate::data::{Shared, Tractogram};
@@ -63,7 +63,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let (header, header_bytes) = header_text(path, bytes, MAGIC)?;
     let mut info = FibreInfo {
         properties: properties(path, &header, MAGIC)?,
-        warnings: Vec::new(),
+        ..FibreInfo::default()
     };
     let numbers = numbers(path, &info)?;
     let offset = offset(path, &info, header_bytes as u64)?;

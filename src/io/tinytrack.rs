@@ -10,8 +10,8 @@
 
 use super::Error;
 use super::fibres::FibreInfo;
-use super::mmap::Whole;
 use super::numbers::Type;
+use super::whole::Whole;
 use crate::compute::Control;
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};

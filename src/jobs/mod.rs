@@ -3,6 +3,7 @@
 
 mod export;
 mod fault;
+mod open;
 mod place;
 mod request;
 mod trace;

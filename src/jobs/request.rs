@@ -1,13 +1,11 @@
 //! What can be asked of a worker, and what it answers.
 
 use super::fault::Fault;
+use super::open::{open, with_lengths};
 use super::place::{self, Place, Placed};
 use super::{Outcome, Slot, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
-use crate::data::tractogram::LENGTH;
-use crate::data::{
-    Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume, VolumeKind,
-};
+use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
 use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
@@ -31,6 +29,8 @@ pub enum Request {
         path: PathBuf,
         gradients: Vec<PathBuf>,
     },
+    /// Opens one file as the user says it is.
+    OpenTold { path: PathBuf, told: io::Told },
     /// Makes the built-in head.
     Demo { seed: u64 },
     /// Finds a brain mask where none is given, fits tensors and makes their maps.
@@ -71,6 +71,8 @@ pub enum Request {
         output: PathBuf,
         /// The image whose grid the streamlines are from.
         reference: Option<PathBuf>,
+        /// About the input.
+        told: io::Told,
         /// Files beside the output may be replaced.
         replace: bool,
     },
@@ -150,6 +152,8 @@ pub enum Output {
     Opened {
         path: PathBuf,
         loaded: Loaded,
+        /// What was taken where the file is silent: it may be asked about.
+        told: io::Told,
         notes: Vec<String>,
     },
     Demo {
@@ -214,7 +218,7 @@ pub struct Shot {
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. } | Self::Demo { .. } => Slot::Load,
+            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } => Slot::Load,
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -241,7 +245,9 @@ impl Request {
                 .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
         };
         match self {
-            Self::Open { path, .. } => format!("Opening {}", file(path)),
+            Self::Open { path, .. } | Self::OpenTold { path, .. } => {
+                format!("Opening {}", file(path))
+            }
             Self::Demo { .. } => "Making the demo head".to_owned(),
             Self::Fit { .. } => "Fitting tensors".to_owned(),
             Self::Track { .. } => "Tracking".to_owned(),
@@ -277,7 +283,10 @@ impl Request {
         match self {
             Self::UseBackend { .. } => Err(Fault::Said("A solver opens no backend".to_owned())),
             Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
-            Self::Open { path, gradients } => Ok(open(&path, &gradients, control)?),
+            Self::Open { path, gradients } => {
+                Ok(open(&path, &gradients, &io::Told::default(), control)?)
+            }
+            Self::OpenTold { path, told } => Ok(open(&path, &[], &told, control)?),
             Self::Demo { seed } => {
                 let demo = backend
                     .install(|| phantom::Demo::new(seed, control))
@@ -376,12 +385,15 @@ impl Request {
                 input,
                 output,
                 reference,
+                told,
                 replace,
             } => {
-                let command = format!("arcuate convert {} {}", input.display(), output.display());
+                let (from, to) = (input.display(), output.display());
+                let command = format!("arcuate convert {from} {to}{told}");
                 let reference = reference.as_deref();
-                let converted =
-                    io::convert::convert(&input, &output, reference, replace, &command, control);
+                let converted = io::convert::convert(
+                    &input, &output, reference, &told, replace, &command, control,
+                );
                 Ok(Output::Converted(converted.map_err(|e| e.to_string())?))
             }
             Self::SaveVolume {
@@ -502,80 +514,4 @@ fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, F
         what,
         revision,
     }))
-}
-
-/// With each streamline's whole length, mm: what the window can colour by.
-fn with_lengths(tractogram: Tractogram) -> Tractogram {
-    // A file may have brought its own.
-    if tractogram.per_streamline.contains_key(LENGTH) {
-        return tractogram;
-    }
-    let lengths: Vec<f32> = (0..tractogram.len())
-        .map(|i| tractogram.length_mm(i))
-        .collect();
-    tractogram.with_per_streamline(LENGTH, lengths)
-}
-
-/// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
-fn open(path: &Path, gradients: &[PathBuf], control: &Control) -> Result<Output, String> {
-    let sentence = |e: io::Error| e.to_string();
-    let opened = io::open(path, control).map_err(sentence)?;
-    let mut notes = opened.warnings().to_vec();
-    let loaded = match opened {
-        io::Opened::Tractogram(tractogram, _) => {
-            notes.extend(io::fibres::not_finite(&tractogram));
-            let tractogram = with_lengths(tractogram);
-            // Looked for here, so that the window does not have to.
-            tractogram.bounds();
-            Loaded::Tractogram(tractogram)
-        }
-        io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {
-            volume.usual_windows();
-            Loaded::Image(volume)
-        }
-        io::Opened::Volume(volume, _) if volume.frames > 1 => {
-            let (grid, volumes) = (&volume.grid, volume.frames);
-            let table = match io::gradients::for_scan(path, gradients, grid, volumes) {
-                // A table that merely lies there must not stand in the way of its scan.
-                Err(error) if gradients.is_empty() && error != io::Error::Cancelled => {
-                    let said = error.to_string();
-                    let path = error.path().map(|p| format!(": {}", p.display()));
-                    let words = path.and_then(|p| said.strip_suffix(&p)).unwrap_or(&said);
-                    notes.push(format!("{words}; until then the scan has no gradients"));
-                    None
-                }
-                table => table.map_err(sentence)?,
-            };
-            let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
-            let (found, files) = match table {
-                Some(table) => {
-                    notes.extend(table.warnings);
-                    let named = Some(table.files).filter(|files| *files != beside);
-                    (Some(Arc::new(table.gradients)), named.unwrap_or_default())
-                }
-                None => (None, Vec::new()),
-            };
-            volume.usual_windows();
-            Loaded::Scan {
-                dwi: volume,
-                gradients: found,
-                gradient_files: files,
-            }
-        }
-        io::Opened::Volume(volume, _) => match io::as_mask(&volume) {
-            Some(mask) => {
-                mask.bounds_inside();
-                Loaded::Mask(mask)
-            }
-            None => {
-                volume.usual_windows();
-                Loaded::Image(volume)
-            }
-        },
-    };
-    Ok(Output::Opened {
-        path: path.to_owned(),
-        loaded,
-        notes,
-    })
 }

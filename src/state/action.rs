@@ -5,6 +5,7 @@ use super::document::{Display, LayerId, Method, Rays};
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape};
+use crate::io::Told;
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
 use crate::solvers::tracking::StopReason;
 use crate::solvers::{tensor_fit, tracking};
@@ -32,6 +33,11 @@ pub struct Shot {
 pub enum Action {
     // Files
     Open(Vec<PathBuf>),
+    /// Opens a layer's file again, as the user says it is.
+    OpenAs {
+        path: PathBuf,
+        told: Told,
+    },
     OpenDemo {
         guide: bool,
     },

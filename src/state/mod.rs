@@ -16,6 +16,8 @@ pub mod update;
 pub mod view;
 pub mod words;
 
+/// In the words of the files.
+pub use crate::io::{Space, Told};
 pub use crate::jobs::{BackendKind, Job, Slot, Values, Which};
 pub use action::{Action, Effect, Phase, Shot};
 pub use camera::Camera;

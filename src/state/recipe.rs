@@ -2,6 +2,7 @@
 
 use super::defaults;
 use crate::data::{Role, Shape};
+use crate::io::Told;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
@@ -48,6 +49,11 @@ pub struct RegionSpec {
 pub enum Recipe {
     /// Opened from a file.
     File(PathBuf),
+    /// As the user says, where the file is silent.
+    FileAs {
+        file: PathBuf,
+        told: Told,
+    },
     /// A scan whose gradients do not lie beside it.
     Scan(Source),
     Phantom {
@@ -354,6 +360,7 @@ impl Recipe {
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),
+            Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {
                 format!("arcuate fit {} --maps mask --out maps", source.arguments())

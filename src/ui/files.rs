@@ -3,117 +3,22 @@
 //! The window waits for neither: answers come through a channel and leave as actions.
 
 mod disk;
+mod purpose;
+
+pub use purpose::Purpose;
 
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
-use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::update::losses;
-use crate::state::{Action, Content, LayerId, Pane, Severity, Shot, State, Values};
+use crate::state::{Action, Pane, Severity, State};
 use disk::{Existing, existing_beside, typed_paths, with_measures, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-
-/// What a path is for.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Purpose {
-    Open,
-    /// Of a layer, or the live ones; rays come with files of their measures.
-    Tracks {
-        layer: Option<LayerId>,
-        measured: bool,
-    },
-    Layer(LayerId),
-    Region(RegionId),
-    Screenshot {
-        pane: Option<Pane>,
-        scale: u32,
-    },
-}
-
-impl Purpose {
-    /// Streamlines or rays of a layer, or the live ones.
-    pub fn tracks(state: &State, layer: Option<LayerId>) -> Self {
-        let tractogram = match layer {
-            Some(id) => state.document.layer(id).and_then(|l| match &l.content {
-                Content::Tractogram(tractogram) => Some(tractogram),
-                _ => None,
-            }),
-            None => state.session.live.as_ref().map(|l| &l.output.kept),
-        };
-        let measured = tractogram.is_some_and(Values::are_in);
-        Self::Tracks { layer, measured }
-    }
-
-    /// All that would be written under this name.
-    fn files(&self, path: &Path) -> Vec<PathBuf> {
-        let mut files = vec![path.to_owned()];
-        if let Self::Tracks { measured: true, .. } = self {
-            let values = Values::beside(path);
-            let values = values.iter().flat_map(Values::files);
-            files.extend(values.map(Path::to_owned));
-        }
-        files
-    }
-
-    fn saves(&self) -> bool {
-        *self != Self::Open
-    }
-
-    fn title(&self) -> &'static str {
-        match self {
-            Self::Open => "Open a file",
-            Self::Tracks { measured: true, .. } => "Export rays",
-            Self::Tracks { .. } => "Export streamlines",
-            Self::Layer(_) => "Export layer",
-            Self::Region(_) => "Export region as mask",
-            Self::Screenshot { .. } => "Save a screenshot",
-        }
-    }
-
-    /// Endings a file of this kind may have, the usual one first.
-    fn endings(&self) -> Vec<&'static str> {
-        match self {
-            Self::Open => Vec::new(),
-            Self::Tracks { .. } => Format::of_saved_streamlines()
-                .map(|f| f.extensions()[0])
-                .collect(),
-            Self::Layer(_) | Self::Region(_) => vec!["nii.gz", "nii"],
-            Self::Screenshot { .. } => vec!["png"],
-        }
-    }
-
-    /// What the formats of these endings are called.
-    fn format_names(&self) -> Vec<String> {
-        match self {
-            Self::Tracks { .. } => Format::of_saved_streamlines()
-                .map(Format::short_name)
-                .collect(),
-            _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
-        }
-    }
-
-    fn action(self, mut paths: Vec<PathBuf>) -> Option<Action> {
-        if paths.is_empty() {
-            return None;
-        }
-        if self == Self::Open {
-            return Some(Action::Open(paths));
-        }
-        let path = paths.swap_remove(0);
-        Some(match self {
-            Self::Open => return None,
-            Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
-            Self::Layer(layer) => Action::SaveLayer { layer, path },
-            Self::Region(region) => Action::SaveRegion { region, path },
-            Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
-        })
-    }
-}
 
 /// Where a sheet opens.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -505,7 +410,8 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
         let chosen = endings.iter().position(|e| sheet.text.ends_with(e));
         let place = row(ui);
         if let Some(i) = segmented(ui, place, "Format", &names, chosen.unwrap_or(usize::MAX)) {
-            let bare = endings
+            let accepted = sheet.purpose.accepted();
+            let bare = accepted
                 .iter()
                 .find_map(|e| sheet.text.strip_suffix(&format!(".{e}")))
                 .unwrap_or(&sheet.text);

@@ -45,8 +45,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("data", All),
             ("solvers", Types),
             ("jobs", Types),
-            // Which formats there are and what they hold: a table of plain values.
-            ("io", Only(&["Content", "Format"])),
+            // Which formats there are, what they hold and what is said about files: plain values.
+            ("io", Only(&["Content", "Format", "Space", "Told"])),
             // How a layer is shown, in the words of the draw list: plain values.
             ("render", Only(&["colour_map", "draw_list"])),
         ],
@@ -157,7 +157,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["std", "thread"], &["jobs", "ui/files"]),
 ];
 
-pub const UNSAFE: &[&str] = &["compute", "solvers/*/cuda", "io/mmap", "render/shared"];
+pub const UNSAFE: &[&str] = &["compute", "solvers/*/cuda", "render/shared"];
 
 /// Most lines of a file; those that follow have a tighter limit of their own.
 pub const MAX_LINES: usize = 600;

@@ -21,6 +21,9 @@ pub fn tests() -> Vec<Trial> {
         test("io::formats::values_and_groups_return", values_and_groups),
         test("io::formats::odd_numbers_of_streamlines", odd_numbers),
         test("io::formats::losses_are_said", losses),
+        test("io::formats::folders_are_replaced_whole", folders),
+        test("io::formats::a_file_may_become_shorter", shortened),
+        test("io::formats::a_space_can_be_said", said_space),
         test("io::formats::the_table_is_whole", table),
         data_test(
             "io::formats::every_outside_file_returns",
@@ -76,6 +79,17 @@ pub fn streamlines(count: usize, grid: &Grid, random: &mut Random) -> Tractogram
         offsets.push(points.len() as u64);
     }
     Tractogram::new(points, offsets).with_grid(grid.clone())
+}
+
+/// A name for every form that streamlines are written in.
+fn written() -> Vec<(Format, String)> {
+    let named = |f: Format| (f, format!("a.{}", f.extensions()[0]));
+    let others = [(Format::Trk, "b.trk.gz"), (Format::Trx, "folder.trx/")];
+    let others = others.map(|(f, name)| (f, name.to_owned()));
+    Format::of_saved_streamlines()
+        .map(named)
+        .chain(others)
+        .collect()
 }
 
 fn near(found: &Tractogram, expected: &Tractogram, what: &str) {
@@ -145,11 +159,11 @@ fn every_axis_order() {
             let right = grid.world_from_voxel.matrix3.determinant() > 0.0;
             handed[usize::from(right)] += 1;
             let tractogram = streamlines(5, &grid, &mut random);
-            for format in Format::of_saved_streamlines() {
-                let path = folder.path().join(format!("a.{}", format.extensions()[0]));
+            for (format, name) in written() {
+                let path = folder.path().join(&name);
                 fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
                 let (found, _) = open(&path);
-                let what = format!("{format:?}, {}", grid.orientation());
+                let what = format!("{name}, {}", grid.orientation());
                 holds_the_same(&found, &tractogram, format, &what);
             }
             trk_by_its_definition(&folder.path().join("a.trk"), &tractogram, &grid);
@@ -214,8 +228,8 @@ fn values_and_groups() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for values in [0, 1, 9, 12] {
         let tractogram = rich(40, values, &mut random);
-        for format in Format::of_saved_streamlines() {
-            let path = folder.path().join(format!("a.{}", format.extensions()[0]));
+        for (format, name) in written() {
+            let path = folder.path().join(name);
             fibres::save(&path, &tractogram, "arcuate test", &Control::new()).expect("saved");
             let (found, _) = open(&path);
             holds_the_same(&found, &tractogram, format, &format!("{format:?} {values}"));
@@ -236,8 +250,8 @@ fn odd_numbers() {
     ];
     for tractogram in cases {
         let tractogram = tractogram.with_grid(grid.clone());
-        for format in Format::of_saved_streamlines() {
-            let path = folder.path().join(format!("a.{}", format.extensions()[0]));
+        for (format, name) in written() {
+            let path = folder.path().join(name);
             fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
             let (found, warnings) = open(&path);
             let what = format!("{format:?} of {}", tractogram.len());
@@ -430,4 +444,107 @@ fn same_streamlines(root: &Path) {
         );
     }
     assert!(data("tractograms").is_some());
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let name = |e: std::io::Result<std::fs::DirEntry>| e.expect("readable").file_name();
+    let mut names: Vec<String> = entries
+        .map(|e| name(e).to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A TRX folder takes the place of another one, with nothing left of it, and of nothing else.
+fn folders() {
+    let mut random = Random::fresh("folders");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trx/");
+    let save = |t: &Tractogram| fibres::save(&path, t, "", &Control::new());
+    save(&rich(5, 2, &mut random)).expect("saved");
+    assert!(path.join("groups/ARC_L.uint32").exists());
+    let second = streamlines(7, &grid(3, false, &mut random), &mut random);
+    save(&second).expect("replaced");
+    holds_the_same(&open(&path).0, &second, Format::Trx, "replaced");
+    assert!(!path.join("groups").exists());
+    assert_eq!(names_in(folder.path()), ["a.trx"]);
+    // A folder of something else stays.
+    let other = folder.path().join("photographs.trx/");
+    std::fs::create_dir(&other).expect("made");
+    std::fs::write(other.join("one.jpg"), "x").expect("written");
+    let error = fibres::save(&other, &second, "", &Control::new()).expect_err("not ours");
+    sentence(&error);
+    assert_eq!(names_in(&other), ["one.jpg"]);
+    // Neither is a file replaced by a folder.
+    std::fs::write(folder.path().join("b.trx"), "x").expect("written");
+    let error = fibres::save(&folder.path().join("b.trx/"), &second, "", &Control::new());
+    sentence(&error.expect_err("a file"));
+    // Stopped half-way: the old one is whole, and nothing else is left.
+    let control = Control::new();
+    control.cancel();
+    assert!(fibres::save(&path, &rich(5, 2, &mut random), "", &control).is_err());
+    holds_the_same(
+        &open(&path).0,
+        &second,
+        Format::Trx,
+        "after a cancelled one",
+    );
+    let left = names_in(folder.path());
+    assert_eq!(left, ["a.trx", "b.trx", "photographs.trx"]);
+}
+
+/// What was opened stays, whatever happens to the file: mapped bytes would be gone, and the program
+/// with them.
+fn shortened() {
+    let mut random = Random::fresh("shortened");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tractogram = streamlines(60_000, &grid(0, false, &mut random), &mut random);
+    for format in Format::of_saved_streamlines() {
+        let path = folder.path().join(format!("a.{}", format.extensions()[0]));
+        fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
+        assert!(std::fs::metadata(&path).expect("there").len() > 4 << 20);
+        let (found, _) = open(&path);
+        let file = std::fs::File::options().write(true).open(&path);
+        file.expect("writable").set_len(1000).expect("shortened");
+        holds_the_same(&found, &tractogram, format, "of a shortened file");
+    }
+}
+
+/// A VTK file without its space is what the user says; one that names it is not.
+fn said_space() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tractogram = Tractogram::new(vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], vec![0, 2]);
+    for name in ["a.vtk", "a.vtp"] {
+        let path = folder.path().join(name);
+        fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
+        let bytes = std::fs::read(&path).expect("readable");
+        let first = |space: Option<io::Space>| {
+            let told = io::Told { vtk_space: space };
+            match io::open_told(&path, &told, &Control::new()) {
+                Ok(Opened::Tractogram(t, info)) => (t.points[0], info.taken, info.warnings.len()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (ras, lps) = ([1.0, 2.0, 3.0], [-1.0, -2.0, 3.0]);
+        assert_eq!(first(Some(io::Space::Lps)), (ras, None, 0), "{name}");
+        // The same without its name: eight letters that say nothing.
+        let silent = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(silent.contains("SPACE"), "{name}");
+        let silent: Vec<u8> = replaced(&bytes, b"SPACE", b"SPICE");
+        std::fs::write(&path, silent).expect("written");
+        assert_eq!(first(None), (ras, Some(io::Space::Ras), 1), "{name}");
+        let said = first(Some(io::Space::Ras));
+        assert_eq!(said, (ras, Some(io::Space::Ras), 0), "{name}");
+        let said = first(Some(io::Space::Lps));
+        assert_eq!(said, (lps, Some(io::Space::Lps), 0), "{name}");
+    }
+}
+
+fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    while let Some(at) = bytes.windows(old.len()).position(|w| w == old) {
+        bytes[at..at + old.len()].copy_from_slice(new);
+    }
+    bytes
 }

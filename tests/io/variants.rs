@@ -443,7 +443,15 @@ fn values_beside() {
     let rich = super::formats::rich(30, 3, &mut random);
     fibres::save(&at("in.trx"), &rich, "", &Control::new()).expect("saved");
     let go = |input: PathBuf, output: PathBuf, replace| {
-        convert::convert(&input, &output, None, replace, "", &Control::new())
+        convert::convert(
+            &input,
+            &output,
+            None,
+            &Default::default(),
+            replace,
+            "",
+            &Control::new(),
+        )
     };
     let done = go(at("in.trx"), at("out.tck"), false).expect("converted");
     assert_eq!(done.written.len(), 1 + 6 + 6, "{:?}", done.written);
@@ -483,6 +491,7 @@ fn values_beside() {
         &at("out.tck"),
         &to,
         Some(&image),
+        &Default::default(),
         false,
         "",
         &Control::new(),
@@ -492,7 +501,7 @@ fn values_beside() {
     // Only streamlines, and only to a name that says a format.
     let error = go(image, at("b.trx"), false).expect_err("an image");
     assert!(sentence(&error).contains("an image"), "{error}");
-    for name in ["b", "b.nii", "b.tt.gz", "b.trk.gz"] {
+    for name in ["b", "b.nii", "b.tt.gz"] {
         let error = go(at("in.trx"), at(name), false).expect_err(name);
         sentence(&error);
         assert!(!at(name).exists());

@@ -13,7 +13,7 @@ pub(super) use write::renamed;
 pub use write::save;
 
 use super::fibres::{FibreInfo, free_name};
-use super::mmap::{Whole, filled};
+use super::whole::{Whole, filled};
 use super::{Error, fibres};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;

@@ -7,22 +7,28 @@ use super::{BATCH, space, verify};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::{Columns, columns};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use glam::DVec3;
 use rayon::prelude::*;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Writes all points, the first ten values per point and per streamline, and the grid, which the
 /// format cannot do without; reads it back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
-    if extension(path) != "trk" {
-        return Err(Error::unsupported(
-            path,
-            "a compressed TRK file, or none",
-            "end its name in .trk",
-        ));
-    }
+    let compressed = match extension(path).as_str() {
+        "trk" => false,
+        "trk.gz" => true,
+        _ => {
+            return Err(Error::unsupported(
+                path,
+                "a name that is not a TRK file's",
+                "end it in .trk or .trk.gz",
+            ));
+        }
+    };
     let Some(grid) = &tractogram.grid else {
         return Err(Error::unsupported(
             path,
@@ -109,26 +115,35 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             bytes.extend_from_slice(&values[i].to_le_bytes());
         }
     };
+    let write = |file: &mut dyn Write| -> Result<(), atomic::Stop> {
+        file.write_all(&header.bytes())?;
+        let all: Vec<usize> = (0..tractogram.len()).collect();
+        for several in all.chunks(BATCH * 8) {
+            control.check()?;
+            let parts: Vec<Vec<u8>> = several
+                .par_chunks(BATCH)
+                .map(|indices| {
+                    let mut bytes = Vec::new();
+                    indices.iter().for_each(|&i| line(i, &mut bytes));
+                    bytes
+                })
+                .collect();
+            for part in parts {
+                file.write_all(&part)?;
+            }
+            control.advance(several.len() as u64);
+        }
+        Ok(())
+    };
     atomic::write_verified(
         path,
         |file| {
-            file.write_all(&header.bytes())?;
-            let all: Vec<usize> = (0..tractogram.len()).collect();
-            for several in all.chunks(BATCH * 8) {
-                control.check()?;
-                let parts: Vec<Vec<u8>> = several
-                    .par_chunks(BATCH)
-                    .map(|indices| {
-                        let mut bytes = Vec::new();
-                        indices.iter().for_each(|&i| line(i, &mut bytes));
-                        bytes
-                    })
-                    .collect();
-                for part in parts {
-                    file.write_all(&part)?;
-                }
-                control.advance(several.len() as u64);
+            if !compressed {
+                return write(file);
             }
+            let mut encoder = GzEncoder::new(file, Compression::fast());
+            write(&mut encoder)?;
+            encoder.finish()?;
             Ok(())
         },
         |written| verify(written, tractogram, grid),

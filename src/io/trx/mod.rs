@@ -14,12 +14,12 @@ mod store;
 mod write;
 
 pub(super) use write::renamed;
-pub use write::save;
+pub use write::{means_folder, save};
 
 use super::Error;
 use super::fibres::{FibreInfo, free_name};
-use super::mmap::filled;
 use super::numbers::Type;
+use super::whole::filled;
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};

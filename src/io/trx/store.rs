@@ -1,8 +1,8 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
 use super::super::Error;
-use super::super::mmap::Whole;
 use super::super::source::{most_unpacked, too_expanded};
+use super::super::whole::Whole;
 use crate::compute::Control;
 use crate::data::shared::Bytes;
 use std::io::{Cursor, Read as _};

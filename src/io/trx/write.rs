@@ -1,9 +1,9 @@
-//! Writing TRX: float32 in a zip archive, not compressed, each member on an address that lets it be
-//! used where it lies in the mapped file.
+//! Writing TRX: float32, not compressed; in a zip archive, each member on an address that lets it be
+//! used where it lies, or as files of a folder.
 
 use super::super::fibres::{difference, free_name, same_values};
 use super::super::{Error, atomic, extension, little_endian};
-use super::{HEADER, read};
+use super::{HEADER, is_folder, read};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::columns;
@@ -22,7 +22,11 @@ const ALIGNMENT: u16 = 64;
 /// Bytes between two looks at whether the job was cancelled.
 const PIECE: usize = 4 << 20;
 
-type Zip<'a> = ZipWriter<&'a mut BufWriter<File>>;
+/// Where the members go.
+enum Sink<'a> {
+    Zip(Box<ZipWriter<&'a mut BufWriter<File>>>),
+    Folder(&'a Path),
+}
 
 /// Writes everything a tractogram holds, reads it back and compares.
 pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(), Error> {
@@ -36,16 +40,32 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let total = 12 * tractogram.points.len() + 8 * tractogram.offsets.len();
     control.begin(&format!("Writing {name}"), total as u64);
+    if means_folder(path) {
+        return atomic::write_folder_verified(
+            path,
+            |folder| members(&mut Sink::Folder(folder), tractogram, control),
+            |written| verify(written, tractogram),
+            is_folder,
+        );
+    }
     atomic::write_verified(
         path,
         |file| {
-            let mut zip = ZipWriter::new(file);
-            members(&mut zip, tractogram, control)?;
-            zip.finish().map_err(std::io::Error::from)?;
+            let mut sink = Sink::Zip(Box::new(ZipWriter::new(file)));
+            members(&mut sink, tractogram, control)?;
+            if let Sink::Zip(zip) = sink {
+                zip.finish().map_err(std::io::Error::from)?;
+            }
             Ok(())
         },
         |written| verify(written, tractogram),
     )
+}
+
+/// Whether a name means a folder: it ends in a slash, or a TRX folder has it.
+pub fn means_folder(path: &Path) -> bool {
+    let ends = path.as_os_str().as_encoded_bytes().last();
+    ends.is_some_and(|&b| std::path::is_separator(b.into())) || is_folder(path)
 }
 
 fn verify(written: &Path, tractogram: &Tractogram) -> Result<(), String> {
@@ -131,7 +151,11 @@ pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
         .collect()
 }
 
-fn members(zip: &mut Zip, tractogram: &Tractogram, control: &Control) -> Result<(), atomic::Stop> {
+fn members(
+    sink: &mut Sink,
+    tractogram: &Tractogram,
+    control: &Control,
+) -> Result<(), atomic::Stop> {
     let (shape, m) = match &tractogram.grid {
         Some(grid) => (grid.shape, grid.world_from_voxel),
         None => ([1; 3], glam::DAffine3::IDENTITY),
@@ -146,20 +170,20 @@ fn members(zip: &mut Zip, tractogram: &Tractogram, control: &Control) -> Result<
         "NB_VERTICES": tractogram.points.len(),
         "NB_STREAMLINES": tractogram.len(),
     });
-    member(zip, HEADER, header.to_string().as_bytes(), control)?;
+    member(sink, HEADER, header.to_string().as_bytes(), control)?;
     let points = little_endian(tractogram.points.as_flattened());
-    member(zip, "positions.3.float32", &points, control)?;
+    member(sink, "positions.3.float32", &points, control)?;
     if u32::try_from(tractogram.points.len()).is_ok() {
         let offsets = tractogram
             .offsets
             .iter()
             .flat_map(|&o| (o as u32).to_le_bytes());
         let offsets: Vec<u8> = offsets.collect();
-        member(zip, "offsets.uint32", &offsets, control)?;
+        member(sink, "offsets.uint32", &offsets, control)?;
     } else {
         let offsets = tractogram.offsets.iter().flat_map(|o| o.to_le_bytes());
         let offsets: Vec<u8> = offsets.collect();
-        member(zip, "offsets.uint64", &offsets, control)?;
+        member(sink, "offsets.uint64", &offsets, control)?;
     }
     let names = Names::of(tractogram);
     for (folder, values, names) in [
@@ -168,13 +192,13 @@ fn members(zip: &mut Zip, tractogram: &Tractogram, control: &Control) -> Result<
     ] {
         for (value, (_, name)) in columns(values).iter().zip(names) {
             let parts: Vec<&[f32]> = value.columns.iter().map(|c| &***c).collect();
-            array(zip, &format!("{folder}/{name}"), &parts, control)?;
+            array(sink, &format!("{folder}/{name}"), &parts, control)?;
         }
     }
     for (old, name) in &names.groups {
         if let Some(members) = tractogram.groups.get(old) {
             let members: Vec<u8> = members.iter().flat_map(|i| i.to_le_bytes()).collect();
-            member(zip, &format!("groups/{name}.uint32"), &members, control)?;
+            member(sink, &format!("groups/{name}.uint32"), &members, control)?;
         }
         let Some(values) = tractogram.per_group.get(old) else {
             continue;
@@ -185,7 +209,7 @@ fn members(zip: &mut Zip, tractogram: &Tractogram, control: &Control) -> Result<
         {
             let numbers: Vec<&[f32]> = value.chunks(1).collect();
             if !numbers.is_empty() {
-                array(zip, &format!("dpg/{name}/{plain}"), &numbers, control)?;
+                array(sink, &format!("dpg/{name}/{plain}"), &numbers, control)?;
             }
         }
     }
@@ -194,7 +218,7 @@ fn members(zip: &mut Zip, tractogram: &Tractogram, control: &Control) -> Result<
 
 /// Values of one or several columns, those of an item side by side.
 fn array(
-    zip: &mut Zip,
+    sink: &mut Sink,
     name: &str,
     columns: &[&[f32]],
     control: &Control,
@@ -208,19 +232,41 @@ fn array(
             (format!("{name}.{}.float32", several.len()), values.into())
         }
     };
-    member(zip, &name, &little_endian(&values), control)
+    member(sink, &name, &little_endian(&values), control)
 }
 
-fn member(zip: &mut Zip, name: &str, bytes: &[u8], control: &Control) -> Result<(), atomic::Stop> {
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Stored)
-        .with_alignment(ALIGNMENT)
-        .large_file(u32::try_from(bytes.len()).is_err());
-    zip.start_file(name, options)
-        .map_err(std::io::Error::from)?;
+fn member(
+    sink: &mut Sink,
+    name: &str,
+    bytes: &[u8],
+    control: &Control,
+) -> Result<(), atomic::Stop> {
+    match sink {
+        Sink::Zip(zip) => {
+            let options = SimpleFileOptions::default()
+                .compression_method(CompressionMethod::Stored)
+                .with_alignment(ALIGNMENT)
+                .large_file(u32::try_from(bytes.len()).is_err());
+            zip.start_file(name, options)
+                .map_err(std::io::Error::from)?;
+            pieces(zip, bytes, control)
+        }
+        Sink::Folder(folder) => {
+            let path = folder.join(name);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            let mut file = File::create(path)?;
+            pieces(&mut file, bytes, control)?;
+            Ok(file.sync_all()?)
+        }
+    }
+}
+
+fn pieces(out: &mut impl Write, bytes: &[u8], control: &Control) -> Result<(), atomic::Stop> {
     for piece in bytes.chunks(PIECE) {
         control.check()?;
-        zip.write_all(piece)?;
+        out.write_all(piece)?;
         control.advance(piece.len() as u64);
     }
     Ok(())

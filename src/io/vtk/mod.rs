@@ -9,22 +9,27 @@ mod write;
 
 pub use write::save;
 
-use super::Error;
 use super::fibres::FibreInfo;
-use super::mmap::Whole;
 use super::polydata::{Array, Polydata};
+use super::whole::Whole;
+use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use cursor::{Cursor, Kind};
 use std::path::Path;
 
-/// Reads the lines of a polydata file in their order, those without points included.
-pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
+/// Reads the lines of a polydata file in their order, those without points included. `told` is the
+/// space of files that do not name it.
+pub fn read(
+    path: &Path,
+    told: Option<Space>,
+    control: &Control,
+) -> Result<(Tractogram, FibreInfo), Error> {
     let whole = Whole::open(path, control)?;
     let bytes = (*whole.bytes).as_ref();
     let mut info = FibreInfo::default();
     let polydata = parse(path, bytes, &mut info, &whole)?;
-    let tractogram = polydata.tractogram(path, bytes.len(), &mut info)?;
+    let tractogram = polydata.tractogram(path, bytes.len(), told, &mut info)?;
     Ok((tractogram, info))
 }
 

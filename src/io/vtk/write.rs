@@ -40,7 +40,7 @@ pub fn save(
         path,
         |file| write(file, tractogram, command, control),
         |written| {
-            let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+            let (found, _) = read(written, None, &Control::new()).map_err(|e| e.to_string())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;
             same_values(&found.per_streamline, &tractogram.per_streamline)

@@ -53,7 +53,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             Ok(file.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?)
         },
         |written| {
-            let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+            let (found, _) = read(written, None, &Control::new()).map_err(|e| e.to_string())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;
             same_values(&found.per_streamline, &tractogram.per_streamline)

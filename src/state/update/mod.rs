@@ -33,6 +33,10 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
         Action::Open(paths) => open(state, paths, effects),
+        Action::OpenAs { path, told } => {
+            state.session.forget_failures(Slot::Load);
+            effects.push(Effect::Submit(Request::OpenTold { path, told }));
+        }
         Action::OpenDemo { guide } => {
             state.session.guide = guide.then_some(GuideStep::ClickSlice);
             effects.push(Effect::Submit(Request::Demo { seed: 1 }));

@@ -2,6 +2,7 @@
 
 use super::{edit, fitting};
 use crate::data::{AffineSource, Gradients, Mask, Volume};
+use crate::io::Told;
 use crate::jobs::Loaded;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::recipe::Source;
@@ -78,6 +79,7 @@ pub fn opened(
     state: &mut State,
     path: PathBuf,
     loaded: Loaded,
+    told: Told,
     notes: Vec<String>,
     effects: &mut Vec<Effect>,
 ) {
@@ -93,7 +95,13 @@ pub fn opened(
         Loaded::Mask(mask) => format!("{} voxels inside", mask.count()),
         Loaded::Tractogram(tractogram) => format!("{} streamlines", tractogram.len()),
     };
-    let mut recipe = Recipe::File(path.clone());
+    let mut recipe = match told.is_nothing() {
+        true => Recipe::File(path.clone()),
+        false => Recipe::FileAs {
+            file: path.clone(),
+            told,
+        },
+    };
     let mut b_range = None;
     let content = match loaded {
         Loaded::Scan {
@@ -236,7 +244,7 @@ fn show_first(state: &mut State) {
 }
 
 /// Adds a layer on top as one step, with what else belongs to it. A scan that is opened again, with
-/// its gradients this time, takes the old one's place.
+/// its gradients this time, takes the old one's place, and so does a file of which more is said.
 fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     let New {
         name,
@@ -260,7 +268,8 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     edit(state, "Open", false, |document| {
         let again = |l: &Arc<Layer>| {
             let scans = [&l.content, &content].map(|c| matches!(c, Content::Scan { .. }));
-            scans == [true; 2] && path.is_some() && l.path == path
+            let told = [&l.recipe, &recipe].map(|r| matches!(r, Recipe::FileAs { .. }));
+            (scans == [true; 2] || told == [true; 2]) && path.is_some() && l.path == path
         };
         let old = document.layers.iter().position(again);
         let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {

@@ -70,8 +70,9 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Opened {
             path,
             loaded,
+            told,
             notes,
-        } => opening::opened(state, path, loaded, notes, effects),
+        } => opening::opened(state, path, loaded, told, notes, effects),
         Output::Demo { seed, demo } => {
             let head = opening::Head {
                 seed,

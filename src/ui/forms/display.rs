@@ -4,7 +4,7 @@ use crate::data::{Volume, VolumeKind};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::state::document::LineColouring;
-use crate::state::{Action, Content, Display, Layer, Phase, State, defaults};
+use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Space, State, Told, defaults};
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented_but;
@@ -160,8 +160,29 @@ pub fn controls(
         Content::Mask(_) => opacity(ui, d, 0.3, &mut set),
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
-            lines(ui, d, measured, &mut set)
+            lines(ui, d, measured, &mut set);
+            file_space(ui, layer, actions);
         }
+    }
+}
+
+/// The axes of a file that does not name them, to be switched.
+fn file_space(ui: &mut Ui, layer: &Layer, actions: &mut Vec<Action>) {
+    let Recipe::FileAs { file, told } = &layer.recipe else {
+        return;
+    };
+    let Some(space) = told.vtk_space else { return };
+    let words = Space::ALL.map(Space::name);
+    let now = Space::ALL.iter().position(|s| *s == space).unwrap_or(0);
+    let help = "The file does not say which way its axes run. If left and right are exchanged, choose \
+                the other";
+    if let Some(i) = segment_row(ui, "Axes in the file", help, &words, now) {
+        actions.push(Action::OpenAs {
+            path: file.clone(),
+            told: Told {
+                vtk_space: Some(Space::ALL[i]),
+            },
+        });
     }
 }
 

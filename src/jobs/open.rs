@@ -1,0 +1,93 @@
+//! Opening a file: what it holds decides what it becomes.
+
+use super::{Loaded, Output};
+use crate::compute::Control;
+use crate::data::tractogram::LENGTH;
+use crate::data::{Tractogram, VolumeKind};
+use crate::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// With each streamline's whole length, mm: what the window can colour by.
+pub(super) fn with_lengths(tractogram: Tractogram) -> Tractogram {
+    // A file may have brought its own.
+    if tractogram.per_streamline.contains_key(LENGTH) {
+        return tractogram;
+    }
+    let lengths: Vec<f32> = (0..tractogram.len())
+        .map(|i| tractogram.length_mm(i))
+        .collect();
+    tractogram.with_per_streamline(LENGTH, lengths)
+}
+
+/// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
+pub(super) fn open(
+    path: &Path,
+    gradients: &[PathBuf],
+    told: &io::Told,
+    control: &Control,
+) -> Result<Output, String> {
+    let sentence = |e: io::Error| e.to_string();
+    let opened = io::open_told(path, told, control).map_err(sentence)?;
+    let mut told = told.clone();
+    let mut notes = opened.warnings().to_vec();
+    let loaded = match opened {
+        io::Opened::Tractogram(tractogram, info) => {
+            told.vtk_space = info.taken;
+            notes.extend(io::fibres::not_finite(&tractogram));
+            let tractogram = with_lengths(tractogram);
+            // Looked for here, so that the window does not have to.
+            tractogram.bounds();
+            Loaded::Tractogram(tractogram)
+        }
+        io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {
+            volume.usual_windows();
+            Loaded::Image(volume)
+        }
+        io::Opened::Volume(volume, _) if volume.frames > 1 => {
+            let (grid, volumes) = (&volume.grid, volume.frames);
+            let table = match io::gradients::for_scan(path, gradients, grid, volumes) {
+                // A table that merely lies there must not stand in the way of its scan.
+                Err(error) if gradients.is_empty() && error != io::Error::Cancelled => {
+                    let said = error.to_string();
+                    let path = error.path().map(|p| format!(": {}", p.display()));
+                    let words = path.and_then(|p| said.strip_suffix(&p)).unwrap_or(&said);
+                    notes.push(format!("{words}; until then the scan has no gradients"));
+                    None
+                }
+                table => table.map_err(sentence)?,
+            };
+            let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
+            let (found, files) = match table {
+                Some(table) => {
+                    notes.extend(table.warnings);
+                    let named = Some(table.files).filter(|files| *files != beside);
+                    (Some(Arc::new(table.gradients)), named.unwrap_or_default())
+                }
+                None => (None, Vec::new()),
+            };
+            volume.usual_windows();
+            Loaded::Scan {
+                dwi: volume,
+                gradients: found,
+                gradient_files: files,
+            }
+        }
+        io::Opened::Volume(volume, _) => match io::as_mask(&volume) {
+            Some(mask) => {
+                mask.bounds_inside();
+                Loaded::Mask(mask)
+            }
+            None => {
+                volume.usual_windows();
+                Loaded::Image(volume)
+            }
+        },
+    };
+    Ok(Output::Opened {
+        path: path.to_owned(),
+        loaded,
+        told,
+        notes,
+    })
+}

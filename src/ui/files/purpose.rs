@@ -1,0 +1,115 @@
+//! What a path is asked for, and what that decides: endings, titles, the action.
+
+use crate::data::region::RegionId;
+use crate::io::Format;
+use crate::state::{Action, Content, LayerId, Pane, Shot, State, Values};
+use std::path::{Path, PathBuf};
+
+/// What a path is for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Purpose {
+    Open,
+    /// Of a layer, or the live ones; rays come with files of their measures.
+    Tracks {
+        layer: Option<LayerId>,
+        measured: bool,
+    },
+    Layer(LayerId),
+    Region(RegionId),
+    Screenshot {
+        pane: Option<Pane>,
+        scale: u32,
+    },
+}
+
+impl Purpose {
+    /// Streamlines or rays of a layer, or the live ones.
+    pub fn tracks(state: &State, layer: Option<LayerId>) -> Self {
+        let tractogram = match layer {
+            Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+                Content::Tractogram(tractogram) => Some(tractogram),
+                _ => None,
+            }),
+            None => state.session.live.as_ref().map(|l| &l.output.kept),
+        };
+        let measured = tractogram.is_some_and(Values::are_in);
+        Self::Tracks { layer, measured }
+    }
+
+    /// All that would be written under this name.
+    pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
+        let mut files = vec![path.to_owned()];
+        if let Self::Tracks { measured: true, .. } = self {
+            let values = Values::beside(path);
+            let values = values.iter().flat_map(Values::files);
+            files.extend(values.map(Path::to_owned));
+        }
+        files
+    }
+
+    pub(super) fn saves(&self) -> bool {
+        *self != Self::Open
+    }
+
+    pub(super) fn title(&self) -> &'static str {
+        match self {
+            Self::Open => "Open a file",
+            Self::Tracks { measured: true, .. } => "Export rays",
+            Self::Tracks { .. } => "Export streamlines",
+            Self::Layer(_) => "Export layer",
+            Self::Region(_) => "Export region as mask",
+            Self::Screenshot { .. } => "Save a screenshot",
+        }
+    }
+
+    /// Endings a file of this kind may have, the usual one first.
+    pub(super) fn endings(&self) -> Vec<&'static str> {
+        match self {
+            Self::Open => Vec::new(),
+            Self::Tracks { .. } => Format::of_saved_streamlines()
+                .map(|f| f.extensions()[0])
+                .collect(),
+            Self::Layer(_) | Self::Region(_) => vec!["nii.gz", "nii"],
+            Self::Screenshot { .. } => vec!["png"],
+        }
+    }
+
+    /// All that such a file may end in, the longer of two before the shorter.
+    pub(super) fn accepted(&self) -> Vec<&'static str> {
+        let mut all = match self {
+            Self::Tracks { .. } => Format::of_saved_streamlines()
+                .flat_map(|f| f.extensions().iter().copied())
+                .collect(),
+            _ => self.endings(),
+        };
+        all.sort_by_key(|e| std::cmp::Reverse(e.len()));
+        all
+    }
+
+    /// What the formats of these endings are called.
+    pub(super) fn format_names(&self) -> Vec<String> {
+        match self {
+            Self::Tracks { .. } => Format::of_saved_streamlines()
+                .map(Format::short_name)
+                .collect(),
+            _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
+        }
+    }
+
+    pub(super) fn action(self, mut paths: Vec<PathBuf>) -> Option<Action> {
+        if paths.is_empty() {
+            return None;
+        }
+        if self == Self::Open {
+            return Some(Action::Open(paths));
+        }
+        let path = paths.swap_remove(0);
+        Some(match self {
+            Self::Open => return None,
+            Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
+            Self::Layer(layer) => Action::SaveLayer { layer, path },
+            Self::Region(region) => Action::SaveRegion { region, path },
+            Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
+        })
+    }
+}
