@@ -13,6 +13,7 @@ mod jobs;
 mod kernels;
 mod lanes;
 mod phantom;
+mod region;
 mod render;
 #[cfg(unix)]
 mod setup;
@@ -37,6 +38,7 @@ fn main() {
         kernels::tests(),
         lanes::tests(),
         phantom::tests(),
+        region::tests(),
         render::tests(),
         #[cfg(unix)]
         setup::tests(),

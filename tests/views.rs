@@ -1,6 +1,7 @@
 //! The views: what they show, where a click lands, what a drag does, what a picture has burned in.
 
 mod build;
+mod drawing;
 mod events;
 mod hands;
 mod picture;
@@ -12,6 +13,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     [
         build::tests(),
+        drawing::tests(),
         events::tests(),
         hands::tests(),
         picture::tests(),

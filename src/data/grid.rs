@@ -134,6 +134,48 @@ impl Grid {
             })
     }
 
+    /// World axis-aligned bounds of the boxes of the voxels from `low` to `high`, mm.
+    pub fn block_bounds(&self, (low, high): ([usize; 3], [usize; 3])) -> (DVec3, DVec3) {
+        let corner = |c: usize| {
+            let pick = |a: usize| match c >> a & 1 {
+                0 => low[a] as f64 - 0.5,
+                _ => high[a] as f64 + 0.5,
+            };
+            self.world(DVec3::new(pick(0), pick(1), pick(2)))
+        };
+        let first = corner(0);
+        (1..8)
+            .map(corner)
+            .fold((first, first), |(lo, hi), c| (lo.min(c), hi.max(c)))
+    }
+
+    /// First and last voxel whose centres may lie in a box around a world point that reaches so far
+    /// along each voxel axis, in voxels; `None` where there is none.
+    pub(crate) fn block_around(&self, low: DVec3, high: DVec3) -> Option<([usize; 3], [usize; 3])> {
+        let mut block = ([0; 3], [0; 3]);
+        for a in 0..3 {
+            // A little more, so that rounding leaves none out.
+            let (first, last) = ((low[a] - 1e-6).ceil().max(0.0), (high[a] + 1e-6).floor());
+            let last = last.min(self.shape[a] as f64 - 1.0);
+            // Also where one is not a number.
+            if !(first <= last) {
+                return None;
+            }
+            (block.0[a], block.1[a]) = (first as usize, last as usize);
+        }
+        Some(block)
+    }
+
+    /// How many voxels a ball of 1 mm reaches along each voxel axis.
+    pub(crate) fn voxels_per_mm(&self) -> DVec3 {
+        let rows = self.voxel_from_world.matrix3.transpose();
+        DVec3::new(
+            rows.x_axis.length(),
+            rows.y_axis.length(),
+            rows.z_axis.length(),
+        )
+    }
+
     /// Same shape, and no voxel centre further than `tolerance_mm` from its twin.
     pub fn same_space(&self, other: &Grid, tolerance_mm: f64) -> bool {
         self.shape == other.shape

@@ -3,6 +3,7 @@
 //! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres
 //! have integer voxel coordinates; voxels are kept in file order, x fastest.
 
+pub mod drawing;
 pub mod gradients;
 pub mod grid;
 pub mod mask;
@@ -13,6 +14,7 @@ pub mod tractogram;
 pub mod volume;
 
 pub use crate::compute::DataId;
+pub use drawing::{Outline, Stroke};
 pub use gradients::Gradients;
 pub use grid::{AffineSource, Grid};
 pub use mask::Mask;

@@ -101,9 +101,26 @@ impl Shape {
         if let Self::Mask(mask) = self {
             return mask.clone();
         }
-        let world = |i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-        let inside = (0..grid.voxel_count()).map(|i| u8::from(self.contains(world(i))));
-        Mask::new(grid.clone(), inside.collect::<Vec<u8>>())
+        let mut mask = Mask::empty(grid);
+        let (centre, half) = match self {
+            Self::Sphere { centre, radius_mm } => (*centre, grid.voxels_per_mm() * *radius_mm),
+            Self::Box { centre, half_mm } => {
+                let reach = |a: usize| grid.voxel_from_world.matrix3.row(a).abs().dot(*half_mm);
+                (*centre, DVec3::new(reach(0), reach(1), reach(2)))
+            }
+            Self::Mask(_) => return mask,
+        };
+        let at = grid.voxel_at(centre);
+        let Some((low, high)) = grid.block_around(at - half, at + half) else {
+            return mask;
+        };
+        mask.edit((low, high), true, |y, z, set| {
+            let world = |x: usize| grid.world(DVec3::new(x as f64, y as f64, z as f64));
+            (low[0]..=high[0])
+                .filter(|&x| self.contains(world(x)))
+                .for_each(set);
+        });
+        mask
     }
 
     /// Whether its bounds, along the grid's axes, meet the grid's volume.
@@ -131,12 +148,18 @@ impl Shape {
         let inside = |v: [usize; 3]| mask.inside[grid.index(v)] != 0;
         let world = |v: [usize; 3]| grid.world(DVec3::from_array(v.map(|i| i as f64)));
         if let Self::Mask(own) = self {
-            let voxels = own.inside.iter().enumerate().filter(|(_, v)| **v != 0);
-            let mut centres = voxels.map(|(i, _)| {
-                let voxel = own.grid.voxel(i).map(|v| v as f64);
-                own.grid.world(DVec3::from_array(voxel))
+            // Most pairs lie apart.
+            let (Some((low, high)), Some((l, h))) = (own.bounds_inside(), mask.bounds_inside())
+            else {
+                return false;
+            };
+            if low.cmpgt(h).any() || high.cmplt(l).any() {
+                return false;
+            }
+            return own.voxels_inside().any(|v| {
+                let centre = own.grid.world(DVec3::from_array(v.map(|i| i as f64)));
+                mask.contains(centre)
             });
-            return centres.any(|c| mask.contains(c));
         }
         if mask.contains(self.centre()) {
             return true;

@@ -19,7 +19,7 @@ impl Smooth {
     /// `most_texels` a side) and blurs it with a Gaussian of standard deviation `sigma_mm`.
     pub fn new(mask: &Mask, texel_mm: f64, sigma_mm: f64, most_texels: usize) -> Self {
         let grid = &mask.grid;
-        let Some((low, high)) = occupied(mask) else {
+        let Some((low, high)) = mask.block_inside() else {
             return Self {
                 shape: [1; 3],
                 values: vec![0.0],
@@ -132,26 +132,6 @@ impl Smooth {
         // An empty mask has no surface anywhere.
         distance.iter().map(|d| (d * bound).min(1e4)).collect()
     }
-}
-
-/// First and last voxel of the mask along each axis.
-fn occupied(mask: &Mask) -> Option<([usize; 3], [usize; 3])> {
-    let [nx, ny, _] = mask.grid.shape;
-    let mut bounds: Option<([usize; 3], [usize; 3])> = None;
-    for (row, values) in mask.inside.chunks_exact(nx).enumerate() {
-        let Some(first) = values.iter().position(|&v| v != 0) else {
-            continue;
-        };
-        let last = values.iter().rposition(|&v| v != 0).unwrap_or(first);
-        let (a, b) = ([first, row % ny, row / ny], [last, row % ny, row / ny]);
-        bounds = Some(bounds.map_or((a, b), |(low, high)| {
-            (
-                std::array::from_fn(|i| low[i].min(a[i])),
-                std::array::from_fn(|i| high[i].max(b[i])),
-            )
-        }));
-    }
-    bounds
 }
 
 /// Gaussian along one axis; `sigma` in texels. Values outside count as 0.

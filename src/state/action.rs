@@ -1,10 +1,10 @@
 //! Everything a user, or a finished job, can do to the state.
 
-use super::Camera;
 use super::document::{Display, LayerId, Method, Rays};
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
+use super::{Camera, Drawing};
 use crate::data::region::RegionId;
-use crate::data::{Role, Shape};
+use crate::data::{Outline, Role, Shape, Stroke};
 use crate::io::Told;
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
 use crate::solvers::tracking::StopReason;
@@ -133,6 +133,30 @@ pub enum Action {
     },
     ToggleRegion(RegionId),
     DeleteRegion(RegionId),
+    /// To another place in the list, counted from the top.
+    MoveRegion {
+        region: RegionId,
+        to: usize,
+    },
+    // Drawing regions
+    SetDrawing(Drawing),
+    /// Which region the next stroke goes into; `None`: a new one of this role.
+    DrawInto {
+        region: Option<RegionId>,
+        role: Role,
+    },
+    /// A piece of the brush's way.
+    Stroke {
+        stroke: Stroke,
+        erase: bool,
+        /// The button has just gone down.
+        begins: bool,
+        phase: Phase,
+    },
+    DrawOutline {
+        outline: Outline,
+        erase: bool,
+    },
     // Parameters
     SetFit {
         params: tensor_fit::Params,

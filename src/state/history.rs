@@ -1,28 +1,69 @@
-//! Undo and redo by cheap copies of the document.
+//! Undo and redo by cheap copies of the document. Masks are the one part that is not cheap to copy:
+//! of those a step keeps what differs from the step beside it (`packed`).
 
 use super::Document;
+use super::packed::Packed;
 
 /// How many steps can be undone.
 const DEPTH: usize = 200;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    past: Vec<(String, Document)>,
-    future: Vec<(String, Document)>,
+    past: Vec<Step>,
+    future: Vec<Step>,
     /// The drag in progress: more edits with the same label join its step.
     open: Option<String>,
 }
 
+/// Where undo or redo leads. All but the last of a pile are packed against the one above.
+#[derive(Clone, Debug)]
+struct Step {
+    label: String,
+    document: Packed,
+}
+
+/// Lays a step on a pile, and packs the one that was the last.
+fn push(pile: &mut Vec<Step>, label: &str, document: &Document) {
+    if let Some(last) = pile.last_mut() {
+        last.document.pack_against(document);
+    }
+    pile.push(Step {
+        label: label.to_owned(),
+        document: Packed::new(document.clone()),
+    });
+}
+
+/// Takes the last step off a pile and unpacks the one below.
+fn pop(pile: &mut Vec<Step>) -> Option<(String, Document)> {
+    let step = pile.pop()?;
+    // The last of a pile is whole.
+    let document = step.document.into_document();
+    if let Some(last) = pile.last_mut() {
+        last.document.unpack_against(&document);
+    }
+    Some((step.label, document))
+}
+
 impl History {
+    /// The next edit is a step of its own, whatever its label.
+    pub fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// Whether an edit with this label would join the step before.
+    pub fn joins(&self, label: &str) -> bool {
+        self.open.as_deref() == Some(label)
+    }
+
     /// Remembers the document as it is before an edit. `live` edits with one label (a drag, a
     /// moving slider) are one step, which ends with the first edit that is not live.
     pub fn record(&mut self, before: &Document, label: &str, live: bool) {
-        let joins = self.open.as_deref() == Some(label);
+        let joins = self.joins(label);
         self.open = live.then(|| label.to_owned());
         if joins {
             return;
         }
-        self.past.push((label.to_owned(), before.clone()));
+        push(&mut self.past, label, before);
         if self.past.len() > DEPTH {
             self.past.remove(0);
         }
@@ -34,33 +75,39 @@ impl History {
         *self = Self::default();
     }
 
-    /// All documents that undo or redo would bring back.
+    /// All documents that undo or redo would bring back; their regions' masks may be packed away.
     pub fn documents_mut(&mut self) -> impl Iterator<Item = &mut Document> {
         let steps = self.past.iter_mut().chain(&mut self.future);
-        steps.map(|(_, document)| document)
+        steps.map(|step| step.document.document_mut())
+    }
+
+    /// Bytes that masks take, which no other part of a step does in earnest.
+    pub fn mask_bytes(&self) -> usize {
+        let steps = self.past.iter().chain(&self.future);
+        steps.map(|step| step.document.mask_bytes()).sum()
     }
 
     /// The document before the last step; `now` is kept for redo.
     pub fn undo(&mut self, now: &Document) -> Option<(String, Document)> {
         self.open = None;
-        let (label, document) = self.past.pop()?;
-        self.future.push((label.clone(), now.clone()));
+        let (label, document) = pop(&mut self.past)?;
+        push(&mut self.future, &label, now);
         Some((label, document))
     }
 
     pub fn redo(&mut self, now: &Document) -> Option<(String, Document)> {
         self.open = None;
-        let (label, document) = self.future.pop()?;
-        self.past.push((label.clone(), now.clone()));
+        let (label, document) = pop(&mut self.future)?;
+        push(&mut self.past, &label, now);
         Some((label, document))
     }
 
     /// Label of the step that undo would take back.
     pub fn undo_label(&self) -> Option<&str> {
-        self.past.last().map(|(label, _)| label.as_str())
+        self.past.last().map(|step| step.label.as_str())
     }
 
     pub fn redo_label(&self) -> Option<&str> {
-        self.future.last().map(|(label, _)| label.as_str())
+        self.future.last().map(|step| step.label.as_str())
     }
 }

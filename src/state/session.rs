@@ -214,6 +214,8 @@ pub struct Session {
     pub recent: Vec<Recent>,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
+    /// The region that strokes go into; `None`: the next begins a new one.
+    pub drawn: Option<RegionId>,
     pub guide: Option<GuideStep>,
     /// Regions or results changed since the last export.
     pub unsaved: bool,
@@ -253,6 +255,7 @@ impl Session {
             recent: Vec::new(),
             selected_region: None,
             selected_layer: None,
+            drawn: None,
             guide: None,
             unsaved: false,
             revision: 0,

@@ -1,6 +1,6 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
-use super::Camera;
+use super::{Camera, Drawing};
 use crate::data::Role;
 use crate::solvers::tracking::StopReason;
 use glam::{DVec2, DVec3};
@@ -90,6 +90,10 @@ pub enum Tool {
         role: Role,
         cube: bool,
     },
+    /// Paint voxels of the region in the hand, or take them away.
+    Brush,
+    Rectangle,
+    Polygon,
 }
 
 /// Zoom and pan of one slice view.
@@ -123,6 +127,8 @@ pub struct View {
     /// The 3-D view shows only live curves of which an end stopped for this reason.
     pub stop: Option<StopReason>,
     pub tool: Tool,
+    #[serde(default)]
+    pub drawing: Drawing,
     /// Axial, sagittal, coronal: as [`Pane::ALL`].
     pub slices: [SliceCamera; 3],
     pub camera: Camera,
@@ -153,6 +159,7 @@ impl Default for View {
             show_missed: true,
             stop: None,
             tool: Tool::Crosshair,
+            drawing: Drawing::default(),
             slices: [slice; 3],
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
             moving: false,

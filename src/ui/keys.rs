@@ -4,7 +4,7 @@ use super::files::{Place, Purpose};
 use super::widgets::focus::focused_by_hand;
 use super::{Memory, forms, regions, top_bar};
 use crate::data::Shape;
-use crate::state::{Action, Camera, Display, Pane, Phase, State, Task, Tool};
+use crate::state::{Action, Camera, Display, Drawing, Pane, Phase, State, Task, Tool};
 use egui::{Event, Key, Modifiers, Ui};
 
 pub fn handle(
@@ -92,6 +92,11 @@ fn command(
 /// Standard views of the 3-D camera.
 fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
     use std::f64::consts::{FRAC_PI_2, PI};
+    match key {
+        Key::ArrowUp => return actions.extend(move_region(state, -1)),
+        Key::ArrowDown => return actions.extend(move_region(state, 1)),
+        _ => {}
+    }
     let (azimuth, elevation) = match key {
         // From the front, from the patient's left, from above.
         Key::Num1 => (PI, 0.0),
@@ -127,6 +132,11 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         actions.push(Action::SetTool(tool));
         return;
     }
+    let tool = forms::region::TOOLS.iter().find(|t| t.2 == letter);
+    if let Some((tool, ..)) = tool {
+        actions.push(taken(state, *tool));
+        return;
+    }
     match key {
         Key::R => actions.push(Action::SetConvention(top_bar::other(state.view.convention))),
         Key::F => actions.push(Action::ToggleCrosshair),
@@ -142,6 +152,16 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         Key::Minus => actions.extend(resize(state, -1.0)),
         _ => {}
     }
+}
+
+/// A drawing tool; the brush in the hand turns into the eraser and back.
+fn taken(state: &State, tool: Tool) -> Action {
+    if tool == state.view.tool {
+        let erase = !state.view.drawing.erase;
+        let drawing = state.view.drawing.clone();
+        return Action::SetDrawing(Drawing { erase, ..drawing });
+    }
+    Action::SetTool(tool)
 }
 
 fn toggle_selection(state: &State) -> Option<Action> {
@@ -160,6 +180,17 @@ fn toggle_selection(state: &State) -> Option<Action> {
     })
 }
 
+/// The selected region up or down in its list.
+fn move_region(state: &State, by: isize) -> Option<Action> {
+    let region = state.session.selected_region?;
+    let regions = &state.document.regions;
+    let from = regions.iter().position(|r| r.id == region)?;
+    let to = from
+        .checked_add_signed(by)
+        .filter(|&to| to < regions.len())?;
+    Some(Action::MoveRegion { region, to })
+}
+
 fn delete_selection(state: &State) -> Option<Action> {
     let region = state.session.selected_region.map(Action::DeleteRegion);
     region.or(state.session.selected_layer.map(Action::DeleteLayer))
@@ -168,6 +199,9 @@ fn delete_selection(state: &State) -> Option<Action> {
 /// The selected region, larger or smaller by steps of 0.5 mm, at least 0.5 mm.
 fn resize(state: &State, steps: f64) -> Option<Action> {
     const STEP_MM: f64 = 0.5;
+    if state.view.tool == Tool::Brush {
+        return Some(Action::SetDrawing(state.view.drawing.resized(steps as i32)));
+    }
     let region = state.document.region(state.session.selected_region?)?;
     let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
     let shape = match &*region.shape {

@@ -56,6 +56,8 @@ pub struct Memory {
     typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
+    /// The region that was selected when the list was last seen.
+    shown_region: Option<crate::data::region::RegionId>,
     /// The next region is a box.
     cube: bool,
     tracks: tracks::Cache,
@@ -87,6 +89,7 @@ impl Memory {
             narrow: false,
             typing: false,
             toggled: BTreeSet::new(),
+            shown_region: None,
             cube: false,
             tracks: tracks::Cache::default(),
             rays: rays::Cache::default(),

@@ -5,7 +5,7 @@ use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
 use super::widgets::{menu, paint, region, rows, section};
-use super::{Memory, format, icons};
+use super::{Memory, format, forms, icons};
 use crate::data::{Region, Role, Shape};
 use crate::state::{Action, Content, LayerId, State, Tool};
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
@@ -28,8 +28,72 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             "No regions yet. Press S, then click a slice to place a seed",
         );
     }
-    for region in &state.document.regions {
-        row(ui, state, region, memory, actions);
+    list(ui, state, memory, actions);
+}
+
+/// Only the rows in sight: hundreds of regions cost no more than a few.
+fn list(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let regions = &state.document.regions;
+    let size_wanted = vec2(ui.available_width(), space::ROW * regions.len() as f32);
+    let (all, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let place = |i: usize| {
+        let top = pos2(all.left(), all.top() + space::ROW * i as f32);
+        Rect::from_min_size(top, vec2(all.width(), space::ROW))
+    };
+    let seen = ui.clip_rect();
+    let at = |y: f32| ((y - all.top()) / space::ROW).max(0.0);
+    let first = at(seen.top()).floor() as usize;
+    let last = (at(seen.bottom()).ceil() as usize).min(regions.len());
+    for (i, region) in regions.iter().enumerate().take(last).skip(first) {
+        row(ui, state, region, place(i), memory, actions);
+    }
+    // What was selected elsewhere comes into sight.
+    let selected = state.session.selected_region;
+    if selected != memory.shown_region {
+        memory.shown_region = selected;
+        let index = regions.iter().position(|r| Some(r.id) == selected);
+        if let Some(row) = index.map(place).filter(|row| !seen.contains_rect(*row)) {
+            ui.scroll_to_rect(row, None);
+        }
+    }
+    sort_by_drag(ui, state, all, actions);
+}
+
+/// Dragging a row moves its region; a line shows where to.
+fn sort_by_drag(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>) {
+    /// So near to the end of what is seen the list scrolls, points.
+    const EDGE: f32 = 24.0;
+    let ctx = ui.ctx().clone();
+    let Some(dragged) = ctx.dragged_id().or(ctx.drag_stopped_id()) else {
+        return;
+    };
+    let regions = &state.document.regions;
+    let from = regions
+        .iter()
+        .position(|r| rows::row_id(ui, r.id) == dragged);
+    let (Some(from), Some(pointer)) = (from, ctx.pointer_latest_pos()) else {
+        return;
+    };
+    let row = ((pointer.y - all.top()) / space::ROW).round();
+    let gap = row.clamp(0.0, regions.len() as f32) as usize;
+    let p = theme::palette(ui.style());
+    let y = all.top() + gap as f32 * space::ROW;
+    ui.painter()
+        .hline(all.x_range(), y, egui::Stroke::new(2.0, p.accent));
+    if ctx.drag_stopped_id().is_some() {
+        let to = if gap > from { gap - 1 } else { gap };
+        if to != from {
+            let region = regions[from].id;
+            actions.push(Action::MoveRegion { region, to });
+        }
+        return;
+    }
+    let seen = ui.clip_rect();
+    let beyond =
+        (seen.top() + EDGE - pointer.y).max(0.0) - (pointer.y - seen.bottom() + EDGE).max(0.0);
+    if beyond != 0.0 {
+        ui.scroll_with_delta(vec2(0.0, beyond.clamp(-EDGE, EDGE) * 0.5));
+        ctx.request_repaint();
     }
 }
 
@@ -42,6 +106,7 @@ pub fn add_menu(
 ) {
     enum Add {
         Tool(Role),
+        Draw(Tool),
         Layer(LayerId),
         File,
     }
@@ -69,6 +134,12 @@ pub fn add_menu(
                 chosen = Some(Add::Tool(role));
             }
         }
+        menu::caption(ui, "Draw on a slice");
+        for (tool, name, key) in forms::region::TOOLS {
+            if menu::Item::new(name).icon(icons::REGION).key(key).show(ui) {
+                chosen = Some(Add::Draw(tool));
+            }
+        }
         menu::line(ui);
         for layer in state.document.layers.iter().rev() {
             if matches!(layer.content, Content::Mask(_)) {
@@ -92,6 +163,12 @@ pub fn add_menu(
     memory.cube = cube;
     match chosen.and_then(|c| c.inner) {
         Some(Add::Tool(role)) => actions.push(Action::SetTool(Tool::Place { role, cube })),
+        Some(Add::Draw(tool)) => {
+            // What is added is a region of its own.
+            actions.push(Action::SetTool(tool));
+            let role = next_role(state);
+            actions.push(Action::DrawInto { region: None, role });
+        }
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
         Some(Add::File) => memory
             .files
@@ -102,12 +179,17 @@ pub fn add_menu(
 
 /// A mask as a seed, or as a target where there is a seed.
 pub fn from_layer(state: &State, layer: LayerId) -> Action {
-    let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-    let role = if seeded { Role::Target } else { Role::Seed };
+    let role = next_role(state);
     Action::RegionFromLayer { layer, role }
 }
 
-fn role_colour(role: Role) -> Color32 {
+/// A seed first, then where its streamlines are to go.
+fn next_role(state: &State) -> Role {
+    let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
+    if seeded { Role::Target } else { Role::Seed }
+}
+
+pub fn role_colour(role: Role) -> Color32 {
     let [r, g, b] = theme::role_rgb(role);
     Color32::from_rgb(r, g, b)
 }
@@ -125,7 +207,11 @@ fn extent(shape: &Shape) -> String {
                 format::with_unit(&format::fixed(longest, 1), "mm")
             )
         }
-        Shape::Mask(_) => "mask".to_owned(),
+        Shape::Mask(mask) => {
+            let ml = mask.volume_ml();
+            let decimals = if ml < 9.95 { 1 } else { 0 };
+            format::with_unit(&format::fixed(ml, decimals), "ml")
+        }
     }
 }
 
@@ -133,13 +219,14 @@ fn row(
     ui: &mut Ui,
     state: &State,
     region: &Region,
+    place: Rect,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
     let selected = state.session.selected_region == Some(region.id);
     let name = format!("{} region {}", region.role.name(), region.name);
-    let response = rows::list_row(ui, &name, region.id, selected);
+    let response = rows::list_row_at(ui, place, &name, region.id, selected);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let ink = if region.visible { p.t1 } else { p.t2 };
     let colour = theme::region_colour(region);

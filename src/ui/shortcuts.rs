@@ -44,14 +44,18 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("I", "Place an include region"),
                 ("X", "Place an exclude region"),
                 ("E", "Place a terminate region"),
+                ("B", "Brush; again: eraser"),
+                ("U,  L", "Rectangle, polygon"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),
+                ("Right-drag", "Erase, tool in hand"),
             ],
         ),
         (
             "Selection",
             &[
                 ("H", "Show or hide"),
+                ("Alt + ↑ ↓", "Move in the list"),
                 ("Delete", "Delete"),
                 ("Esc", "Drop, cancel, deselect"),
             ],

@@ -1,6 +1,7 @@
 //! The one place that changes the state.
 
 mod backend;
+mod drawing;
 mod fitting;
 mod follow;
 mod kept;
@@ -79,7 +80,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::FrameAll => frame_all(state),
         Action::SetConvention(convention) => state.view.convention = convention,
-        Action::SetTool(tool) => state.view.tool = tool,
+        Action::SetTool(tool) => drawing::take(state, tool),
         Action::ToggleCrosshair => state.view.show_crosshair ^= true,
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
@@ -119,6 +120,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::SelectRegion(region) => {
             state.session.selected_region = region;
             state.session.selected_layer = None;
+            if region.is_some() && state.view.tool.draws() {
+                state.session.drawn = region;
+            }
         }
         Action::SetRegionShape {
             region,
@@ -149,6 +153,19 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             });
         }
         Action::DeleteRegion(region) => regions::delete(state, region, effects),
+        Action::MoveRegion { region, to } => regions::move_to(state, region, to, effects),
+
+        Action::SetDrawing(settings) => state.view.drawing = settings,
+        Action::DrawInto { region, role } => drawing::into(state, region, role),
+        Action::Stroke {
+            stroke,
+            erase,
+            begins,
+            phase,
+        } => drawing::stroke(state, &stroke, erase, (begins, phase), effects),
+        Action::DrawOutline { outline, erase } => {
+            drawing::outline(state, &outline, erase, effects);
+        }
 
         Action::SetFit { params } => {
             edit(state, "Fit", false, |d| d.fit = params);

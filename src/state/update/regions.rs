@@ -39,7 +39,24 @@ pub fn from_layer(state: &mut State, layer: LayerId, role: Role, effects: &mut V
     );
 }
 
-fn add(
+pub fn move_to(state: &mut State, id: RegionId, to: usize, effects: &mut Vec<Effect>) {
+    let regions = &state.document.regions;
+    let Some(from) = regions.iter().position(|r| r.id == id) else {
+        return;
+    };
+    let to = to.min(regions.len() - 1);
+    if from == to {
+        return;
+    }
+    edit(state, "Move region in the list", false, |document| {
+        let region = document.regions.remove(from);
+        document.regions.insert(to, region);
+    });
+    // Of two targets at one place the first counts.
+    tracks::retrack(state, false, effects);
+}
+
+pub(super) fn add(
     state: &mut State,
     role: Role,
     name: Option<String>,

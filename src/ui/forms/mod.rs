@@ -2,6 +2,7 @@
 
 mod display;
 pub mod geodesic;
+pub mod region;
 pub mod tensor_fit;
 pub mod tracking;
 mod walk;

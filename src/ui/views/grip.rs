@@ -96,6 +96,9 @@ pub fn size_words(shape: &Shape) -> String {
             let edge = |a: usize| mm(half_mm[a] * 2.0);
             with_unit(&format!("{} × {} × {}", edge(0), edge(1), edge(2)), "mm")
         }
-        Shape::Mask(_) => "mask".to_owned(),
+        Shape::Mask(mask) => {
+            let ml = mask.volume_ml();
+            with_unit(&fixed(ml, if ml < 9.95 { 2 } else { 1 }), "ml")
+        }
     }
 }

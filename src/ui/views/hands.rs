@@ -21,6 +21,10 @@ pub struct Drag {
     pub kind: Kind,
     /// Something was sent as live: it must be concluded.
     pub changed: bool,
+    /// It has been through a frame.
+    pub begun: bool,
+    /// How far what it draws has got.
+    pub way: Pos2,
 }
 
 pub enum Kind {
@@ -42,6 +46,17 @@ pub enum Kind {
         plane: Option<(DVec3, DVec3)>,
     },
     Orbit,
+    /// The brush is down; a new region's voxels, or those that go.
+    Stroke {
+        erase: bool,
+    },
+    /// From a corner to the hand.
+    Rectangle {
+        from: DVec3,
+        erase: bool,
+    },
+    /// A corner of the polygon, or many while the hand moves on.
+    Polygon,
 }
 
 /// The button that went down over a pane in this frame, and where.
@@ -142,7 +157,13 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
                 });
             }
         }
-        Kind::Orbit | Kind::Pan | Kind::Crosshair | Kind::Place { .. } => {}
+        Kind::Orbit
+        | Kind::Pan
+        | Kind::Crosshair
+        | Kind::Place { .. }
+        | Kind::Stroke { .. }
+        | Kind::Rectangle { .. }
+        | Kind::Polygon => {}
     }
 }
 

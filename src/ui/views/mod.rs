@@ -7,6 +7,7 @@
 mod badge;
 mod chrome;
 mod cut;
+mod drawing;
 mod fan;
 mod grip;
 mod hands;
@@ -18,11 +19,13 @@ mod scene_paint;
 mod scene_view;
 mod slice_paint;
 mod slice_view;
+mod trace;
 
 use crate::render::PaneId;
 use crate::state::{Action, Camera, Pane, State};
 use crate::ui::theme;
 use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
+use glam::DVec3;
 use hands::Drag;
 
 /// The pointer rests when it has not moved for this long, seconds.
@@ -34,7 +37,11 @@ const SNAP_S: f64 = 0.15;
 #[derive(Default)]
 pub struct Views {
     drag: Option<Drag>,
-    traces: cut::Traces,
+    traces: trace::Traces,
+    /// Corners of the polygon that is being drawn.
+    polygon: Option<drawing::Polygon>,
+    /// Where the brush is: the other slices show where it cuts them.
+    brush: Option<(Pane, DVec3)>,
     badge: badge::Badge,
     snap: Option<Snap>,
     last_camera: Option<Camera>,
@@ -68,6 +75,10 @@ impl Views {
     /// Fills the rest of `ui` with the panes of the layout.
     pub fn show(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let area = ui.available_rect_before_wrap();
+        self.traces.tick();
+        if !self.still {
+            self.drawing_keys(ui, state, actions);
+        }
         ui.painter()
             .rect_filled(area, 0.0, theme::palette(ui.style()).line);
         let view = &state.view;
@@ -92,6 +103,9 @@ impl Views {
                 let painter = ui.painter();
                 painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
             }
+        }
+        if hovered.is_none_or(|pane| pane == Pane::Scene) {
+            self.brush = None;
         }
         if !self.still {
             self.keys(ui, hovered, actions);

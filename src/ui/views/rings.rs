@@ -40,19 +40,17 @@ pub fn ring(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected:
         }
         Cut::Mask { border, inside } => {
             let mut mesh = Mesh::default();
-            for quad in inside {
-                let first = mesh.vertices.len() as u32;
-                for at in quad {
-                    mesh.colored_vertex(*at, fill);
-                }
-                mesh.add_triangle(first, first + 1, first + 2);
-                mesh.add_triangle(first, first + 2, first + 3);
+            for run in inside {
+                mesh.add_colored_rect(*run, fill);
             }
             painter.add(Shape::mesh(mesh));
-            for (i, piece) in border.iter().enumerate() {
-                // Pieces are half a voxel long: leaving some out makes dashes.
-                if role != Role::Exclude || i % 5 < 3 {
-                    painter.line_segment(*piece, stroke);
+            for line in border {
+                if role == Role::Exclude {
+                    let mut closed = line.clone();
+                    closed.extend(line.first());
+                    dashed(painter, &closed, stroke);
+                } else {
+                    painter.add(Shape::closed_line(line.clone(), stroke));
                 }
             }
         }
@@ -82,6 +80,22 @@ pub fn rim(painter: &Painter, cut: &Cut, role: Role, colour: Color32, selected: 
 pub fn preview(painter: &Painter, centre: Pos2, radius: f32, colour: Color32) {
     painter.circle_filled(centre, radius, colour.gamma_multiply(FILL * 0.5));
     painter.circle_stroke(centre, radius, Stroke::new(1.0, colour.gamma_multiply(0.8)));
+}
+
+/// The brush: what lies in the ring is painted, or erased where it is dashed.
+pub fn brush(painter: &Painter, centre: Pos2, radius: f32, colour: Color32, erase: bool) {
+    let rim = Stroke::new(2.5, Color32::from_black_alpha(120));
+    let line = Stroke::new(1.25, colour);
+    painter.circle_stroke(centre, radius, rim);
+    if erase {
+        dashed(painter, &ink::circle_points(centre, radius), line);
+    } else {
+        painter.circle_stroke(centre, radius, line);
+    }
+    // The hand is found again under a large brush, and a small one at all.
+    if !(3.0..=14.0).contains(&radius) {
+        painter.circle_filled(centre, 1.25, colour);
+    }
 }
 
 fn dashed(painter: &Painter, path: &[Pos2], stroke: Stroke) {

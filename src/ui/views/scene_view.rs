@@ -200,6 +200,8 @@ impl Views {
                 last: at,
                 kind,
                 changed: false,
+                begun: false,
+                way: at,
             });
         }
         if let Some(mut drag) = self.drag.take_if(|d| d.pane == Pane::Scene) {

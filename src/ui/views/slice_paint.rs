@@ -80,7 +80,8 @@ impl Views {
             let colour = theme::region_colour(region);
             let is_selected = selected == Some(region.id);
             rings::ring(painter, &cut, region.role, colour, is_selected);
-            let under_pointer = at.is_some_and(|at| cut.distance(at) < 4.0);
+            let named = !state.view.tool.draws();
+            let under_pointer = named && at.is_some_and(|at| cut.distance(at) < 4.0);
             if dragged == Some(region.id) || under_pointer {
                 let words = format!("{} {}", region.name, grip::size_words(&region.shape));
                 let beside = cut
@@ -92,6 +93,7 @@ impl Views {
                 ink::plate_beside(painter, beside, slice.rect, &words, colour, &mut taken);
             }
         }
+        self.drawing_marks(ui, painter, slice, at);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };

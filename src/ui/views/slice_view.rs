@@ -104,12 +104,16 @@ impl Views {
                 last: at,
                 kind,
                 changed: false,
+                begun: false,
+                way: at,
             });
         }
         if let Some(mut drag) = self.drag.take_if(|d| d.pane == slice.pane) {
             let at = pointer(ui).unwrap_or(drag.last);
             slice_drag(slice, &mut drag, at, actions);
-            if ui.input(|i| i.pointer.button_down(drag.button)) {
+            let down = ui.input(|i| i.pointer.button_down(drag.button));
+            self.draw(ui, slice, &mut drag, at, down, actions);
+            if down {
                 self.drag = Some(drag);
             } else {
                 slice_release(slice, &drag, at, actions);
@@ -117,6 +121,7 @@ impl Views {
             }
         }
         if response.double_clicked_by(PointerButton::Secondary)
+            && !slice.state.view.tool.draws()
             && let Some(layer) = hands::windowed(&slice.state.document)
         {
             let display = hands::window_reset(layer);
@@ -146,6 +151,7 @@ impl Views {
         match button {
             PointerButton::Middle => Some(Kind::Pan),
             PointerButton::Primary if shift => Some(Kind::Pan),
+            _ if state.view.tool.draws() => self.drawing_press(slice, button, at),
             PointerButton::Secondary => {
                 hands::windowed(&state.document).map(|layer| Kind::Window {
                     layer: layer.id,
@@ -219,7 +225,10 @@ impl Views {
 
     fn slice_wheel(&mut self, ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
         let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
-        if steps != 0 {
+        if steps != 0 && shift && slice.state.view.tool == Tool::Brush {
+            let drawing = slice.state.view.drawing.resized(steps);
+            actions.push(Action::SetDrawing(drawing));
+        } else if steps != 0 {
             let steps = if shift { steps * 10 } else { steps };
             actions.push(Action::StepSlice {
                 pane: slice.pane,
@@ -254,7 +263,7 @@ impl Views {
             },
             Some(_) => CursorIcon::Crosshair,
             None if shift => CursorIcon::Grab,
-            None if matches!(slice.state.view.tool, Tool::Place { .. }) => CursorIcon::Crosshair,
+            None if slice.state.view.tool != Tool::Crosshair => CursorIcon::Crosshair,
             None => pointer(ui)
                 .and_then(|at| {
                     let (id, part) = self.region_under(slice, at)?;
@@ -311,7 +320,12 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 hands::reshape(state, *id, shape, &mut drag.changed, actions);
             }
         }
-        Kind::Pan | Kind::Place { .. } | Kind::Orbit => {}
+        Kind::Pan
+        | Kind::Place { .. }
+        | Kind::Orbit
+        | Kind::Stroke { .. }
+        | Kind::Rectangle { .. }
+        | Kind::Polygon => {}
     }
 }
 

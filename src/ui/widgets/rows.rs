@@ -11,10 +11,26 @@ pub fn list_row(
     salt: impl std::hash::Hash + std::fmt::Debug,
     selected: bool,
 ) -> Response {
-    let p = theme::palette(ui.style());
     let size_wanted = vec2(ui.available_width(), space::ROW);
     let (rect, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
-    let id = ui.make_persistent_id(("row", format!("{salt:?}")));
+    list_row_at(ui, rect, name, salt, selected)
+}
+
+/// Names the row of something in a list.
+pub fn row_id(ui: &Ui, salt: impl std::fmt::Debug) -> egui::Id {
+    ui.make_persistent_id(("row", format!("{salt:?}")))
+}
+
+/// As [`list_row`] where its place is known.
+pub fn list_row_at(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    salt: impl std::fmt::Debug,
+    selected: bool,
+) -> Response {
+    let p = theme::palette(ui.style());
+    let id = row_id(ui, salt);
     let response = ui.interact(rect, id, Sense::click_and_drag());
     if selected {
         ui.painter().rect_filled(rect, 0.0, p.tint);

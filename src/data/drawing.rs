@@ -1,0 +1,202 @@
+//! What a hand draws on the voxels of a mask: paths of a brush, outlines with a thickness.
+//!
+//! A voxel belongs to what is drawn if its centre does; and so does the voxel under the hand, however
+//! thin the brush. All lengths are world mm, whatever the grid's axes are.
+
+use super::{Grid, Mask};
+use glam::{DVec2, DVec3};
+
+/// A layer of voxels takes part if the plane touches its boxes; of two layers that meet in the plane
+/// the one that lies ahead, by so much.
+const TIE_MM: f64 = 1e-7;
+
+/// A way of the brush, world mm.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stroke {
+    /// From where to where: one point is a dab.
+    pub points: Vec<DVec3>,
+    pub radius_mm: f64,
+    /// A disc in the plane with this unit normal, one voxel thick; else a ball.
+    pub disc: Option<DVec3>,
+}
+
+/// A polygon in a plane, made solid.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outline {
+    /// Corners, world mm; closed by itself. Overlaps count by the even-odd rule.
+    pub points: Vec<DVec3>,
+    /// Unit normal of the plane of all points.
+    pub normal: DVec3,
+    /// Across the plane; `None`: one voxel.
+    pub thickness_mm: Option<f64>,
+}
+
+impl Stroke {
+    /// Paints or erases; returns how many voxels that changes.
+    pub fn apply(&self, mask: &mut Mask, paint: bool) -> usize {
+        let mut changed = 0;
+        if let [point] = self.points.as_slice() {
+            changed += self.piece(mask, *point, *point, paint);
+        }
+        for ends in self.points.windows(2) {
+            changed += self.piece(mask, ends[0], ends[1], paint);
+        }
+        changed
+    }
+
+    /// From one point to another: a capsule, or a flat one.
+    fn piece(&self, mask: &mut Mask, from: DVec3, to: DVec3, paint: bool) -> usize {
+        let grid = mask.grid.clone();
+        let reach = grid.voxels_per_mm() * self.radius_mm;
+        let (a, b) = (grid.voxel_at(from), grid.voxel_at(to));
+        let mut changed = 0;
+        if let Some((low, high)) = grid.block_around(a.min(b) - reach, a.max(b) + reach) {
+            let along = to - from;
+            let length2 = along.length_squared();
+            let radius2 = self.radius_mm * self.radius_mm;
+            let layer = self
+                .disc
+                .map(|normal| (normal, half_layer_mm(&grid, normal)));
+            let step = grid.world_from_voxel.matrix3.x_axis;
+            let inside = |centre: DVec3| {
+                let mut off = centre - from;
+                if let Some((normal, half)) = layer {
+                    let above = off.dot(normal);
+                    if !in_layer(above, half) {
+                        return false;
+                    }
+                    off -= normal * above;
+                }
+                let share = off.dot(along) / length2;
+                // Not a number for a dab.
+                let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
+                (off - along * share).length_squared() <= radius2
+            };
+            changed += mask.edit((low, high), paint, |y, z, set| {
+                let first = grid.world(DVec3::new(low[0] as f64, y as f64, z as f64));
+                for x in low[0]..=high[0] {
+                    if inside(first + step * (x - low[0]) as f64) {
+                        set(x);
+                    }
+                }
+            });
+        }
+        // The voxels under the hand: a brush may be thinner than they are.
+        let steps = ((b - a).abs().max_element() * 4.0).ceil().min(1e5) as usize;
+        for i in 0..=steps {
+            let at = from.lerp(to, i as f64 / steps.max(1) as f64);
+            if let Some(voxel) = grid.nearest(at)
+                && (mask.inside[grid.index(voxel)] != 0) != paint
+            {
+                changed += mask.edit((voxel, voxel), paint, |_, _, set| set(voxel[0]));
+            }
+        }
+        changed
+    }
+}
+
+impl Outline {
+    /// Fills or clears; returns how many voxels that changes.
+    pub fn apply(&self, mask: &mut Mask, fill: bool) -> usize {
+        let Some(first) = self.points.first() else {
+            return 0;
+        };
+        let grid = mask.grid.clone();
+        let half = match self.thickness_mm {
+            Some(mm) => mm * 0.5,
+            None => half_layer_mm(&grid, self.normal),
+        };
+        let across = grid
+            .voxel_from_world
+            .transform_vector3(self.normal * half)
+            .abs();
+        let corners = self.points.iter().map(|p| grid.voxel_at(*p));
+        let (low, high) = corners.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), c| {
+            (l.min(c), h.max(c))
+        });
+        let mut changed = 0;
+        if let Some((low, high)) = grid.block_around(low - across, high + across) {
+            // Coordinates in the plane.
+            let right = self.normal.any_orthonormal_vector();
+            let up = self.normal.cross(right);
+            let flat = |p: DVec3| DVec2::new((p - *first).dot(right), (p - *first).dot(up));
+            let corners: Vec<DVec2> = self.points.iter().map(|p| flat(*p)).collect();
+            let step = grid.world_from_voxel.matrix3.x_axis;
+            let (step_flat, step_up) = (
+                DVec2::new(step.dot(right), step.dot(up)),
+                step.dot(self.normal),
+            );
+            changed += mask.edit((low, high), fill, |y, z, set| {
+                let start = grid.world(DVec3::new(0.0, y as f64, z as f64));
+                let (at, above) = (flat(start), (start - *first).dot(self.normal));
+                let spans = spans(&corners, at, step_flat);
+                for (from, to) in spans {
+                    let from = from.ceil().max(low[0] as f64);
+                    let to = to.ceil().min(high[0] as f64 + 1.0);
+                    let mut x = from;
+                    while x < to {
+                        if in_layer(above + x * step_up, half) {
+                            set(x as usize);
+                        }
+                        x += 1.0;
+                    }
+                }
+            });
+        }
+        if changed == 0 {
+            // Too small to hold the centre of a voxel: the one that it lies in.
+            let sum: DVec3 = self.points.iter().sum();
+            let middle = sum / self.points.len() as f64;
+            let inside = |p: &&DVec3| p.distance(middle) < grid.spacing().max_element();
+            if self.points.iter().filter(inside).count() == self.points.len()
+                && let Some(voxel) = grid.nearest(middle)
+            {
+                changed += mask.edit((voxel, voxel), fill, |_, _, set| set(voxel[0]));
+            }
+        }
+        changed
+    }
+}
+
+/// Half of what a voxel's box reaches along a direction, mm.
+fn half_layer_mm(grid: &Grid, normal: DVec3) -> f64 {
+    let m = grid.world_from_voxel.matrix3;
+    (0..3).map(|a| m.col(a).dot(normal).abs()).sum::<f64>() * 0.5
+}
+
+fn in_layer(above_mm: f64, half_mm: f64) -> bool {
+    above_mm > -half_mm + TIE_MM && above_mm <= half_mm + TIE_MM
+}
+
+/// Where the line at + t · step runs inside a polygon: ranges of t, by the even-odd rule.
+fn spans(corners: &[DVec2], at: DVec2, step: DVec2) -> Vec<(f64, f64)> {
+    let across = DVec2::new(-step.y, step.x);
+    let length2 = step.length_squared();
+    // A line that runs across the plane is one point in it.
+    let is_point = length2 < 1e-18;
+    let (along, across) = if is_point {
+        (DVec2::X, DVec2::Y)
+    } else {
+        (step / length2, across)
+    };
+    let mut crossings: Vec<f64> = Vec::new();
+    for (i, &p) in corners.iter().enumerate() {
+        let q = corners[(i + 1) % corners.len()];
+        let (side_p, side_q) = ((p - at).dot(across), (q - at).dot(across));
+        // Half open: a corner on the line counts for one of its two edges.
+        if (side_p > 0.0) != (side_q > 0.0) {
+            let crossing = p.lerp(q, side_p / (side_p - side_q));
+            crossings.push((crossing - at).dot(along));
+        }
+    }
+    crossings.sort_by(f64::total_cmp);
+    if is_point {
+        let before = crossings.iter().filter(|t| **t < 0.0).count();
+        return if before % 2 == 1 {
+            vec![(f64::NEG_INFINITY, f64::INFINITY)]
+        } else {
+            Vec::new()
+        };
+    }
+    crossings.chunks_exact(2).map(|c| (c[0], c[1])).collect()
+}

@@ -1,0 +1,179 @@
+//! What the right panel shows while a region is drawn: the tool, what it draws into, how large it is.
+
+use super::display::{segment_row, select_row};
+use crate::data::Role;
+use crate::state::drawing::{LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on};
+use crate::state::{Action, Drawing, State, Tool};
+use crate::ui::theme::space;
+use crate::ui::widgets::button::{IconButton, segmented};
+use crate::ui::widgets::slider::{Change, SliderRow};
+use crate::ui::widgets::{menu, paint, region, rows, section};
+use crate::ui::{format, icons, regions};
+use egui::{Sense, Ui, vec2};
+
+/// The drawing tools with their keys.
+pub const TOOLS: [(Tool, &str, &str); 3] = [
+    (Tool::Brush, "Brush", "B"),
+    (Tool::Rectangle, "Rectangle", "U"),
+    (Tool::Polygon, "Polygon", "L"),
+];
+
+/// Nothing unless a drawing tool is in the hand.
+pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    if !state.view.tool.draws() {
+        return;
+    }
+    let place = section::head(ui, "Draw");
+    let close = IconButton::new(icons::CLOSE, "Put the tool away");
+    let close = close.hint("Put the tool away (Esc)").side(24.0);
+    if close.show_right(ui, place).clicked() {
+        actions.push(Action::SetTool(Tool::Crosshair));
+    }
+    tools(ui, state, actions);
+    into(ui, state, actions);
+    let drawing = &state.view.drawing;
+    let mut set = |drawing: Drawing| actions.push(Action::SetDrawing(drawing));
+    match state.view.tool {
+        Tool::Brush => brush(ui, drawing, &mut set),
+        _ => thickness(ui, drawing, &mut set),
+    }
+    let sides = ["Adds", "Takes away"];
+    let help = "Or the right button, which always takes away";
+    let now = usize::from(drawing.erase);
+    if let Some(i) = segment_row(ui, "Left button", help, &sides, now) {
+        set(Drawing {
+            erase: i == 1,
+            ..drawing.clone()
+        });
+    }
+    ui.add_space(2.0);
+    rows::hint(ui, &where_on(state));
+    ui.add_space(4.0);
+    rows::hint(ui, keys(state.view.tool));
+    section::end(ui);
+}
+
+fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let height = space::ROW + 4.0;
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+    let mut row = paint::inset(rect, space::INSET, space::INSET);
+    row.max.y -= 4.0;
+    let words = TOOLS.map(|t| t.1);
+    let now = TOOLS.iter().position(|t| t.0 == state.view.tool);
+    if let Some(i) = segmented(ui, row, "Drawing tool", &words, now.unwrap_or(0)) {
+        actions.push(Action::SetTool(TOOLS[i].0));
+    }
+}
+
+/// Which region it is drawn into.
+fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let drawn = drawn(state);
+    let fresh = |role: Role| format!("New {}", role.name().to_lowercase());
+    let shown = drawn.map_or_else(|| fresh(state.view.drawing.role), |r| r.name.clone());
+    let help = "The region that the tool changes";
+    let chosen = select_row(ui, "Region", help, &shown, |ui| {
+        let mut chosen = None;
+        for role in Role::ALL {
+            let now = drawn.is_none() && role == state.view.drawing.role;
+            let colour = regions::role_colour(role);
+            if menu::glyph_item(ui, &fresh(role), "", now, |painter, at| {
+                region::glyph(painter, at, role, colour);
+            }) {
+                chosen = Some((None, role));
+            }
+        }
+        if !state.document.regions.is_empty() {
+            menu::line(ui);
+        }
+        let height = 28.0;
+        let list = egui::ScrollArea::vertical().max_height(10.0 * height);
+        list.show_rows(ui, height, state.document.regions.len(), |ui, rows| {
+            for r in &state.document.regions[rows] {
+                let now = drawn.is_some_and(|d| d.id == r.id);
+                let colour = crate::ui::theme::region_colour(r);
+                if menu::glyph_item(ui, &r.name, "", now, |painter, at| {
+                    region::glyph(painter, at, r.role, colour);
+                }) {
+                    chosen = Some((Some(r.id), r.role));
+                }
+            }
+        });
+        chosen
+    });
+    if let Some((region, role)) = chosen {
+        actions.push(Action::DrawInto { region, role });
+    }
+}
+
+fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
+    let usual = Drawing::default();
+    let radius = SliderRow::new("Radius", drawing.radius_mm, 0.5..=30.0)
+        .logarithmic()
+        .decimals(2)
+        .default(usual.radius_mm)
+        .limits(LEAST_RADIUS_MM..=MOST_RADIUS_MM)
+        .unit("mm")
+        .help("Shift + wheel or + and − over a slice do the same");
+    if let Some((radius_mm, _)) = radius.value(ui) {
+        set(Drawing {
+            radius_mm,
+            ..drawing.clone()
+        });
+    }
+    let help = "A ball reaches into the slices beside this one, a disc does not";
+    let shapes = ["Ball", "Disc"];
+    if let Some(i) = segment_row(ui, "Shape", help, &shapes, usize::from(drawing.flat)) {
+        set(Drawing {
+            flat: i == 1,
+            ..drawing.clone()
+        });
+    }
+}
+
+fn thickness(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
+    const USUAL_MM: f64 = 10.0;
+    let mm = drawing.thickness_mm;
+    let row = SliderRow::new("Thickness", mm.unwrap_or(USUAL_MM), 1.0..=50.0)
+        .decimals(1)
+        .default(USUAL_MM)
+        .limits(0.1..=500.0)
+        .unit("mm")
+        .switch(mm.is_some(), "off: one voxel")
+        .help("Of the slab around the slice that the outline cuts out");
+    let thickness_mm = match row.show(ui) {
+        Some(Change::To(mm, _)) => Some(mm),
+        Some(Change::Switched(on)) => on.then_some(USUAL_MM),
+        None => return,
+    };
+    set(Drawing {
+        thickness_mm,
+        ..drawing.clone()
+    });
+}
+
+/// `Voxels of dwi, 1.75 × 1.75 × 2 mm`.
+fn where_on(state: &State) -> String {
+    let Some(grid) = grid(state) else {
+        return "Open an image: a region is drawn on its voxels".to_owned();
+    };
+    let layer = match drawn(state) {
+        Some(_) => layer_on(&state.document, grid),
+        None => canvas(&state.document),
+    };
+    let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
+    format!(
+        "Made of the voxels of {of}, {}",
+        format::spacing(grid.spacing())
+    )
+}
+
+fn keys(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Brush => "Left paints, right erases. B swaps them, Shift + wheel sets the radius",
+        Tool::Rectangle => "Drag from corner to corner. Right-drag takes away",
+        _ => {
+            "Click corners, or drag freehand. Enter, a double click or the first corner closes; \
+             Backspace takes one back, Esc gives up"
+        }
+    }
+}

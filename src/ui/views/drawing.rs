@@ -1,0 +1,356 @@
+//! Drawing on slices: brush, rectangle, polygon.
+
+use super::hands::{CLICK, Drag, Kind};
+use super::slice_view::Slice;
+use super::{Views, ink, pointer, rings};
+use crate::data::{Outline, Stroke};
+use crate::state::drawing::drawn;
+use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::ui::format::{fixed, with_unit};
+use crate::ui::theme;
+use egui::{Color32, Event, Key, Modifiers, Painter, PointerButton, Pos2, Shape, Ui, pos2};
+use glam::DVec3;
+
+/// The polygon is closed by a click this near to its first corner, points.
+const CLOSES: f32 = 9.0;
+/// A hand that moves on with the button down sets a corner at least this far from the last, points.
+const FREEHAND: f32 = 3.0;
+/// A second click so soon at the same place closes, seconds.
+const DOUBLE_S: f64 = 0.4;
+
+/// The polygon that is being drawn.
+pub(super) struct Polygon {
+    pane: Pane,
+    /// World mm, in the plane of the first.
+    points: Vec<DVec3>,
+    /// When and where the last corner was set.
+    last: (f64, Pos2),
+}
+
+impl Views {
+    /// What a button that goes down over a slice begins.
+    pub(super) fn drawing_press(
+        &mut self,
+        slice: &Slice,
+        button: PointerButton,
+        at: Pos2,
+    ) -> Option<Kind> {
+        let right = button == PointerButton::Secondary;
+        let erase = right || slice.state.view.drawing.erase;
+        match slice.state.view.tool {
+            Tool::Brush => Some(Kind::Stroke { erase }),
+            Tool::Rectangle => Some(Kind::Rectangle {
+                from: slice.world(at),
+                erase,
+            }),
+            Tool::Polygon if !right => Some(Kind::Polygon),
+            Tool::Polygon => {
+                // As in other programs the right button takes the last corner back.
+                self.take_corner_back();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A drawing hand in this frame; `down`: its button still is.
+    pub(super) fn draw(
+        &mut self,
+        ui: &Ui,
+        slice: &Slice,
+        drag: &mut Drag,
+        at: Pos2,
+        down: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let begins = !std::mem::replace(&mut drag.begun, true);
+        match drag.kind {
+            Kind::Stroke { erase } => {
+                let path = way(ui, drag, at, begins);
+                let phase = if down { Phase::Live } else { Phase::Done };
+                if path.len() > 1 || begins || !down {
+                    let points = path.iter().map(|p| slice.world(*p)).collect();
+                    actions.push(Action::Stroke {
+                        stroke: self.stroke(slice, points),
+                        erase,
+                        begins,
+                        phase,
+                    });
+                }
+            }
+            Kind::Rectangle { from, erase } if !down && at.distance(drag.pressed) >= CLICK => {
+                actions.push(Action::DrawOutline {
+                    outline: outline(slice, corners(slice, from, slice.world(at))),
+                    erase,
+                });
+            }
+            Kind::Polygon => {
+                let path = way(ui, drag, at, begins);
+                let now = ui.input(|i| i.time);
+                for (i, p) in path.into_iter().enumerate() {
+                    if begins && i == 0 {
+                        self.corner(slice, p, now, actions);
+                    } else if let Some(polygon) = &mut self.polygon
+                        && polygon.last.1.distance(p) >= FREEHAND
+                        && drag.pressed.distance(p) >= CLICK
+                    {
+                        polygon.points.push(slice.world(p));
+                        polygon.last = (f64::NEG_INFINITY, p);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stroke(&self, slice: &Slice, points: Vec<DVec3>) -> Stroke {
+        let drawing = &slice.state.view.drawing;
+        Stroke {
+            points,
+            radius_mm: drawing.radius_mm,
+            disc: drawing.flat.then(|| slice.plane.normal()),
+        }
+    }
+
+    /// A click with the polygon in the hand.
+    fn corner(&mut self, slice: &Slice, at: Pos2, now: f64, actions: &mut Vec<Action>) {
+        let started = self.polygon.as_ref().is_some_and(|p| p.pane == slice.pane);
+        if !started {
+            self.polygon = Some(Polygon {
+                pane: slice.pane,
+                points: vec![slice.world(at)],
+                last: (now, at),
+            });
+            return;
+        }
+        let Some(polygon) = &mut self.polygon else {
+            return;
+        };
+        let first = polygon.points.first().map(|p| slice.screen(*p));
+        let on_first = first.is_some_and(|f| f.distance(at) <= CLOSES);
+        let twice = now - polygon.last.0 <= DOUBLE_S && polygon.last.1.distance(at) <= CLICK;
+        if polygon.points.len() >= 3 && (on_first || twice) {
+            return self.close_polygon(slice.state, actions);
+        }
+        if !twice {
+            let mut world = slice.world(at);
+            // In the plane of the first, wherever the slice has moved since.
+            if let (Some(axis), Some(first)) = (slice.pane.normal_axis(), polygon.points.first()) {
+                world[axis] = first[axis];
+            }
+            polygon.points.push(world);
+            polygon.last = (now, at);
+        }
+    }
+
+    fn close_polygon(&mut self, state: &State, actions: &mut Vec<Action>) {
+        let Some(polygon) = self.polygon.take() else {
+            return;
+        };
+        if polygon.points.len() < 3 {
+            return;
+        }
+        let Some((right, down)) = state.view.screen_axes(polygon.pane) else {
+            return;
+        };
+        actions.push(Action::DrawOutline {
+            outline: Outline {
+                points: polygon.points,
+                normal: right.cross(down),
+                thickness_mm: state.view.drawing.thickness_mm,
+            },
+            erase: state.view.drawing.erase,
+        });
+    }
+
+    fn take_corner_back(&mut self) {
+        if let Some(polygon) = &mut self.polygon {
+            polygon.points.pop();
+            polygon.last.0 = f64::NEG_INFINITY;
+            if polygon.points.is_empty() {
+                self.polygon = None;
+            }
+        }
+    }
+
+    /// Keys of a polygon that is being drawn come before all others.
+    pub(super) fn drawing_keys(&mut self, ui: &Ui, state: &State, actions: &mut Vec<Action>) {
+        if state.view.tool != Tool::Polygon {
+            self.polygon = None;
+        }
+        if self.polygon.is_none() || ui.ctx().text_edit_focused() {
+            return;
+        }
+        let pressed =
+            |modifiers: Modifiers, key: Key| ui.input_mut(|i| i.consume_key(modifiers, key));
+        if pressed(Modifiers::NONE, Key::Escape) {
+            self.polygon = None;
+        } else if pressed(Modifiers::NONE, Key::Enter) {
+            self.close_polygon(state, actions);
+        } else if pressed(Modifiers::NONE, Key::Backspace)
+            || pressed(Modifiers::NONE, Key::Delete)
+            || pressed(Modifiers::COMMAND, Key::Z)
+        {
+            self.take_corner_back();
+        }
+    }
+
+    /// What a drawing tool shows on a slice; `at`: the pointer over it, with no button down.
+    pub(super) fn drawing_marks(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        slice: &Slice,
+        at: Option<Pos2>,
+    ) {
+        let state = slice.state;
+        if !state.view.tool.draws() || self.still {
+            return;
+        }
+        let region = drawn(state);
+        let colour = region.map_or(ink::role_colour(state.view.drawing.role), |r| {
+            theme::region_colour(r)
+        });
+        let held = self.drag.as_ref().filter(|d| d.pane == slice.pane);
+        let kind = held.map(|d| &d.kind);
+        let right = ui.input(|i| i.pointer.secondary_down());
+        let erase = match kind {
+            Some(Kind::Stroke { erase } | Kind::Rectangle { erase, .. }) => *erase,
+            _ => state.view.drawing.erase || right,
+        };
+        let draws = matches!(
+            kind,
+            Some(Kind::Stroke { .. } | Kind::Rectangle { .. } | Kind::Polygon)
+        );
+        let hand = at.or(pointer(ui).filter(|_| draws));
+        let ink = if erase { Color32::WHITE } else { colour };
+        if state.view.tool == Tool::Brush {
+            let radius_mm = state.view.drawing.radius_mm;
+            if let Some(hand) = hand {
+                self.brush = Some((slice.pane, slice.world(hand)));
+                let radius = (radius_mm / slice.plane.mm_per_point) as f32;
+                rings::brush(painter, hand, radius, ink, erase);
+            } else if let Some((pane, centre)) = self.brush.filter(|(p, _)| *p != slice.pane) {
+                // A ball reaches into the other slices, a disc does not.
+                let off = slice.plane.distance(centre);
+                let within = radius_mm * radius_mm - off * off;
+                if within > 0.0 && !state.view.drawing.flat && pane != Pane::Scene {
+                    let radius = (within.sqrt() / slice.plane.mm_per_point) as f32;
+                    rings::brush(painter, slice.screen(centre), radius, ink, erase);
+                }
+            }
+        }
+        if let Some(Kind::Rectangle { from, .. }) = kind
+            && let Some(hand) = hand
+        {
+            let points = corners(slice, *from, slice.world(hand));
+            self.outline_marks(painter, slice, &points, true, ink);
+        }
+        if let Some(polygon) = self.polygon.as_ref().filter(|p| p.pane == slice.pane) {
+            let mut points = polygon.points.clone();
+            points.extend(hand.map(|h| slice.world(h)));
+            self.outline_marks(painter, slice, &points, false, ink);
+            for (i, corner) in polygon.points.iter().enumerate() {
+                let radius = if i == 0 { 4.0 } else { 2.5 };
+                painter.circle(slice.screen(*corner), radius, ink, (1.0, Color32::BLACK));
+            }
+        }
+        if let Some(at) = at
+            .or(hand)
+            .filter(|_| !matches!(kind, Some(Kind::Stroke { .. })))
+        {
+            let name = region.map_or_else(
+                || format!("new {}", state.view.drawing.role.name().to_lowercase()),
+                |r| r.name.clone(),
+            );
+            let words = match (state.view.tool, erase) {
+                (_, true) => format!("Erase {name}"),
+                (Tool::Brush, _) => format!("Paint {name}"),
+                _ => format!("Draw {name}"),
+            };
+            let at = match state.view.tool {
+                Tool::Brush => {
+                    let radius = state.view.drawing.radius_mm / slice.plane.mm_per_point;
+                    at + egui::vec2((radius as f32).min(120.0) * 0.72, 0.0)
+                }
+                _ => at,
+            };
+            ink::tool_word(painter, at, slice.rect, &words, ink);
+        }
+    }
+
+    fn outline_marks(
+        &self,
+        painter: &Painter,
+        slice: &Slice,
+        points: &[DVec3],
+        closed: bool,
+        colour: Color32,
+    ) {
+        let on_screen: Vec<Pos2> = points.iter().map(|p| slice.screen(*p)).collect();
+        let rim = egui::Stroke::new(3.0, Color32::from_black_alpha(140));
+        let line = egui::Stroke::new(1.5, colour);
+        for stroke in [rim, line] {
+            painter.add(if closed {
+                Shape::closed_line(on_screen.clone(), stroke)
+            } else {
+                Shape::line(on_screen.clone(), stroke)
+            });
+        }
+        if closed && let (Some(a), Some(b)) = (points.first(), points.get(2)) {
+            let size = (*b - *a).abs();
+            let mm = |v: f64| fixed(v, 1);
+            let [w, h] = [slice.plane.right, slice.plane.down].map(|d| size.dot(d.abs()));
+            let words = with_unit(&format!("{} × {}", mm(w), mm(h)), "mm");
+            let corner = on_screen
+                .iter()
+                .fold(on_screen[0], |m, p| pos2(m.x.max(p.x), m.y.max(p.y)));
+            ink::plate(
+                painter,
+                corner + egui::vec2(8.0, 0.0),
+                slice.rect,
+                &words,
+                colour,
+            );
+        }
+    }
+}
+
+/// Where the pointer went since the last frame, from where it was then.
+fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
+    let mut path = vec![if begins { drag.pressed } else { drag.way }];
+    ui.input(|i| {
+        let mut on_the_way = !begins;
+        for event in &i.events {
+            match event {
+                Event::PointerButton { pressed: true, .. } => on_the_way = true,
+                // Where the button was let go the stroke ends.
+                Event::PointerButton { pressed: false, .. } => break,
+                Event::PointerMoved(to) if on_the_way => path.push(*to),
+                _ => {}
+            }
+        }
+    });
+    let released = ui.input(|i| i.pointer.any_released());
+    if !released {
+        path.push(at);
+    }
+    path.dedup();
+    drag.way = path.last().copied().unwrap_or(at);
+    path
+}
+
+/// The corners of a rectangle along the slice's edges.
+fn corners(slice: &Slice, from: DVec3, to: DVec3) -> Vec<DVec3> {
+    let along = slice.plane.right * (to - from).dot(slice.plane.right);
+    let down = slice.plane.down * (to - from).dot(slice.plane.down);
+    vec![from, from + along, from + along + down, from + down]
+}
+
+fn outline(slice: &Slice, points: Vec<DVec3>) -> Outline {
+    Outline {
+        points,
+        normal: slice.plane.normal(),
+        thickness_mm: slice.state.view.drawing.thickness_mm,
+    }
+}
