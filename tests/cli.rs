@@ -441,8 +441,10 @@ fn converted(here: &Path, kept: &Value) {
     assert_eq!(grid["shape"], scan["files"][0]["shape"]);
     assert_eq!(grid["orientation"], scan["files"][0]["orientation"]);
     refuses(&["convert", "t.trk", "t.vtp"], &["--force", "t.vtp"], here);
-    let output = arcuate(&["convert", "t.trk", "t.nii.gz"], here);
-    assert_eq!(output.status.code(), Some(2), "a name for images");
+    for (name, code) in [("t.png", 2), ("t.nii.gz", 1)] {
+        let output = arcuate(&["convert", "t.trk", name], here);
+        assert_eq!(output.status.code(), Some(code), "{name}");
+    }
 }
 
 /// Makes `head/dwi.nii.gz` in a folder.

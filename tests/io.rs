@@ -6,12 +6,15 @@ mod formats;
 mod gradients;
 mod hostile;
 mod images;
+mod labels;
 mod made;
 mod masks;
 mod mutations;
 mod peers;
 mod scalars;
+mod surfaces;
 mod variants;
+mod volumes;
 mod vtp;
 
 use libtest_mimic::Trial;
@@ -20,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
     [
         images::tests(),
         hostile::tests(),
+        labels::tests(),
         masks::tests(),
         gradients::tests(),
         fibres::tests(),
@@ -27,7 +31,9 @@ pub fn tests() -> Vec<Trial> {
         formats::tests(),
         mutations::tests(),
         peers::tests(),
+        surfaces::tests(),
         variants::tests(),
+        volumes::tests(),
         vtp::tests(),
         scalars::tests(),
     ]

@@ -14,14 +14,17 @@ Examples:
   arcuate convert tracks.tck tracks.trk --reference dwi.nii.gz
   arcuate convert bundle.tt.gz bundle.tck
   arcuate convert slicer.vtk bundle.trx/ --vtk-space lps
+  arcuate convert t1.mgz t1.nii.gz
+  arcuate convert mask.nii.gz mask.ply
 
 The names say the formats; tracks.trx/ is a folder. No point is moved: coordinates in the world stay as they are. What the output cannot hold
-is listed; values of a TCK go into TSF files and weights beside it.";
+is listed; values of a TCK go into TSF files and weights beside it. A mask becomes a smooth surface in world mm.";
 
 /// The examples and the table of formats.
 fn help() -> String {
-    let mut text = format!("{EXAMPLES}\n\nFormats of streamlines:\n");
-    for format in io::Format::all().filter(|f| f.content() == io::Content::Streamlines) {
+    let mut text = format!("{EXAMPLES}\n\nFormats:\n");
+    let of = |f: &io::Format| !matches!(f.content(), io::Content::Gradients | io::Content::Picture);
+    for format in io::Format::all().filter(of) {
         let ways = match (format.opens(), format.saves()) {
             (true, true) => "read, written",
             (true, false) => "read",

@@ -85,12 +85,17 @@ pub struct ToldOptions {
     /// Axes of VTK and VTP points where the file does not name them (default: ras)
     #[arg(long, value_name = "ras|lps", value_parser = space)]
     pub vtk_space: Option<Space>,
+    /// Names and colours of a label map: FreeSurfer's, ITK-SNAP's, BIDS's or a plain table (default: one
+    /// beside it)
+    #[arg(long, value_name = "FILE")]
+    pub colours: Option<PathBuf>,
 }
 
 impl ToldOptions {
     pub fn told(&self) -> Told {
         Told {
             vtk_space: self.vtk_space,
+            colours: self.colours.clone(),
         }
     }
 }

@@ -10,6 +10,8 @@ pub enum AffineSource {
     /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to grow to the
     /// patient's right. Every view must say "left and right unknown".
     Pixdim,
+    /// The only one that the format has.
+    Header,
     /// Made by this program.
     Computed,
 }
@@ -20,6 +22,7 @@ impl AffineSource {
             Self::Sform => "sform",
             Self::Qform => "qform",
             Self::Pixdim => "voxel sizes only",
+            Self::Header => "header",
             Self::Computed => "computed",
         }
     }

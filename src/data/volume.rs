@@ -1,9 +1,9 @@
 //! Scalar, multi-volume and colour images.
 
-use super::Grid;
+use super::{Grid, Labels};
 use crate::compute::DataId;
 use glam::DVec3;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VolumeKind {
@@ -24,6 +24,9 @@ pub struct Volume {
     pub kind: VolumeKind,
     /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
     pub values: Arc<[f32]>,
+    /// Of a label map.
+    pub labels: Option<Arc<Labels>>,
+    painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
 }
 
@@ -55,8 +58,42 @@ impl Volume {
             frames,
             kind,
             values,
+            labels: None,
+            painted: Arc::default(),
             percentiles: Arc::default(),
         }
+    }
+
+    /// Says what the numbers stand for.
+    pub fn with_labels(self, labels: Arc<Labels>) -> Self {
+        Self {
+            labels: Some(labels),
+            painted: Arc::default(),
+            ..self
+        }
+    }
+
+    /// What is drawn: of a label map its colours (made once, shared by all clones), else the image
+    /// itself.
+    pub fn picture(&self) -> &Self {
+        let Some(labels) = &self.labels else {
+            return self;
+        };
+        self.painted.get_or_init(|| {
+            let n = self.grid.voxel_count();
+            let mut planes = vec![0f32; 3 * n];
+            let mut last = (f32::NAN, [0.0; 3]);
+            for (i, &value) in self.frame(0).iter().enumerate() {
+                if value != last.0 {
+                    let colour = labels.colour(value as u32);
+                    last = (value, colour.map(|c| f32::from(c) / 255.0));
+                }
+                for (c, level) in last.1.into_iter().enumerate() {
+                    planes[c * n + i] = level;
+                }
+            }
+            Self::new(self.grid.clone(), 3, VolumeKind::Rgb, planes)
+        })
     }
 
     pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {

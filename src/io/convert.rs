@@ -1,9 +1,11 @@
 //! From one file format to another: what kind of thing the input holds decides what the output may be.
 
 use super::format::{Content, Format};
-use super::{Error, Opened, Told, atomic, fibres, nifti, open_told, scalars, trx};
+use super::{
+    Error, Opened, Told, as_mask, atomic, fibres, image, nifti, open_told, scalars, surface, trx,
+};
 use crate::compute::Control;
-use crate::data::Tractogram;
+use crate::data::{Surface, Tractogram, Volume};
 use std::path::{Path, PathBuf};
 
 /// What was done.
@@ -21,14 +23,20 @@ pub struct Converted {
 
 /// Refuses names that nothing can be converted to, before anything is read.
 pub fn check_output(output: &Path) -> Result<Format, Error> {
-    match Format::named(output) {
-        Some(format) if format.content() == Content::Streamlines && format.saves() => Ok(format),
-        _ => Err(Error::unsupported(
-            output,
-            "a name that streamlines cannot be converted to",
-            format!("end it in one of {}", Format::streamline_endings()),
-        )),
-    }
+    let can = |f: &Format| !matches!(f.content(), Content::Gradients | Content::Picture);
+    Format::named(output)
+        .filter(|f| f.saves() && can(f))
+        .ok_or_else(|| {
+            Error::unsupported(
+                output,
+                "a name that nothing can be converted to",
+                format!(
+                    "end it in one of {}, in .nii.gz for images, or in one of {} for surfaces of masks",
+                    Format::streamline_endings(),
+                    Format::endings(Format::of_saved_surfaces())
+                ),
+            )
+        })
 }
 
 /// Whether the output could be written here now, without replacing what is there.
@@ -54,11 +62,18 @@ pub fn convert(
 ) -> Result<Converted, Error> {
     let format = check_output(output)?;
     match open_told(input, told, control)? {
+        Opened::Tractogram(..) if format.content() != Content::Streamlines => {
+            Err(Error::unsupported(
+                input,
+                "streamlines",
+                format!("end the output in one of {}", Format::streamline_endings()),
+            ))
+        }
         Opened::Tractogram(mut tractogram, info) => {
             let mut notes = info.warnings;
             notes.extend(fibres::not_finite(&tractogram));
             if let Some(reference) = reference {
-                let grid = nifti::read_grid(reference, control)?;
+                let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
                     let far = grid.apart_mm(own);
                     notes.push(format!(
@@ -77,10 +92,58 @@ pub fn convert(
                 },
             )
         }
-        Opened::Volume(..) => Err(Error::unsupported(
+        Opened::Volume(volume, info) => {
+            let what = volume_as(&volume, input, format, output, command, control)?;
+            let mut losses = Vec::new();
+            if volume.labels.as_ref().is_some_and(|l| !l.table.is_empty()) {
+                losses.push(format!(
+                    "{} holds no names and colours of labels",
+                    format.short_name()
+                ));
+            }
+            Ok(Converted {
+                what,
+                written: vec![output.to_owned()],
+                notes: info.warnings,
+                losses,
+            })
+        }
+    }
+}
+
+/// Writes an image, or the surface of a mask; says what that was.
+fn volume_as(
+    volume: &Volume,
+    input: &Path,
+    format: Format,
+    output: &Path,
+    command: &str,
+    control: &Control,
+) -> Result<String, Error> {
+    match format.content() {
+        Content::Image => {
+            nifti::save_volume(output, volume, command, control)?;
+            Ok(match volume.frames {
+                1 => "an image".to_owned(),
+                n => format!("an image of {n} volumes"),
+            })
+        }
+        Content::Surface => {
+            let Some(mask) = as_mask(volume) else {
+                return Err(Error::unsupported(
+                    input,
+                    "an image that is no mask of zeros and ones",
+                    "name a mask to make a surface of",
+                ));
+            };
+            let net = Surface::of_mask(&mask);
+            surface::save(output, &net, command, control)?;
+            Ok(format!("a surface of {} triangles", net.triangles.len()))
+        }
+        _ => Err(Error::unsupported(
             input,
             "an image",
-            "only streamlines are converted so far",
+            "end the output in .nii.gz, or a mask's in .ply, .stl, .obj or .gii",
         )),
     }
 }

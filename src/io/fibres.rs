@@ -132,7 +132,7 @@ pub fn read(
         Format::Vtk => vtk::read(path, told.vtk_space, control),
         Format::Vtp => vtp::read(path, told.vtk_space, control),
         Format::TinyTrack => tinytrack::read(path, control),
-        Format::Nifti | Format::Fsl | Format::Mrtrix | Format::Png => Err(Error::Unknown {
+        _ => Err(Error::Unknown {
             path: path.to_owned(),
         }),
     }

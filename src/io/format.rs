@@ -11,6 +11,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     Nifti,
+    Mgh,
+    Nrrd,
     Fsl,
     Mrtrix,
     Tck,
@@ -19,6 +21,10 @@ pub enum Format {
     Vtk,
     Vtp,
     TinyTrack,
+    Ply,
+    Stl,
+    Obj,
+    Gifti,
     Png,
 }
 
@@ -28,6 +34,7 @@ pub enum Content {
     Image,
     Gradients,
     Streamlines,
+    Surface,
     Picture,
 }
 
@@ -80,6 +87,24 @@ pub const TABLE: &[Kind] = &[
         extensions: &["nii.gz", "nii", "hdr", "img", "hdr.gz", "img.gz"],
         reads: "NIfTI-1, NIfTI-2, every numeric type, both byte orders",
         writes: "NIfTI-1 float32, masks uint8",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Mgh,
+        content: Content::Image,
+        name: "FreeSurfer volume",
+        extensions: &["mgz", "mgh", "mgh.gz"],
+        reads: "uint8 to float32, gzip",
+        writes: "",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Nrrd,
+        content: Content::Image,
+        name: "NRRD image",
+        extensions: &["nrrd", "nhdr"],
+        reads: "every number type, raw, gzip and text, samples in a file of their own",
+        writes: "",
         holds: NOTHING,
     },
     Kind {
@@ -179,6 +204,42 @@ pub const TABLE: &[Kind] = &[
         },
     },
     Kind {
+        format: Format::Ply,
+        content: Content::Surface,
+        name: "PLY surface",
+        extensions: &["ply"],
+        reads: "",
+        writes: "binary, world mm",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Stl,
+        content: Content::Surface,
+        name: "STL surface",
+        extensions: &["stl"],
+        reads: "",
+        writes: "binary, world mm",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Obj,
+        content: Content::Surface,
+        name: "OBJ surface",
+        extensions: &["obj"],
+        reads: "",
+        writes: "text, world mm",
+        holds: NOTHING,
+    },
+    Kind {
+        format: Format::Gifti,
+        content: Content::Surface,
+        name: "GIfTI surface",
+        extensions: &["gii"],
+        reads: "",
+        writes: "compressed, world mm",
+        holds: NOTHING,
+    },
+    Kind {
         format: Format::Png,
         content: Content::Picture,
         name: "PNG picture",
@@ -240,9 +301,19 @@ impl Format {
         Self::all().filter(|f| f.content() == Content::Streamlines && f.saves())
     }
 
+    /// Formats that surfaces can be saved as.
+    pub fn of_saved_surfaces() -> impl Iterator<Item = Self> {
+        Self::all().filter(|f| f.content() == Content::Surface && f.saves())
+    }
+
     /// `.tck, .trk, .trx`: the usual endings of those formats.
     pub fn streamline_endings() -> String {
-        let endings = Self::of_saved_streamlines().map(|f| format!(".{}", f.extensions()[0]));
+        Self::endings(Self::of_saved_streamlines())
+    }
+
+    /// The usual endings of some formats, with dots.
+    pub fn endings(formats: impl Iterator<Item = Self>) -> String {
+        let endings = formats.map(|f| format!(".{}", f.extensions()[0]));
         endings.collect::<Vec<_>>().join(", ")
     }
 

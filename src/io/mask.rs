@@ -1,6 +1,6 @@
 //! Masks out of images.
 
-use super::{Error, nifti};
+use super::{Error, image};
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<String>), Error>
 
 /// Reads a mask that may lie on any grid (a region); with warnings as [`mask`].
 pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<String>), Error> {
-    let (volume, info) = nifti::read(path, &Control::new())?;
+    let (volume, info) = image::read(path, &Control::new())?;
     if volume.kind == VolumeKind::Rgb {
         return Err(Error::malformed(path, "a colour image", "a mask"));
     }

@@ -7,26 +7,36 @@
 //! window's record, which grows while it runs, is written line by line ([`lines`]).
 
 pub mod atomic;
+pub mod colours;
 pub mod convert;
 mod error;
 pub mod fibres;
 mod format;
+mod gifti;
 pub mod gradients;
+pub mod image;
 pub mod lines;
 mod mask;
 mod memory;
+mod mgh;
 pub mod nifti;
+mod nrrd;
 mod numbers;
+mod obj;
+mod ply;
 pub mod png;
 mod polydata;
 mod rotation;
 pub mod scalars;
 mod source;
+mod stl;
+pub mod surface;
 pub mod tck;
 pub mod tinytrack;
 mod told;
 pub mod trk;
 pub mod trx;
+mod voxels;
 pub mod vtk;
 pub mod vtp;
 mod whole;
@@ -37,7 +47,7 @@ pub use format::{Content, Format, Named};
 pub use mask::{as_mask, mask, mask_on_own_grid};
 pub use memory::available_bytes;
 pub use nifti::SpaceInfo;
-pub use told::{Space, Told};
+pub use told::{Space, Told, quoted};
 
 use crate::compute::Control;
 use crate::data::{Tractogram, Volume};
@@ -57,18 +67,6 @@ const KNOWN: &[(&str, &str, &str)] = &[
         "an MRtrix image",
         "convert it with mrconvert to .nii.gz",
     ),
-    (
-        "mgh",
-        "a FreeSurfer image",
-        "convert it with mri_convert to .nii.gz",
-    ),
-    (
-        "mgz",
-        "a FreeSurfer image",
-        "convert it with mri_convert to .nii.gz",
-    ),
-    ("nrrd", "an NRRD image", "convert it to .nii.gz"),
-    ("nhdr", "an NRRD image", "convert it to .nii.gz"),
     ("mha", "a MetaImage", "convert it to .nii.gz"),
     ("gipl", "a GIPL image", "convert it to .nii.gz"),
     (
@@ -153,6 +151,10 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
         Ok(Format::Vtk)
     } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
         Ok(Format::Png)
+    } else if start.starts_with(b"NRRD000") {
+        Ok(Format::Nrrd)
+    } else if mgh::is_start(start) {
+        Ok(Format::Mgh)
     } else if start.get(128..132) == Some(b"DICM") {
         Err(Error::unsupported(
             path,
@@ -192,7 +194,19 @@ pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
 pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
     let format = detect(path)?;
     match format.content() {
-        Content::Image => nifti::read(path, control).map(|(v, info)| Opened::Volume(v, info)),
+        Content::Image => {
+            let (volume, info) = image::read(path, control)?;
+            let volume = match colours::of(path, &volume, &info, told)? {
+                Some(labels) => volume.with_labels(labels),
+                None => volume,
+            };
+            Ok(Opened::Volume(volume, info))
+        }
+        Content::Surface => Err(Error::unsupported(
+            path,
+            "a surface, which is only written",
+            "open an image or fibres",
+        )),
         Content::Streamlines => {
             fibres::read(format, path, told, control).map(|(t, info)| Opened::Tractogram(t, info))
         }

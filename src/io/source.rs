@@ -23,7 +23,9 @@ pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
 pub(super) struct Source {
     path: PathBuf,
-    /// On disk.
+    /// Where the stream begins in the file.
+    start: u64,
+    /// On disk, from there.
     file_bytes: u64,
     compressed: bool,
     reader: Box<dyn Read>,
@@ -49,6 +51,25 @@ impl Read for Counted {
 impl Source {
     /// Opens a regular file; gzip is recognised by its first bytes, not by the name.
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
+        Self::begin(path, 0, None, control)
+    }
+
+    /// The part of a file from `start` on, which is known to be compressed or not.
+    pub fn open_at(
+        path: &Path,
+        start: u64,
+        compressed: bool,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        Self::begin(path, start, Some(compressed), control)
+    }
+
+    fn begin(
+        path: &Path,
+        start: u64,
+        compressed: Option<bool>,
+        control: &Control,
+    ) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
         // Before opening: opening a pipe would wait for its other end.
         let metadata = std::fs::metadata(path).map_err(failed)?;
@@ -62,10 +83,12 @@ impl Source {
         }
         let mut file = File::open(path).map_err(failed)?;
         let mut magic = [0; 2];
-        let compressed = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let looks = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
+        let compressed = compressed.unwrap_or(looks);
+        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        let file_bytes = metadata.len().saturating_sub(start);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        control.begin(&format!("Reading {name}"), metadata.len());
+        control.begin(&format!("Reading {name}"), file_bytes);
         let counted = Counted {
             file,
             control: control.clone(),
@@ -78,7 +101,8 @@ impl Source {
         };
         Ok(Self {
             path: path.to_owned(),
-            file_bytes: metadata.len(),
+            start,
+            file_bytes,
             compressed,
             reader,
             cut: false,
@@ -177,7 +201,7 @@ impl Source {
         }
         // Nobody waits for a second progress bar: the count is not reported.
         let silent = Control::new();
-        let mut again = Self::open(&self.path, &silent)?;
+        let mut again = Self::open_at(&self.path, self.start, self.compressed, &silent)?;
         let mut counted = 0;
         while counted < bytes {
             self.control.check()?;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 
 /// Which way the first two axes of coordinates run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ impl Space {
 pub struct Told {
     /// Of a VTK file's points.
     pub vtk_space: Option<Space>,
+    /// Of a label map: the file of its names and colours.
+    pub colours: Option<PathBuf>,
 }
 
 impl Told {
@@ -45,9 +48,22 @@ impl Told {
 /// As options of a command: ` --vtk-space lps`.
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.vtk_space {
-            Some(space) => write!(f, " --vtk-space {}", space.name().to_lowercase()),
-            None => Ok(()),
+        if let Some(space) = self.vtk_space {
+            write!(f, " --vtk-space {}", space.name().to_lowercase())?;
         }
+        if let Some(table) = &self.colours {
+            write!(f, " --colours {}", quoted(&table.to_string_lossy()))?;
+        }
+        Ok(())
+    }
+}
+
+/// A word for the shell, quoted where it must be.
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }

@@ -73,6 +73,10 @@ pub(super) fn open(
                 gradient_files: files,
             }
         }
+        io::Opened::Volume(volume, _) if told.colours.is_some() => {
+            volume.picture();
+            Loaded::Image(volume)
+        }
         io::Opened::Volume(volume, _) => match io::as_mask(&volume) {
             Some(mask) => {
                 mask.bounds_inside();
@@ -80,6 +84,7 @@ pub(super) fn open(
             }
             None => {
                 volume.usual_windows();
+                volume.picture();
                 Loaded::Image(volume)
             }
         },

@@ -5,7 +5,7 @@ use super::open::{open, with_lengths};
 use super::place::{self, Place, Placed};
 use super::{Outcome, Slot, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
-use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
 use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
@@ -410,8 +410,8 @@ impl Request {
                 path,
                 command,
             } => {
-                io::nifti::save_mask(&path, &mask, &command, control).map_err(|e| e.to_string())?;
-                saved(path, "mask".to_owned(), None)
+                let what = save_shape(&Shape::Mask(mask), &path, &command, control)?;
+                saved(path, what.unwrap_or("mask").to_owned(), None)
             }
             Self::SaveRegion {
                 shape,
@@ -420,9 +420,12 @@ impl Request {
                 command,
                 revision,
             } => {
-                let mask = shape.mask_on(&grid);
-                io::nifti::save_mask(&path, &mask, &command, control).map_err(|e| e.to_string())?;
-                saved(path, "region".to_owned(), Some(revision))
+                let what = if io::surface::is_named(&path) {
+                    save_shape(&shape, &path, &command, control)?
+                } else {
+                    save_shape(&Shape::Mask(shape.mask_on(&grid)), &path, &command, control)?
+                };
+                saved(path, what.unwrap_or("region").to_owned(), Some(revision))
             }
             Self::SavePng {
                 size,
@@ -435,6 +438,27 @@ impl Request {
             }
         }
     }
+}
+
+/// As a surface, where the name says so, else as a mask; returns "surface" for one.
+fn save_shape(
+    shape: &Shape,
+    path: &Path,
+    command: &str,
+    control: &Control,
+) -> Result<Option<&'static str>, String> {
+    let (saved, what) = match shape {
+        Shape::Mask(mask) if !io::surface::is_named(path) => {
+            (io::nifti::save_mask(path, mask, command, control), None)
+        }
+        shape => {
+            let surface = Surface::of_shape(shape);
+            let saved = io::surface::save(path, &surface, command, control);
+            (saved, Some("surface"))
+        }
+    };
+    saved.map_err(|e| e.to_string())?;
+    Ok(what)
 }
 
 /// Bytes; some is left for what follows: the file, the window.

@@ -4,8 +4,8 @@
 
 use super::colour_map::ColourMap;
 use super::draw_list::{
-    ById, Image, LineColour, LineStyle, Lines, Outline, ScenePane, SlicePane, SliceQuad, Solid,
-    SolidShape,
+    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, SlicePane,
+    SliceQuad, Solid, SolidShape,
 };
 use crate::data::{Mask, Role, Shape, Tractogram};
 use crate::state::defaults::role_rgb;
@@ -111,17 +111,27 @@ pub fn images(document: &Document) -> Vec<Image> {
             Content::Tractogram(_) => continue,
         };
         let display = &layer.display;
+        let labelled = volume.labels.is_some();
         let limit = display.hide_below_fa;
         let fa = document.tensors.as_ref().filter(|_| limit > 0.0);
+        let hide_below = match labelled {
+            // The background of a label map, which is 0.
+            true => Some((ById(volume.clone()), 0.5)),
+            false => fa.map(|tensors| (ById(tensors.fa.clone()), limit)),
+        };
         images.push(Image {
-            volume: ById(volume.clone()),
+            volume: ById(volume.picture().clone()),
             frame: display.frame.min(volume.frames.saturating_sub(1)),
             window: display.window,
             colour_map: display.colour_map,
             opacity: display.opacity,
-            interpolation: display.interpolation,
+            interpolation: match labelled {
+                // Between two numbers lies a third, which is neither.
+                true => Interpolation::Nearest,
+                false => display.interpolation,
+            },
             brightness: display.brightness,
-            hide_below: fa.map(|tensors| (ById(tensors.fa.clone()), limit)),
+            hide_below,
             // The lowest image is the ground; what lies over it lets it through.
             transparent_below: !images.is_empty(),
         });

@@ -133,6 +133,9 @@ pub fn window(volume: &Volume, frame: usize, recipe: &Recipe) -> (f32, f32) {
     }
 }
 
+/// Over an image both are to be seen.
+pub const LABEL_OPACITY: f32 = 0.6;
+
 /// The brightness a colour image starts with: colour by direction is dark, since FA rarely is 1.
 pub fn brightness(recipe: &Recipe) -> f32 {
     match recipe {

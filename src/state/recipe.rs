@@ -2,7 +2,7 @@
 
 use super::defaults;
 use crate::data::{Role, Shape};
-use crate::io::Told;
+use crate::io::{Told, quoted};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
@@ -174,16 +174,6 @@ impl std::str::FromStr for ShapeSpec {
             )),
             _ => Err(format!("\"{kind}\" is no kind of region: {expected}")),
         }
-    }
-}
-
-/// A word for the shell, quoted where it must be.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

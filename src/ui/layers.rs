@@ -228,7 +228,10 @@ fn context_menu(
 pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
     let purpose = match layer.content {
         Content::Tractogram(_) => Purpose::tracks(state, Some(layer.id)),
-        _ => Purpose::Layer(layer.id),
+        _ => Purpose::Layer {
+            layer: layer.id,
+            mask: matches!(layer.content, Content::Mask(_)),
+        },
     };
     let text = suggestion(state, &layer.name, &purpose);
     memory.files.type_path(purpose, place, &text);

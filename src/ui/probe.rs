@@ -118,6 +118,16 @@ fn of_layer(layer: &Layer, at: DVec3) -> Option<Reading> {
             Some(reading(name, scalar(layer, value)))
         }
         Content::Image(volume) if volume.kind == VolumeKind::Rgb => None,
+        Content::Image(volume) if volume.labels.is_some() => {
+            let number = volume.nearest(0, at).map(|v| v as u32);
+            let words = match (number, &volume.labels) {
+                (None, _) => "outside".to_owned(),
+                (Some(0), _) => "none".to_owned(),
+                (Some(n), Some(labels)) => labels.described(n),
+                (Some(n), None) => n.to_string(),
+            };
+            Some(reading(layer.name.clone(), words))
+        }
         Content::Image(volume) => {
             let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
             Some(reading(

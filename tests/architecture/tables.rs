@@ -46,7 +46,10 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("solvers", Types),
             ("jobs", Types),
             // Which formats there are, what they hold and what is said about files: plain values.
-            ("io", Only(&["Content", "Format", "Space", "Told"])),
+            (
+                "io",
+                Only(&["Content", "Format", "Space", "Told", "quoted"]),
+            ),
             // How a layer is shown, in the words of the draw list: plain values.
             ("render", Only(&["colour_map", "draw_list"])),
         ],

@@ -65,6 +65,9 @@ fn kinds() {
         ("a.bvals", Format::Fsl),
         ("a.b", Format::Mrtrix),
         ("a.png", Format::Png),
+        ("a.mgz", Format::Mgh),
+        ("a.NHDR", Format::Nrrd),
+        ("lh.pial.surf.gii", Format::Gifti),
     ] {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
     }
@@ -81,7 +84,7 @@ fn kinds() {
     std::fs::write(path("notes"), "hello").expect("written");
     let text = sentence(&io::open(&path("notes"), &Control::new()).expect_err("unknown"));
     assert!(text.contains(".nii.gz") && text.contains(".tck"), "{text}");
-    for name in ["a.mif", "a.mgz", "a.png", "a.bval"] {
+    for name in ["a.mif", "a.dcm", "a.png", "a.bval", "a.ply"] {
         let error = io::open(&path(name), &Control::new()).expect_err("not opened");
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");
         sentence(&error);

@@ -520,7 +520,10 @@ fn said_space() {
         fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
         let bytes = std::fs::read(&path).expect("readable");
         let first = |space: Option<io::Space>| {
-            let told = io::Told { vtk_space: space };
+            let told = io::Told {
+                vtk_space: space,
+                ..io::Told::default()
+            };
             match io::open_told(&path, &told, &Control::new()) {
                 Ok(Opened::Tractogram(t, info)) => (t.points[0], info.taken, info.warnings.len()),
                 other => panic!("{other:?}"),

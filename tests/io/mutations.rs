@@ -33,6 +33,12 @@ pub fn tests() -> Vec<Trial> {
     tests.push(test("io::mutations::compressed", || {
         fuzz(&seeds(Format::Trk), "trk.gz", true);
     }));
+    for (ending, packed) in [("mgh", false), ("mgz", true), ("nrrd", false)] {
+        let name = format!("io::mutations::{ending}");
+        tests.push(test(&name, move || {
+            fuzz(&super::volumes::seeds(ending), ending, packed)
+        }));
+    }
     tests.push(test("io::mutations::lies_are_cheap", lies));
     tests
 }
@@ -194,7 +200,16 @@ fn outcome(path: &Path, file_bytes: usize) -> bool {
             tractogram.bounds();
             true
         }
-        Ok(Opened::Volume(..)) => false,
+        Ok(Opened::Volume(volume, info)) => {
+            // Deflate's own limit, and a byte that becomes a float32.
+            let unpacked = 1032 * file_bytes + ALWAYS_UNPACKED;
+            assert!(volume.values.len() <= unpacked, "{file_bytes}");
+            assert!(volume.grid.world_from_voxel.is_finite());
+            for warning in &info.warnings {
+                assert_eq!(warning.lines().count(), 1, "{warning}");
+            }
+            true
+        }
         Err(error) => {
             sentence(&error);
             false

@@ -4,23 +4,36 @@
 use super::formats::{grid, open, streamlines};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::Tractogram;
 use arcuate::data::tractogram::columns;
-use arcuate::io::fibres;
+use arcuate::data::{AffineSource, Grid, Mask, Surface, Tractogram, Volume};
+use arcuate::io::{self, Opened, fibres, nifti, surface};
 use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 const MOVED_MM: f64 = 1e-3;
 
 pub fn tests() -> Vec<Trial> {
+    let images = "io::peers::nibabel_agrees_about_images";
+    let nibabel = Command::new(python())
+        .args(["-c", "import nibabel"])
+        .output();
+    let images = match nibabel.is_ok_and(|p| p.status.success()) {
+        true => test(images, images_agree),
+        false => Trial::test(
+            format!("{images} (not run: python3 has no nibabel)"),
+            || Err(Failed::from("nibabel is missing")),
+        )
+        .with_ignored_flag(true),
+    };
     let name = "io::peers::nibabel_and_trx_python_agree";
     let python = Command::new(python())
         .args(["-c", "import nibabel, trx"])
         .output();
     if python.is_ok_and(|p| p.status.success()) {
-        return vec![test(name, agree)];
+        return vec![test(name, agree), images];
     }
     let missing = || Err(Failed::from("nibabel or trx-python is missing"));
     vec![
@@ -29,6 +42,7 @@ pub fn tests() -> Vec<Trial> {
             missing,
         )
         .with_ignored_flag(true),
+        images,
     ]
 }
 
@@ -148,5 +162,98 @@ fn holds(found: &Tractogram, file: &Value, name: &str) {
     for (group, members) in file["groups"].as_object().into_iter().flatten() {
         let found: Vec<f64> = found.groups[group].iter().map(|&i| f64::from(i)).collect();
         assert_eq!(found, numbers(members), "{name}");
+    }
+}
+
+/// Masks, images and surfaces of ours read by nibabel; FreeSurfer volumes and label maps of nibabel's
+/// read here, in all 48 axis orders.
+fn images_agree() {
+    let mut random = Random::fresh("images_agree");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let control = Control::new();
+    let mut ours = Vec::new();
+    for order in 0..48 {
+        let large = grid(order, order % 2 == 0, &mut random);
+        let grid = Grid::new([4, 5, 6], large.world_from_voxel, AffineSource::Sform);
+        let grid = Arc::new(grid.expect("regular"));
+        let values: Vec<f32> = (0..120).map(|i| (i * 3) as f32).collect();
+        let inside: Vec<u8> = (0..120).map(|i| u8::from(i % 4 == 1)).collect();
+        let mask = Mask::new(grid.clone(), inside);
+        let net = Surface::of_mask(&mask);
+        let [image, mask_name, surface] = ["image", "mask", "net"].map(|n| format!("{n}{order}"));
+        let at = |name: String| folder.path().join(name);
+        let volume = Volume::scalar(grid.clone(), values);
+        nifti::save_volume(&at(format!("{image}.nii.gz")), &volume, "", &control).expect("saved");
+        nifti::save_mask(&at(format!("{mask_name}.nii")), &mask, "", &control).expect("saved");
+        surface::save(&at(format!("{surface}.surf.gii")), &net, "a test", &control).expect("saved");
+        let m = grid.world_from_voxel;
+        let row = |r: usize| {
+            let axes = m.matrix3;
+            [
+                axes.x_axis[r],
+                axes.y_axis[r],
+                axes.z_axis[r],
+                m.translation[r],
+            ]
+        };
+        ours.push(json!({
+            "order": order, "orientation": grid.orientation(),
+            "affine": [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]],
+            "points": net.points.as_flattened(), "triangles": net.triangles.as_flattened(),
+        }));
+    }
+    let path = folder.path().join("ours.json");
+    std::fs::write(path, json!(ours).to_string()).expect("written");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/images.py");
+    let ran = Command::new(python())
+        .arg(script)
+        .arg(folder.path())
+        .output();
+    let ran = ran.expect("python3 runs");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    let text = std::fs::read_to_string(folder.path().join("theirs.json")).expect("theirs.json");
+    let theirs: Value = serde_json::from_str(&text).expect("JSON");
+    let theirs = theirs.as_array().expect("a list");
+    assert_eq!(theirs.len(), 48 * 3);
+    for file in theirs {
+        let name = file["name"].as_str().expect("a name");
+        let Ok(Opened::Volume(found, info)) = io::open(&folder.path().join(name), &control) else {
+            panic!("{name}");
+        };
+        assert_eq!(info.warnings, Vec::<String>::new(), "{name}");
+        assert_eq!(
+            json!(found.grid.orientation()),
+            file["orientation"],
+            "{name}"
+        );
+        let m = found.grid.world_from_voxel;
+        for (r, row) in file["affine"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .enumerate()
+            .take(3)
+        {
+            let found = [
+                m.matrix3.x_axis[r],
+                m.matrix3.y_axis[r],
+                m.matrix3.z_axis[r],
+                m.translation[r],
+            ];
+            for (a, b) in found.iter().zip(row.as_array().expect("a row")) {
+                assert!(
+                    (a - b.as_f64().expect("a number")).abs() < MOVED_MM,
+                    "{name}"
+                );
+            }
+        }
+        let values = file["values"].as_array().expect("values").iter();
+        let values: Vec<f32> = values
+            .map(|v| v.as_f64().expect("a number") as f32)
+            .collect();
+        assert_eq!(&*found.values, values, "{name}");
+        let labelled = file["labels"].as_bool().expect("said");
+        assert_eq!(found.labels.is_some(), labelled, "{name}");
     }
 }

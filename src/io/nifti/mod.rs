@@ -17,6 +17,7 @@ pub use space::SpaceInfo;
 pub use write::{save_mask, save_volume};
 
 use super::source::{CHUNK_BYTES, Source};
+use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
 use crate::data::{Grid, Volume, VolumeKind};
@@ -24,20 +25,11 @@ use decode::Decoder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Whole numbers above this lose their last digits as a float32.
-const LARGEST_EXACT: f32 = 16_777_216.0;
 /// Bytes behind the voxels of a compressed file that are still read, for its checksum.
 const TAIL_LIMIT: u64 = 1 << 24;
 
 /// The grid of an image, without its voxels.
 pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
-    if super::detect(path)? != super::Format::Nifti {
-        return Err(Error::unsupported(
-            path,
-            "no NIfTI image",
-            "name the image whose grid is meant",
-        ));
-    }
     let (source, header) = open_header(path, control)?;
     space::grid(source.path(), &header).map(|(grid, _)| grid)
 }
@@ -69,11 +61,8 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
             "The file goes on for {behind} bytes behind its voxels; they were not used"
         ));
     }
-    let inexact = |values: &[f32]| values.iter().any(|v| v.abs() > LARGEST_EXACT);
-    if header.voxel_type.is_wide_integer() && header.scaling.is_none() && inexact(&values) {
-        info.warnings.push(format!(
-            "The file holds whole numbers above {LARGEST_EXACT}; their last digits are rounded"
-        ));
+    if header.voxel_type.is_wide_integer() && header.scaling.is_none() {
+        info.warn_of_large(&values);
     }
     let frames = match kind {
         VolumeKind::Scalar => header.frames,
@@ -156,16 +145,4 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
         done += count;
     }
     Ok(values)
-}
-
-/// Room for the values in the form that `Volume` keeps, so that they are never copied; refused in
-/// words where the system has no such memory.
-fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
-    if Vec::<f32>::new().try_reserve_exact(count).is_err() {
-        return Err(Error::Memory {
-            path: path.to_owned(),
-            bytes: 4 * count as u64,
-        });
-    }
-    Ok(std::iter::repeat_n(0.0, count).collect())
 }

@@ -3,6 +3,7 @@
 use super::header::Header;
 use crate::data::{AffineSource, Grid};
 use crate::io::Error;
+use crate::io::numbers::Type;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::path::Path;
 
@@ -15,7 +16,7 @@ const PLAUSIBLE_EDGE_MM: [f64; 2] = [1e-4, 100.0];
 /// What the header says about space and content, for the data panel and `arcuate info`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpaceInfo {
-    /// `NIfTI-1` or `NIfTI-2`.
+    /// `NIfTI-1`, `NIfTI-2`, or another format's name.
     pub version: &'static str,
     /// As in the file, one to seven.
     pub dims: Vec<usize>,
@@ -38,6 +39,51 @@ pub struct SpaceInfo {
     pub description: String,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+}
+
+/// Whole numbers above this lose their last digits as a float32.
+const LARGEST_EXACT: f32 = 16_777_216.0;
+
+impl SpaceInfo {
+    /// Of a format that has one affine, in mm.
+    pub(in crate::io) fn of(
+        version: &'static str,
+        dims: &[usize],
+        stored_as: &'static str,
+        big_endian: bool,
+    ) -> Self {
+        Self {
+            version,
+            dims: dims.to_vec(),
+            stored_as,
+            big_endian,
+            scaling: None,
+            sform_code: 0,
+            qform_code: 0,
+            space: space_name(1),
+            units: "mm",
+            sform_qform_disagree_mm: None,
+            intent_code: 0,
+            intent_name: String::new(),
+            description: String::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Tells of whole numbers that a float32 rounds.
+    pub(in crate::io) fn warn_of_rounding(&mut self, number: Type, values: &[f32]) {
+        if number.is_wide_integer() {
+            self.warn_of_large(values);
+        }
+    }
+
+    pub(super) fn warn_of_large(&mut self, values: &[f32]) {
+        if values.iter().any(|v| v.abs() > LARGEST_EXACT) {
+            self.warnings.push(format!(
+                "The file holds whole numbers above {LARGEST_EXACT}; their last digits are rounded"
+            ));
+        }
+    }
 }
 
 /// The grid a header describes, and what to tell about it.

@@ -17,10 +17,11 @@ pub use kept::losses;
 use super::action::{Action, Effect, Phase};
 use super::session::{GuideStep, Severity};
 use super::view::{Layout, Pane, SliceCamera, Task, Tool};
-use super::{Camera, Content, Document, Method, State};
+use super::{Camera, Content, Document, Layer, Method, State, Told};
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 pub(super) use tracks::is_current;
 
 /// Applies one action; what it returns is for the window to carry out.
@@ -262,6 +263,13 @@ fn changed(state: &mut State) {
     state.session.unsaved = true;
 }
 
+/// Whether a name may be that of a colour table of labels.
+fn is_colours(path: &Path) -> bool {
+    let ending = path.extension().and_then(|e| e.to_str());
+    let ending = ending.unwrap_or_default().to_lowercase();
+    ["txt", "lut", "tsv", "label", "ctab"].contains(&ending.as_str())
+}
+
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     let is_gradients = |p: &PathBuf| {
         let extension = p
@@ -303,12 +311,45 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         }
         return;
     }
+    let (tables, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|p| is_colours(p));
+    for table in tables {
+        open_colours(state, table, effects);
+    }
     state.session.together.clone_from(&files);
     for path in files {
         effects.push(Effect::Submit(Request::Open {
             path,
             gradients: gradients.clone(),
         }));
+    }
+}
+
+/// Gives the topmost image that can be a label map its names and colours.
+fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
+    let layers = || state.document.layers.iter().rev();
+    let image = |l: &&Arc<Layer>| matches!(&l.content, Content::Image(v) if v.frames == 1);
+    let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());
+    let selected = state.session.selected_layer;
+    let chosen = layers()
+        .filter(image)
+        .find(|l| Some(l.id) == selected && l.path.is_some())
+        .or_else(|| {
+            layers()
+                .filter(image)
+                .find(|l| labelled(l) && l.path.is_some())
+        });
+    match chosen.and_then(|l| l.path.clone()) {
+        Some(path) => {
+            let told = Told {
+                colours: Some(table),
+                ..Told::default()
+            };
+            effects.push(Effect::Submit(Request::OpenTold { path, told }));
+        }
+        None => state.session.say(
+            Severity::Error,
+            "A colour table needs a label map: open that first, and select its layer",
+        ),
     }
 }
 

@@ -260,7 +260,14 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                     "The file says neither sform nor qform: left and right unknown".to_owned(),
                 );
             }
-            defaults::image_display(volume.percentiles(0, 0.01, 0.99))
+            let display = defaults::image_display(volume.percentiles(0, 0.01, 0.99));
+            match volume.labels.is_some() && !state.document.is_empty() {
+                true => Display {
+                    opacity: defaults::LABEL_OPACITY,
+                    ..display
+                },
+                false => display,
+            }
         }
         Content::Mask(_) => defaults::mask_display(),
         Content::Tractogram(_) => state.document.track_display.clone(),
@@ -268,8 +275,9 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     edit(state, "Open", false, |document| {
         let again = |l: &Arc<Layer>| {
             let scans = [&l.content, &content].map(|c| matches!(c, Content::Scan { .. }));
-            let told = [&l.recipe, &recipe].map(|r| matches!(r, Recipe::FileAs { .. }));
-            (scans == [true; 2] || told == [true; 2]) && path.is_some() && l.path == path
+            let file = matches!(l.recipe, Recipe::File(_) | Recipe::FileAs { .. });
+            let told = file && matches!(recipe, Recipe::FileAs { .. });
+            (scans == [true; 2] || told) && path.is_some() && l.path == path
         };
         let old = document.layers.iter().position(again);
         let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {

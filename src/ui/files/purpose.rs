@@ -14,7 +14,11 @@ pub enum Purpose {
         layer: Option<LayerId>,
         measured: bool,
     },
-    Layer(LayerId),
+    Layer {
+        layer: LayerId,
+        /// Surfaces can be made of it.
+        mask: bool,
+    },
     Region(RegionId),
     Screenshot {
         pane: Option<Pane>,
@@ -56,8 +60,8 @@ impl Purpose {
             Self::Open => "Open a file",
             Self::Tracks { measured: true, .. } => "Export rays",
             Self::Tracks { .. } => "Export streamlines",
-            Self::Layer(_) => "Export layer",
-            Self::Region(_) => "Export region as mask",
+            Self::Layer { .. } => "Export layer",
+            Self::Region(_) => "Export region",
             Self::Screenshot { .. } => "Save a screenshot",
         }
     }
@@ -69,7 +73,11 @@ impl Purpose {
             Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Layer(_) | Self::Region(_) => vec!["nii.gz", "nii"],
+            Self::Layer { mask: false, .. } => vec!["nii.gz", "nii"],
+            Self::Layer { mask: true, .. } | Self::Region(_) => {
+                let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
+                ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
+            }
             Self::Screenshot { .. } => vec!["png"],
         }
     }
@@ -92,6 +100,11 @@ impl Purpose {
             Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(Format::short_name)
                 .collect(),
+            Self::Layer { mask: true, .. } | Self::Region(_) => {
+                let surfaces = Format::of_saved_surfaces().map(Format::short_name);
+                let images = ["NIfTI gz", "NIfTI"].map(str::to_owned);
+                images.into_iter().chain(surfaces).collect()
+            }
             _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
         }
     }
@@ -107,7 +120,7 @@ impl Purpose {
         Some(match self {
             Self::Open => return None,
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
-            Self::Layer(layer) => Action::SaveLayer { layer, path },
+            Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
         })

@@ -80,6 +80,7 @@ pub fn controls(
     };
     let d = &layer.display;
     match &layer.content {
+        Content::Image(volume) if volume.labels.is_some() => opacity(ui, d, 0.6, &mut set),
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             let colour = volume.kind == VolumeKind::Rgb;
             if volume.frames > 1 && !colour {
@@ -181,6 +182,7 @@ fn file_space(ui: &mut Ui, layer: &Layer, actions: &mut Vec<Action>) {
             path: file.clone(),
             told: Told {
                 vtk_space: Some(Space::ALL[i]),
+                ..told.clone()
             },
         });
     }

@@ -41,6 +41,7 @@ fn describe(grid: &Grid, frames: usize) -> String {
         AffineSource::Sform => "sform used",
         AffineSource::Qform => "qform used",
         AffineSource::Pixdim => "voxel sizes only: left and right unknown",
+        AffineSource::Header => "affine from the header",
         AffineSource::Computed => "made by this program",
     };
     let oblique = grid.obliquity_deg();

@@ -158,6 +158,7 @@ fn space_check(state: &State) -> Option<Check> {
         AffineSource::Sform => "sform used",
         AffineSource::Qform => "qform used",
         AffineSource::Pixdim => "left and right unknown",
+        AffineSource::Header => "header used",
         AffineSource::Computed => "known by construction",
     };
     let fact = match others.len() {

@@ -1,0 +1,36 @@
+//! What all image formats share: the choice of the reader by the format.
+
+use super::format::{Content, Format};
+use super::{Error, SpaceInfo, detect, mgh, nifti, nrrd};
+use crate::compute::Control;
+use crate::data::{Grid, Volume};
+use std::path::Path;
+
+/// Reads an image of any format.
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    match detect(path)? {
+        Format::Nifti => nifti::read(path, control),
+        Format::Mgh => mgh::read(path, control),
+        Format::Nrrd => nrrd::read(path, control),
+        other => Err(Error::unsupported(
+            path,
+            format!("no image but {}", other.name()),
+            "name an image",
+        )),
+    }
+}
+
+/// The grid of an image; of a NIfTI without its voxels.
+pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
+    match detect(path)? {
+        Format::Nifti => nifti::read_grid(path, control),
+        format if format.content() == Content::Image => {
+            read(path, control).map(|(volume, _)| Grid::clone(&volume.grid))
+        }
+        _ => Err(Error::unsupported(
+            path,
+            "no image",
+            "name the image whose grid is meant",
+        )),
+    }
+}

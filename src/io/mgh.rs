@@ -1,0 +1,149 @@
+//! FreeSurfer volumes, MGH and its compressed form MGZ: a big-endian header of 284 bytes, then the
+//! voxels, x fastest and frame slowest (FreeSurfer wiki, FsTutorial/MghFormat).
+//!
+//! The header gives the directions of the voxel axes and where the centre of the volume lies, in RAS mm.
+
+use super::numbers::Type;
+use super::source::Source;
+use super::voxels::{scalars, value_count};
+use super::{Error, SpaceInfo};
+use crate::compute::Control;
+use crate::data::{AffineSource, Grid, Volume, VolumeKind};
+use glam::{DAffine3, DMat3, DVec3};
+use std::path::Path;
+use std::sync::Arc;
+
+const HEADER_BYTES: usize = 284;
+/// Bytes behind the voxels that are still read, for the checksum: acquisition parameters, commands.
+const TAIL_LIMIT: u64 = 1 << 24;
+
+/// Fields at their offsets.
+struct Header([u8; HEADER_BYTES]);
+
+impl Header {
+    fn at<const N: usize>(&self, offset: usize) -> [u8; N] {
+        let mut field = [0; N];
+        field.copy_from_slice(&self.0[offset..offset + N]);
+        field
+    }
+
+    fn i32(&self, offset: usize) -> i32 {
+        i32::from_be_bytes(self.at(offset))
+    }
+
+    fn vector(&self, offset: usize) -> DVec3 {
+        let number = |i: usize| f64::from(f32::from_be_bytes(self.at(offset + 4 * i)));
+        DVec3::new(number(0), number(1), number(2))
+    }
+}
+
+/// Whether a stream begins as the format does.
+pub(super) fn is_start(start: &[u8]) -> bool {
+    let number = |at: usize| {
+        let four = start.get(at..at + 4)?.try_into().ok()?;
+        Some(i32::from_be_bytes(four))
+    };
+    let sizes = [4, 8, 12, 16].map(|at| number(at).is_some_and(|n| n > 0));
+    number(0) == Some(1) && sizes == [true; 4] && number(20).and_then(voxel_type).is_some()
+}
+
+fn voxel_type(code: i32) -> Option<(Type, &'static str)> {
+    Some(match code {
+        0 => (Type::U8, "uint8"),
+        1 => (Type::I32, "int32"),
+        3 => (Type::F32, "float32"),
+        4 => (Type::I16, "int16"),
+        10 => (Type::U16, "uint16"),
+        _ => return None,
+    })
+}
+
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    let mut source = Source::open(path, control)?;
+    let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+    let mut header = Header([0; HEADER_BYTES]);
+    let found = source.read(&mut header.0)?;
+    if found < HEADER_BYTES {
+        return Err(wrong(
+            format!("{found} bytes, which is no FreeSurfer volume"),
+            "at least a header of 284 bytes",
+        ));
+    }
+    // Newer programs keep what the values mean in the upper bytes.
+    if header.i32(0) & 0xff != 1 {
+        return Err(wrong(
+            format!("a FreeSurfer volume of version {}", header.i32(0)),
+            "version 1",
+        ));
+    }
+    let mut sizes = [0; 4];
+    for (axis, size) in sizes.iter_mut().enumerate() {
+        let n = header.i32(4 + 4 * axis);
+        *size = usize::try_from(n)
+            .ok()
+            .filter(|n| *n > 0)
+            .ok_or_else(|| wrong(format!("size {n} of dimension {}", axis + 1), "at least 1"))?;
+    }
+    let code = header.i32(20);
+    let Some((number, stored_as)) = voxel_type(code) else {
+        return Err(Error::unsupported(
+            path,
+            format!("a FreeSurfer volume of voxel type {code}"),
+            "convert it with mri_convert to .nii.gz",
+        ));
+    };
+    let Some(count) = value_count(&sizes, number) else {
+        return Err(wrong(
+            format!("sizes {sizes:?}, more voxels than any memory holds"),
+            "the sizes of an image",
+        ));
+    };
+    let bytes = (count * number.bytes()) as u64;
+    source.prove(HEADER_BYTES as u64 + bytes)?;
+
+    let mut info = SpaceInfo::of("FreeSurfer MGH", &sizes, stored_as, true);
+    let shape = [sizes[0], sizes[1], sizes[2]];
+    let grid = grid(path, &header, shape, &mut info)?;
+    let values = scalars(&mut source, number, true, count, HEADER_BYTES as u64)?;
+    if source.known_bytes().is_none() {
+        source.finish(TAIL_LIMIT)?;
+    }
+    info.warn_of_rounding(number, &values);
+    let volume = Volume::new(Arc::new(grid), sizes[3], VolumeKind::Scalar, values);
+    Ok((volume, info))
+}
+
+fn grid(
+    path: &Path,
+    header: &Header,
+    shape: [usize; 3],
+    info: &mut SpaceInfo,
+) -> Result<Grid, Error> {
+    let stated = i16::from_be_bytes(header.at(28)) != 0;
+    let (spacing, axes, centre, source) = if stated {
+        let axes = [42, 54, 66].map(|at| header.vector(at));
+        let axes = DMat3::from_cols(axes[0], axes[1], axes[2]);
+        let (spacing, centre) = (header.vector(30), header.vector(78));
+        (spacing, axes, centre, AffineSource::Header)
+    } else {
+        // What FreeSurfer takes: coronal slices from the front, which nothing vouches for.
+        info.warnings.push(
+            "The header does not say where the voxels are; coronal slices of 1 mm around 0 were \
+             taken, and left and right are unknown"
+                .to_owned(),
+        );
+        let axes = DMat3::from_cols(-DVec3::X, -DVec3::Z, DVec3::Y);
+        (DVec3::ONE, axes, DVec3::ZERO, AffineSource::Pixdim)
+    };
+    let matrix = axes * DMat3::from_diagonal(spacing);
+    // The voxel at half the size, which lies half a voxel behind the middle.
+    let half = DVec3::from_array(shape.map(|n| n as f64)) * 0.5;
+    let affine = DAffine3::from_mat3_translation(matrix, centre - matrix * half);
+    Grid::new(shape, affine, source).ok_or_else(|| {
+        Error::malformed(
+            path,
+            "voxel axes that are flat or not finite",
+            "three independent axes; convert it anew",
+        )
+    })
+}

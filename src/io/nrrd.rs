@@ -1,0 +1,272 @@
+//! NRRD images ("Definition of NRRD File Format", Teem): a text header of `field: value` lines, a blank
+//! line, and the samples: there or in a file of their own, raw, gzip or text.
+//!
+//! Axes with a direction in space are the image's; one that has none (the volumes of a scan, the
+//! components of a tensor, colours) becomes the frames, wherever it stands.
+
+mod header;
+
+use super::numbers::Type;
+use super::source::Source;
+use super::voxels::{scalars, value_count, zeros};
+use super::{Error, SpaceInfo};
+use crate::compute::Control;
+use crate::data::{AffineSource, Grid, Volume, VolumeKind};
+use glam::{DAffine3, DMat3, DVec3};
+use header::{Encoding, Header};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes behind the samples that are still read, for the checksum.
+const TAIL_LIMIT: u64 = 1 << 24;
+
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    let (header, behind) = Header::read(path, control)?;
+    let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
+    let Some(count) = value_count(&header.sizes, header.number) else {
+        return wrong(
+            format!(
+                "sizes {:?}, more samples than any memory holds",
+                header.sizes
+            ),
+            "the sizes of an image",
+        );
+    };
+    let mut info = SpaceInfo::of("NRRD", &header.sizes, header.type_name, header.big_endian);
+    let layout = Layout::of(path, &header, &mut info)?;
+    let values = samples(path, &header, behind, count, control)?;
+    info.warn_of_rounding(header.number, &values);
+    let values = layout.in_order(path, &header.sizes, values)?;
+    let colour = matches!(layout.frames, 3 | 4)
+        && header.number == Type::U8
+        && layout.kind.as_deref().is_some_and(|k| k.contains("color"));
+    let volume = if colour {
+        let n = layout.grid.voxel_count();
+        let values: Vec<f32> = values[..3 * n].iter().map(|v| v / 255.0).collect();
+        Volume::new(Arc::new(layout.grid), 3, VolumeKind::Rgb, values)
+    } else {
+        Volume::new(
+            Arc::new(layout.grid),
+            layout.frames,
+            VolumeKind::Scalar,
+            values,
+        )
+    };
+    Ok((volume, info))
+}
+
+/// Where the samples are and what they are packed in.
+fn samples(
+    path: &Path,
+    header: &Header,
+    behind: u64,
+    count: usize,
+    control: &Control,
+) -> Result<Arc<[f32]>, Error> {
+    let bytes = (count * header.number.bytes()) as u64;
+    let (file, start) = match &header.data_file {
+        None => (path.to_owned(), behind),
+        Some(name) => {
+            let file = path.parent().unwrap_or(Path::new("")).join(name);
+            let start = header::skip_lines(&file, header.line_skip, control)?;
+            (file, start)
+        }
+    };
+    let compressed = header.encoding == Encoding::Gzip;
+    let mut source = Source::open_at(&file, start, compressed, control)?;
+    if header.encoding == Encoding::Text {
+        return text(&file, source, count);
+    }
+    let skip = match header.byte_skip {
+        // From the end, which only plain bytes have.
+        -1 => match source.known_bytes() {
+            Some(all) if all >= bytes => all - bytes,
+            Some(all) => {
+                return Err(Error::Short {
+                    path: file,
+                    found_bytes: all,
+                    expected_bytes: bytes,
+                });
+            }
+            None => {
+                return Err(Error::malformed(
+                    path,
+                    "a byte skip of -1 for compressed samples",
+                    "a number from 0",
+                ));
+            }
+        },
+        n => u64::try_from(n).map_err(|_| {
+            Error::malformed(path, format!("a byte skip of {n}"), "a number from 0")
+        })?,
+    };
+    source.prove(skip.saturating_add(bytes))?;
+    source.skip(skip)?;
+    let values = scalars(&mut source, header.number, header.big_endian, count, skip)?;
+    if compressed {
+        source.finish(TAIL_LIMIT)?;
+    }
+    Ok(values)
+}
+
+fn text(path: &Path, source: Source, count: usize) -> Result<Arc<[f32]>, Error> {
+    let bytes = source.whole()?;
+    let mut words = super::polydata::words_as::<f32>(&bytes);
+    // A number has a letter and a blank at least.
+    let mut values = Vec::with_capacity(count.min(bytes.len() / 2 + 1));
+    while values.len() < count {
+        match words.next() {
+            Some(Some(value)) => values.push(value),
+            found => {
+                let found = match found {
+                    Some(_) => "a sample that is no number".to_owned(),
+                    None => format!("{} samples", values.len()),
+                };
+                return Err(Error::malformed(
+                    path,
+                    found,
+                    format!("{count} numbers; copy the file again"),
+                ));
+            }
+        }
+    }
+    Ok(values.into())
+}
+
+/// Which axes are the image's, and which one the frames'.
+struct Layout {
+    grid: Grid,
+    /// Among the file's axes, fastest first.
+    spatial: Vec<usize>,
+    other: Option<usize>,
+    frames: usize,
+    /// Of the other axis.
+    kind: Option<String>,
+}
+
+impl Layout {
+    fn of(path: &Path, header: &Header, info: &mut SpaceInfo) -> Result<Self, Error> {
+        let axes = header.sizes.len();
+        let placed = |a: &usize| header.directions.get(*a).is_some_and(Option::is_some);
+        let mut spatial: Vec<usize> = (0..axes).filter(placed).collect();
+        if spatial.is_empty() {
+            // By the spacings, which other axes do not have, else by what the axes are called.
+            let spaced = |a: &usize| header.spacings.get(*a).is_some_and(|s| s.is_finite());
+            let called = |a: &usize| {
+                let kind = header.kinds.get(*a).map(String::as_str);
+                matches!(kind, None | Some("domain" | "space" | "???" | "none"))
+            };
+            spatial = match header.spacings.is_empty() {
+                false => (0..axes).filter(spaced).collect(),
+                true => (0..axes).filter(called).collect(),
+            };
+            if spatial.len() > 3 && axes == 4 {
+                spatial.truncate(3);
+            }
+        }
+        let others: Vec<usize> = (0..axes).filter(|a| !spatial.contains(a)).collect();
+        if !matches!(spatial.len(), 2 | 3) || others.len() > 1 {
+            return Err(Error::unsupported(
+                path,
+                format!("an NRRD of {axes} axes, {} of them in space", spatial.len()),
+                "save two or three axes in space and at most one besides",
+            ));
+        }
+        let other = others.first().copied();
+        let size = |i: usize| spatial.get(i).map_or(1, |&a| header.sizes[a]);
+        let shape = [size(0), size(1), size(2)];
+        let grid = Self::grid(path, header, &spatial, shape, info)?;
+        Ok(Self {
+            grid,
+            frames: other.map_or(1, |a| header.sizes[a]),
+            kind: other.and_then(|a| header.kinds.get(a).cloned()),
+            spatial,
+            other,
+        })
+    }
+
+    fn grid(
+        path: &Path,
+        header: &Header,
+        spatial: &[usize],
+        shape: [usize; 3],
+        info: &mut SpaceInfo,
+    ) -> Result<Grid, Error> {
+        let flat = || {
+            Error::malformed(
+                path,
+                "space directions that are flat or not finite",
+                "three independent axes; save it anew",
+            )
+        };
+        let direction = |i: usize| {
+            let axis = *spatial.get(i)?;
+            header.directions.get(axis).copied().flatten()
+        };
+        if let (Some(world), Some(x), Some(y)) =
+            (header.world_from_space, direction(0), direction(1))
+        {
+            // A single slice is as thick as its pixels are wide.
+            let z = direction(2).unwrap_or_else(|| x.cross(y).normalize_or_zero() * x.length());
+            let origin = header.origin.unwrap_or_else(|| {
+                info.warnings.push(
+                    "The header has no space origin; the first voxel was put at 0".to_owned(),
+                );
+                DVec3::ZERO
+            });
+            let affine =
+                DAffine3::from_mat3_translation(world * DMat3::from_cols(x, y, z), world * origin);
+            return Grid::new(shape, affine, AffineSource::Header).ok_or_else(flat);
+        }
+        info.warnings.push(
+            "The header does not say which way its axes run in the patient; the image centre was \
+             put at 0 and left and right are unknown"
+                .to_owned(),
+        );
+        let edge = |i: usize| {
+            let spacing = spatial
+                .get(i)
+                .and_then(|&a| header.spacings.get(a).copied());
+            let length = direction(i).map(|d| d.length()).or(spacing);
+            length.map(f64::abs).filter(|e| *e > 0.0).unwrap_or(1.0)
+        };
+        let edges = DVec3::new(edge(0), edge(1), edge(2));
+        let last = DVec3::from_array(shape.map(|n| n as f64 - 1.0));
+        let affine =
+            DAffine3::from_mat3_translation(DMat3::from_diagonal(edges), -0.5 * last * edges);
+        Grid::new(shape, affine, AffineSource::Pixdim).ok_or_else(flat)
+    }
+
+    /// The values with the other axis slowest.
+    fn in_order(
+        &self,
+        path: &Path,
+        sizes: &[usize],
+        values: Arc<[f32]>,
+    ) -> Result<Arc<[f32]>, Error> {
+        let Some(other) = self.other.filter(|&a| a + 1 != sizes.len()) else {
+            return Ok(values);
+        };
+        let stride = |axis: usize| sizes[..axis].iter().product::<usize>();
+        let strides: Vec<usize> = self.spatial.iter().map(|&a| stride(a)).collect();
+        let step = |i: usize| strides.get(i).copied().unwrap_or(0);
+        let [nx, ny, nz] = self.grid.shape;
+        let mut ordered = zeros(path, values.len())?;
+        let Some(places) = Arc::get_mut(&mut ordered) else {
+            unreachable!("nobody else has seen the values");
+        };
+        let mut places = places.iter_mut();
+        for frame in 0..self.frames {
+            let first = frame * stride(other);
+            for k in 0..nz {
+                for j in 0..ny {
+                    let row = first + j * step(1) + k * step(2);
+                    for (i, place) in (0..nx).zip(&mut places) {
+                        *place = values[row + i * step(0)];
+                    }
+                }
+            }
+        }
+        Ok(ordered)
+    }
+}

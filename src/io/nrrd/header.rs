@@ -1,0 +1,340 @@
+//! The fields of an NRRD header.
+
+use super::super::Error;
+use super::super::numbers::Type;
+use super::super::source::Source;
+use crate::compute::Control;
+use glam::{DMat3, DVec3};
+use std::path::Path;
+
+/// A header is a page of text.
+const HEADER_LIMIT: usize = 1 << 20;
+/// Lines of another format before the samples.
+const LINES_LIMIT: usize = 1 << 16;
+/// Axes that the format allows.
+const MOST_AXES: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    Raw,
+    Gzip,
+    Text,
+}
+
+#[derive(Debug)]
+pub struct Header {
+    /// Fastest axis first.
+    pub sizes: Vec<usize>,
+    pub number: Type,
+    pub type_name: &'static str,
+    pub big_endian: bool,
+    pub encoding: Encoding,
+    /// Of each axis, in the file's own space; `None` for one that has none.
+    pub directions: Vec<Option<DVec3>>,
+    pub origin: Option<DVec3>,
+    /// NaN for an axis without.
+    pub spacings: Vec<f64>,
+    pub kinds: Vec<String>,
+    /// RAS axes from the file's; `None` where it does not say.
+    pub world_from_space: Option<DMat3>,
+    /// Beside the header.
+    pub data_file: Option<String>,
+    pub line_skip: usize,
+    pub byte_skip: i64,
+}
+
+impl Header {
+    /// Reads the header, and says how many bytes it has.
+    pub fn read(path: &Path, control: &Control) -> Result<(Self, u64), Error> {
+        let mut source = Source::open(path, control)?;
+        let mut bytes = vec![0; HEADER_LIMIT];
+        let found = source.read(&mut bytes)?;
+        let (text, behind) = split(&bytes[..found]);
+        let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
+        let text = String::from_utf8_lossy(text);
+        let mut lines = text.lines();
+        let magic = lines.next().unwrap_or_default();
+        if !magic.starts_with("NRRD000") {
+            return wrong(
+                "a file that does not start with “NRRD000”".to_owned(),
+                "an NRRD file",
+            );
+        }
+        let mut fields = Vec::new();
+        for line in lines {
+            if line.starts_with('#') || line.contains(":=") {
+                continue;
+            }
+            match line.split_once(':') {
+                Some((name, value)) => {
+                    fields.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+                }
+                None => {
+                    return wrong(
+                        format!("the header line “{}”", line.escape_debug()),
+                        "a field, a colon and its value",
+                    );
+                }
+            }
+        }
+        let header = Self::parse(path, &Fields { path, fields })?;
+        if behind.is_none() && header.data_file.is_none() {
+            return wrong(
+                "a header without an end".to_owned(),
+                "a blank line before the samples, or the name of their file",
+            );
+        }
+        Ok((header, behind.unwrap_or(found) as u64))
+    }
+
+    fn parse(path: &Path, fields: &Fields) -> Result<Self, Error> {
+        let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+        let (number, type_name) = {
+            let name = fields.needed("type")?;
+            number_type(name).ok_or_else(|| {
+                Error::unsupported(
+                    path,
+                    format!("an NRRD of the type “{name}”"),
+                    "save it as float or as a whole number type",
+                )
+            })?
+        };
+        let sizes: Vec<usize> = fields.numbers("sizes")?;
+        let stated: Vec<usize> = fields.numbers("dimension")?;
+        if stated != [sizes.len()] || sizes.len() > MOST_AXES || sizes.contains(&0) {
+            return Err(wrong(
+                format!("{stated:?} dimensions of the sizes {sizes:?}"),
+                "one size from 1 for each dimension",
+            ));
+        }
+        let encoding = match fields.needed("encoding")?.to_ascii_lowercase().as_str() {
+            "raw" => Encoding::Raw,
+            "gzip" | "gz" => Encoding::Gzip,
+            "text" | "txt" | "ascii" => Encoding::Text,
+            other => {
+                return Err(Error::unsupported(
+                    path,
+                    format!("an NRRD with the encoding “{other}”"),
+                    "save it as gzip or raw",
+                ));
+            }
+        };
+        let big_endian = match fields.get("endian").map(str::to_ascii_lowercase).as_deref() {
+            Some("big") => true,
+            Some("little") => false,
+            None if number.bytes() == 1 || encoding == Encoding::Text => false,
+            other => {
+                return Err(wrong(
+                    format!("the byte order “{}”", other.unwrap_or("not stated")),
+                    "“endian: little” or “endian: big”",
+                ));
+            }
+        };
+        let data_file = fields.get("data file").or_else(|| fields.get("datafile"));
+        if let Some(several) = data_file.filter(|f| f.starts_with("LIST") || f.contains('%')) {
+            return Err(Error::unsupported(
+                path,
+                format!("samples in several files (“{several}”)"),
+                "save them in one file",
+            ));
+        }
+        if data_file.is_some_and(|f| f.is_empty()) {
+            return Err(wrong("a data file without a name".to_owned(), "its name"));
+        }
+        let per_axis = |found: usize, what: &str| {
+            if found == 0 || found == sizes.len() {
+                return Ok(());
+            }
+            Err(wrong(
+                format!("{found} {what} for {} axes", sizes.len()),
+                "one for each axis",
+            ))
+        };
+        let directions = match fields.get("space directions") {
+            Some(text) => vectors(text).ok_or_else(|| {
+                wrong(
+                    format!("the space directions “{text}”"),
+                    "(x,y,z) or none for each axis",
+                )
+            })?,
+            None => Vec::new(),
+        };
+        per_axis(directions.len(), "space directions")?;
+        let origin = match fields.get("space origin") {
+            Some(text) => match vectors(text).as_deref() {
+                Some([origin]) => *origin,
+                _ => return Err(wrong(format!("the space origin “{text}”"), "(x,y,z)")),
+            },
+            None => None,
+        };
+        let spacings: Vec<f64> = match fields.get("spacings") {
+            Some(_) => fields.numbers("spacings")?,
+            None => Vec::new(),
+        };
+        per_axis(spacings.len(), "spacings")?;
+        let kinds = fields.get("kinds").unwrap_or_default().split_whitespace();
+        let kinds: Vec<String> = kinds.map(str::to_ascii_lowercase).collect();
+        per_axis(kinds.len(), "kinds")?;
+        let skip = |names: [&str; 2]| {
+            let text = fields.get(names[0]).or_else(|| fields.get(names[1]));
+            let text = text.unwrap_or("0");
+            text.parse::<i64>()
+                .map_err(|_| wrong(format!("the {} “{text}”", names[0]), "a whole number"))
+        };
+        let line_skip = skip(["line skip", "lineskip"])?;
+        let Some(line_skip) = usize::try_from(line_skip)
+            .ok()
+            .filter(|n| *n <= LINES_LIMIT)
+        else {
+            return Err(wrong(
+                format!("a line skip of {line_skip}"),
+                "a small number from 0",
+            ));
+        };
+        Ok(Self {
+            number,
+            type_name,
+            big_endian,
+            encoding,
+            directions,
+            origin,
+            spacings,
+            kinds,
+            world_from_space: fields.get("space").and_then(world_from_space),
+            data_file: data_file.map(str::to_owned),
+            line_skip,
+            byte_skip: skip(["byte skip", "byteskip"])?,
+            sizes,
+        })
+    }
+}
+
+struct Fields<'a> {
+    path: &'a Path,
+    fields: Vec<(String, String)>,
+}
+
+impl Fields<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.fields.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn needed(&self, name: &str) -> Result<&str, Error> {
+        self.get(name).ok_or_else(|| {
+            Error::malformed(
+                self.path,
+                format!("an NRRD header without “{name}”"),
+                "that field",
+            )
+        })
+    }
+
+    fn numbers<T: std::str::FromStr>(&self, name: &str) -> Result<Vec<T>, Error> {
+        let text = self.needed(name)?;
+        let numbers: Option<Vec<T>> = text.split_whitespace().map(|w| w.parse().ok()).collect();
+        numbers.ok_or_else(|| {
+            Error::malformed(
+                self.path,
+                format!("“{text}” as {name}"),
+                "numbers with blanks between",
+            )
+        })
+    }
+}
+
+/// The header's text and where the samples begin: behind the first blank line, if there is one.
+fn split(bytes: &[u8]) -> (&[u8], Option<usize>) {
+    let mut start = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if byte != b'\n' {
+            continue;
+        }
+        let line = &bytes[start..at];
+        if line.is_empty() || line == b"\r" {
+            return (&bytes[..start], Some(at + 1));
+        }
+        start = at + 1;
+    }
+    (bytes, None)
+}
+
+/// How many bytes the first lines of a file have.
+pub fn skip_lines(path: &Path, lines: usize, control: &Control) -> Result<u64, Error> {
+    if lines == 0 {
+        return Ok(0);
+    }
+    let mut source = Source::open_at(path, 0, false, control)?;
+    let mut bytes = vec![0; HEADER_LIMIT];
+    let found = source.read(&mut bytes)?;
+    let ends = bytes[..found]
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| **b == b'\n');
+    match ends.map(|(at, _)| at).nth(lines - 1) {
+        Some(at) => Ok(at as u64 + 1),
+        None => Err(Error::malformed(
+            path,
+            format!("fewer than {lines} lines before the samples"),
+            "as many as the header says",
+        )),
+    }
+}
+
+fn number_type(name: &str) -> Option<(Type, &'static str)> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "signed char" | "int8" | "int8_t" => (Type::I8, "int8"),
+        "uchar" | "unsigned char" | "uint8" | "uint8_t" => (Type::U8, "uint8"),
+        "short" | "short int" | "signed short" | "signed short int" | "int16" | "int16_t" => {
+            (Type::I16, "int16")
+        }
+        "ushort" | "unsigned short" | "unsigned short int" | "uint16" | "uint16_t" => {
+            (Type::U16, "uint16")
+        }
+        "int" | "signed int" | "int32" | "int32_t" => (Type::I32, "int32"),
+        "uint" | "unsigned int" | "uint32" | "uint32_t" => (Type::U32, "uint32"),
+        "longlong" | "long long" | "long long int" | "signed long long" | "int64" | "int64_t" => {
+            (Type::I64, "int64")
+        }
+        "ulonglong" | "unsigned long long" | "unsigned long long int" | "uint64" | "uint64_t" => {
+            (Type::U64, "uint64")
+        }
+        "float" => (Type::F32, "float32"),
+        "double" => (Type::F64, "float64"),
+        _ => return None,
+    })
+}
+
+/// `(1,0,0) none (0, 1, 0)`; two coordinates mean a third of 0.
+fn vectors(text: &str) -> Option<Vec<Option<DVec3>>> {
+    let mut found = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix("none") {
+            found.push(None);
+            rest = behind.trim_start();
+            continue;
+        }
+        let (inside, behind) = rest.strip_prefix('(')?.split_once(')')?;
+        let numbers: Option<Vec<f64>> = inside.split(',').map(|n| n.trim().parse().ok()).collect();
+        found.push(Some(match *numbers? {
+            [x, y, z] => DVec3::new(x, y, z),
+            [x, y] => DVec3::new(x, y, 0.0),
+            _ => return None,
+        }));
+        rest = behind.trim_start();
+    }
+    Some(found)
+}
+
+/// Which way the axes of a named space run.
+fn world_from_space(name: &str) -> Option<DMat3> {
+    let name = name.trim_matches('"').to_ascii_lowercase();
+    let signs = match name.as_str() {
+        "right-anterior-superior" | "ras" => DVec3::new(1.0, 1.0, 1.0),
+        "left-anterior-superior" | "las" => DVec3::new(-1.0, 1.0, 1.0),
+        "left-posterior-superior" | "lps" => DVec3::new(-1.0, -1.0, 1.0),
+        _ => return None,
+    };
+    Some(DMat3::from_diagonal(signs))
+}

@@ -1,0 +1,59 @@
+//! Voxels on their way from a file into memory.
+
+use super::Error;
+use super::numbers::Type;
+use super::source::{CHUNK_BYTES, Source};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Room for the values in the form that `Volume` keeps, so that they are never copied; refused in
+/// words where the system has no such memory.
+pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
+    if Vec::<f32>::new().try_reserve_exact(count).is_err() {
+        return Err(Error::Memory {
+            path: path.to_owned(),
+            bytes: 4 * count as u64,
+        });
+    }
+    Ok(std::iter::repeat_n(0.0, count).collect())
+}
+
+/// `count` values of one number type from where the stream stands, which is `before` bytes behind its
+/// beginning. It must be known to hold them.
+pub(super) fn scalars(
+    source: &mut Source,
+    number: Type,
+    big_endian: bool,
+    count: usize,
+    before: u64,
+) -> Result<Arc<[f32]>, Error> {
+    let mut values = zeros(source.path(), count)?;
+    let Some(places) = Arc::get_mut(&mut values) else {
+        unreachable!("nobody else has seen the values");
+    };
+    let size = number.bytes();
+    let mut bytes = vec![0; (CHUNK_BYTES / size).min(count) * size];
+    let mut done = 0;
+    for places in places.chunks_mut(CHUNK_BYTES / size) {
+        let chunk = &mut bytes[..places.len() * size];
+        let found = source.read(chunk)?;
+        if found < chunk.len() {
+            return Err(Error::Short {
+                path: source.path().to_owned(),
+                found_bytes: before + (done + found) as u64,
+                expected_bytes: before + (count * size) as u64,
+            });
+        }
+        number.fill(chunk, big_endian, places);
+        done += chunk.len();
+    }
+    Ok(values)
+}
+
+/// The number of values of an image of these sizes; `None` where no memory could hold them.
+pub(super) fn value_count(sizes: &[usize], number: Type) -> Option<usize> {
+    let count = sizes.iter().try_fold(1usize, |p, &n| p.checked_mul(n))?;
+    // As many bytes as the machine can address, with room for every value as a float32.
+    let bytes = count.checked_mul(number.bytes().max(12))?;
+    (bytes <= isize::MAX as usize / 2).then_some(count)
+}

@@ -1,0 +1,103 @@
+//! Label maps: which images are one, and the tables of their names and colours.
+
+use super::formats::grid;
+use super::sentence;
+use super::volumes::{opened, small};
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::Volume;
+use arcuate::io::{self, Opened, colours, nifti};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::labels::colour_tables", colour_tables),
+        test("io::labels::label_maps_are_recognised", label_maps),
+    ]
+}
+
+fn colour_tables() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.txt");
+    let read = |text: &str| {
+        std::fs::write(&path, text).expect("written");
+        colours::read(&path)
+    };
+    let red = Some([236, 13, 176]);
+    for text in [
+        "#No. Label Name: R G B A\n\n0 Unknown 0 0 0 0\n12   Left-Putamen   236 13 176 0\n",
+        "# ITK-SNAP\r\n 0 0 0 0 0 0 0 \"Clear\"\r\n12 236 13 176 1 1 1 \"Left-Putamen\"\r\n",
+        "index\tname\tcolor\n0\tbackground\t#000000\n12\tLeft-Putamen\t#ec0db0\n",
+        "0 none\n12 Left-Putamen 236 13 176\n",
+    ] {
+        let labels = read(text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(labels.table.len(), 2, "{text}");
+        assert_eq!(labels.name(12), Some("Left-Putamen"), "{text}");
+        assert_eq!(labels.table[&12].colour, red, "{text}");
+        assert_eq!(labels.described(12), "12 Left-Putamen");
+        assert_eq!(labels.described(13), "13");
+    }
+    let plain = read("1 Left Putamen\n2 Right\n").expect("names");
+    assert_eq!(plain.name(1), Some("Left Putamen"));
+    assert_eq!(plain.table[&1].colour, None);
+    // Numbers without a colour have one each, of their own.
+    let made: Vec<[u8; 3]> = (1..40).map(|n| plain.colour(n)).collect();
+    for (i, a) in made.iter().enumerate() {
+        assert!(a.iter().max().is_some_and(|&v| v > 100), "{a:?} is dark");
+        assert!(made[..i].iter().all(|b| a != b), "{a:?} twice");
+    }
+    assert_eq!(plain.colour(0), [0; 3]);
+    for text in ["", "# nothing\n", "Left 1 2 3\n", "-1 a\n", "1\n"] {
+        sentence(&read(text).expect_err(text));
+    }
+}
+
+fn label_maps() {
+    let mut random = Random::fresh("labels");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let oblique = grid(7, true, &mut random);
+    let grid = Arc::new(small(&oblique, &mut random));
+    let save = |name: &str, value: &dyn Fn(usize) -> f32| {
+        let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+        let volume = Volume::scalar(grid.clone(), values);
+        nifti::save_volume(&at(name), &volume, "", &Control::new()).expect("saved");
+        opened(&at(name)).0
+    };
+    let three = |i: usize| (i % 4) as f32;
+    assert!(save("dwi.nii.gz", &three).labels.is_none());
+    assert!(save("sub-01_dseg.nii.gz", &three).labels.is_some());
+    assert!(save("aparc+aseg.nii.gz", &three).labels.is_some());
+    // A measured image of that name, and a mask, are none.
+    let real = |i: usize| i as f32 * 0.25;
+    assert!(save("seg_probability.nii.gz", &real).labels.is_none());
+    assert!(
+        save("lesion_seg.nii.gz", &|i| (i % 2) as f32)
+            .labels
+            .is_none()
+    );
+    // By a table beside it; one that the user names goes before.
+    std::fs::write(at("regions.txt"), "1 One 255 0 0\n2 Two 0 255 0\n").expect("written");
+    let found = save("regions.nii.gz", &three);
+    let labels = found.labels.clone().expect("labels");
+    assert_eq!(labels.colour(1), [255, 0, 0]);
+    let painted = found.picture();
+    for (i, &value) in found.values.iter().enumerate() {
+        let rgb = [0, 1, 2].map(|c| (painted.frame(c)[i] * 255.0).round() as u8);
+        assert_eq!(rgb, labels.colour(value as u32));
+    }
+    std::fs::write(at("other.lut"), "1 Uno\n").expect("written");
+    let told = |table: &str| io::Told {
+        colours: Some(at(table)),
+        ..io::Told::default()
+    };
+    let open = |name: &str, table: &str| io::open_told(&at(name), &told(table), &Control::new());
+    let Ok(Opened::Volume(found, _)) = open("regions.nii.gz", "other.lut") else {
+        panic!("a label map");
+    };
+    assert_eq!(found.labels.expect("labels").name(1), Some("Uno"));
+    let error = open("seg_probability.nii.gz", "other.lut").expect_err("no label map");
+    assert!(sentence(&error).contains("no label map"), "{error}");
+    sentence(&open("regions.nii.gz", "none.lut").expect_err("no table"));
+}
