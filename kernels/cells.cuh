@@ -63,10 +63,12 @@ __device__ __forceinline__ void all_numbers(const Rules& rules, const void* reco
 // begin one sample before the first along each axis and end one after the last: there D is continued
 // as a constant, so that no ray in the volume, or a step outside, is a special case.
 //
-// The last bit of the first number tells whether the cell is plain: all samples fitted, not at the
-// border.
+// The last bit of each term's first number tells whether the cell is plain: all samples fitted, not at
+// the border.
 struct Term {
     float a[6], b[6];
+
+    __device__ __forceinline__ bool plain() const { return __float_as_uint(a[0]) & 1; }
 };
 struct Cell {
     Term terms[4];
@@ -79,7 +81,6 @@ __device__ __forceinline__ Term load(const float4* cells, u32 cell, u32 term) {
     return {{x.x, x.y, x.z, x.w, y.x, y.y}, {y.z, y.w, z.x, z.y, z.z, z.w}};
 }
 
-__device__ __forceinline__ bool last_bit(float value) { return __float_as_uint(value) & 1; }
 __device__ __forceinline__ float with_last_bit(float value, bool bit) {
     return __uint_as_float((__float_as_uint(value) & ~1u) | (bit ? 1u : 0u));
 }
@@ -101,16 +102,25 @@ __device__ __forceinline__ bool stays(Place& place, f32x3 x, float margin) {
     return fmaxf(fmaxf(fabsf(off.x), fabsf(off.y)), fabsf(off.z)) <= 0.5f + margin;
 }
 
-// The cell of a point that has left its own, or of the nearest in the grid. (NaN is in the first.)
+// 1.5 · 2²³: floats of this size are whole, and their bits count them.
+const float WHOLE = 12582912.0f;
+const u32 WHOLE_BITS = 0x4b400000;
+
+// The last sample before x along an axis of so many, or the nearest before which a cell begins; plus
+// WHOLE. (NaN is in the first.) Instructions that convert are slow.
+__device__ __forceinline__ float before(float x, int samples) {
+    return fminf(fmaxf(__fadd_rd(x, WHOLE), WHOLE - 1.0f), WHOLE + (float)(samples - 1));
+}
+
+// The cell of a point that has left its own, or of the nearest in the grid.
 __device__ __forceinline__ u32 locate(const Rules& rules, f32x3 x, Place& at) {
-    int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
-    int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
-    int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
-    at.middle = make(i + 0.5f, j + 0.5f, k + 0.5f);
-    at.u = x.x - i, at.v = x.y - j, at.w = x.z - k;
+    float i = before(x.x, rules.shape[0]), j = before(x.y, rules.shape[1]), k = before(x.z, rules.shape[2]);
+    f32x3 low = make(i - WHOLE, j - WHOLE, k - WHOLE);
+    at.middle = make(low.x + 0.5f, low.y + 0.5f, low.z + 0.5f);
+    at.u = x.x - low.x, at.v = x.y - low.y, at.w = x.z - low.z;
     // Modulo 2³², in which the first cell's -1 -1 -1 is no exception.
-    u32 nx = rules.shape[0] + 1, ny = rules.shape[1] + 1;
-    return (u32)i + nx * ((u32)j + ny * (u32)k) + (1 + nx + nx * ny);
+    u32 nx = rules.shape[0] + 1, ny = rules.shape[1] + 1, first = 1 - WHOLE_BITS;
+    return __float_as_uint(i) + nx * (__float_as_uint(j) + ny * __float_as_uint(k)) + first * (1 + nx + nx * ny);
 }
 
 __device__ __forceinline__ bool in_volume(const Rules& rules, f32x3 x) {
@@ -216,7 +226,7 @@ struct Whole {
         return {product(d, p), make(fmaf(at.w, deep, near), fmaf(at.w, q3, q1), qw)};
     }
 
-    __device__ __forceinline__ bool plain() const { return last_bit(terms[0].a[0]); }
+    __device__ __forceinline__ bool plain() const { return terms[0].plain(); }
     __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }
@@ -225,21 +235,22 @@ struct Whole {
     }
 };
 
-// Four threads a ray, for few rays: each owns a term of the cell, and six values are summed over the
-// four.
+// Several threads a ray, for few rays: each of four owns a term of the cell, and six values are summed
+// over the four. More of them do the same as the four: a warp has fewer rays then, so that they wait less
+// for one another's cells.
+template <u32 THREADS>
 struct Shared {
     static constexpr float MARGIN = 1.0f / 16.0f;
     Term term;
     Place at;
-    bool of_plain_cell;
     u32 lane = threadIdx.x & 3;
 
     // The threads of a warp go on until all have finished: sums over four of them need no care then.
     static __device__ __forceinline__ bool any(bool active) { return __any_sync(ALL, active); }
-    __device__ __forceinline__ bool writes() const { return lane == 0; }
+    __device__ __forceinline__ bool writes() const { return threadIdx.x % THREADS == 0; }
     __device__ __forceinline__ u32 next(u32* queue) const {
-        u32 slot = lane == 0 ? take(queue, 4) : 0;
-        return __shfl_sync(0xfu << (threadIdx.x & 28), slot, 0, 4);
+        u32 slot = writes() ? take(queue, THREADS) : 0;
+        return __shfl_sync((ALL >> (32 - THREADS)) << (threadIdx.x % 32 / THREADS * THREADS), slot, 0, THREADS);
     }
 
     __device__ __forceinline__ void follow(const Rules& rules, const Grids& grids, f32x3 x, f32x3 way, float margin) {
@@ -250,19 +261,19 @@ struct Shared {
     __device__ __forceinline__ u32 enter(const Rules& rules, const Grids& grids, f32x3 x) {
         u32 cell = locate(rules, x, at);
         term = load(grids.cells, cell, lane);
-        of_plain_cell = last_bit(__ldg(&grids.cells[12 * (size_t)cell].x));
         return cell;
     }
 
     // With few rays nothing else hides how long memory takes: asks for the cell that a ray on its way
     // will most likely enter next.
     __device__ __forceinline__ void prefetch(const Rules& rules, const Grids& grids, u32 cell, f32x3 way) const {
-        int nx = rules.shape[0] + 1, plane = nx * (rules.shape[1] + 1), cells = plane * (rules.shape[2] + 1);
+        u32 nx = rules.shape[0] + 1, plane = nx * (rules.shape[1] + 1), cells = plane * (rules.shape[2] + 1);
         float x = fabsf(way.x), y = fabsf(way.y), z = fabsf(way.z);
-        int step = way.x > 0.0f ? 1 : -1;
+        u32 step = way.x > 0.0f ? 1 : ALL;
         if (y > x) step = way.y > 0.0f ? nx : -nx;
         if (z > fmaxf(x, y)) step = way.z > 0.0f ? plane : -plane;
-        int next = min(max((int)cell + step, 0), cells - 1);
+        // At the border of the grid any will do.
+        u32 next = min(cell + step, cells - 1);
         asm volatile("prefetch.global.L1 [%0];" ::"l"(grids.cells + 12 * (size_t)next + 3 * lane));
     }
 
@@ -284,7 +295,7 @@ struct Shared {
         return {make(sum(dp.x), sum(dp.y), sum(dp.z)), make(sum(g.x), sum(g.y), sum(g.z))};
     }
 
-    __device__ __forceinline__ bool plain() const { return of_plain_cell; }
+    __device__ __forceinline__ bool plain() const { return term.plain(); }
     __device__ __forceinline__ bool inside(const Rules& rules, const Grids& grids) const {
         return linear(rules, grids.records, at, INSIDE) >= 0.5f;
     }

@@ -1,12 +1,14 @@
 // Geodesic rays in Hamiltonian form; the mathematics, the rules and their order are those of
 // src/solvers/geodesic (mod.rs, journey.rs). Positions in voxels, lengths in mm.
 //
-// One thread owns one half ray after the other (trace), or four threads one (share). Midpoint rule on an
-// H200: 117 registers (RK4 121, splines 204 to 218, share 96), no spills, some 360 warp instructions a
-// step, of which 40 load a cell; 54.8 G steps/s with a million rays, issue slots 66 % busy (stalls:
-// dispatch, then the L2 cache). With 4096 rays a step takes 0.49 us: two evaluations of some 170 cycles,
-// two sums over four threads, half a cell load. Cells of 8 M voxels take 2.5 ms, three times what
-// writing their 1.5 GB would.
+// One thread owns one half ray after the other (trace), or four or eight threads one (share4, share8).
+// Midpoint rule on an H200: 121 registers (RK4 125, splines 204 to 218, share 108), no spills, some 360
+// warp instructions a step, of which 40 load a cell; 55.7 G steps/s with a million rays, issue slots 66 %
+// busy (stalls: dispatch, then the L2 cache). With 4096 rays a step takes 0.48 us, 900 cycles: 320 warp
+// instructions (38 %), waiting for their results (25 %), for cells from the L2 cache (17 %: in 57 % of the
+// steps one of a warp's eight rays enters another cell; nothing brings it nearer than that cache
+// beforehand, as ptxas has no scoreboard to spare for loads under way), for sums (8 %). With 2048, eight
+// threads each, 0.40 us. Cells of 8 M voxels take 2.5 ms, three times what writing their 1.5 GB would.
 #include "paper.cuh"
 #include "rays.cuh"
 
@@ -57,19 +59,18 @@ __device__ __forceinline__ void trace(const Rules& rules, const Grids& grids, co
             p = ray.p + (-0.5f * by) * slope.p;
             cell.follow(rules, grids, next, slope.x, last ? margin : 0.0f);
         }
-        // Of a finished ray nothing is moved but its cell.
-        if (!active) continue;
         float after = fmaf(by, STAGES == 4 ? riemann : sqrtf(riemann), ray.riemann);
         float cos = (ray.per_mm * per_mm) * dot(ray.direction, mm);
-        ray.p = p;
-        ray.direction = mm, ray.per_mm = per_mm;
         // Positive questions, so that NaN fails each.
-        if (__builtin_expect(cos >= rules.min_cos && riemann >= 0.0f && cell.plain() && ray.steps + 1 != ray.due, 1)) {
-            ray.steps++;
-            ray.riemann = after;
-            ray.x = next;
+        bool goes_on = cos >= rules.min_cos && riemann >= 0.0f && cell.plain() && ray.steps + 1 != ray.due;
+        if (__builtin_expect(goes_on && active, 1)) {
+            ray = {next, p, mm, per_mm, after, ray.steps + 1, ray.due};
             continue;
         }
+        // Of a finished ray nothing is moved but its cell.
+        if (!active) continue;
+        ray.p = p;
+        ray.direction = mm, ray.per_mm = per_mm;
         // The last that fails names the reason.
         u32 reason = cos >= rules.min_cos ? GO : ANGLE, target = NONE;
         if (rules.min_fa >= 0.0f && !(cell.fa(rules, grids) >= rules.min_fa)) reason = LOW_FA;
@@ -106,14 +107,17 @@ TRACE(geodesic_trace_spline_1, Spline, 1, 4)
 TRACE(geodesic_trace_spline_2, Spline, 2, 4)
 TRACE(geodesic_trace_spline_4, Spline, 4, 4)
 
-// Four threads own one half ray.
-#define SHARE(NAME, CELL, STAGES)                                                                                \
-    extern "C" __global__ void __launch_bounds__(64, 8) NAME(RAY_ARGUMENTS) {                                        \
-        trace<CELL, STAGES>(rules, {cells, records}, RAYS, thread_index() / 4);                                  \
+// Four or eight threads own one half ray.
+#define SHARE(THREADS, STAGES)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(64, 8)                                                             \
+        geodesic_share##THREADS##_linear_##STAGES(RAY_ARGUMENTS) {                                                  \
+        trace<Shared<THREADS>, STAGES>(rules, {cells, records}, RAYS, thread_index() / THREADS);                    \
     }
 
-SHARE(geodesic_share_linear_2, Shared, 2)
-SHARE(geodesic_share_linear_4, Shared, 4)
+SHARE(4, 2)
+SHARE(4, 4)
+SHARE(8, 2)
+SHARE(8, 4)
 
 // One thread owns a cell; a block of 64 writes its cells as they lie.
 extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, const void* records, float* cells) {
@@ -134,10 +138,12 @@ extern "C" __global__ void __launch_bounds__(64) geodesic_cell(Rules rules, cons
     for (u32 n = 0; n < 6; n++) {
         float a[4], b[4];
         for (int e = 0; e < 4; e++) a[e] = c[2 * e][n], b[e] = c[2 * e + 1][n] - a[e];
-        float constant = n == 0 ? with_last_bit(a[0], fitted && !at_border) : a[0];
-        const float to_a[4] = {constant, a[1] - a[0], a[2] - a[0], (a[3] - a[2]) - (a[1] - a[0])};
+        float to_a[4] = {a[0], a[1] - a[0], a[2] - a[0], (a[3] - a[2]) - (a[1] - a[0])};
         const float to_b[4] = {b[0], b[1] - b[0], b[2] - b[0], (b[3] - b[2]) - (b[1] - b[0])};
-        for (u32 term = 0; term < 4; term++) mine[12 * term + n][threadIdx.x] = to_a[term], mine[12 * term + 6 + n][threadIdx.x] = to_b[term];
+        for (u32 term = 0; term < 4; term++) {
+            if (n == 0) to_a[term] = with_last_bit(to_a[term], fitted && !at_border);
+            mine[12 * term + n][threadIdx.x] = to_a[term], mine[12 * term + 6 + n][threadIdx.x] = to_b[term];
+        }
     }
     __syncthreads();
     u32 first = blockIdx.x * 64, count = min(64u, nx * ny * nz - first);

@@ -275,10 +275,9 @@ fn papers(cuda: Backend) {
 fn pauses(cuda: Backend) {
     let mut random = Random::fresh("parity pauses");
     let field = sampled(odd_grid(&mut random), &bent(&mut random));
-    for (interpolation, step_mm) in [
-        (Interpolation::Trilinear, 0.0008),
-        (Interpolation::CubicBSpline, 0.001),
-    ] {
+    // Few leave the volume, at least eight voxels wide.
+    let step_mm = field.grid.spacing().min_element() * 2.4e-4;
+    for interpolation in [Interpolation::Trilinear, Interpolation::CubicBSpline] {
         let medium = media(&field, interpolation, Precision::Single);
         let mut params = base(interpolation);
         params.walk.seeding = Seeding::Random { count: 500 };

@@ -28,8 +28,9 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
 use std::sync::Arc;
 
-/// With fewer half rays four threads follow each.
+/// With fewer half rays four threads follow each, and with fewer still eight.
 const FEW: usize = 12_288;
+const FEWEST: usize = 3072;
 /// Interpolations that a ray takes in one launch, linear and by splines, before it pauses: with the most
 /// half rays some 10 ms on a large card. Pausing must not depend on memory, as bytes depend on it.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [8192, 512];
@@ -310,11 +311,16 @@ impl Job<'_> {
             Interpolation::Trilinear => ("linear", linear),
             Interpolation::CubicBSpline => ("spline", spline),
         };
-        let shared = format!("geodesic_share_{interpolation}_{stages}");
         // By all rays of the job: kernels add in different orders.
-        let few = self.rays.starts.len() * self.senses() < FEW;
-        let (name, threads) = if few && kernels::GEODESIC.entries.contains(&shared.as_str()) {
-            (shared, 4)
+        let halves = self.rays.starts.len() * self.senses();
+        let threads = match halves {
+            0..FEWEST => 8,
+            FEWEST..FEW => 4,
+            _ => 1,
+        };
+        let shared = format!("geodesic_share{threads}_{interpolation}_{stages}");
+        let (name, threads) = if kernels::GEODESIC.entries.contains(&shared.as_str()) {
+            (shared, threads)
         } else {
             (format!("geodesic_trace_{interpolation}_{stages}"), 1)
         };
