@@ -1,5 +1,6 @@
 //! The window: eframe's calls become actions, actions effects, effects jobs.
 
+mod autosave;
 pub mod events;
 mod record;
 mod shots;
@@ -9,9 +10,9 @@ mod store;
 pub use start::run;
 
 use crate::compute::Backend;
-use crate::jobs::Jobs;
+use crate::jobs::session::SessionRequest;
+use crate::jobs::{Jobs, Request, Slot};
 use crate::state::{Action, Effect, Shot, State, report, update};
-use crate::ui::quit::Quit;
 use crate::ui::views::Views;
 use crate::ui::{self, Memory};
 use egui::{Context, Ui, ViewportCommand};
@@ -22,7 +23,9 @@ pub struct App {
     jobs: Jobs,
     memory: Memory,
     views: Views,
-    quit: Quit,
+    autosave: autosave::Clock,
+    /// Nothing is asked any more.
+    closing: bool,
     events: events::Queue,
     /// To be taken before the next frame.
     shots: Vec<Shot>,
@@ -39,7 +42,8 @@ impl App {
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
             memory: Memory::new(),
             views: Views::default(),
-            quit: Quit::default(),
+            autosave: autosave::Clock::default(),
+            closing: false,
             events: events::Queue::default(),
             shots: Vec::new(),
             recent_changed: false,
@@ -65,6 +69,10 @@ impl App {
                     Effect::CopyText(text) => ctx.copy_text(text),
                     Effect::TakeShot(shot) => self.shots.push(shot),
                     Effect::Store => self.recent_changed = true,
+                    Effect::Close => {
+                        self.closing = true;
+                        ctx.send_viewport_cmd(ViewportCommand::Close);
+                    }
                 }
             }
             if let (Some(record), Some(name)) = (&self.record, name) {
@@ -79,6 +87,9 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
+        let due = self.autosave.due(&self.state, ctx);
+        let closing = ui::quit::closing(ctx, &self.state, self.closing);
+        self.act(due.into_iter().chain(closing).collect(), ctx);
         if let Some(gpu) = frame
             .wgpu_render_state()
             .filter(|_| !self.shots.is_empty())
@@ -106,7 +117,6 @@ impl eframe::App for App {
         let actions = ui::show(ui, state, &mut self.memory, &mut |ui, actions| {
             views.show(ui, state, actions);
         });
-        self.quit.show(ui.ctx(), state);
         let ctx = ui.ctx().clone();
         self.act(actions, &ctx);
         if let Some(record) = &mut self.record {
@@ -120,6 +130,13 @@ impl eframe::App for App {
         }
         let apart_s = self.events.double_click_s();
         ctx.options_mut(|o| o.input_options.max_double_click_delay = apart_s);
+    }
+
+    fn on_exit(&mut self) {
+        // There is nothing to recover after a window that was closed.
+        self.jobs.cancel(Slot::Recovery);
+        let leave = Request::Session(SessionRequest::Leave);
+        self.jobs.submit(leave);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

@@ -15,6 +15,7 @@ mod lanes;
 mod phantom;
 mod region;
 mod render;
+mod sessions;
 #[cfg(unix)]
 mod setup;
 mod shaders;
@@ -26,6 +27,7 @@ mod update;
 mod views;
 
 fn main() {
+    sessions::kill::child();
     let arguments = libtest_mimic::Arguments::from_args();
     let tests = [
         architecture::tests(),
@@ -40,6 +42,7 @@ fn main() {
         phantom::tests(),
         region::tests(),
         render::tests(),
+        sessions::tests(),
         #[cfg(unix)]
         setup::tests(),
         shaders::tests(),

@@ -55,7 +55,7 @@ Xvfb -displayfd 3 -screen 0 1280x800x24 -nolisten tcp 3>"$folder/display" >"$fol
 server=$!
 until_true 20 "an X server" test -s "$folder/display"
 export DISPLAY=:$(<"$folder/display") HOME=$folder/home XDG_RUNTIME_DIR=$folder/run
-unset WAYLAND_DISPLAY
+unset WAYLAND_DISPLAY XDG_STATE_HOME
 ARCUATE_TRACE=$record "$binary" demo >"$folder/window.log" 2>&1 &
 window=$!
 gets_keys() { xdotool windowfocus "$(xdotool search --onlyvisible --name Arcuate | head -n 1)"; }
@@ -228,6 +228,31 @@ until_true 10 "a copied command" now '"status":"Command copied"'
 shown=$(tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"command":"\([^"]*\)".*/\1/p')
 copied() { [[ $shown == 'arcuate track'* && $(timeout 5 xclip -o -selection clipboard) == "$shown" ]]; }
 until_true 10 "the same command in the clipboard" copied
+now '"errors":\[\]'
+
+# The session, and all of it again without a window.
+xdotool key ctrl+s
+types "$folder/tracts.arcuate"
+until_true 20 "a session file" test -s "$folder/tracts.arcuate"
+until_true 10 "nothing unsaved" now '"dirty":false'
+"$binary" replay "$folder/tracts.arcuate" --quiet >"$folder/replay.txt"
+[[ $(grep -c 'same bytes' "$folder/replay.txt") == 2 ]] || { cat "$folder/replay.txt"; exit 1; }
+
+# A change, a crash, and what the next window offers.
+xdotool key ctrl+z
+until_true 10 "something unsaved" now '"dirty":true'
+until_true 30 "kept for recovery" now '"autosaved":true'
+kill -9 "$window"
+wait "$window" 2>/dev/null || true
+rm "$record"
+ARCUATE_TRACE=$record "$binary" >>"$folder/window.log" 2>&1 &
+window=$!
+until_true 20 "a window" gets_keys
+until_true 20 "what was left behind" now '"left_behind":1'
+gets_keys
+goes 190 218
+xdotool click 1
+until_true 60 "recovered, and fitted" now '"fitted":[1-9][0-9]*.*"left_behind":0.*"session":".*tracts.arcuate"'
 now '"errors":\[\]'
 kill -0 "$window"
 printf 'smoke: ok in %d s\n' "$SECONDS"

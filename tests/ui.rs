@@ -6,6 +6,7 @@ mod keys;
 mod looks;
 mod rays;
 mod sample;
+mod sessions;
 mod sliders;
 mod told;
 mod words;
@@ -138,6 +139,7 @@ pub fn tests() -> Vec<Trial> {
         devices::tests(),
         keys::tests(),
         looks::tests(),
+        sessions::tests(),
         rays::tests(),
         sliders::tests(),
         told::tests(),

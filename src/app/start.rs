@@ -4,7 +4,7 @@ use super::{App, store};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind};
 use crate::jobs;
 use crate::render::{device_descriptor, shortcoming};
-use crate::state::{Action, Severity, State};
+use crate::state::{Action, SessionAction, Severity, State};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
@@ -24,7 +24,10 @@ pub fn run(
     let opened = opened
         .transpose()
         .map_err(|e: BackendError| e.to_string())?;
-    let mut first = Vec::new();
+    let mut first = vec![Action::Session(SessionAction::FindLeftBehind)];
+    // A session says where its files are, from wherever it is opened.
+    let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+    let files: Vec<PathBuf> = files.into_iter().map(absolute).collect();
     if demo {
         first.push(Action::OpenDemo { guide: true });
     }

@@ -1,7 +1,7 @@
 //! The window's state without the window: actions in, effects carried out at once.
 
 use super::runner::{Failure, Runner};
-use crate::jobs::{Outcome, Request};
+use crate::jobs::{Outcome, Output, Request};
 use crate::state::{Action, Effect, Severity, State, update};
 
 pub struct Headless<'a> {
@@ -25,6 +25,11 @@ impl<'a> Headless<'a> {
     /// Runs a request that no action stands for.
     pub fn request(&mut self, request: Request) -> Result<(), Failure> {
         self.carry_out(vec![Effect::Submit(request)])
+    }
+
+    /// The output of a request that changes nothing here.
+    pub fn run(&mut self, request: Request) -> Result<Output, Failure> {
+        self.runner.run(request).map(|(output, _)| output)
     }
 
     fn carry_out(&mut self, mut effects: Vec<Effect>) -> Result<(), Failure> {

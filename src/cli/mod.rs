@@ -19,6 +19,7 @@ mod options;
 mod phantom;
 mod pictures;
 mod render;
+mod replay;
 mod runner;
 mod track;
 
@@ -42,6 +43,8 @@ Examples:
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate convert tracks.trk tracks.trx
+  arcuate tracts.arcuate               open a session
+  arcuate replay tracts.arcuate        make its results again, and compare them
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -96,6 +99,8 @@ pub enum Command {
     Geodesic(geodesic::Options),
     /// Change streamlines from one file format to another
     Convert(convert::Options),
+    /// Make every result of a session again, and say whether it is the same
+    Replay(replay::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -138,6 +143,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Track(options) => track::run(&options, &mut runner),
         Command::Geodesic(options) => geodesic::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),
+        Command::Replay(options) => replay::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),
         Command::Demo(options) => demo::run(&options, &mut runner),

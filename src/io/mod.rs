@@ -7,6 +7,7 @@
 //! window's record, which grows while it runs, is written line by line ([`lines`]).
 
 pub mod atomic;
+pub mod checksum;
 pub mod colours;
 pub mod convert;
 mod error;
@@ -26,8 +27,10 @@ mod obj;
 mod ply;
 pub mod png;
 mod polydata;
+pub mod recovery;
 mod rotation;
 pub mod scalars;
+pub mod session;
 mod source;
 mod stl;
 pub mod surface;
@@ -69,6 +72,11 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ),
     ("mha", "a MetaImage", "convert it to .nii.gz"),
     ("gipl", "a GIPL image", "convert it to .nii.gz"),
+    (
+        "arcuate",
+        "an Arcuate session",
+        "open it in the window, or make its results again with arcuate replay",
+    ),
     (
         "dcm",
         "a DICOM file",

@@ -6,6 +6,7 @@ mod fault;
 mod open;
 mod place;
 mod request;
+pub mod session;
 mod trace;
 
 pub use export::Values;
@@ -42,10 +43,14 @@ pub enum Slot {
     /// Finding and opening graphics cards.
     Device,
     Save,
+    /// Kept streamlines of a session that are made again, one after the other.
+    Remake,
+    /// What a window leaves behind should it end without a word.
+    Recovery,
 }
 
 impl Slot {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -53,7 +58,19 @@ impl Slot {
         Self::Rank,
         Self::Device,
         Self::Save,
+        Self::Remake,
+        Self::Recovery,
     ];
+
+    /// Whether requests wait for those before them; else the newest stands for all.
+    pub fn queues(self) -> bool {
+        !self.latest_wins()
+    }
+
+    /// What was asked for is done even when the window closes.
+    fn writes(self) -> bool {
+        matches!(self, Self::Save | Self::Recovery)
+    }
 
     fn latest_wins(self) -> bool {
         matches!(self, Self::Fit | Self::Live | Self::Track | Self::Rank)
@@ -123,22 +140,22 @@ pub struct Jobs {
     next_ticket: u64,
     /// Newest ticket of each slot where the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
-    /// Writes files; waited for on closing.
-    saver: Option<JoinHandle<()>>,
+    /// Those that write files; waited for on closing.
+    savers: Vec<JoinHandle<()>>,
 }
 
 impl Jobs {
     /// `wake` is called from a worker whenever an event is ready (it asks for a repaint).
     pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, events) = channel();
-        let mut saver = None;
+        let mut savers = Vec::new();
         let place = Arc::new(Place::new(backend));
         let lanes = Slot::ALL.map(|slot| {
             let lane = Arc::new(Lane::default());
             let (l, p, s, w) = (lane.clone(), place.clone(), sender.clone(), wake.clone());
             let worker = std::thread::spawn(move || work(&l, &p, &s, &*w));
-            if slot == Slot::Save {
-                saver = Some(worker);
+            if slot.writes() {
+                savers.push(worker);
             }
             (slot, lane)
         });
@@ -147,7 +164,7 @@ impl Jobs {
             events,
             next_ticket: 1,
             newest: Vec::new(),
-            saver,
+            savers,
         }
     }
 
@@ -241,7 +258,7 @@ impl Drop for Jobs {
             let mut queue = lane.lock();
             queue.closed = true;
             // A file that is being written is finished; everything else may stop.
-            if *slot != Slot::Save {
+            if !slot.writes() {
                 queue.waiting.clear();
                 if let Some(running) = &queue.running {
                     running.control.cancel();
@@ -249,7 +266,7 @@ impl Drop for Jobs {
             }
             lane.changed.notify_all();
         }
-        if let Some(saver) = self.saver.take() {
+        for saver in self.savers.drain(..) {
             // Its panics were caught and told already.
             let _ = saver.join();
         }
@@ -284,7 +301,7 @@ fn work(lane: &Lane, place: &Place, events: &Sender<Event>, wake: &(dyn Fn() + S
             });
         let outcome = match outcome {
             // A file that was finished before the cancel was felt stands, and so does a backend.
-            Outcome::Done(output) if matches!(job.slot, Slot::Save | Slot::Device) => {
+            Outcome::Done(output) if job.slot.writes() || job.slot == Slot::Device => {
                 Outcome::Done(output)
             }
             _ if job.control.is_cancelled() => Outcome::Cancelled,

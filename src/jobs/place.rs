@@ -3,8 +3,12 @@
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
 use std::sync::{Mutex, PoisonError};
 
-/// The backend that the next job runs on. Jobs that run keep theirs.
-pub(super) struct Place(Mutex<Backend>);
+/// The backend that the next job runs on, jobs that run keep theirs; and what is remembered of
+/// sessions.
+pub(super) struct Place {
+    backend: Mutex<Backend>,
+    pub sessions: super::session::Memory,
+}
 
 /// A backend that was opened, in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,11 +23,14 @@ pub struct Placed {
 
 impl Place {
     pub fn new(backend: Backend) -> Self {
-        Self(Mutex::new(backend))
+        Self {
+            backend: Mutex::new(backend),
+            sessions: super::session::Memory::default(),
+        }
     }
 
     pub fn backend(&self) -> Backend {
-        let backend = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
         backend.clone()
     }
 
@@ -41,7 +48,7 @@ impl Place {
             label: backend.label(),
             reason: backend.reason(),
         };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = backend;
+        *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)
     }
 }

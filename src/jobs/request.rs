@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::open::{open, with_lengths};
 use super::place::{self, Place, Placed};
+use super::session::{SessionOutput, SessionRequest};
 use super::{Outcome, Slot, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
@@ -30,9 +31,14 @@ pub enum Request {
         gradients: Vec<PathBuf>,
     },
     /// Opens one file as the user says it is.
-    OpenTold { path: PathBuf, told: io::Told },
+    OpenTold {
+        path: PathBuf,
+        told: io::Told,
+    },
     /// Makes the built-in head.
-    Demo { seed: u64 },
+    Demo {
+        seed: u64,
+    },
     /// Finds a brain mask where none is given, fits tensors and makes their maps.
     Fit {
         dwi: Volume,
@@ -54,7 +60,10 @@ pub enum Request {
     /// Shoots geodesic rays and cuts them by their measure.
     Shoot(Box<Shoot>),
     /// Cuts rays that were shot.
-    Rank { all: Tractogram, cut: geodesic::Cut },
+    Rank {
+        all: Tractogram,
+        cut: geodesic::Cut,
+    },
     /// Writes one file after the other, and nothing more after one that failed.
     SaveTractogram {
         tractogram: Tractogram,
@@ -100,10 +109,13 @@ pub enum Request {
         metadata: Vec<(String, String)>,
         path: PathBuf,
     },
+    Session(SessionRequest),
     /// The names of all graphics cards.
     FindCards,
     /// Opens a backend for all requests that start later.
-    UseBackend { kind: BackendKind },
+    UseBackend {
+        kind: BackendKind,
+    },
 }
 
 /// Geodesic rays to be shot; `fa` is sampled along them.
@@ -185,6 +197,7 @@ pub enum Output {
     },
     Saved(Saved),
     Converted(io::convert::Converted),
+    Session(SessionOutput),
     /// Names in the driver's order, or why there are none.
     Cards(Result<Arc<[String]>, String>),
     Placed(Placed),
@@ -235,6 +248,7 @@ impl Request {
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
             Self::FindCards | Self::UseBackend { .. } => Slot::Device,
+            Self::Session(request) => request.slot(),
         }
     }
 
@@ -256,6 +270,7 @@ impl Request {
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Convert { input, .. } => format!("Converting {}", file(input)),
+            Self::Session(request) => request.label(),
             Self::SaveTractogram { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
@@ -270,6 +285,13 @@ impl Request {
             Self::UseBackend { kind } => place
                 .change(kind)
                 .map_or_else(Outcome::Failed, |p| Outcome::Done(Output::Placed(p))),
+            Self::Session(request) => {
+                let again = Box::new(Self::Session(request.clone()));
+                request.run(&place.sessions, &backend, control).map_or_else(
+                    |fault| fault.outcome(again),
+                    |o| Outcome::Done(Output::Session(o)),
+                )
+            }
             request => {
                 let again = Box::new(request.clone());
                 request
@@ -279,9 +301,11 @@ impl Request {
         }
     }
 
-    fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
         match self {
-            Self::UseBackend { .. } => Err(Fault::Said("A solver opens no backend".to_owned())),
+            Self::UseBackend { .. } | Self::Session(_) => {
+                Err(Fault::Said("This is for no solver".to_owned()))
+            }
             Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
             Self::Open { path, gradients } => {
                 Ok(open(&path, &gradients, &io::Told::default(), control)?)

@@ -1,5 +1,6 @@
 //! Everything a user, or a finished job, can do to the state.
 
+use super::SessionAction;
 use super::document::{Display, LayerId, Method, Rays};
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
@@ -54,6 +55,7 @@ pub enum Action {
         path: PathBuf,
     },
     Screenshot(Shot),
+    Session(SessionAction),
     // View
     SelectTask(Task),
     SetLayout(Layout),
@@ -216,6 +218,8 @@ pub enum Effect {
     Cancel(Slot),
     CopyText(String),
     TakeShot(Shot),
+    /// The window ends.
+    Close,
     /// The list of recent files or a setting changed: remember it.
     Store,
 }

@@ -1,10 +1,13 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::Recipe;
-use super::recipe::{MediumRecipe, Source};
+use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
+use super::saved::{Absent, SavedLayer};
+use super::session::Curves;
 use crate::data::region::RegionId;
-use crate::data::{Gradients, Mask, Region, Role, TensorField, Tractogram, Volume};
+use crate::data::{Gradients, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
 use crate::jobs::FitKey;
+use crate::jobs::session::Store;
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::geodesic::{self, Cut};
@@ -12,6 +15,7 @@ use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{self, Seeding};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -106,6 +110,7 @@ impl Rays {
 
 /// How a layer is shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Display {
     pub visible: bool,
     /// 0..1.
@@ -121,6 +126,12 @@ pub struct Display {
     pub frame: usize,
     pub line_style: LineStyle,
     pub line_colouring: LineColouring,
+}
+
+impl Default for Display {
+    fn default() -> Self {
+        super::defaults::image_display((0.0, 1.0))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -175,7 +186,36 @@ pub struct Document {
     pub track_display: Display,
     pub rays: Rays,
     pub ray_display: Display,
+    /// How kept streamlines were made, so that a session can make them again.
+    pub made: BTreeMap<LayerId, Arc<Made>>,
+    /// Which of them a session keeps beside itself.
+    pub store: Store,
+    /// Layers of a session that are not here.
+    pub absent: Vec<Arc<Absent>>,
+    /// The layers of a session, until the fit has brought those that are its own.
+    pub awaited: Option<Arc<[SavedLayer]>>,
     next_id: u64,
+}
+
+/// All that kept streamlines or rays were made from.
+#[derive(Clone, Debug)]
+pub struct Made {
+    pub source: Source,
+    pub mask: MadeMask,
+    pub fit: tensor_fit::Params,
+    pub regions: Vec<Region>,
+    pub curves: Curves,
+    pub cut: Cut,
+}
+
+/// The mask that tensors were fitted in.
+#[derive(Clone, PartialEq, Debug)]
+pub enum MadeMask {
+    /// From the scan itself.
+    Found,
+    File(PathBuf),
+    /// The built-in head's own.
+    Head,
 }
 
 impl Default for Document {
@@ -192,6 +232,10 @@ impl Default for Document {
             track_display: super::defaults::line_display(),
             rays: super::defaults::rays(),
             ray_display: super::defaults::ray_display(),
+            made: BTreeMap::new(),
+            store: Store::default(),
+            absent: Vec::new(),
+            awaited: None,
             next_id: 1,
         }
     }
@@ -213,7 +257,7 @@ impl Layer {
 
 impl Document {
     pub fn is_empty(&self) -> bool {
-        self.layers.is_empty()
+        self.layers.is_empty() && self.absent.is_empty()
     }
 
     pub fn fresh_id(&mut self) -> u64 {
@@ -317,7 +361,25 @@ impl Document {
     /// Whether there is something that cannot be opened or computed again: regions, kept streamlines.
     pub fn has_work(&self) -> bool {
         let kept = |l: &Arc<Layer>| l.path.is_none() && matches!(l.content, Content::Tractogram(_));
-        !self.regions.is_empty() || self.layers.iter().any(kept)
+        !self.regions.is_empty() || self.layers.iter().any(kept) || !self.absent.is_empty()
+    }
+
+    /// Regions as text; an error names one that is a mask without a file.
+    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, String> {
+        let path_of = |region: &Region| {
+            let Shape::Mask(mask) = &*region.shape else {
+                return None;
+            };
+            let same =
+                |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
+            self.layers.iter().find(same)?.path.clone()
+        };
+        let spec = |r: &Region| {
+            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref()).ok_or(r.name.clone())?;
+            let role = r.role;
+            Ok(RegionSpec { role, shape })
+        };
+        regions.iter().map(spec).collect()
     }
 
     /// World bounds of all image layers (of the tractograms where there is no image).

@@ -13,6 +13,8 @@ pub mod history;
 mod packed;
 pub mod recipe;
 pub mod report;
+pub mod saved;
+pub mod saving;
 pub mod session;
 pub mod update;
 pub mod view;
@@ -27,6 +29,7 @@ pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Ten
 pub use drawing::Drawing;
 pub use history::History;
 pub use recipe::{Recipe, Source};
+pub use saving::{Leaving, SessionAction};
 pub use session::{Live, Message, Session, Severity, Standing};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Task, Tool, View};

@@ -331,13 +331,19 @@ fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
+/// The command that makes all results of a session again.
+pub fn replay(session: &Path) -> String {
+    format!("arcuate replay {}", path(session))
+}
+
 impl Recipe {
     /// Why there is no command, and what to do about it.
     pub fn no_command(&self) -> Option<String> {
         match self {
             Self::NoCommand { region } => Some(format!(
                 "There is no command for these streamlines, since the region \"{region}\" is a mask \
-                 without a file: export that mask, open the file, and use it as the region"
+                 without a file: save the session, whose command makes all of it again, or export that \
+                 mask, open the file, and use it as the region"
             )),
             _ => None,
         }

@@ -77,6 +77,10 @@ pub fn state(state: &State) -> Value {
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
         "unsettled": session.unsettled,
+        "session": session.saving.file,
+        "dirty": state.is_dirty(),
+        "autosaved": session.saving.autosaved.is_some() && !session.saving.autosaving,
+        "left_behind": session.saving.left_behind.len(),
         "view": view,
     })
 }

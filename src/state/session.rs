@@ -3,6 +3,7 @@
 use super::Recipe;
 use super::document::LayerId;
 use super::recipe::MediumRecipe;
+use super::saving::Saving;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::jobs::{BackendKind, CardFailure, FitKey, Job, Request, Slot};
@@ -116,7 +117,7 @@ pub struct Asked {
     pub coarse: bool,
 }
 
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Curves {
     Streamlines(tracking::Params),
     Rays(MediumRecipe, geodesic::Params),
@@ -225,6 +226,7 @@ pub struct Session {
     pub fitting: Option<FitKey>,
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
+    pub saving: Saving,
 }
 
 impl Session {
@@ -261,6 +263,7 @@ impl Session {
             revision: 0,
             fitting: None,
             together: Vec::new(),
+            saving: Saving::default(),
         }
     }
 

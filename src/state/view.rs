@@ -107,6 +107,7 @@ pub struct SliceCamera {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct View {
     pub task: Task,
     pub layout: Layout,

@@ -6,6 +6,7 @@ mod disk;
 mod purpose;
 
 pub use purpose::Purpose;
+use purpose::SESSION;
 
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, segmented};
@@ -286,10 +287,10 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         theme::semibold(size::LABEL),
         p.t1,
     );
-    let verb = if sheet.purpose.saves() {
-        "Enter saves"
-    } else {
-        "Enter opens"
+    let verb = match sheet.purpose {
+        Purpose::Open => "Enter opens",
+        Purpose::Locate { .. } => "Enter takes it",
+        _ => "Enter saves",
     };
     let keys = format!("{verb} · Esc closes");
     paint::right(
@@ -302,7 +303,10 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     options(ui, sheet);
 
     let place = row(ui, space::ROW);
-    let hint = "/folder/dwi.nii.gz; several with ; between";
+    let hint = match sheet.purpose {
+        Purpose::Open => "/folder/dwi.nii.gz; several with ; between",
+        _ => "/folder/name",
+    };
     let before = sheet.text.clone();
     let mut outcome = field::text(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
     if sheet.text != before {
@@ -346,6 +350,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let word = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (Purpose::Open, None) => "Open",
+        (Purpose::Locate { .. }, None) => "Take it",
         _ => "Save",
     };
     let empty = sheet.text.trim().is_empty();
@@ -461,10 +466,11 @@ fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
     let mut known: Vec<&str> = endings
         .flat_map(|f| f.extensions().iter().copied().map(last_part))
         .collect();
+    known.push(SESSION);
     known.sort_unstable();
     known.dedup();
     let dialog = dialog
-        .add_filter("Scans, masks, tractograms", &known)
+        .add_filter("Scans, masks, tractograms, sessions", &known)
         .add_filter("All files", &["*"]);
     let files = pollster::block_on(dialog.pick_files())?;
     Some(files.iter().map(|f| f.path().to_owned()).collect())

@@ -4,7 +4,7 @@ use super::files::{Place, Purpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
-use super::{Memory, format, icons, panels, top_bar};
+use super::{Memory, format, icons, panels, recovery, top_bar};
 use crate::state::report::DISCLAIMER;
 use crate::state::{Action, Slot, State, Task};
 use egui::epaint::RectShape;
@@ -55,13 +55,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             p.t2,
         );
         ui.add_space(15.0);
-        if !state.session.messages.is_empty() {
+        if !state.session.messages.is_empty() || recovery::any(state) {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
                 egui::UiBuilder::new()
                     .id_salt("notes")
                     .max_rect(place.expand2(vec2(space::INSET, 0.0))),
             );
+            recovery::show(&mut notes, state, actions);
             panels::messages(&mut notes, state, actions);
             ui.add_space(notes.min_rect().height());
         }
@@ -147,7 +148,7 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     let font = theme::regular(size::LABEL);
     let first = "NIfTI with bval and bvec beside it. Add masks, other images";
     paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
-    let second = "and tractograms (TCK) at any time";
+    let second = "and tractograms at any time; or a session";
     paint::centre(painter, line_at(161.0, 16.0), second, font, p.t2);
 
     let open = Button::plain("Open…").icon(icons::FOLDER).hint("Ctrl+O");

@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .leave("Leave guide");
     match note.show(ui) {
         Some(Answer::Taken) => act(step, state, memory, actions),
-        Some(Answer::Dismissed) => actions.push(Action::LeaveGuide),
+        Some(Answer::Left | Answer::Dismissed) => actions.push(Action::LeaveGuide),
         None => {}
     }
 }

@@ -2,9 +2,11 @@
 
 use super::files::{Place, Purpose};
 use super::widgets::focus::focused_by_hand;
-use super::{Memory, forms, regions, top_bar};
+use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
-use crate::state::{Action, Camera, Display, Drawing, Pane, Phase, State, Task, Tool};
+use crate::state::{
+    Action, Camera, Display, Drawing, Leaving, Pane, Phase, SessionAction, State, Task, Tool,
+};
 use egui::{Event, Key, Modifiers, Ui};
 
 pub fn handle(
@@ -75,6 +77,9 @@ fn command(
     let open = !state.document.is_empty();
     match key {
         Key::O => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
+        Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
+        Key::S if open => leaving::save(ui, state, memory, None, actions),
+        Key::N if open => actions.push(Action::Session(SessionAction::Leave(Leaving::New))),
         // A text field undoes its own typing.
         _ if typing || !open => {}
         Key::Z if modifiers.shift => actions.push(Action::Redo),
@@ -83,7 +88,7 @@ fn command(
         Key::Num1 => actions.push(Action::SelectTask(Task::View)),
         Key::Num2 => actions.push(Action::SelectTask(Task::Track)),
         Key::Backslash => actions.push(Action::TogglePanels),
-        Key::S | Key::E => forms::export(state, memory, Place::Middle),
+        Key::E => forms::export(state, memory, Place::Middle),
         Key::C if modifiers.shift => actions.extend(forms::recipe(state).map(Action::CopyCommand)),
         _ => {}
     }

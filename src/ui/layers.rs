@@ -5,7 +5,7 @@ use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
-use super::{Memory, format, icons};
+use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::{Action, Content, Display, Layer, LayerId, Method, Phase, Recipe, State};
 use egui::{Rect, Response, Stroke, Ui, pos2};
@@ -51,6 +51,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         places.push((layer.id, response.rect));
     }
     sort_by_drag(ui, state, &places, actions);
+    if !state.document.absent.is_empty() {
+        ui.add_space(8.0);
+        recovery::absent(ui, state, actions);
+    }
 }
 
 fn icon(layer: &Layer) -> &'static str {

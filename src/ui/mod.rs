@@ -6,6 +6,7 @@
 
 mod crosshair;
 mod devices;
+mod file_menu;
 pub mod files;
 mod first_run;
 pub mod format;
@@ -14,13 +15,16 @@ mod guide;
 pub mod icons;
 mod keys;
 mod layers;
+mod leaving;
 mod naming;
 pub mod paint_callback;
 mod panels;
 pub mod probe;
 pub mod quit;
 pub mod rays;
+mod recovery;
 mod regions;
+mod relocate;
 mod shortcuts;
 pub mod snapshot;
 mod status_bar;
@@ -187,6 +191,11 @@ pub fn show(
             panels::list_over_views(ui, centre, state, memory, &mut actions);
         }
     }
+    // They would cover the path field that was asked for from them.
+    if !memory.files.is_open() {
+        leaving::show(ui, state, memory, &mut actions);
+        relocate::show(ui, state, memory, &mut actions);
+    }
     memory.files.show(ui, state, window, &mut actions);
     // A field that a click has just opened appears at once.
     if memory.renaming.as_ref().is_some_and(|r| r.fresh) {
@@ -197,7 +206,9 @@ pub fn show(
     }
     first_run::drop_highlight(ui, window, state.document.is_empty());
     widgets::notice::show(ui, window);
-    keys::handle(ui, state, memory, popup_was_open, &mut actions);
+    if !leaving::is_open(state) {
+        keys::handle(ui, state, memory, popup_was_open, &mut actions);
+    }
     actions
 }
 

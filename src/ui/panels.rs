@@ -4,7 +4,7 @@ use super::theme::{self, size, space};
 use super::widgets::button::IconButton;
 use super::widgets::note::{Answer, Note};
 use super::widgets::{paint, section};
-use super::{List, Memory, crosshair, forms, guide, icons, layers, regions};
+use super::{List, Memory, crosshair, forms, guide, icons, layers, recovery, regions};
 use crate::state::{Action, Severity, State, Task};
 use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
 
@@ -152,12 +152,16 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     );
     super::part(ui, "task", body, |ui| {
         scroll(ui, state.view.task.name(), |ui| {
-            if state.session.guide.is_some() || !state.session.messages.is_empty() {
+            let notes = state.session.guide.is_some()
+                || !state.session.messages.is_empty()
+                || recovery::any(state);
+            if notes {
                 ui.add_space(space::INSET);
             }
             guide::show(ui, state, memory, actions);
+            recovery::show(ui, state, actions);
             messages(ui, state, actions);
-            if state.session.guide.is_some() || !state.session.messages.is_empty() {
+            if notes {
                 ui.add_space(-8.0);
                 section::end(ui);
             }
@@ -203,7 +207,7 @@ pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         match note.show(ui) {
             Some(Answer::Taken) => actions.push(Action::RunOnCpu),
-            Some(Answer::Dismissed) => actions.push(Action::DismissMessage(i)),
+            Some(Answer::Left | Answer::Dismissed) => actions.push(Action::DismissMessage(i)),
             None => {}
         }
     }

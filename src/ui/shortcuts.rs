@@ -78,8 +78,9 @@ const GROUPS: [[Group; 2]; 3] = [
             "Work",
             &[
                 ("Ctrl + Z, Y", "Undo, redo"),
-                ("Ctrl + O", "Open"),
-                ("Ctrl + S, E", "Export"),
+                ("Ctrl + O, N", "Open, new"),
+                ("Ctrl + S", "Save the session"),
+                ("Ctrl + E", "Export"),
                 ("Ctrl + Shift + C", "Copy as command"),
             ],
         ),

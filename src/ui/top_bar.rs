@@ -4,7 +4,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
-use super::{Memory, icons};
+use super::{Memory, file_menu, icons, quit};
 use crate::state::{Action, Convention, Layout, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -23,7 +23,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let bar = ui.max_rect();
     ui.painter().rect_filled(bar, 0.0, p.b0);
     paint::underline(ui.painter(), bar, p.line);
-    let name_end = name(ui, bar, state);
+    let name_end = name(ui, bar, state, memory, actions);
     let right_start = right_side(ui, bar, state, memory, actions);
     tabs(ui, bar, (name_end, right_start), state, actions);
 }
@@ -46,7 +46,13 @@ fn divider(ui: &Ui, x: f32, bar: Rect) {
 }
 
 /// Logo and what is open; returns where it ends.
-fn name(ui: &mut Ui, bar: Rect, state: &State) -> f32 {
+fn name(
+    ui: &mut Ui,
+    bar: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> f32 {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
     let y = bar.center().y;
@@ -63,34 +69,69 @@ fn name(ui: &mut Ui, bar: Rect, state: &State) -> f32 {
         theme::semibold(size::BODY + 0.5),
         p.t1,
     );
+    let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
     if state.document.is_empty() {
-        return word.right();
+        return end;
     }
-    divider(ui, word.right() + 12.0, bar);
+    divider(ui, end + 10.0, bar);
     // Only regions and kept streamlines can be lost: other layers are files or made again.
     let work = state.document.has_work();
-    let saved = match (work, state.session.unsaved) {
-        (false, _) => "",
-        (true, true) => " · not exported",
-        (true, false) => " · exported",
+    let saved = match (&state.session.saving.file, work, state.is_dirty()) {
+        (Some(_), _, false) => " · saved",
+        (Some(_), _, true) | (None, true, true) => " · not saved",
+        (None, true, false) => " · exported",
+        (None, false, _) => "",
     };
-    let left = word.right() + 25.0;
+    let left = end + 22.0;
+    let name = quit::name(state);
     let place = Rect::from_min_max(pos2(left, bar.top()), pos2(left + 210.0, bar.bottom()));
+    let painter = ui.painter();
     let spans = [
-        (&*state.document.name, theme::regular(size::LABEL), p.t2),
+        (&*name, theme::regular(size::LABEL), p.t2),
         (saved, theme::regular(size::LABEL), p.t3),
     ];
     let shown = paint::spans(painter, place, egui::Align2::LEFT_CENTER, &spans);
     let id = ui.make_persistent_id("document name");
     let response = ui.interact(shown, id, Sense::hover());
-    let label = format!("{}{saved}", state.document.name);
+    let label = format!("{name}{saved}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-    let path = state.document.layers.iter().find_map(|l| l.path.as_ref());
+    let file = state.session.saving.file.as_ref();
+    let path = file.or(state.document.layers.iter().find_map(|l| l.path.as_ref()));
     let hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });
     response.on_hover_text(hint);
     shown.right()
+}
+
+/// The menu of sessions and files; returns where it ends.
+fn file_button(
+    ui: &mut Ui,
+    left: f32,
+    bar: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> f32 {
+    let p = theme::palette(ui.style());
+    let font = theme::medium(size::LABEL);
+    let width = paint::width(ui, "File", font.clone()) + 34.0;
+    let y = bar.center().y;
+    let rect = Rect::from_min_max(pos2(left, y - 14.0), pos2(left + width, y + 14.0));
+    let response = ui.interact(rect, ui.make_persistent_id("file menu"), Sense::click());
+    let painter = ui.painter();
+    if response.hovered() {
+        painter.rect_filled(rect, radius::CONTROL, p.b2);
+    }
+    let ink = if response.hovered() { p.t1 } else { p.t2 };
+    let text = paint::inset(rect, 8.0, 20.0);
+    paint::left(painter, text, "File", font, ink);
+    let caret = pos2(rect.right() - 13.0, y + 1.0);
+    paint::icon(painter, caret, icons::CARET_DOWN, 12.0, p.t3);
+    paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, "File"));
+    file_menu::show(ui, &response, state, memory, actions);
+    rect.right()
 }
 
 fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut Vec<Action>) {

@@ -127,6 +127,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
     only(&["png"], &["io"]),
+    only(&["sha2"], &["io"]),
     // `main` asks clap for the arguments, `cli` says what they are.
     only(&["clap"], &["cli", "main"]),
     only(&["indicatif"], &["cli"]),

@@ -46,9 +46,25 @@ pub enum Method {
 pub struct Params {
     pub method: Method,
     /// Volumes with b inside this range (s/mm², inclusive) take part; b = 0 volumes always do.
+    #[serde(with = "range")]
     pub b_range_s_per_mm2: (f64, f64),
     /// Eigenvalues below this are raised to it, mm²/s; 1e-8..=1e-3.
     pub min_eigenvalue_mm2_per_s: f64,
+}
+
+/// Text formats such as JSON know no infinity: an end that is open is nothing there.
+mod range {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(range: &(f64, f64), to: S) -> Result<S::Ok, S::Error> {
+        let high = Some(range.1).filter(|v| v.is_finite());
+        (range.0, high).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<(f64, f64), D::Error> {
+        let (low, high) = <(f64, Option<f64>)>::deserialize(from)?;
+        Ok((low, high.unwrap_or(f64::INFINITY)))
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! Tensor fits: asking for the one that belongs to the document, and taking in its result.
 
+use super::sessions;
 use crate::data::gradients::volume_numbers;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Request, Slot};
@@ -66,13 +67,18 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     let ids = state.history.documents_mut().map(|d| d.next_id()).max();
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
-        put_all(document, result, ids);
+        let first = document.tensors.is_none() && document.awaited.take().is_none();
+        put_all(document, result, ids, first);
     }
     if !wants(&state.document) {
         return false;
     }
-    let first = state.document.tensors.is_none();
-    put_all(&mut state.document, result, ids);
+    let awaited = state.document.awaited.take();
+    let first = state.document.tensors.is_none() && awaited.is_none();
+    put_all(&mut state.document, result, ids, first);
+    if let Some(saved) = awaited {
+        sessions::arrange(&mut state.document, &saved);
+    }
     if first {
         state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
         let (low, high) = state.document.framed();
@@ -98,8 +104,8 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
 }
 
 /// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers
-/// get the ids from `ids` on.
-fn put_all(document: &mut Document, result: &Fitted, ids: u64) {
+/// get the ids from `ids` on. `first`: nothing says yet how they are shown.
+fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let Some(source) = document.scan().map(|l| l.source()) else {
         return;
     };
@@ -163,7 +169,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64) {
     if repaired == 0 {
         document.layers.retain(|l| l.name != "Repaired tensors");
     }
-    if document.tensors.is_none() {
+    if first {
         // The picture a user expects first: colour by direction, on black.
         for layer in document.layers.iter().map(|l| l.id).collect::<Vec<_>>() {
             document.edit_layer(layer, |l| {

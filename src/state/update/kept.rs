@@ -1,12 +1,12 @@
 //! Streamlines and rays that stay: the whole brain, kept layers, files.
 
-use super::{edit, tracks};
+use super::{edit, sessions, tracks};
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::{Request, Values};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking;
-use crate::state::document::{Content, Display, Layer, LayerId, Method};
+use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
 use crate::state::{Effect, Recipe, State};
@@ -33,7 +33,8 @@ pub fn whole_brain_done(
     };
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track_display.clone();
-    add_layer(state, "Whole brain", content, recipe, display);
+    let made = sessions::made(&state.document, asked, Cut::All);
+    add_layer(state, "Whole brain", content, recipe, made, display);
     state.session.status = format!(
         "Tracked {} of {} streamlines in {:.1}{THIN}s",
         count(output.kept.len() as u64),
@@ -63,7 +64,14 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Adds a tractogram as a layer.
-fn add_layer(state: &mut State, name: &str, content: Content, recipe: Recipe, display: Display) {
+fn add_layer(
+    state: &mut State,
+    name: &str,
+    content: Content,
+    recipe: Recipe,
+    made: Option<Made>,
+    display: Display,
+) {
     let mut id = LayerId(0);
     edit(state, "Keep tracks", false, |document| {
         id = LayerId(document.fresh_id());
@@ -89,6 +97,9 @@ fn add_layer(state: &mut State, name: &str, content: Content, recipe: Recipe, di
             notes: Vec::new(),
         };
         document.layers.push(Arc::new(layer));
+        if let Some(made) = made {
+            document.made.insert(id, Arc::new(made));
+        }
     });
     state.session.selected_layer = Some(id);
     state.session.selected_region = None;
@@ -122,7 +133,9 @@ pub fn keep(state: &mut State) {
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
-    add_layer(state, name, content, live.recipe, display);
+    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
+    let made = sessions::made(&state.document, &live.asked, cut);
+    add_layer(state, name, content, live.recipe, made, display);
     state.session.status = format!("Kept {number} {what} as a layer");
 }
 

@@ -10,14 +10,16 @@ mod opening;
 mod rays;
 mod regions;
 mod results;
+mod sessions;
 mod tracks;
 
 pub use kept::losses;
+pub use sessions::{is_session, remake, wrong_files};
 
 use super::action::{Action, Effect, Phase};
 use super::session::{GuideStep, Severity};
 use super::view::{Layout, Pane, SliceCamera, Task, Tool};
-use super::{Camera, Content, Document, Layer, Method, State, Told};
+use super::{Camera, Content, Document, Layer, Leaving, Method, Recipe, State, Told};
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use std::path::{Path, PathBuf};
@@ -40,9 +42,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             effects.push(Effect::Submit(Request::OpenTold { path, told }));
         }
         Action::OpenDemo { guide } => {
-            state.session.guide = guide.then_some(GuideStep::ClickSlice);
-            effects.push(Effect::Submit(Request::Demo { seed: 1 }));
+            sessions::leave(state, Leaving::Demo { guide }, effects);
         }
+        Action::Session(action) => sessions::act(state, action, effects),
         Action::SaveTracks { layer, path } => {
             state.session.forget_failures(Slot::Save);
             kept::save(state, layer, path, effects);
@@ -200,13 +202,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
         Action::RunOnCpu => backend::run_on_cpu(state, effects),
 
-        Action::CopyCommand(recipe) => match recipe.no_command() {
-            Some(sentence) => state.session.say(Severity::Information, sentence),
-            None => {
-                effects.push(Effect::CopyText(recipe.command()));
-                "Command copied".clone_into(&mut state.session.status);
-            }
-        },
+        Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
         Action::Undo => {
             let step = state.history.undo(&state.document);
             travel(state, step, "Undid", effects);
@@ -236,11 +232,14 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::StartGuide => state.session.guide = Some(GuideStep::ClickSlice),
         Action::LeaveGuide => state.session.guide = None,
 
+        // Of what is saved for recovery nobody needs to know as long as it goes well.
+        Action::JobStarted(job) if job.slot == Slot::Recovery => {}
         Action::JobStarted(job) => {
             // The newest request of a slot stands for those it replaced.
-            state.session.jobs.retain(|j| {
-                j.slot != job.slot || matches!(job.slot, Slot::Load | Slot::Save | Slot::Device)
-            });
+            state
+                .session
+                .jobs
+                .retain(|j| j.slot != job.slot || job.slot.queues());
             state.session.jobs.push(job);
         }
         Action::Event(event) => results::event(state, event, effects),
@@ -270,7 +269,25 @@ fn is_colours(path: &Path) -> bool {
     ["txt", "lut", "tsv", "label", "ctab"].contains(&ending.as_str())
 }
 
+fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
+    state.session.guide = guide.then_some(GuideStep::ClickSlice);
+    effects.push(Effect::Submit(Request::Demo { seed: 1 }));
+}
+
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
+    let (mut sessions, paths): (Vec<_>, Vec<_>) =
+        paths.into_iter().partition(|p| sessions::is_session(p));
+    if let Some(session) = sessions.pop() {
+        if !(sessions.is_empty() && paths.is_empty()) {
+            let sentence = format!(
+                "A session takes the place of everything, so only this one is opened; open the other \
+                 files after it: {}",
+                session.display()
+            );
+            state.session.say(Severity::Information, sentence);
+        }
+        return sessions::leave(state, Leaving::Open(session), effects);
+    }
     let is_gradients = |p: &PathBuf| {
         let extension = p
             .extension()
@@ -426,6 +443,24 @@ fn travel(
     // A step may lie between a changed parameter and its result.
     fitting::fit(state, effects);
     tracks::retrack(state, false, effects);
+}
+
+/// Copies the command of one result; where there is none, that of the whole session.
+fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
+    let file = state.session.saving.file.as_ref();
+    let saved = file.filter(|_| !state.is_dirty());
+    match (recipe.no_command(), saved) {
+        (None, _) => {
+            effects.push(Effect::CopyText(recipe.command()));
+            "Command copied".clone_into(&mut state.session.status);
+        }
+        (Some(_), Some(file)) => {
+            effects.push(Effect::CopyText(super::recipe::replay(file)));
+            "Command copied: it makes all results of the session again"
+                .clone_into(&mut state.session.status);
+        }
+        (Some(sentence), None) => state.session.say(Severity::Information, sentence),
+    }
 }
 
 /// Does the first that applies.

@@ -41,12 +41,11 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         t1,
         mask,
     } = head;
-    state.document = Document::default();
+    let guide = state.session.guide;
+    super::sessions::empty(state, effects);
+    state.session.guide = guide;
     "Demo head".clone_into(&mut state.document.name);
     state.document.fit.b_range_s_per_mm2 = defaults::fit_b_range(&gradients);
-    state.session.live = None;
-    state.session.selected_layer = None;
-    state.session.selected_region = None;
     let scan = Content::Scan {
         dwi,
         gradients: Some(gradients),
@@ -219,7 +218,7 @@ fn scan_summary(dwi: &Volume, gradients: Option<&Gradients>) -> String {
     format!("{}, {shells}", grid_summary(dwi))
 }
 
-fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut Vec<Effect>) {
+pub fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut Vec<Effect>) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let opened = now.map_or(0, |d| d.as_secs());
     state.session.recent.retain(|r| r.path != path);

@@ -1,6 +1,6 @@
 //! What the jobs bring back.
 
-use super::{backend, fitting, kept, opening, rays, tracks};
+use super::{backend, fitting, kept, opening, rays, sessions, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
 use crate::state::{Effect, State};
@@ -29,8 +29,12 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     if rank {
         state.session.cut_running = false;
     }
+    if !done {
+        sessions::failed(state, event.slot);
+    }
+    state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
     match event.outcome {
-        Outcome::Cancelled if event.slot == Slot::Live => {}
+        Outcome::Cancelled if matches!(event.slot, Slot::Live | Slot::Recovery) => {}
         Outcome::Cancelled => {
             state.session.status = format!("Stopped: {}", label.unwrap_or_default().to_lowercase());
         }
@@ -49,7 +53,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         }
         Outcome::Done(output) => {
             // Of several files that are opened or written, one must not hide another's failure.
-            if !matches!(event.slot, Slot::Load | Slot::Save) {
+            if !matches!(event.slot, Slot::Load | Slot::Save | Slot::Remake) {
                 state.session.forget_failures(event.slot);
             }
             take_in(state, output, event.wall_ms, effects);
@@ -128,6 +132,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             kept,
             least,
         } => rays::ranked(state, all, cut, kept, least),
+        Output::Session(output) => sessions::event(state, output, wall_ms, effects),
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }

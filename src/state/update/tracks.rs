@@ -1,12 +1,12 @@
 //! Streamlines and rays of the regions as they are: asking for them, taking them in.
 
 use super::rays;
-use crate::data::{Region, Role, Shape};
+use crate::data::{Region, Role};
 use crate::jobs::{Request, Slot};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{self, Seeding};
-use crate::state::document::{Content, Layer, Method};
-use crate::state::recipe::{RegionSpec, ShapeSpec};
+use crate::state::document::Method;
+use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::words::{THIN, count};
 use crate::state::{Document, Effect, Recipe, State};
@@ -26,37 +26,9 @@ pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
     let Recipe::Fit { fit, .. } = &tensors.recipe else {
         return None;
     };
-    let path_of = |region: &Region| {
-        let Shape::Mask(mask) = &*region.shape else {
-            return None;
-        };
-        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
-        document.layers.iter().find(same)?.path.clone()
-    };
-    let spec = |r: &Region| {
-        let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref()).ok_or(r.name.clone())?;
-        let role = r.role;
-        Ok(RegionSpec { role, shape })
-    };
-    let regions: Result<Vec<_>, String> = asked.regions.iter().map(spec).collect();
-    let regions = match regions {
-        Ok(regions) => regions,
-        Err(region) => return Some(Recipe::NoCommand { region }),
-    };
-    let fit = fit.clone();
-    Some(match asked.curves.clone() {
-        Curves::Streamlines(params) => Recipe::Track {
-            fit,
-            regions,
-            params,
-        },
-        Curves::Rays(medium, params) => Recipe::Geodesic {
-            fit,
-            regions,
-            medium,
-            params,
-            cut,
-        },
+    Some(match document.specs(&asked.regions) {
+        Err(region) => Recipe::NoCommand { region },
+        Ok(regions) => curves_recipe(fit.clone(), regions, asked.curves.clone(), cut),
     })
 }
 

@@ -63,6 +63,7 @@ pub fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
     let ends = |e: &str| name.to_lowercase().ends_with(&format!(".{e}"));
     if !purpose.accepted().iter().any(|e| ends(e)) {
         let listed = match endings.as_slice() {
+            [one] => (*one).to_owned(),
             [one, other] => format!("{one} or .{other}"),
             several => several.join(", ."),
         };

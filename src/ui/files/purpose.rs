@@ -2,8 +2,12 @@
 
 use crate::data::region::RegionId;
 use crate::io::Format;
-use crate::state::{Action, Content, LayerId, Pane, Shot, State, Values};
+use crate::state::update::is_session;
+use crate::state::{Action, Content, LayerId, Leaving, Pane, SessionAction, Shot, State, Values};
 use std::path::{Path, PathBuf};
+
+/// Ends the names of sessions.
+pub const SESSION: &str = "arcuate";
 
 /// What a path is for.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +28,14 @@ pub enum Purpose {
         pane: Option<Pane>,
         scale: u32,
     },
+    /// `then` follows once it is saved.
+    Session {
+        then: Option<Leaving>,
+    },
+    /// A file of the session that is being opened, by its number.
+    Locate {
+        index: usize,
+    },
 }
 
 impl Purpose {
@@ -42,7 +54,7 @@ impl Purpose {
 
     /// All that would be written under this name.
     pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
-        let mut files = vec![path.to_owned()];
+        let mut files = vec![self.named(path)];
         if let Self::Tracks { measured: true, .. } = self {
             let values = Values::beside(path);
             let values = values.iter().flat_map(Values::files);
@@ -51,8 +63,21 @@ impl Purpose {
         files
     }
 
+    /// With the ending of a session, which dialogs do not always add.
+    fn named(&self, path: &Path) -> PathBuf {
+        match self {
+            Self::Session { .. } if !is_session(path) => {
+                let mut name = path.file_name().unwrap_or_default().to_owned();
+                name.push(".");
+                name.push(SESSION);
+                path.with_file_name(name)
+            }
+            _ => path.to_owned(),
+        }
+    }
+
     pub(super) fn saves(&self) -> bool {
-        *self != Self::Open
+        !matches!(self, Self::Open | Self::Locate { .. })
     }
 
     pub(super) fn title(&self) -> &'static str {
@@ -63,13 +88,16 @@ impl Purpose {
             Self::Layer { .. } => "Export layer",
             Self::Region(_) => "Export region",
             Self::Screenshot { .. } => "Save a screenshot",
+            Self::Session { .. } => "Save the session",
+            Self::Locate { .. } => "Where is the file now?",
         }
     }
 
     /// Endings a file of this kind may have, the usual one first.
     pub(super) fn endings(&self) -> Vec<&'static str> {
         match self {
-            Self::Open => Vec::new(),
+            Self::Open | Self::Locate { .. } => Vec::new(),
+            Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
                 .collect(),
@@ -116,9 +144,14 @@ impl Purpose {
         if self == Self::Open {
             return Some(Action::Open(paths));
         }
-        let path = paths.swap_remove(0);
+        let path = self.named(&paths.swap_remove(0));
         Some(match self {
             Self::Open => return None,
+            Self::Session { then } => {
+                let path = Some(path);
+                Action::Session(SessionAction::Save { path, then })
+            }
+            Self::Locate { index } => Action::Session(SessionAction::Relocate { index, path }),
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Region(region) => Action::SaveRegion { region, path },

@@ -12,7 +12,9 @@ use egui::{Color32, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 pub enum Answer {
     /// The way out.
     Taken,
-    /// The other button, or the cross.
+    /// The other button.
+    Left,
+    /// The cross.
     Dismissed,
 }
 
@@ -82,8 +84,16 @@ impl<'a> Note<'a> {
         self
     }
 
-    /// Over the whole width, inset on both sides.
+    /// As [`Note::show_all`], where the other button and the cross are the same.
     pub fn show(self, ui: &mut Ui) -> Option<Answer> {
+        self.show_all(ui).map(|answer| match answer {
+            Answer::Left => Answer::Dismissed,
+            answer => answer,
+        })
+    }
+
+    /// Over the whole width, inset on both sides.
+    pub fn show_all(self, ui: &mut Ui) -> Option<Answer> {
         let p = theme::palette(ui.style());
         let outer = ui.available_width();
         let width = outer - 2.0 * space::INSET;
@@ -150,7 +160,7 @@ impl<'a> Note<'a> {
             let button = Button::quiet(word);
             let place = Rect::from_min_size(pos2(x, y), vec2(button.width(ui), space::BUTTON));
             if button.show_at(ui, place).clicked() {
-                answer = Some(Answer::Dismissed);
+                answer = Some(Answer::Left);
             }
         }
         if self.cross {

@@ -1,0 +1,34 @@
+//! When to save for recovery: every minute, and soon after each job that ended.
+
+use crate::state::{Action, SessionAction, State};
+use egui::Context;
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(60);
+/// Jobs end many times a second while something is dragged.
+const AT_LEAST: Duration = Duration::from_secs(3);
+
+/// Of the last time.
+#[derive(Default)]
+pub struct Clock(Option<Instant>);
+
+impl Clock {
+    /// The action, where it is time for it; else asks for a frame when it will be.
+    pub fn due(&mut self, state: &State, ctx: &Context) -> Option<Action> {
+        let saving = &state.session.saving;
+        // What was saved needs to be taken away once all is in a file.
+        if !state.is_dirty() && saving.autosaved.is_none() {
+            return None;
+        }
+        let last = *self.0.get_or_insert_with(Instant::now);
+        let soon = saving.autosave_due || !state.is_dirty();
+        let left = if soon { AT_LEAST } else { EVERY }.saturating_sub(last.elapsed());
+        if !left.is_zero() {
+            ctx.request_repaint_after(left);
+            return None;
+        }
+        self.0 = Some(Instant::now());
+        ctx.request_repaint_after(EVERY);
+        Some(Action::Session(SessionAction::Autosave))
+    }
+}

@@ -1,0 +1,290 @@
+//! `arcuate replay`: every result of a session again, without a window, and whether it is the same.
+
+use super::headless::Headless;
+use super::options::make_folder;
+use super::runner::{Failure, Runner};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::io::session::{self, Again, Match, Standing, Sum};
+use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
+use crate::jobs::{Output, Request};
+use crate::state::saved;
+use crate::state::update::{remake, wrong_files};
+use crate::state::{Action, LayerId, SessionAction};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate replay tracts.arcuate
+  arcuate replay tracts.arcuate --look-in /data/sub-01 --out again
+
+Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
+makes the streamlines or rays of its regions and all kept ones again, and says of each whether it has
+the same bytes as when the session was saved, lies within the tolerance that two backends have
+(the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
+of 64 sampled tensors as many differ by less than 0.1 %), or differs. The same program gives the same
+bytes on the same backend with the same vector instructions.
+
+Exit code 0: no result differs.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Session file (.arcuate)
+    pub session: PathBuf,
+    /// Look for missing files here, too; may be given several times
+    #[arg(long, value_name = "FOLDER")]
+    pub look_in: Vec<PathBuf>,
+    /// Write the streamlines that were made here, as TRX; the folder is made if missing
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// A result that was made again.
+struct Replayed {
+    name: String,
+    of: String,
+    /// `None`: the session does not say what it was.
+    outcome: Option<Match>,
+    found: Sum,
+    expected: Option<u64>,
+    what: &'static str,
+    curves: Option<(Tractogram, String)>,
+}
+
+impl Replayed {
+    fn new(name: &str, of: &str, read: &ReadSession, again: &Again) -> Self {
+        let expected = read.results.iter().find(|r| r.of == of);
+        let (outcome, found) = match expected {
+            Some(expected) => {
+                let (outcome, found) = session::compare(expected, again);
+                (Some(outcome), found)
+            }
+            None => (None, again.sum(of)),
+        };
+        let what = match again {
+            Again::Curves(_) => "streamlines",
+            Again::Tensors(_) => "tensors",
+        };
+        Self {
+            name: name.to_owned(),
+            of: of.to_owned(),
+            outcome,
+            found,
+            expected: expected.map(|e| e.count),
+            what,
+            curves: None,
+        }
+    }
+
+    fn with_curves(self, tractogram: &Tractogram, command: String) -> Self {
+        Self {
+            curves: Some((tractogram.clone(), command)),
+            ..self
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        self.outcome.map_or("no checksum", Match::words)
+    }
+
+    fn text(&self) -> String {
+        let counted = match self.expected {
+            Some(expected) if expected != self.found.count => {
+                format!("{} {} (were {expected})", self.found.count, self.what)
+            }
+            _ => format!("{} {}", self.found.count, self.what),
+        };
+        format!("{:24} {:18} {counted}\n", self.name, self.words())
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "result": self.of,
+            "outcome": self.words(),
+            "count": self.found.count,
+            "expected_count": self.expected,
+            "sha256": self.found.sha256,
+        })
+    }
+}
+
+/// Opens the session, with all its files.
+fn open(options: &Options, window: &mut Headless) -> Result<(), Failure> {
+    window.state.session.saving.strict = true;
+    let path = std::path::absolute(&options.session).unwrap_or(options.session.clone());
+    let leave = crate::state::Leaving::Open(path);
+    window.act(Action::Session(SessionAction::Leave(leave)))?;
+    let folders: Vec<PathBuf> = options.look_in.clone();
+    while let Some(opening) = window.state.session.saving.opening.clone() {
+        let missing = opening.wrong();
+        let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
+        let found = missing
+            .find_map(|(i, f)| Some((i, session::look_for(&f.entry, &folders, &Control::new())?)));
+        match found {
+            Some((index, path)) => {
+                window.act(Action::Session(SessionAction::Relocate { index, path }))?;
+            }
+            None if opening.wrong().next().is_some() => {
+                let mut sentences = wrong_files(&opening);
+                let last = sentences.pop().unwrap_or_default();
+                for sentence in sentences {
+                    eprintln!("arcuate: {sentence}");
+                }
+                return Err(Failure::new(last));
+            }
+            None => window.act(Action::Session(SessionAction::OpenAnyway))?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes kept streamlines again; a sentence where that cannot be.
+fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
+    let document = window.state.document.clone();
+    let mut all: Vec<(u64, String, Result<Arc<_>, String>)> = Vec::new();
+    for layer in &document.layers {
+        if let Some(made) = document.made.get(&layer.id) {
+            all.push((layer.id.0, layer.name.clone(), Ok(made.clone())));
+        }
+    }
+    for absent in &document.absent {
+        if let Some(curves) = absent.kept() {
+            let made = saved::made(&document, &absent.read, curves).map(Arc::new);
+            let name = absent.layer.name.clone();
+            let made = made.map_err(|why| format!("{name} cannot be made again: {why}"));
+            all.push((absent.layer.id, name, made));
+        }
+    }
+    let one = |(id, name, made): (u64, String, Result<Arc<_>, String>)| {
+        let made = made?;
+        let remake: Remake = remake(&document, id, &name, &made)?;
+        let request = Request::Session(SessionRequest::Remake(Box::new(remake)));
+        let output = window.run(request).map_err(|f| f.sentence)?;
+        let Output::Session(SessionOutput::Remade { tractogram, .. }) = output else {
+            return Err(format!("{name} was not made again"));
+        };
+        let again = Again::Curves(&tractogram);
+        let command = document
+            .layer(LayerId(id))
+            .map_or_else(|| saved::recipe(&document, &made), |l| l.recipe.clone())
+            .command();
+        let replayed = Replayed::new(&name, &saved::result_name(id), read, &again);
+        Ok(replayed.with_curves(&tractogram, command))
+    };
+    all.into_iter().map(one).collect()
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if let Some(folder) = &options.out {
+        crate::io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
+    }
+    let mut window = Headless::new(runner);
+    open(options, &mut window)?;
+    let read = window.state.session.saving.opened.clone();
+    let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
+    for message in &window.state.session.messages {
+        eprintln!("arcuate: {}", message.text);
+    }
+    let mut results = Vec::new();
+    if let Some(tensors) = &window.state.document.tensors {
+        let again = Again::Tensors(&tensors.field);
+        results.push(Ok(Replayed::new("Tensors", saved::TENSORS, &read, &again)));
+    }
+    if let Some(live) = window.state.final_live() {
+        let again = Again::Curves(&live.output.kept);
+        let replayed = Replayed::new("Regions' streamlines", saved::LIVE, &read, &again);
+        results.push(Ok(
+            replayed.with_curves(&live.output.kept, live.recipe.command())
+        ));
+    }
+    results.extend(kept(&mut window, &read));
+    // What the session had and what was not made.
+    let made = |of: &str| results.iter().flatten().any(|r: &Replayed| r.of == of);
+    let lost = read.results.iter().filter(|sum| !made(&sum.of));
+    let failed = results.iter().filter(|r| r.is_err()).count();
+    let lost: Vec<String> = lost
+        .map(|sum| {
+            format!(
+                "The result \"{}\" of the session was not made again",
+                sum.of
+            )
+        })
+        .skip(failed)
+        .collect();
+    results.extend(lost.into_iter().map(Err));
+    if let Some(folder) = &options.out {
+        write(folder, &results, runner)?;
+    }
+    let here = runner.backend.label();
+    let mut text = String::new();
+    let mut list = Vec::new();
+    let mut bad = 0;
+    for result in &results {
+        match result {
+            Ok(result) => {
+                text += &result.text();
+                list.push(result.json());
+                bad += usize::from(result.outcome == Some(Match::Differs));
+            }
+            Err(sentence) => {
+                eprintln!("arcuate: {sentence}");
+                list.push(json!({ "outcome": "not made again", "why": sentence }));
+                bad += 1;
+            }
+        }
+    }
+    let then = &read.computed_on;
+    text += &format!(
+        "Saved by {} on {then}, made again on {here}\n",
+        read.program
+    );
+    let value = json!({
+        "command": "replay",
+        "session": read.path,
+        "results": list,
+        "saved_by": read.program,
+        "saved_on": then,
+        "made_again_on": here,
+    });
+    runner.report(&value, &text);
+    match (bad, results.len()) {
+        (_, 0) => Err(Failure::new(format!(
+            "The session holds no result to make again: {}",
+            read.path.display()
+        ))),
+        (0, _) => Ok(()),
+        (bad, all) => Err(Failure::new(format!(
+            "{bad} of {all} results are not what they were: {}",
+            read.path.display()
+        ))),
+    }
+}
+
+fn write(
+    folder: &std::path::Path,
+    results: &[Result<Replayed, String>],
+    runner: &mut Runner,
+) -> Result<(), Failure> {
+    make_folder(folder)?;
+    for result in results.iter().flatten() {
+        let Some((tractogram, command)) = &result.curves else {
+            continue;
+        };
+        let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
+        let name: String = result.name.to_lowercase().chars().map(plain).collect();
+        let path = folder.join(format!("{name}.trx"));
+        runner.may_write(&path)?;
+        runner.run(Request::SaveTractogram {
+            tractogram: tractogram.clone(),
+            path,
+            command: command.clone(),
+            values: None,
+            revision: 0,
+        })?;
+    }
+    Ok(())
+}

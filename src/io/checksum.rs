@@ -1,0 +1,96 @@
+//! SHA-256 (FIPS 180-4) of files and of results: what a session knows them by.
+
+use super::Error;
+use crate::compute::Control;
+use crate::data::{TensorField, Tractogram};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes read at a time; also the distance between two looks at `Control`.
+const CHUNK_BYTES: usize = 1 << 20;
+
+fn hex(sum: Sha256) -> String {
+    let digits = sum.finalize();
+    digits.iter().fold(String::new(), |mut text, byte| {
+        // A string takes all.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The sum that `sha256sum` prints; of a folder, over its files' names and contents in the order of
+/// the names.
+pub fn of_file(path: &Path, control: &Control) -> Result<String, Error> {
+    let mut sum = Sha256::new();
+    if path.is_dir() {
+        add_folder(path, &mut sum, control)?;
+    } else {
+        add_file(path, &mut sum, control)?;
+    }
+    Ok(hex(sum))
+}
+
+fn add_folder(folder: &Path, sum: &mut Sha256, control: &Control) -> Result<(), Error> {
+    for path in super::names_in(folder)? {
+        sum.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        sum.update([0]);
+        if path.is_dir() {
+            add_folder(&path, sum, control)?;
+        } else {
+            add_file(&path, sum, control)?;
+        }
+    }
+    Ok(())
+}
+
+fn add_file(path: &Path, sum: &mut Sha256, control: &Control) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::reading(path, &e);
+    // Before opening: opening a pipe would wait for its other end.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Error::malformed(path, "a device", "a file"));
+    }
+    let mut file = File::open(path).map_err(failed)?;
+    let mut buffer = vec![0; CHUNK_BYTES];
+    loop {
+        control.check()?;
+        match file.read(&mut buffer).map_err(failed)? {
+            0 => return Ok(()),
+            n => sum.update(&buffer[..n]),
+        }
+    }
+}
+
+fn add_numbers<T: bytemuck::Pod>(sum: &mut Sha256, values: &[T]) {
+    sum.update((values.len() as u64).to_le_bytes());
+    sum.update(bytemuck::cast_slice::<T, u8>(values));
+}
+
+fn add_named(sum: &mut Sha256, values: &BTreeMap<String, Arc<[f32]>>) {
+    for (name, values) in values {
+        sum.update((name.len() as u64).to_le_bytes());
+        sum.update(name);
+        add_numbers(sum, values);
+    }
+}
+
+/// Points, where streamlines end, and all their values, bit for bit.
+pub fn of_tractogram(tractogram: &Tractogram) -> String {
+    let mut sum = Sha256::new();
+    add_numbers(&mut sum, &tractogram.offsets);
+    add_numbers(&mut sum, &tractogram.points);
+    add_named(&mut sum, &tractogram.per_streamline);
+    add_named(&mut sum, &tractogram.per_point);
+    hex(sum)
+}
+
+/// All tensors, with the mask they are in, bit for bit.
+pub fn of_tensors(field: &TensorField) -> String {
+    let mut sum = Sha256::new();
+    add_numbers(&mut sum, &field.tensors);
+    hex(sum)
+}

@@ -1,0 +1,130 @@
+//! What a window that ended without a word leaves behind.
+//!
+//! Each window has a folder of its own under [`root`], with a file that it holds locked for as long as
+//! it lives: the system lets go of the lock when the process ends, however it ends. A folder that is
+//! not locked belongs to nobody; whoever locks it may take it over, and no other window can meanwhile.
+
+use super::Error;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const LOCK: &str = "lock";
+const SESSION: &str = "session.arcuate";
+/// A folder without a lock is being made; after this time nobody makes it any more.
+const MAKING: Duration = Duration::from_secs(60);
+
+/// A folder that is locked by this process: its own, or one that was left behind.
+#[derive(Debug)]
+pub struct Desk {
+    folder: PathBuf,
+    /// Held, not read.
+    _lock: File,
+}
+
+/// Where windows keep what they may leave behind: `$XDG_STATE_HOME/arcuate/recovery`, usually
+/// `~/.local/state/arcuate/recovery`; `None` without a home.
+pub fn root() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
+    let home = |rest: &str| set("HOME").map(|home| PathBuf::from(home).join(rest));
+    let base = if cfg!(windows) {
+        set("LOCALAPPDATA").map(PathBuf::from)
+    } else if cfg!(target_os = "macos") {
+        home("Library/Application Support")
+    } else {
+        set("XDG_STATE_HOME")
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+            .or_else(|| home(".local/state"))
+    };
+    base.map(|base| base.join("arcuate").join("recovery"))
+}
+
+impl Desk {
+    /// A new one, for this window.
+    pub fn new(root: &Path) -> Result<Self, Error> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |d| d.as_nanos());
+        let folder = root.join(format!("{now}-{}", std::process::id()));
+        super::atomic::make_folder(&folder)?;
+        let failed = |e: std::io::Error| Error::writing(&folder, &e);
+        // Locked before it has its name: nobody can come in between.
+        let unnamed = folder.join("new");
+        let lock = File::create(&unnamed).map_err(failed)?;
+        lock.try_lock().map_err(|e| failed(e.into()))?;
+        std::fs::rename(&unnamed, folder.join(LOCK)).map_err(failed)?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// The session in it, which may not be there yet.
+    pub fn session(&self) -> PathBuf {
+        self.folder.join(SESSION)
+    }
+
+    /// Seconds since 1970 at which the session was written.
+    pub fn written_s(&self) -> Option<u64> {
+        let modified = std::fs::metadata(self.session()).ok()?.modified().ok()?;
+        Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
+    }
+
+    /// Nobody needs it any more.
+    pub fn remove(self) {
+        // The session first: what is left, should the rest fail, is nothing to recover.
+        let _ = std::fs::remove_file(self.session());
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What was left behind with a session in it, the newest first; what was left without one is removed.
+pub fn left_behind(root: &Path) -> Vec<Desk> {
+    let mut found = Vec::new();
+    for folder in super::names_in(root).unwrap_or_default() {
+        let path = folder.join(LOCK);
+        let Ok(lock) = File::options().read(true).write(true).open(&path) else {
+            remove_unfinished(&folder);
+            continue;
+        };
+        match lock.try_lock() {
+            Ok(()) => {}
+            // Its window lives; or nobody can tell whether it does.
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
+        }
+        // It may have been removed between opening and locking.
+        if !path.exists() {
+            continue;
+        }
+        let desk = Desk {
+            folder,
+            _lock: lock,
+        };
+        if desk.session().is_file() {
+            found.push(desk);
+        } else {
+            desk.remove();
+        }
+    }
+    found.sort_by_key(|desk| std::cmp::Reverse(desk.written_s()));
+    found
+}
+
+/// Whether another process holds a folder with a session in it: a window that lives, or one that is
+/// just ending.
+pub fn are_held(root: &Path) -> bool {
+    let folders = super::names_in(root).unwrap_or_default();
+    folders.iter().any(|folder| {
+        let lock = File::open(folder.join(LOCK));
+        let held = lock.is_ok_and(|l| matches!(l.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        held && folder.join(SESSION).is_file()
+    })
+}
+
+fn remove_unfinished(folder: &Path) {
+    let age = std::fs::metadata(folder).and_then(|m| m.modified());
+    let age = age.ok().and_then(|m| m.elapsed().ok());
+    if folder.is_dir() && age.is_some_and(|age| age > MAKING) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}

@@ -1,0 +1,158 @@
+//! Whether a result is what a session says it was.
+
+use super::super::checksum;
+use super::Sum;
+use crate::data::{TensorField, Tractogram};
+
+/// How a result stands to an earlier one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Match {
+    SameBytes,
+    /// Different bytes, but of the sampled numbers no more differ than between two backends.
+    WithinTolerance,
+    Differs,
+}
+
+impl Match {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SameBytes => "same bytes",
+            Self::WithinTolerance => "within tolerance",
+            Self::Differs => "differs",
+        }
+    }
+}
+
+/// Streamlines and voxels in a sample, at most.
+const SAMPLED: usize = 64;
+
+/// Two backends may keep this share more or fewer streamlines, or end as many elsewhere: in noise a
+/// rounding error decides now and then (the parity tests allow the same).
+const OTHERS: f64 = 0.05;
+/// Ends and lengths of the others differ by less: a tenth of a usual voxel and a step, mm.
+const APART_MM: f32 = 0.5;
+/// Of a voxel's largest component: single precision through a solve with seven unknowns.
+const TENSOR_SHARE: f32 = 1e-3;
+
+impl Sum {
+    pub fn of_tractogram(of: &str, tractogram: &Tractogram) -> Self {
+        let seeds = tractogram.per_streamline.get("seed");
+        let row = |i: usize| {
+            let line = tractogram.streamline(i);
+            let (Some(first), Some(last)) = (line.first(), line.last()) else {
+                return Vec::new();
+            };
+            let name = seeds.map_or(i as f32, |s| s[i]);
+            let numbers = [name, tractogram.length_mm(i)].into_iter();
+            numbers.chain(*first).chain(*last).collect()
+        };
+        Self {
+            of: of.to_owned(),
+            sha256: checksum::of_tractogram(tractogram),
+            count: tractogram.len() as u64,
+            sample: sample(tractogram.len(), row),
+            file: None,
+        }
+    }
+
+    pub fn of_tensors(of: &str, field: &TensorField) -> Self {
+        let inside: Vec<usize> = (0..field.tensors.len())
+            .filter(|&i| field.tensors[i].inside > 0.5)
+            .collect();
+        let row = |i: usize| {
+            let numbers = [inside[i] as f32].into_iter();
+            numbers.chain(field.tensors[inside[i]].d).collect()
+        };
+        Self {
+            of: of.to_owned(),
+            sha256: checksum::of_tensors(field),
+            count: inside.len() as u64,
+            sample: sample(inside.len(), row),
+            file: None,
+        }
+    }
+}
+
+fn sample(count: usize, row: impl Fn(usize) -> Vec<f32>) -> Vec<Vec<f32>> {
+    let n = count.min(SAMPLED);
+    let rows = (0..n).map(|i| row(i * count / n));
+    // JSON knows no other numbers.
+    rows.filter(|r| r.iter().all(|v| v.is_finite())).collect()
+}
+
+/// How what was found stands to what a session says, by the tolerance of what it is. `all` gives the
+/// numbers of the same streamline or voxel as the first of a row, `None` where it is not there.
+fn by_sample(
+    expected: &Sum,
+    found: &Sum,
+    all: impl Fn(f32) -> Option<Vec<f32>>,
+    near: impl Fn(&[f32], &[f32]) -> bool,
+) -> Match {
+    if found.sha256 == expected.sha256 {
+        return Match::SameBytes;
+    }
+    let (a, b) = (expected.count as f64, found.count as f64);
+    if (a - b).abs() > OTHERS * a.max(b) || expected.sample.is_empty() {
+        return Match::Differs;
+    }
+    let same = expected.sample.iter().filter(|row| {
+        let twin = row.first().and_then(|name| all(*name));
+        twin.is_some_and(|twin| twin.len() == row.len() && near(row, &twin))
+    });
+    if same.count() as f64 >= (1.0 - OTHERS) * expected.sample.len() as f64 {
+        Match::WithinTolerance
+    } else {
+        Match::Differs
+    }
+}
+
+/// What was computed again, against what a session says of it.
+pub enum Again<'a> {
+    Curves(&'a Tractogram),
+    Tensors(&'a TensorField),
+}
+
+impl Again<'_> {
+    pub fn sum(&self, of: &str) -> Sum {
+        match self {
+            Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
+            Self::Tensors(field) => Sum::of_tensors(of, field),
+        }
+    }
+}
+
+pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
+    match again {
+        Again::Curves(tractogram) => {
+            let found = Sum::of_tractogram(&expected.of, tractogram);
+            let seeds = tractogram.per_streamline.get("seed");
+            let of = |name: f32| {
+                let i = match seeds {
+                    Some(seeds) => seeds.iter().position(|s| *s == name)?,
+                    None => name as usize,
+                };
+                let line = (i < tractogram.len()).then(|| tractogram.streamline(i))?;
+                let numbers = [name, tractogram.length_mm(i)].into_iter();
+                Some(numbers.chain(*line.first()?).chain(*line.last()?).collect())
+            };
+            let near = |a: &[f32], b: &[f32]| {
+                let mut pairs = a.iter().zip(b).skip(1);
+                pairs.all(|(a, b)| (a - b).abs() <= APART_MM)
+            };
+            (by_sample(expected, &found, of, near), found)
+        }
+        Again::Tensors(field) => {
+            let found = Sum::of_tensors(&expected.of, field);
+            let of = |name: f32| {
+                let tensor = field.tensors.get(name as usize)?;
+                Some([name].into_iter().chain(tensor.d).collect())
+            };
+            let near = |a: &[f32], b: &[f32]| {
+                let most = a.iter().skip(1).fold(0f32, |m, v| m.max(v.abs()));
+                let mut pairs = a.iter().zip(b).skip(1);
+                pairs.all(|(a, b)| (a - b).abs() <= TENSOR_SHARE * most)
+            };
+            (by_sample(expected, &found, of, near), found)
+        }
+    }
+}

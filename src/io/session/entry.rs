@@ -1,0 +1,232 @@
+//! The files that a session refers to: what they were, whether they are still that, and where they
+//! may have gone.
+
+use super::super::{Error, checksum, gradients, with_extension};
+use crate::compute::Control;
+use serde::{Deserialize, Serialize};
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// A file as it was when the session was saved.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// From the session's folder, with `/`; absolute where there is no such way.
+    pub path: String,
+    pub bytes: u64,
+    /// Since 1970, nanoseconds.
+    pub modified_ns: u64,
+    /// As `sha256sum` prints it; empty where the file could not be read.
+    pub sha256: String,
+    /// What belongs to it: gradients, the other half of an image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Entry>,
+}
+
+/// How a file stands to its entry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Standing {
+    Same,
+    /// A sentence without the path.
+    Changed(String),
+    Missing(String),
+}
+
+/// Size and age; `None` where there is no such file.
+fn size_and_age(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    let modified = metadata.modified().ok();
+    let since = modified.and_then(|m| m.duration_since(UNIX_EPOCH).ok());
+    let bytes = if metadata.is_dir() { 0 } else { metadata.len() };
+    Some((bytes, since.map_or(0, |d| d.as_nanos() as u64)))
+}
+
+/// Files that are read together with one, and are there; gradients only where it is a scan.
+fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
+    let table = gradients::find_beside(path).filter(|_| scan);
+    let table = table.map_or(Vec::new(), |t| t.paths());
+    let halves = [("hdr", "img"), ("img", "hdr")].into_iter();
+    let halves = halves.filter(|(one, _)| super::super::extension(path) == *one);
+    let halves = halves.map(|(_, other)| with_extension(path, other));
+    let all = table.into_iter().chain(halves);
+    all.filter(|p| p.is_file()).collect()
+}
+
+/// What there is to be said of a file, for a session in `folder`; `known`: what was found before, and
+/// holds as long as size and age are the same.
+pub fn describe(
+    path: &Path,
+    scan: bool,
+    folder: &Path,
+    known: &dyn Fn(&Path, u64, u64) -> Option<String>,
+    control: &Control,
+) -> Result<Entry, Error> {
+    let one = |path: &Path| -> Result<Entry, Error> {
+        let (bytes, modified_ns) = size_and_age(path).ok_or_else(|| Error::Missing {
+            path: path.to_owned(),
+        })?;
+        let sha256 = match known(path, bytes, modified_ns) {
+            Some(sha256) => sha256,
+            None => checksum::of_file(path, control)?,
+        };
+        Ok(Entry {
+            path: relative(path, folder),
+            bytes,
+            modified_ns,
+            sha256,
+            beside: Vec::new(),
+        })
+    };
+    let mut entry = one(path)?;
+    for companion in companions(path, scan) {
+        entry.beside.push(one(&companion)?);
+    }
+    Ok(entry)
+}
+
+impl Entry {
+    /// Of a file that cannot be read.
+    pub fn unread(path: &Path, folder: &Path) -> Self {
+        Self {
+            path: relative(path, folder),
+            bytes: 0,
+            modified_ns: 0,
+            sha256: String::new(),
+            beside: Vec::new(),
+        }
+    }
+
+    /// Where it is, for a session in `folder`.
+    pub fn place(&self, folder: &Path) -> PathBuf {
+        tidied(&folder.join(&self.path))
+    }
+
+    /// The same file for a session in another folder.
+    pub fn moved(&self, from: &Path, to: &Path) -> Self {
+        Self {
+            path: relative(&self.place(from), to),
+            beside: self.beside.iter().map(|b| b.moved(from, to)).collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Looks at a file, and at what belongs to it beside it. `strict`: its bytes are read even where size
+/// and age are the same.
+pub fn check(
+    path: &Path,
+    entry: &Entry,
+    strict: bool,
+    control: &Control,
+) -> Result<Standing, Error> {
+    let own = check_one(path, entry, strict, control)?;
+    if own != Standing::Same {
+        return Ok(own);
+    }
+    for companion in &entry.beside {
+        let name = Path::new(&companion.path).file_name().unwrap_or_default();
+        let standing = check_one(&path.with_file_name(name), companion, strict, control)?;
+        let name = name.to_string_lossy();
+        match standing {
+            Standing::Same => {}
+            Standing::Missing(_) => {
+                return Ok(Standing::Changed(format!("{name} is no longer beside it")));
+            }
+            Standing::Changed(why) => {
+                let why = why.strip_prefix("It").unwrap_or(&why);
+                return Ok(Standing::Changed(format!("{name} beside it{why}")));
+            }
+        }
+    }
+    Ok(Standing::Same)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn check_one(
+    path: &Path,
+    entry: &Entry,
+    strict: bool,
+    control: &Control,
+) -> Result<Standing, Error> {
+    let Some((bytes, modified_ns)) = size_and_age(path) else {
+        return Ok(Standing::Missing("There is no such file".to_owned()));
+    };
+    if entry.sha256.is_empty()
+        || (!strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns))
+    {
+        return Ok(Standing::Same);
+    }
+    if bytes != entry.bytes {
+        let was = entry.bytes;
+        return Ok(Standing::Changed(format!(
+            "It has {bytes} bytes and had {was} when the session was saved"
+        )));
+    }
+    match checksum::of_file(path, control) {
+        Ok(sum) if sum == entry.sha256 => Ok(Standing::Same),
+        Ok(_) => Ok(Standing::Changed(
+            "Its content is not that of when the session was saved".to_owned(),
+        )),
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        Err(_) => Ok(Standing::Missing("It cannot be read".to_owned())),
+    }
+}
+
+/// A file that may be the one: of the same name and size in one of these folders, else there the only
+/// one of the same content.
+pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
+    let name = last(&entry.path);
+    let same_name = folders.iter().map(|f| f.join(name));
+    let mut same_name = same_name.filter(|p| p.exists());
+    if let Some(found) = same_name.next() {
+        return Some(found);
+    }
+    if entry.bytes == 0 {
+        return None;
+    }
+    // Folders of a study may hold thousands of files.
+    const MOST: usize = 2_000;
+    let all = folders
+        .iter()
+        .filter_map(|f| super::super::names_in(f).ok());
+    let same_size = all.flatten().take(MOST).filter(|p| {
+        let found = size_and_age(p);
+        found.is_some_and(|(bytes, _)| bytes == entry.bytes) && p.is_file()
+    });
+    let mut same =
+        same_size.filter(|p| checksum::of_file(p, control).is_ok_and(|sum| sum == entry.sha256));
+    same.next()
+}
+
+/// From a folder to a file, with `/`; the whole path where they have nothing in common.
+fn relative(path: &Path, folder: &Path) -> String {
+    let absolute = |p: &Path| tidied(&std::path::absolute(p).unwrap_or_else(|_| p.to_owned()));
+    let (path, folder) = (absolute(path), absolute(folder));
+    let [file, base] = [&path, &folder].map(|p| p.components().collect::<Vec<_>>());
+    let same = file.iter().zip(&base).take_while(|(a, b)| a == b).count();
+    // Drives have no common root; and a way through the root is none.
+    if same < 2 || base.len() - same > 8 {
+        return path.to_string_lossy().replace('\\', "/");
+    }
+    let up = base[same..].iter().map(|_| "..".to_owned());
+    let down = file[same..].iter();
+    let down = down.map(|c| c.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+/// Without `.` and `..`, as far as names alone say it.
+fn tidied(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,182 @@
+//! Masks inside a session: where they lie, and their runs.
+
+use crate::data::{AffineSource, Grid, Mask};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use glam::{DAffine3, DMat3, DVec3};
+use serde::{Deserialize, Serialize};
+use std::io::{BufReader, Read, Write as _};
+use std::sync::Arc;
+
+/// A mask as text.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PackedMask {
+    pub shape: [usize; 3],
+    /// Rows of the affine, mm.
+    pub world_from_voxel: [[f64; 4]; 3],
+    /// `sform`, `qform`, `voxel sizes only` or `computed`.
+    pub affine: String,
+    pub space_code: i16,
+    /// Lengths of the runs outside and inside by turns, beginning outside, in file order: each seven
+    /// bits a byte, the lowest first, the eighth bit set where more follow; deflated (RFC 1951) and
+    /// in base64.
+    pub runs: String,
+    /// Of a mask that is cut to its voxels: the image's whole grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Frame>,
+}
+
+/// The grid that a mask is cut from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Frame {
+    pub shape: [usize; 3],
+    /// Its voxel of the mask's first one.
+    pub first: [usize; 3],
+}
+
+const SOURCES: [AffineSource; 4] = [
+    AffineSource::Sform,
+    AffineSource::Qform,
+    AffineSource::Pixdim,
+    AffineSource::Computed,
+];
+
+impl PackedMask {
+    pub fn pack(mask: &Mask) -> Self {
+        // A cut mask says where its image lies, from which its own place follows.
+        let grid = &**mask.frame();
+        let first = grid.nearest(mask.grid.world(DVec3::ZERO));
+        let frame = first.filter(|_| *grid != *mask.grid).map(|first| Frame {
+            shape: grid.shape,
+            first,
+        });
+        let (matrix, offset) = (
+            grid.world_from_voxel.matrix3,
+            grid.world_from_voxel.translation,
+        );
+        let row = |i: usize| {
+            let row = matrix.row(i);
+            [row.x, row.y, row.z, offset[i]]
+        };
+        let mut bytes = Vec::new();
+        let mut inside = false;
+        let mut rest = &*mask.inside;
+        while !rest.is_empty() {
+            let run = rest.iter().position(|&v| (v != 0) != inside);
+            let run = run.unwrap_or(rest.len());
+            put(&mut bytes, run);
+            rest = &rest[run..];
+            inside = !inside;
+        }
+        let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
+        // A vector takes all that is written.
+        let _ = packed.write_all(&bytes);
+        Self {
+            frame,
+            shape: mask.grid.shape,
+            world_from_voxel: [0, 1, 2].map(row),
+            affine: grid.source.name().to_owned(),
+            space_code: grid.space_code,
+            runs: STANDARD.encode(packed.finish().unwrap_or_default()),
+        }
+    }
+
+    /// Voxels of its grid; `None` where no machine could hold them.
+    pub fn voxels(&self) -> Option<u64> {
+        let sides = self.shape.iter().map(|&n| n as u64);
+        sides
+            .reduce(|a, b| a.saturating_mul(b))
+            .filter(|&n| n <= 1 << 40)
+    }
+
+    /// The mask; in words what is wrong with it. Takes a byte for each voxel, however short the text
+    /// is: ask [`PackedMask::voxels`] first.
+    pub fn unpack(&self) -> Result<Mask, String> {
+        let columns = [0, 1, 2].map(|c| DVec3::from_array([0, 1, 2].map(|r| self.rows(r, c))));
+        let offset = DVec3::from_array([0, 1, 2].map(|r| self.rows(r, 3)));
+        let affine = DAffine3::from_mat3_translation(
+            DMat3::from_cols_array_2d(&columns.map(Into::into)),
+            offset,
+        );
+        let mut sources = SOURCES.into_iter();
+        let source = sources.find(|s| s.name() == self.affine);
+        let source = source.ok_or("its affine comes from nowhere known")?;
+        let whole = self.frame.as_ref().map_or(self.shape, |f| f.shape);
+        let grid = Grid::new(whole, affine, source).ok_or("its grid has no volume")?;
+        let grid = Arc::new(grid.with_space_code(self.space_code));
+        let frame = self.frame.as_ref();
+        let fits = |f: &Frame| {
+            let end = |a: usize| f.first[a].checked_add(self.shape[a]);
+            let inside = (0..3).all(|a| end(a).is_some_and(|e| e <= f.shape[a]));
+            inside && f.shape.iter().map(|&n| n as f64).product::<f64>() < 4e9
+        };
+        if !frame.is_none_or(fits) || self.shape.contains(&0) {
+            return Err("it lies outside its image".to_owned());
+        }
+        let voxels = self.voxels().ok_or("its grid is too large")? as usize;
+        let bytes = STANDARD.decode(&self.runs);
+        let bytes = bytes.map_err(|_| "its voxels are no base64 text")?;
+        let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
+        let mut values: Vec<u8> = Vec::new();
+        values
+            .try_reserve_exact(voxels)
+            .map_err(|_| "its grid is larger than the memory")?;
+        let (mut inside, mut first) = (0, true);
+        while values.len() < voxels {
+            let run = take(&mut reader).ok_or("its voxels break off")?;
+            let begins = std::mem::replace(&mut first, false);
+            let empty = run == 0 && !begins;
+            if run > (voxels - values.len()) as u64 {
+                return Err("it has more voxels than its grid".to_owned());
+            }
+            if empty {
+                return Err("its voxels are damaged".to_owned());
+            }
+            values.resize(values.len() + run as usize, inside);
+            inside ^= 1;
+        }
+        if take(&mut reader).is_some() {
+            return Err("it has more voxels than its grid".to_owned());
+        }
+        let Some(Frame { first, .. }) = frame else {
+            return Ok(Mask::new(grid, values));
+        };
+        let last = [0, 1, 2].map(|a| first[a] + self.shape[a] - 1);
+        let [nx, ny, _] = self.shape;
+        let own = |i: usize| {
+            let v = grid.voxel(i);
+            let [x, y, z] = [0, 1, 2].map(|a| v[a] - first[a]);
+            x + nx * (y + ny * z)
+        };
+        Ok(Mask::cut_to(&grid, (*first, last), |i| values[own(i)] != 0))
+    }
+
+    fn rows(&self, row: usize, column: usize) -> f64 {
+        self.world_from_voxel[row][column]
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut run: usize) {
+    while run >= 0x80 {
+        bytes.push((run & 0x7f) as u8 | 0x80);
+        run >>= 7;
+    }
+    bytes.push(run as u8);
+}
+
+/// `None` at the end, and where it is no number.
+fn take(reader: &mut impl Read) -> Option<u64> {
+    let mut run = 0;
+    for shift in (0..63).step_by(7) {
+        let mut byte = [0];
+        reader.read_exact(&mut byte).ok()?;
+        run |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] & 0x80 == 0 {
+            return Some(run);
+        }
+    }
+    None
+}

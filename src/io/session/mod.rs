@@ -1,0 +1,148 @@
+//! Session files (`.arcuate`): JSON with what a session refers to (files, by relative paths and
+//! checksums), what it holds itself (masks), what came of it (checksums of results), and the rest in
+//! the words of the window's state.
+
+mod compare;
+mod entry;
+mod masks;
+mod store;
+
+pub use compare::{Again, Match, compare};
+pub use entry::{Entry, Standing, check, describe, look_for};
+pub use masks::PackedMask;
+pub use store::{STORED_AT_MOST_BYTES, folder_of, restore, store, sweep};
+
+use super::{Error, atomic};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::Read as _;
+use std::path::Path;
+
+/// Ends the names of session files.
+pub const EXTENSION: &str = "arcuate";
+
+/// Of the format. Sessions of a newer one are refused: what they mean is not known here.
+pub const VERSION: u64 = 1;
+
+/// No session is longer; hundreds of painted regions take a few megabytes.
+const MOST_BYTES: u64 = 64 << 20;
+/// No session holds more values: read, each takes up to a hundred bytes.
+const MOST_VALUES: usize = 2_000_000;
+
+/// What came of a solver.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Sum {
+    /// `tensors`, `live`, or `layer 7`.
+    pub of: String,
+    /// Of all its numbers, in this machine's order of bytes.
+    pub sha256: String,
+    /// Streamlines, or voxels with a tensor.
+    pub count: u64,
+    /// A few of its numbers, evenly spread, to tell small differences from large ones.
+    pub sample: Vec<Vec<f32>>,
+    /// Where its streamlines are kept beside the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// A session file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SessionFile {
+    pub arcuate_session: u64,
+    /// `Arcuate 0.1.0`.
+    pub program: String,
+    /// Seconds since 1970.
+    pub saved_s: u64,
+    /// `CPU 2 threads · AVX2`.
+    pub computed_on: String,
+    pub files: Vec<Entry>,
+    #[serde(default)]
+    pub masks: Vec<PackedMask>,
+    #[serde(default)]
+    pub results: Vec<Sum>,
+    /// The window's state.
+    pub content: Value,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    arcuate_session: u64,
+}
+
+/// Reads a session file and looks at nothing that it refers to.
+pub fn read(path: &Path) -> Result<SessionFile, Error> {
+    parse(path, &text(path)?)
+}
+
+/// The text of a session file. `path` is for sentences.
+pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
+    const EXPECTED: &str = "a session as Arcuate saves it";
+    if values_in(text) > MOST_VALUES {
+        return Err(Error::malformed(
+            path,
+            "more values than any session holds",
+            EXPECTED,
+        ));
+    }
+    let why = |e: serde_json::Error| {
+        // The library's words with the place at their end.
+        let found = format!("a session that cannot be understood ({e})");
+        Error::malformed(path, found, format!("{EXPECTED}; open a copy of it"))
+    };
+    let version = serde_json::from_str::<Version>(text).map_err(why)?;
+    match version.arcuate_session {
+        VERSION => serde_json::from_str(text).map_err(why),
+        newer if newer > VERSION => Err(Error::unsupported(
+            path,
+            format!("a session of format {newer}, newer than this Arcuate, which reads {VERSION}"),
+            "open it with a newer Arcuate",
+        )),
+        other => Err(Error::malformed(
+            path,
+            format!("a session of format {other}"),
+            EXPECTED,
+        )),
+    }
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    let failed = |e: std::io::Error| Error::reading(path, &e);
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Error::Folder {
+            path: path.to_owned(),
+        });
+    }
+    if !metadata.is_file() {
+        return Err(Error::malformed(path, "a device", "a session file"));
+    }
+    if metadata.len() > MOST_BYTES {
+        let found = format!("{} MB", metadata.len() >> 20);
+        let expected = format!("a session, which has at most {}", MOST_BYTES >> 20);
+        return Err(Error::malformed(path, found, expected));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    // It may grow meanwhile.
+    file.take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    String::from_utf8(bytes)
+        .map_err(|_| Error::malformed(path, "bytes that are no text", "a session file"))
+}
+
+/// At least as many as there are values in a JSON text; those in strings count, too.
+fn values_in(text: &str) -> usize {
+    let opens = |b: &&u8| matches!(b, b',' | b'[' | b'{' | b':');
+    text.as_bytes().iter().filter(opens).count()
+}
+
+/// Writes a session file.
+pub fn write(path: &Path, session: &SessionFile) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(session);
+    let text = text.map_err(|e| Error::ReadBack {
+        path: path.to_owned(),
+        why: e.to_string(),
+    })?;
+    atomic::write_text(path, &(text + "\n"))
+}

@@ -1,0 +1,71 @@
+//! Streamlines that a session keeps beside itself, in the folder `NAME.arcuate.files`: each under the
+//! checksum of its content, so that a file never changes and is written once.
+
+use super::super::{Error, atomic, checksum, names_in, trx};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use std::path::{Path, PathBuf};
+
+/// Larger ones are kept only where that is asked for.
+pub const STORED_AT_MOST_BYTES: u64 = 64 << 20;
+
+/// Digits of the checksum in a name.
+const DIGITS: usize = 16;
+
+/// `tracts.arcuate` → `tracts.arcuate.files`.
+pub fn folder_of(session: &Path) -> PathBuf {
+    let mut name = session.file_name().unwrap_or_default().to_owned();
+    name.push(".files");
+    session.with_file_name(name)
+}
+
+/// Writes streamlines beside a session unless they are there; returns the name that the session
+/// knows them by.
+pub fn store(
+    session: &Path,
+    tractogram: &Tractogram,
+    sha256: &str,
+    control: &Control,
+) -> Result<String, Error> {
+    let folder = folder_of(session);
+    let name = format!("{}.trx", &sha256[..DIGITS.min(sha256.len())]);
+    let path = folder.join(&name);
+    if !path.is_file() {
+        atomic::make_folder(&folder)?;
+        trx::save(&path, tractogram, control)?;
+    }
+    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+    Ok(format!("{folder}/{name}"))
+}
+
+/// Reads streamlines that lie beside a session, and looks whether they are the ones.
+pub fn restore(path: &Path, sha256: &str, control: &Control) -> Result<Tractogram, Error> {
+    let (tractogram, _) = trx::read(path, control)?;
+    if checksum::of_tractogram(&tractogram) == sha256 {
+        return Ok(tractogram);
+    }
+    Err(Error::malformed(
+        path,
+        "other streamlines than the session kept",
+        "the file that was saved with it",
+    ))
+}
+
+/// Removes what no session of this name refers to any more.
+pub fn sweep(session: &Path, names: &[String]) {
+    let folder = folder_of(session);
+    let ours = |name: &str| {
+        let stem = name.strip_suffix(".trx");
+        stem.is_some_and(|s| s.len() == DIGITS && s.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    let kept = |name: &str| names.iter().any(|n| n.rsplit('/').next() == Some(name));
+    for path in names_in(&folder).unwrap_or_default() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if ours(&name) && !kept(&name) {
+            // What cannot be removed takes room and does no harm.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+    // Only where it is empty.
+    let _ = std::fs::remove_dir(&folder);
+}

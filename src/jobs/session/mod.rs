@@ -1,0 +1,277 @@
+//! Sessions: what the state hands over to be written, what comes back when one is read, and what is
+//! kept between windows.
+
+mod memory;
+mod remake;
+mod work;
+
+pub(super) use memory::Memory;
+pub use remake::{Remade, Remake, Tensors};
+
+use super::{Loaded, Slot};
+use crate::compute::{Backend, Control};
+use crate::data::{Mask, TensorField, Tractogram};
+use crate::io::{Told, session};
+use crate::phantom;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// In the words of session files, for the window's state.
+pub use crate::io::session::{EXTENSION, Entry, Match, Standing, Sum};
+
+/// Which streamlines are kept beside the session; the others are made again from their recipe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub enum Store {
+    Nothing,
+    /// Up to 64 MB each.
+    #[default]
+    Small,
+    All,
+}
+
+/// A session to be written.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub content: Value,
+    pub computed_on: String,
+    /// In the order of their numbers in the content.
+    pub files: Vec<Listed>,
+    pub masks: Vec<Mask>,
+    pub results: Vec<ToSum>,
+    pub store: Store,
+    /// Of the document; comes back in [`super::Saved`].
+    pub revision: u64,
+}
+
+/// A file that a session refers to.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    pub path: PathBuf,
+    /// Gradients beside it belong to it.
+    pub scan: bool,
+    /// As the session had it that this was read from, and that one's folder: stands where the file
+    /// cannot be read now.
+    pub known: Option<(Entry, PathBuf)>,
+}
+
+/// A result whose checksum a session holds.
+#[derive(Clone, Debug)]
+pub enum ToSum {
+    Tensors(String, TensorField),
+    /// `stored`: a layer, which may be kept beside the session.
+    Curves {
+        of: String,
+        tractogram: Tractogram,
+        stored: bool,
+    },
+    /// Not here: as the session had it, and that one's folder.
+    Known(Sum, PathBuf),
+}
+
+/// A session that was read, and what has become of its files.
+#[derive(Clone, Debug)]
+pub struct ReadSession {
+    pub path: PathBuf,
+    pub content: Value,
+    /// `Arcuate 0.1.0`, and where it computed.
+    pub program: String,
+    pub computed_on: String,
+    pub files: Vec<Found>,
+    /// `None`: damaged, as the notes say.
+    pub masks: Vec<Option<Mask>>,
+    pub results: Vec<Sum>,
+    pub notes: Vec<String>,
+}
+
+/// A session's file, where it is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Found {
+    pub entry: Entry,
+    pub path: PathBuf,
+    pub standing: Standing,
+    /// Where it may have gone.
+    pub suggestion: Option<PathBuf>,
+}
+
+/// A layer to be read again.
+#[derive(Clone, Debug)]
+pub enum Item {
+    File {
+        path: PathBuf,
+        gradients: Vec<PathBuf>,
+        told: Told,
+    },
+    /// The built-in head.
+    Head { seed: u64 },
+    /// Streamlines beside the session.
+    Stored { path: PathBuf, sha256: String },
+}
+
+/// By the layers' numbers; an error is a sentence.
+pub type RestoredLayers = Vec<(u64, Result<Restored, String>)>;
+
+/// What [`Item`] gave.
+#[derive(Clone, Debug)]
+pub enum Restored {
+    File {
+        path: PathBuf,
+        loaded: Loaded,
+        told: Told,
+        notes: Vec<String>,
+    },
+    Head(Arc<phantom::Demo>),
+    Curves(Tractogram),
+}
+
+/// What an earlier window left behind.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LeftBehind {
+    pub session: PathBuf,
+    /// Seconds since 1970.
+    pub written_s: u64,
+    /// Of the document.
+    pub name: String,
+    pub regions: usize,
+    pub layers: usize,
+    /// The session it was, where it had been saved.
+    pub origin: Option<PathBuf>,
+}
+
+/// Asked of the session workers.
+#[derive(Clone, Debug)]
+pub enum SessionRequest {
+    Save {
+        path: PathBuf,
+        draft: Box<Draft>,
+    },
+    /// Into this window's own folder.
+    Autosave {
+        draft: Box<Draft>,
+    },
+    /// `strict`: files are read even where size and age are the same.
+    Read {
+        path: PathBuf,
+        strict: bool,
+    },
+    /// One of a session's files is there now; the others that are missing may be beside it.
+    Relocate {
+        files: Vec<Found>,
+        index: usize,
+        path: PathBuf,
+    },
+    Load {
+        items: Vec<(u64, Item)>,
+    },
+    Remake(Box<Remake>),
+    /// What other windows left behind; from now on nobody else finds it.
+    FindLeftBehind,
+    /// It was taken over, or nobody wants it.
+    Forget {
+        session: PathBuf,
+    },
+    /// The window ends by itself.
+    Leave,
+}
+
+#[derive(Clone, Debug)]
+pub enum SessionOutput {
+    Saved {
+        path: PathBuf,
+        revision: u64,
+    },
+    Autosaved {
+        revision: u64,
+    },
+    Read(Arc<ReadSession>),
+    Relocated(Vec<Found>),
+    Loaded(RestoredLayers),
+    Remade {
+        layer: u64,
+        tractogram: Tractogram,
+        /// How they stand to those of the session.
+        outcome: Option<Match>,
+    },
+    LeftBehind(Vec<LeftBehind>),
+    Done,
+}
+
+impl SessionRequest {
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Save { .. } => Slot::Save,
+            Self::Autosave { .. } | Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
+                Slot::Recovery
+            }
+            Self::Read { .. } | Self::Relocate { .. } | Self::Load { .. } => Slot::Load,
+            Self::Remake(_) => Slot::Remake,
+        }
+    }
+
+    pub fn label(&self) -> String {
+        let file = |p: &Path| {
+            let name = p.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        match self {
+            Self::Save { path, .. } => format!("Saving {}", file(path)),
+            Self::Autosave { .. } => "Saving for recovery".to_owned(),
+            Self::Read { path, .. } => format!("Opening {}", file(path)),
+            Self::Relocate { .. } => "Looking for files".to_owned(),
+            Self::Load { .. } => "Opening the session's files".to_owned(),
+            Self::Remake(remake) => format!("Making {} again", remake.name),
+            Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
+                "Looking for unsaved work".to_owned()
+            }
+        }
+    }
+
+    pub(super) fn run(
+        self,
+        memory: &Memory,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<SessionOutput, super::fault::Fault> {
+        Ok(match self {
+            Self::Save { path, draft } => {
+                work::write(&path, &draft, memory, control)?;
+                let revision = draft.revision;
+                SessionOutput::Saved { path, revision }
+            }
+            Self::Autosave { draft } => {
+                let path = memory.own_session()?;
+                work::write_if_new(&path, &draft, memory, control)?;
+                SessionOutput::Autosaved {
+                    revision: draft.revision,
+                }
+            }
+            Self::Read { path, strict } => {
+                SessionOutput::Read(Arc::new(work::read(&path, strict, control)?))
+            }
+            Self::Relocate { files, index, path } => {
+                SessionOutput::Relocated(work::relocate(files, index, &path, control)?)
+            }
+            Self::Load { items } => SessionOutput::Loaded(work::load(items, backend, control)?),
+            Self::Remake(remake) => {
+                let (layer, expected) = (remake.layer, remake.expected.clone());
+                let tractogram = remake.run(backend, control)?;
+                let again = session::Again::Curves(&tractogram);
+                let outcome = expected.map(|sum| session::compare(&sum, &again).0);
+                SessionOutput::Remade {
+                    layer,
+                    tractogram,
+                    outcome,
+                }
+            }
+            Self::FindLeftBehind => SessionOutput::LeftBehind(work::left_behind(memory)),
+            Self::Forget { session } => {
+                memory.forget(&session);
+                SessionOutput::Done
+            }
+            Self::Leave => {
+                memory.leave();
+                SessionOutput::Done
+            }
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Kept streamlines and rays that are made again.
+
+use super::super::fault::Fault;
+use super::super::open::with_lengths;
+use super::super::{Output, Request, Shoot};
+use crate::compute::{Backend, Control};
+use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
+use crate::io::session::Sum;
+use crate::solvers::{geodesic, tensor_fit, tracking};
+use std::sync::Arc;
+
+/// Tensors that curves are made in: as they are, or from the scan.
+#[derive(Clone, Debug)]
+pub enum Tensors {
+    Here {
+        field: TensorField,
+        fa: Volume,
+    },
+    Fit {
+        dwi: Volume,
+        gradients: Arc<Gradients>,
+        mask: Option<Mask>,
+        params: tensor_fit::Params,
+    },
+}
+
+/// Kept streamlines or rays to be made again.
+#[derive(Clone, Debug)]
+pub struct Remake {
+    /// Comes back with them.
+    pub layer: u64,
+    pub name: String,
+    pub tensors: Tensors,
+    pub regions: Vec<Region>,
+    pub curves: Remade,
+    /// What the session says of them.
+    pub expected: Option<Sum>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Remade {
+    Streamlines(tracking::Params),
+    Rays {
+        sharpening: geodesic::Sharpening,
+        precision: geodesic::Precision,
+        params: geodesic::Params,
+        cut: geodesic::Cut,
+    },
+}
+
+impl Remake {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, Fault> {
+        let (field, fa) = match self.tensors {
+            Tensors::Here { field, fa } => (field, fa),
+            Tensors::Fit {
+                dwi,
+                gradients,
+                mask,
+                params,
+            } => {
+                let mask = match mask {
+                    Some(mask) => mask,
+                    None => tensor_fit::brain_mask(&dwi, &gradients, backend, control)?,
+                };
+                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, backend, control)?;
+                let maps = tensor_fit::maps(&fit.field, backend, control)?;
+                (fit.field, maps.fa)
+            }
+        };
+        let request = match self.curves {
+            Remade::Streamlines(params) => Request::Track {
+                field,
+                fa,
+                regions: self.regions,
+                params,
+                coarse: false,
+                whole_brain: true,
+            },
+            Remade::Rays {
+                sharpening,
+                precision,
+                params,
+                cut,
+            } => Request::Shoot(Box::new(Shoot {
+                field,
+                medium: None,
+                sharpening,
+                precision,
+                fa,
+                regions: self.regions,
+                params,
+                cut,
+                coarse: false,
+            })),
+        };
+        let tractogram = match request.solve(backend, control)? {
+            Output::Tracked { output, .. } => output.kept.clone(),
+            Output::Shot(shot) => shot.output.kept,
+            _ => return Err("Nothing was made again".to_owned().into()),
+        };
+        tractogram.bounds();
+        Ok(with_lengths(tractogram))
+    }
+}

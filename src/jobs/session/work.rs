@@ -1,0 +1,309 @@
+//! Writing and reading sessions.
+
+use super::super::Output;
+use super::super::open::open;
+use super::{
+    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, ToSum,
+};
+use crate::compute::{Backend, Control};
+use crate::data::Tractogram;
+use crate::io::recovery;
+use crate::io::session::{self, Entry, PackedMask, SessionFile, Standing, Sum};
+use crate::phantom;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a killed process may hold what it left behind.
+const DYING: Duration = Duration::from_secs(3);
+
+pub fn left_behind(memory: &Memory) -> Vec<LeftBehind> {
+    let Some(root) = recovery::root() else {
+        return Vec::new();
+    };
+    let mut desks = recovery::left_behind(&root);
+    if desks.is_empty() && recovery::are_held(&root) {
+        // A process that was killed takes a moment to be gone.
+        std::thread::sleep(DYING);
+        desks = recovery::left_behind(&root);
+    }
+    let mut found = Vec::new();
+    for desk in desks {
+        let path = desk.session();
+        // What cannot be read is left as it is: a newer version may.
+        let Ok(session) = session::read(&path) else {
+            continue;
+        };
+        let list = |name: &str| {
+            let list = session.content["document"][name].as_array();
+            list.map_or(0, Vec::len)
+        };
+        found.push(LeftBehind {
+            written_s: session.saved_s,
+            name: session.content["document"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            regions: list("regions"),
+            layers: list("layers"),
+            origin: session.content["origin"].as_str().map(PathBuf::from),
+            session: path,
+        });
+        memory.lock().left.push(desk);
+    }
+    found
+}
+
+/// A session file of what is there now.
+fn compose(
+    path: &Path,
+    draft: &Draft,
+    memory: &Memory,
+    control: &Control,
+) -> Result<SessionFile, String> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = absolute.parent().unwrap_or(Path::new("/"));
+    let known = |path: &Path, bytes: u64, modified: u64| {
+        let inner = memory.lock();
+        let found = inner.files.get(path);
+        let found = found.filter(|(b, m, _)| (*b, *m) == (bytes, modified));
+        found.map(|(.., sum)| sum.clone())
+    };
+    let mut files = Vec::new();
+    for listed in &draft.files {
+        let described = session::describe(&listed.path, listed.scan, folder, &known, control);
+        files.push(match (described, &listed.known) {
+            (Ok(entry), _) => {
+                let mut inner = memory.lock();
+                for e in std::iter::once(&entry).chain(&entry.beside) {
+                    let value = (e.bytes, e.modified_ns, e.sha256.clone());
+                    inner.files.insert(e.place(folder), value);
+                }
+                entry
+            }
+            (Err(crate::io::Error::Cancelled), _) => return Err("Cancelled".to_owned()),
+            (Err(_), Some((entry, from))) => entry.moved(from, folder),
+            (Err(_), None) => Entry::unread(&listed.path, folder),
+        });
+    }
+    let mut results = Vec::new();
+    for result in &draft.results {
+        let mut sum = match result {
+            ToSum::Tensors(of, field) => memory.sum(field.id(), || Sum::of_tensors(of, field)),
+            ToSum::Curves { of, tractogram, .. } => {
+                memory.sum(tractogram.id(), || Sum::of_tractogram(of, tractogram))
+            }
+            ToSum::Known(sum, from) => {
+                let file = sum.file.as_ref();
+                let file = file.map(|file| Entry::unread(&from.join(file), folder).path);
+                let sum = sum.clone();
+                results.push(Sum { file, ..sum });
+                continue;
+            }
+        };
+        if let ToSum::Curves {
+            of,
+            tractogram,
+            stored,
+        } = result
+        {
+            sum.of.clone_from(of);
+            if *stored && wanted(tractogram, draft.store) {
+                let file = session::store(&absolute, tractogram, &sum.sha256, control);
+                sum.file = Some(file.map_err(|e| e.to_string())?);
+            }
+        }
+        results.push(sum);
+    }
+    Ok(SessionFile {
+        arcuate_session: session::VERSION,
+        program: format!("Arcuate {}", env!("CARGO_PKG_VERSION")),
+        saved_s: 0,
+        computed_on: draft.computed_on.clone(),
+        files,
+        masks: draft.masks.iter().map(|mask| memory.packed(mask)).collect(),
+        results,
+        content: draft.content.clone(),
+    })
+}
+
+fn wanted(tractogram: &Tractogram, store: Store) -> bool {
+    // Of a point: its place, and its values.
+    let numbers = 3 + tractogram.per_point.len();
+    let bytes = (tractogram.points.len() * numbers * 4) as u64;
+    match store {
+        Store::Nothing => false,
+        Store::Small => bytes <= session::STORED_AT_MOST_BYTES,
+        Store::All => true,
+    }
+}
+
+pub fn write(path: &Path, draft: &Draft, memory: &Memory, control: &Control) -> Result<(), String> {
+    let session = compose(path, draft, memory, control)?;
+    put(path, session)
+}
+
+/// What is on the disk already is not written again.
+pub fn write_if_new(
+    path: &Path,
+    draft: &Draft,
+    memory: &Memory,
+    control: &Control,
+) -> Result<(), String> {
+    let session = compose(path, draft, memory, control)?;
+    if memory.lock().last.as_ref() == Some(&session) {
+        return Ok(());
+    }
+    put(path, session.clone())?;
+    memory.lock().last = Some(session);
+    Ok(())
+}
+
+fn put(path: &Path, mut session: SessionFile) -> Result<(), String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    session.saved_s = now.map_or(0, |d| d.as_secs());
+    session::write(path, &session).map_err(|e| e.to_string())?;
+    let names: Vec<String> = session.results.into_iter().filter_map(|r| r.file).collect();
+    session::sweep(path, &names);
+    Ok(())
+}
+
+pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, String> {
+    let sentence = |e: crate::io::Error| e.to_string();
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let session = session::read(&path).map_err(sentence)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut notes = Vec::new();
+    let total: u64 = session.masks.iter().filter_map(PackedMask::voxels).sum();
+    let room = crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    let mut masks = Vec::new();
+    for (i, packed) in session.masks.iter().enumerate() {
+        let mask = if total > room {
+            Err("the session's masks need more memory than there is".to_owned())
+        } else {
+            packed.unpack()
+        };
+        if let Err(why) = &mask {
+            let number = i + 1;
+            notes.push(format!(
+                "Mask {number} of the session is left out, since {why}: {}",
+                path.display()
+            ));
+        }
+        masks.push(mask.ok());
+    }
+    let mut files = Vec::new();
+    for entry in session.files {
+        let place = entry.place(folder);
+        let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
+        let folders = [folder.to_owned()];
+        let suggestion = matches!(standing, Standing::Missing(_))
+            .then(|| session::look_for(&entry, &folders, control))
+            .flatten();
+        files.push(Found {
+            path: place,
+            standing,
+            suggestion,
+            entry,
+        });
+    }
+    Ok(ReadSession {
+        content: session.content,
+        program: session.program,
+        computed_on: session.computed_on,
+        results: session.results,
+        path,
+        files,
+        masks,
+        notes,
+    })
+}
+
+pub fn relocate(
+    mut files: Vec<Found>,
+    index: usize,
+    path: &Path,
+    control: &Control,
+) -> Result<Vec<Found>, String> {
+    let sentence = |e: crate::io::Error| e.to_string();
+    let Some(found) = files.get_mut(index) else {
+        return Ok(files);
+    };
+    found.path = path.to_owned();
+    found.standing = session::check(path, &found.entry, false, control).map_err(sentence)?;
+    found.suggestion = None;
+    let folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
+    let missing = |f: &&mut Found| matches!(f.standing, Standing::Missing(_));
+    for other in files.iter_mut().filter(missing) {
+        let there = session::look_for(&other.entry, &folders, control);
+        other.suggestion = there.or(other.suggestion.take());
+    }
+    Ok(files)
+}
+
+fn file(
+    path: &Path,
+    gradients: &[PathBuf],
+    told: &crate::io::Told,
+    control: &Control,
+) -> Result<Restored, String> {
+    match open(path, gradients, told, control)? {
+        Output::Opened {
+            path,
+            loaded,
+            told,
+            notes,
+        } => Ok(Restored::File {
+            path,
+            loaded,
+            told,
+            notes,
+        }),
+        _ => Err(format!("Nothing was read: {}", path.display())),
+    }
+}
+
+pub fn load(
+    items: Vec<(u64, Item)>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<RestoredLayers, String> {
+    let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
+    let mut restored = Vec::new();
+    for (layer, item) in items {
+        let one = match item {
+            Item::File {
+                path,
+                gradients,
+                told,
+            } => file(&path, &gradients, &told, control),
+            Item::Head { seed } => match &head {
+                Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
+                _ => {
+                    let demo = backend.install(|| phantom::Demo::new(seed, control));
+                    demo.map_err(|e| e.to_string()).map(|demo| {
+                        demo.dwi.usual_windows();
+                        demo.t1.usual_windows();
+                        let demo = Arc::new(demo);
+                        head = Some((seed, demo.clone()));
+                        Restored::Head(demo)
+                    })
+                }
+            },
+            Item::Stored { path, sha256 } => session::restore(&path, &sha256, control)
+                .map(|tractogram| {
+                    tractogram.bounds();
+                    Restored::Curves(tractogram)
+                })
+                .map_err(|e| match e {
+                    crate::io::Error::Missing { path } => {
+                        format!("Its file beside the session is gone: {}", path.display())
+                    }
+                    other => other.to_string(),
+                }),
+        };
+        control.check().map_err(|_| "Cancelled".to_owned())?;
+        restored.push((layer, one));
+    }
+    Ok(restored)
+}

@@ -1,0 +1,174 @@
+//! The document in a session file: what is written for each thing a user has, and nothing that can be
+//! opened or computed again.
+//!
+//! Each kind of thing has one place here: a kind of layer is a variant of [`Origin`], a kind of region
+//! one of [`SavedShape`], a parameter a field of what it belongs to. Fields that come later get
+//! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
+//! what is new, the format's version goes up.
+
+mod read;
+mod write;
+
+pub use read::{build, curves_recipe, items, made, parse, recipe, view};
+pub use write::{LIVE, TENSORS, autosave, draft, result_name};
+
+use super::document::{Display, Method};
+use super::recipe::MediumRecipe;
+use super::session::Curves;
+use super::view::View;
+use crate::data::Role;
+use crate::io::Space;
+use crate::jobs::session::{ReadSession, Store};
+use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::{tensor_fit, tracking};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the state adds to a session file. Files, masks and layers are named by their numbers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Content {
+    pub document: SavedDocument,
+    #[serde(default)]
+    pub view: Option<View>,
+    /// Of what is saved for recovery: the session it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<PathBuf>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedDocument {
+    pub name: String,
+    /// Bottom to top.
+    pub layers: Vec<SavedLayer>,
+    pub regions: Vec<SavedRegion>,
+    pub fit: tensor_fit::Params,
+    /// A layer.
+    pub fit_mask: Option<u64>,
+    pub method: Method,
+    pub track: tracking::Params,
+    pub track_display: Display,
+    pub medium: MediumRecipe,
+    pub rays: geodesic::Params,
+    pub cut: Cut,
+    pub ray_display: Display,
+    #[serde(default)]
+    pub store: Store,
+}
+
+/// A layer. Edits of what was read that are recorded (an affine applied, gradients flipped) belong
+/// here, beside `from`: a field with the list of them, applied in [`build`] to what a file gave.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedLayer {
+    pub id: u64,
+    pub name: String,
+    pub display: Display,
+    pub from: Origin,
+}
+
+/// Where a layer comes from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Origin {
+    /// A file, and gradient files that do not lie beside it.
+    File {
+        file: usize,
+        gradients: Vec<usize>,
+        #[serde(default, skip_serializing_if = "SavedTold::is_nothing")]
+        told: SavedTold,
+    },
+    /// The built-in head; `dwi`, `T1` or `Brain mask`.
+    Head { seed: u64, part: String },
+    /// The fit makes it again: `fa`, `dec`, `mask`, ….
+    Made { map: String },
+    /// Streamlines or rays that were kept.
+    Kept(Box<SavedCurves>),
+}
+
+/// What the user said of a file where it is silent itself.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct SavedTold {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vtk_space: Option<Space>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colours: Option<usize>,
+}
+
+impl SavedTold {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// All that kept streamlines were made from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedCurves {
+    pub source: SavedSource,
+    pub mask: SavedMask,
+    pub fit: tensor_fit::Params,
+    pub regions: Vec<SavedRegion>,
+    pub curves: Curves,
+    pub cut: Cut,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum SavedSource {
+    File { file: usize, gradients: Vec<usize> },
+    Head { seed: u64 },
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum SavedMask {
+    /// From the scan itself.
+    Found,
+    File(usize),
+    /// The built-in head's own.
+    Head,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRegion {
+    pub name: String,
+    pub role: Role,
+    pub shape: SavedShape,
+    /// sRGB; none: the role's.
+    pub colour: Option<[u8; 3]>,
+    pub visible: bool,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum SavedShape {
+    Sphere {
+        centre: DVec3,
+        radius_mm: f64,
+    },
+    Box {
+        centre: DVec3,
+        half_mm: DVec3,
+    },
+    /// In the session itself.
+    Mask(usize),
+    /// The mask that a layer is.
+    Layer(u64),
+}
+
+/// A layer of a session that is not here; it stays in the session.
+#[derive(Clone, Debug)]
+pub struct Absent {
+    pub layer: SavedLayer,
+    /// A sentence.
+    pub why: String,
+    /// What its numbers are of.
+    pub read: Arc<ReadSession>,
+}
+
+impl Absent {
+    /// Whether it can be made again.
+    pub fn kept(&self) -> Option<&SavedCurves> {
+        match &self.layer.from {
+            Origin::Kept(curves) => Some(&**curves),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! From a session to the state.
+
+use super::write::result_name;
+use super::{
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedLayer, SavedMask, SavedRegion,
+    SavedShape, SavedSource,
+};
+use crate::data::region::RegionId;
+use crate::data::{Region, Shape};
+use crate::io::Told;
+use crate::jobs::Loaded;
+use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
+use crate::solvers::geodesic::Cut;
+use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask, Rays};
+use crate::state::recipe::{FitRecipe, RegionSpec, Source};
+use crate::state::session::Curves;
+use crate::state::{Camera, Document, Recipe, Tool, View};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The content of a session, and the names of what it holds that is not known here. An error is the
+/// beginning of a sentence.
+pub fn parse(read: &ReadSession) -> Result<(Content, Vec<String>), String> {
+    let content: Content = serde_json::from_value(read.content.clone())
+        .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;
+    let mut ids = BTreeSet::new();
+    // Far below where counting on would overflow.
+    const MOST: u64 = 1 << 53;
+    let layers = &content.document.layers;
+    if !layers.iter().all(|l| l.id < MOST && ids.insert(l.id)) {
+        return Err("Found a session with two layers of one number".to_owned());
+    }
+    let known = serde_json::to_value(&content).unwrap_or(Value::Null);
+    let mut unknown = Vec::new();
+    compare("", &read.content, &known, &mut unknown);
+    Ok((content, unknown))
+}
+
+/// Names of members of the first that the second lacks.
+fn compare(place: &str, all: &Value, known: &Value, unknown: &mut Vec<String>) {
+    match (all, known) {
+        (Value::Object(all), Value::Object(known)) => {
+            for (name, value) in all {
+                let here = match place {
+                    "" => name.clone(),
+                    place => format!("{place}.{name}"),
+                };
+                match known.get(name) {
+                    Some(known) => compare(&here, value, known, unknown),
+                    None if value.is_null() => {}
+                    None => unknown.push(here),
+                }
+            }
+        }
+        (Value::Array(all), Value::Array(known)) => {
+            for (value, known) in all.iter().zip(known) {
+                compare(place, value, known, unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What has to be read, by the layers' numbers.
+pub type Items = Vec<(u64, Item)>;
+/// Layers that cannot be read, and why.
+pub type Missing = Vec<(u64, String)>;
+
+/// What has to be read for a session's layers; what cannot be, with the reason.
+pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
+    let (mut items, mut absent) = (Vec::new(), Vec::new());
+    for layer in &content.document.layers {
+        match item(layer, read) {
+            Ok(Some(item)) => items.push((layer.id, item)),
+            Ok(None) => {}
+            Err(why) => absent.push((layer.id, why)),
+        }
+    }
+    (items, absent)
+}
+
+/// A session's file, if it is there.
+fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
+    let found = read.files.get(number);
+    let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
+    match &found.standing {
+        Standing::Missing(why) => Err(format!("{why}: {}", found.path.display())),
+        Standing::Same | Standing::Changed(_) => Ok(found.path.clone()),
+    }
+}
+
+fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> {
+    numbers.iter().map(|n| file(read, *n)).collect()
+}
+
+fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> {
+    Ok(match &layer.from {
+        Origin::File {
+            file: number,
+            gradients,
+            told,
+        } => Some(Item::File {
+            path: file(read, *number)?,
+            gradients: files(read, gradients)?,
+            told: Told {
+                vtk_space: told.vtk_space,
+                colours: told.colours.map(|n| file(read, n)).transpose()?,
+            },
+        }),
+        Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
+        Origin::Made { .. } => None,
+        Origin::Kept(_) => {
+            let name = result_name(layer.id);
+            let sum = read.results.iter().find(|r| r.of == name);
+            let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
+            let (sum, stored) =
+                stored.ok_or("The session keeps how it was made, not its streamlines")?;
+            let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
+            Some(Item::Stored {
+                path: folder.join(stored),
+                sha256: sum.sha256.clone(),
+            })
+        }
+    })
+}
+
+/// The document of a session from what was read for it, with sentences about what is not as it was.
+pub fn build(
+    content: &Content,
+    read: &Arc<ReadSession>,
+    restored: RestoredLayers,
+    absent: Missing,
+) -> (Document, Vec<String>) {
+    let saved = &content.document;
+    let mut notes = Vec::new();
+    let mut document = Document::default();
+    fill(&mut document, saved);
+    let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
+    document.reserve_ids(last + 1);
+    let mut missing = absent;
+    for (id, one) in restored {
+        let Some(layer) = saved.layers.iter().find(|l| l.id == id) else {
+            continue;
+        };
+        match one.and_then(|one| restore(layer, one)) {
+            Ok((layer, said)) => {
+                let path = layer.path.as_ref();
+                let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
+                notes.extend(said.into_iter().map(|note| format!("{note}: {path}")));
+                document.layers.push(Arc::new(layer));
+            }
+            Err(why) => missing.push((id, why)),
+        }
+    }
+    let regions = saved.regions.iter().map(|r| region(&document, read, r));
+    for one in regions.collect::<Vec<_>>() {
+        match one {
+            Ok(region) => {
+                let id = RegionId(document.fresh_id());
+                document.regions.push(Arc::new(Region { id, ..region }));
+            }
+            Err(why) => notes.push(why),
+        }
+    }
+    for layer in &saved.layers {
+        let Origin::Kept(curves) = &layer.from else {
+            continue;
+        };
+        let id = LayerId(layer.id);
+        if document.layer(id).is_none() {
+            continue;
+        }
+        match made(&document, read, curves) {
+            Ok(made) => {
+                let recipe = recipe(&document, &made);
+                document.edit_layer(id, |l| l.recipe = recipe);
+                document.made.insert(id, Arc::new(made));
+            }
+            Err(why) => notes.push(format!("{} cannot be made again: {why}", layer.name)),
+        }
+    }
+    document.absent = missing
+        .into_iter()
+        .filter_map(|(id, why)| {
+            let layer = saved.layers.iter().find(|l| l.id == id)?.clone();
+            let read = read.clone();
+            Some(Arc::new(Absent { layer, why, read }))
+        })
+        .collect();
+    document.awaited = Some(saved.layers.clone().into());
+    (document, notes)
+}
+
+/// What is neither layer nor region.
+fn fill(document: &mut Document, saved: &SavedDocument) {
+    document.name.clone_from(&saved.name);
+    document.fit = saved.fit.clone();
+    document.fit_mask = saved.fit_mask.map(LayerId);
+    document.method = saved.method;
+    document.track = saved.track.clone();
+    document.track_display = saved.track_display.clone();
+    document.rays = Rays {
+        medium: saved.medium,
+        params: saved.rays.clone(),
+        cut: saved.cut,
+    };
+    document.ray_display = saved.ray_display.clone();
+    document.store = saved.store;
+}
+
+fn restore(saved: &SavedLayer, restored: Restored) -> Result<(Layer, Vec<String>), String> {
+    let mut notes = Vec::new();
+    let (content, recipe, path) = match (&saved.from, restored) {
+        (
+            Origin::File { .. },
+            Restored::File {
+                loaded,
+                path,
+                told,
+                notes: said,
+            },
+        ) => {
+            notes = said;
+            let mut recipe = match told.is_nothing() {
+                true => Recipe::File(path.clone()),
+                false => Recipe::FileAs {
+                    file: path.clone(),
+                    told,
+                },
+            };
+            let content = match loaded {
+                Loaded::Scan {
+                    dwi,
+                    gradients,
+                    gradient_files,
+                } => {
+                    if !gradient_files.is_empty() {
+                        recipe = Recipe::Scan(Source::File {
+                            dwi: path.clone(),
+                            gradients: gradient_files,
+                        });
+                    }
+                    Held::Scan { dwi, gradients }
+                }
+                Loaded::Image(volume) => Held::Image(volume),
+                Loaded::Mask(mask) => Held::Mask(mask),
+                Loaded::Tractogram(tractogram) => Held::Tractogram(tractogram),
+            };
+            (content, recipe, Some(path))
+        }
+        (Origin::Head { seed, part }, Restored::Head(head)) => {
+            let content = match part.as_str() {
+                "dwi" => Held::Scan {
+                    dwi: head.dwi.clone(),
+                    gradients: Some(Arc::new(head.gradients.clone())),
+                },
+                "Brain mask" => Held::Mask(head.mask.clone()),
+                _ => Held::Image(head.t1.clone()),
+            };
+            (content, Recipe::Phantom { seed: *seed }, None)
+        }
+        (Origin::Kept(_), Restored::Curves(tractogram)) => {
+            let recipe = Recipe::NoCommand {
+                region: String::new(),
+            };
+            (Held::Tractogram(tractogram), recipe, None)
+        }
+        _ => return Err("The session says something else of it".to_owned()),
+    };
+    let mut display = saved.display.clone();
+    if let Some(volume) = content.volume() {
+        display.frame = display.frame.min(volume.frames.saturating_sub(1));
+    }
+    let layer = Layer {
+        id: LayerId(saved.id),
+        name: saved.name.clone(),
+        content,
+        display,
+        recipe,
+        path,
+        unit: "",
+        unit_scale: 1.0,
+        notes: notes.clone(),
+    };
+    Ok((layer, notes))
+}
+
+/// A region of a session; an error is a sentence.
+fn region(document: &Document, read: &ReadSession, saved: &SavedRegion) -> Result<Region, String> {
+    let left_out = |why: &str| format!("The region \"{}\" is left out: {why}", saved.name);
+    let shape = match &saved.shape {
+        SavedShape::Sphere { centre, radius_mm } => {
+            if !(*radius_mm > 0.0 && radius_mm.is_finite() && centre.is_finite()) {
+                return Err(left_out("its sphere has no size"));
+            }
+            Shape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            }
+        }
+        SavedShape::Box { centre, half_mm } => {
+            let sound = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
+            if !(sound && centre.is_finite()) {
+                return Err(left_out("its box has no size"));
+            }
+            Shape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            }
+        }
+        SavedShape::Mask(number) => {
+            let mask = read.masks.get(*number).and_then(Option::as_ref);
+            let mask = mask.ok_or_else(|| left_out("its mask is damaged"))?;
+            Shape::Mask(mask.clone())
+        }
+        SavedShape::Layer(id) => {
+            let layer = document.layer(LayerId(*id)).map(|l| &l.content);
+            let Some(Held::Mask(mask)) = layer else {
+                return Err(left_out("the mask that it is is not here"));
+            };
+            Shape::Mask(mask.clone())
+        }
+    };
+    Ok(Region {
+        id: RegionId(0),
+        name: saved.name.clone(),
+        role: saved.role,
+        shape: Arc::new(shape),
+        colour: saved.colour,
+        visible: saved.visible,
+    })
+}
+
+/// What kept streamlines were made from; an error is half a sentence.
+pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
+    let place = |number: usize| {
+        let found = read.files.get(number).map(|f| f.path.clone());
+        found.ok_or_else(|| format!("the session has no file {number}"))
+    };
+    let regions = saved.regions.iter().map(|r| region(document, read, r));
+    Ok(Made {
+        source: match &saved.source {
+            SavedSource::Head { seed } => Source::Phantom { seed: *seed },
+            SavedSource::File { file, gradients } => Source::File {
+                dwi: place(*file)?,
+                gradients: gradients
+                    .iter()
+                    .map(|n| place(*n))
+                    .collect::<Result<_, _>>()?,
+            },
+        },
+        mask: match &saved.mask {
+            SavedMask::Found => MadeMask::Found,
+            SavedMask::File(number) => MadeMask::File(place(*number)?),
+            SavedMask::Head => MadeMask::Head,
+        },
+        fit: saved.fit.clone(),
+        regions: regions.collect::<Result<_, _>>()?,
+        curves: saved.curves.clone(),
+        cut: saved.cut,
+    })
+}
+
+/// The recipe of kept streamlines.
+pub fn recipe(document: &Document, made: &Made) -> Recipe {
+    let fit = FitRecipe {
+        source: made.source.clone(),
+        mask: match &made.mask {
+            MadeMask::File(path) => Some(path.clone()),
+            MadeMask::Found | MadeMask::Head => None,
+        },
+        params: made.fit.clone(),
+    };
+    match document.specs(&made.regions) {
+        Err(region) => Recipe::NoCommand { region },
+        Ok(regions) => curves_recipe(fit, regions, made.curves.clone(), made.cut),
+    }
+}
+
+/// The recipe of curves in a fit's tensors.
+pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: Curves, cut: Cut) -> Recipe {
+    match curves {
+        Curves::Streamlines(params) => Recipe::Track {
+            fit,
+            regions,
+            params,
+        },
+        Curves::Rays(medium, params) => Recipe::Geodesic {
+            fit,
+            regions,
+            medium,
+            params,
+            cut,
+        },
+    }
+}
+
+/// Where the user looked, as far as it still can be; the theme and the tool are the window's.
+pub fn view(saved: &View, now: &View) -> View {
+    let camera = &saved.camera;
+    let sound = camera.focus.is_finite()
+        && camera.distance_mm > 0.0
+        && [camera.distance_mm, camera.azimuth, camera.elevation]
+            .iter()
+            .all(|v| v.is_finite());
+    let mut view = View {
+        camera: if sound {
+            camera.zoomed(1.0)
+        } else {
+            Camera::framing(glam::DVec3::splat(-90.0), glam::DVec3::splat(90.0))
+        },
+        light_theme: now.light_theme,
+        tool: Tool::Crosshair,
+        moving: false,
+        ..saved.clone()
+    };
+    for slice in &mut view.slices {
+        if !(slice.zoom.is_finite() && slice.pan_mm.is_finite()) {
+            *slice = View::default().slices[0];
+        }
+        slice.zoom = slice.zoom.clamp(0.2, 40.0);
+    }
+    if !view.crosshair.is_finite() {
+        view.crosshair = glam::DVec3::ZERO;
+    }
+    view
+}

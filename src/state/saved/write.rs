@@ -1,0 +1,331 @@
+//! From the state to a session.
+
+use super::{
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedLayer, SavedMask, SavedRegion,
+    SavedShape, SavedSource, SavedTold,
+};
+use crate::data::{Mask, Region, Shape};
+use crate::jobs::session::{Draft, Listed, ReadSession, ToSum};
+use crate::state::document::{Content as Held, Display, Layer, Made, MadeMask};
+use crate::state::recipe::Source;
+use crate::state::{Document, Recipe, State};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What the content refers to by numbers.
+struct Lists<'a> {
+    state: &'a State,
+    files: Vec<Listed>,
+    masks: Vec<Mask>,
+}
+
+/// The session of the state as it is.
+pub fn draft(state: &State) -> Draft {
+    make(state, None)
+}
+
+/// The same for recovery: with the session it is of.
+pub fn autosave(state: &State) -> Draft {
+    make(state, state.session.saving.file.clone())
+}
+
+fn make(state: &State, origin: Option<PathBuf>) -> Draft {
+    let mut lists = Lists {
+        state,
+        files: Vec::new(),
+        masks: Vec::new(),
+    };
+    let document = lists.document();
+    let content = Content {
+        document,
+        view: Some(state.view.clone()),
+        origin,
+    };
+    Draft {
+        // What is written here is plain data with names of its own: it cannot fail.
+        content: serde_json::to_value(content).unwrap_or(Value::Null),
+        computed_on: state.session.backend.clone(),
+        results: results(state),
+        files: lists.files,
+        masks: lists.masks,
+        store: state.document.store,
+        revision: state.session.revision,
+    }
+}
+
+/// `layer 7`.
+pub fn result_name(layer: u64) -> String {
+    format!("layer {layer}")
+}
+
+pub const TENSORS: &str = "tensors";
+pub const LIVE: &str = "live";
+
+fn results(state: &State) -> Vec<ToSum> {
+    let document = &state.document;
+    let mut results = Vec::new();
+    if let Some(tensors) = &document.tensors {
+        results.push(ToSum::Tensors(TENSORS.to_owned(), tensors.field.clone()));
+    }
+    if let Some(live) = state.final_live() {
+        results.push(ToSum::Curves {
+            of: LIVE.to_owned(),
+            tractogram: live.output.kept.clone(),
+            stored: false,
+        });
+    }
+    for layer in &document.layers {
+        if let (Held::Tractogram(tractogram), true) =
+            (&layer.content, document.made.contains_key(&layer.id))
+        {
+            results.push(ToSum::Curves {
+                of: result_name(layer.id.0),
+                tractogram: tractogram.clone(),
+                stored: true,
+            });
+        }
+    }
+    for absent in &document.absent {
+        let name = result_name(absent.layer.id);
+        let sum = absent.read.results.iter().find(|r| r.of == name);
+        let folder = absent.read.path.parent().unwrap_or(Path::new("/"));
+        results.extend(sum.map(|sum| ToSum::Known(sum.clone(), folder.to_owned())));
+    }
+    results
+}
+
+impl Lists<'_> {
+    fn file(&mut self, path: &Path, scan: bool) -> usize {
+        if let Some(at) = self.files.iter().position(|l| l.path == path) {
+            self.files[at].scan |= scan;
+            return at;
+        }
+        let opened = self.state.session.saving.opened.as_ref();
+        let known = opened.and_then(|read| {
+            let found = read.files.iter().find(|f| f.path == path)?;
+            Some((found.entry.clone(), read.path.parent()?.to_owned()))
+        });
+        self.files.push(Listed {
+            path: path.to_owned(),
+            scan,
+            known,
+        });
+        self.files.len() - 1
+    }
+
+    fn files(&mut self, paths: &[PathBuf]) -> Vec<usize> {
+        paths.iter().map(|p| self.file(p, false)).collect()
+    }
+
+    fn mask(&mut self, mask: &Mask) -> usize {
+        if let Some(at) = self.masks.iter().position(|m| m.id() == mask.id()) {
+            return at;
+        }
+        self.masks.push(mask.clone());
+        self.masks.len() - 1
+    }
+
+    fn document(&mut self) -> SavedDocument {
+        let d = &self.state.document;
+        let mut layers: Vec<SavedLayer> = d
+            .layers
+            .iter()
+            .filter_map(|layer| self.layer(d, layer))
+            .collect();
+        // The fit has not brought them yet.
+        if let Some(awaited) = &d.awaited {
+            let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
+            let missing = awaited.iter().enumerate();
+            for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
+                if matches!(layer.from, Origin::Made { .. }) {
+                    layers.insert(at.min(layers.len()), layer.clone());
+                }
+            }
+        }
+        for absent in &d.absent {
+            layers.extend(self.absent(absent));
+        }
+        SavedDocument {
+            name: d.name.clone(),
+            layers,
+            regions: d.regions.iter().map(|r| self.region(d, r)).collect(),
+            fit: d.fit.clone(),
+            fit_mask: d.fit_mask.map(|id| id.0),
+            method: d.method,
+            track: d.track.clone(),
+            track_display: finite(&d.track_display),
+            medium: d.rays.medium,
+            rays: d.rays.params.clone(),
+            cut: d.rays.cut,
+            ray_display: finite(&d.ray_display),
+            store: d.store,
+        }
+    }
+
+    fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
+        let from = match (&layer.recipe, document.made.get(&layer.id)) {
+            (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
+            (Recipe::Phantom { seed }, _) => Origin::Head {
+                seed: *seed,
+                part: head_part(layer).to_owned(),
+            },
+            (Recipe::Fit { map, .. }, _) => Origin::Made { map: map.clone() },
+            (Recipe::BrainMask(_), _) => Origin::Made {
+                map: "mask".to_owned(),
+            },
+            _ => {
+                let gradients = match &layer.recipe {
+                    Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
+                    _ => Vec::new(),
+                };
+                let scan = matches!(layer.content, Held::Scan { .. }) && gradients.is_empty();
+                let told = match &layer.recipe {
+                    Recipe::FileAs { told, .. } => SavedTold {
+                        vtk_space: told.vtk_space,
+                        colours: told.colours.as_ref().map(|p| self.file(p, false)),
+                    },
+                    _ => SavedTold::default(),
+                };
+                Origin::File {
+                    file: self.file(layer.path.as_deref()?, scan),
+                    gradients,
+                    told,
+                }
+            }
+        };
+        Some(SavedLayer {
+            id: layer.id.0,
+            name: layer.name.clone(),
+            display: finite(&layer.display),
+            from,
+        })
+    }
+
+    fn curves(&mut self, document: &Document, made: &Made) -> SavedCurves {
+        SavedCurves {
+            source: match &made.source {
+                Source::Phantom { seed } => SavedSource::Head { seed: *seed },
+                Source::File { dwi, gradients } => SavedSource::File {
+                    file: self.file(dwi, gradients.is_empty()),
+                    gradients: self.files(gradients),
+                },
+            },
+            mask: match &made.mask {
+                MadeMask::Found => SavedMask::Found,
+                MadeMask::File(path) => SavedMask::File(self.file(path, false)),
+                MadeMask::Head => SavedMask::Head,
+            },
+            fit: made.fit.clone(),
+            regions: made
+                .regions
+                .iter()
+                .map(|r| self.region(document, r))
+                .collect(),
+            curves: made.curves.clone(),
+            cut: made.cut,
+        }
+    }
+
+    fn region(&mut self, document: &Document, region: &Region) -> SavedRegion {
+        let shape = match &*region.shape {
+            Shape::Sphere { centre, radius_mm } => SavedShape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            },
+            Shape::Box { centre, half_mm } => SavedShape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            },
+            Shape::Mask(mask) => {
+                // What the fit finds anew may be another.
+                let same = |l: &&std::sync::Arc<Layer>| {
+                    let found = matches!(&l.content, Held::Mask(m) if m.id() == mask.id());
+                    found && (l.path.is_some() || matches!(l.recipe, Recipe::Phantom { .. }))
+                };
+                match document.layers.iter().find(same) {
+                    Some(layer) => SavedShape::Layer(layer.id.0),
+                    None => SavedShape::Mask(self.mask(mask)),
+                }
+            }
+        };
+        SavedRegion {
+            name: region.name.clone(),
+            role: region.role,
+            shape,
+            colour: region.colour,
+            visible: region.visible,
+        }
+    }
+
+    /// What is not here, in the numbers of the new session; `None` where its own session was damaged.
+    fn absent(&mut self, absent: &Absent) -> Option<SavedLayer> {
+        let (read, mut layer) = (&absent.read, absent.layer.clone());
+        match &mut layer.from {
+            Origin::File {
+                file,
+                gradients,
+                told,
+            } => {
+                self.renumber(read, file, gradients)?;
+                if let Some(colours) = &mut told.colours {
+                    self.renumber(read, colours, &mut [])?;
+                }
+            }
+            Origin::Kept(curves) => {
+                match &mut curves.source {
+                    SavedSource::File { file, gradients } => {
+                        self.renumber(read, file, gradients)?;
+                    }
+                    SavedSource::Head { .. } => {}
+                }
+                if let SavedMask::File(file) = &mut curves.mask {
+                    self.renumber(read, file, &mut [])?;
+                }
+                for region in &mut curves.regions {
+                    if let SavedShape::Mask(mask) = &mut region.shape {
+                        let found = read.masks.get(*mask)?.as_ref()?;
+                        *mask = self.mask(found);
+                    }
+                }
+            }
+            Origin::Head { .. } | Origin::Made { .. } => {}
+        }
+        Some(layer)
+    }
+
+    fn renumber(
+        &mut self,
+        read: &ReadSession,
+        file: &mut usize,
+        gradients: &mut [usize],
+    ) -> Option<()> {
+        let scan = gradients.is_empty();
+        for number in std::iter::once(file).chain(gradients) {
+            let found = read.files.get(*number)?;
+            let folder = read.path.parent()?;
+            *number = self.file(&found.path, scan);
+            self.files[*number].known = Some((found.entry.clone(), folder.to_owned()));
+        }
+        Some(())
+    }
+}
+
+fn head_part(layer: &Layer) -> &'static str {
+    match layer.content {
+        Held::Scan { .. } => "dwi",
+        Held::Mask(_) => "Brain mask",
+        _ => "T1",
+    }
+}
+
+/// JSON knows no infinity.
+fn finite(display: &Display) -> Display {
+    let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
+    Display {
+        window: (or(display.window.0, 0.0), or(display.window.1, 1.0)),
+        opacity: or(display.opacity, 1.0),
+        brightness: or(display.brightness, 1.0),
+        hide_below_fa: or(display.hide_below_fa, 0.0),
+        ..display.clone()
+    }
+}

@@ -1,0 +1,126 @@
+//! The session file: where it is, whether all is in it, what is being opened, what was left behind.
+
+use super::saved::Content;
+use super::{State, View};
+use crate::jobs::session::ReadSession;
+use crate::state::LayerId;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use crate::jobs::session::{Found, LeftBehind, Standing, Store};
+
+/// What would leave the document behind.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Leaving {
+    Quit,
+    New,
+    Open(PathBuf),
+    /// What an earlier window left behind.
+    Recover(PathBuf),
+    Demo {
+        guide: bool,
+    },
+}
+
+/// What a user does with sessions.
+#[derive(Clone, Debug)]
+pub enum SessionAction {
+    /// Asks first where work would be lost.
+    Leave(Leaving),
+    /// Work may be lost: the answer to the question.
+    Discard,
+    /// Stays; also takes back what was to follow.
+    Stay,
+    /// `None`: under the name it has. `then` follows once it is saved.
+    Save {
+        path: Option<PathBuf>,
+        then: Option<Leaving>,
+    },
+    SetStore(Store),
+    /// A minute is over, or a job has ended.
+    Autosave,
+    /// A file of the session that is being opened is there now.
+    Relocate {
+        index: usize,
+        path: PathBuf,
+    },
+    /// Opens the session without what is missing.
+    OpenAnyway,
+    CancelOpening,
+    FindLeftBehind,
+    /// Nobody wants what was left behind.
+    Forget(PathBuf),
+    /// Asks again at the next start.
+    Later(PathBuf),
+    /// Streamlines that the session does not keep.
+    MakeAgain(LayerId),
+    /// Takes what is not here out of the session.
+    Drop(LayerId),
+}
+
+/// A session that is being opened.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    pub read: Arc<ReadSession>,
+    pub content: Arc<Content>,
+    /// It was left behind.
+    pub recovered: bool,
+    /// Files are missing or changed: the user looks.
+    pub asking: bool,
+    /// The user has pointed to files.
+    pub moved: bool,
+    /// Layers that cannot be read.
+    pub absent: Vec<(u64, String)>,
+}
+
+impl Opening {
+    /// Files that are not what they were, with their numbers.
+    pub fn wrong(&self) -> impl Iterator<Item = (usize, &Found)> {
+        let files = self.read.files.iter().enumerate();
+        files.filter(|(_, f)| f.standing != Standing::Same)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Saving {
+    /// The session file of the document.
+    pub file: Option<PathBuf>,
+    /// Of the document, when it was saved or opened.
+    pub saved: u64,
+    /// The session that the document was opened from.
+    pub opened: Option<Arc<ReadSession>>,
+    pub opening: Option<Opening>,
+    /// A question is open: work would be lost.
+    pub leaving: Option<Leaving>,
+    /// Follows once the session is saved.
+    pub then: Option<Leaving>,
+    /// What was saved for recovery last.
+    pub autosaved: Option<(u64, View)>,
+    pub autosaving: bool,
+    /// A job has ended since.
+    pub autosave_due: bool,
+    pub left_behind: Vec<LeftBehind>,
+    /// The document was left behind there: kept until it is saved here.
+    pub recovered: Option<PathBuf>,
+    /// What is being read was left behind.
+    pub recovering: bool,
+    /// Files are read even where their size and age are the session's.
+    pub strict: bool,
+}
+
+impl State {
+    /// Whether there is something that is in no file: of a document with a session, what changed since
+    /// it was saved; else what changed since the last export.
+    pub fn is_dirty(&self) -> bool {
+        match self.session.saving.file {
+            Some(_) => self.session.revision != self.session.saving.saved,
+            None => self.session.unsaved,
+        }
+    }
+
+    /// Whether work would be lost with the document.
+    pub fn would_lose(&self) -> bool {
+        let saved = self.session.saving.file.is_some();
+        self.is_dirty() && (saved || self.document.has_work())
+    }
+}

@@ -1,0 +1,582 @@
+//! Sessions: saving, opening, what is left behind.
+
+use super::{edit, fitting, opening};
+use crate::data::Tractogram;
+use crate::jobs::session::{
+    Match, ReadSession, Remade, Remake, RestoredLayers, SessionOutput, SessionRequest, Standing,
+    Tensors,
+};
+use crate::jobs::{Request, Slot};
+use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask};
+use crate::state::saved::{self, Absent, Origin, SavedLayer};
+use crate::state::saving::{Leaving, Opening, SessionAction};
+use crate::state::session::{Asked, Curves, Severity};
+use crate::state::words::count;
+use crate::state::{Document, Effect, Recipe, State, View};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
+    match action {
+        SessionAction::Leave(leaving) => leave(state, leaving, effects),
+        SessionAction::Discard => {
+            if let Some(leaving) = state.session.saving.leaving.take() {
+                go(state, leaving, effects);
+            }
+        }
+        SessionAction::Stay => state.session.saving.leaving = None,
+        SessionAction::Save { path, then } => save(state, path, then, effects),
+        SessionAction::SetStore(store) => {
+            if store != state.document.store {
+                edit(state, "Streamlines in the session", false, |d| {
+                    d.store = store
+                });
+            }
+        }
+        SessionAction::Autosave => autosave(state, effects),
+        SessionAction::Relocate { index, path } => {
+            state.session.forget_failures(Slot::Load);
+            if let Some(opening) = &state.session.saving.opening {
+                let files = opening.read.files.clone();
+                submit(effects, SessionRequest::Relocate { files, index, path });
+            }
+        }
+        SessionAction::OpenAnyway => load(state, effects),
+        SessionAction::CancelOpening => state.session.saving.opening = None,
+        SessionAction::FindLeftBehind => submit(effects, SessionRequest::FindLeftBehind),
+        SessionAction::Forget(session) => {
+            let left = &mut state.session.saving.left_behind;
+            left.retain(|l| l.session != session);
+            submit(effects, SessionRequest::Forget { session });
+        }
+        SessionAction::Later(session) => {
+            let left = &mut state.session.saving.left_behind;
+            left.retain(|l| l.session != session);
+        }
+        SessionAction::MakeAgain(layer) => make_again(state, layer, effects),
+        SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
+            d.absent.retain(|a| a.layer.id != layer.0)
+        }),
+    }
+}
+
+fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
+    effects.push(Effect::Submit(Request::Session(request)));
+}
+
+/// Leaves the document, or asks first.
+pub fn leave(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
+    if state.would_lose() {
+        state.session.saving.leaving = Some(leaving);
+    } else {
+        go(state, leaving, effects);
+    }
+}
+
+fn go(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
+    match leaving {
+        Leaving::Quit => effects.push(Effect::Close),
+        Leaving::New => {
+            empty(state, effects);
+            state.session.messages.clear();
+            state.session.status.clear();
+        }
+        Leaving::Demo { guide } => super::demo(state, guide, effects),
+        Leaving::Open(path) => read(state, path, false, effects),
+        Leaving::Recover(path) => read(state, path, true, effects),
+    }
+}
+
+/// Takes everything away that belongs to the document.
+pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
+    for slot in [Slot::Live, Slot::Fit, Slot::Track, Slot::Rank, Slot::Remake] {
+        effects.push(Effect::Cancel(slot));
+    }
+    state.document = Document::default();
+    state.history.clear();
+    let session = &mut state.session;
+    (session.live, session.stopped, session.passing) = (None, None, None);
+    (session.medium, session.live_error, session.guide) = (None, None, None);
+    (session.selected_layer, session.selected_region) = (None, None);
+    session.drawn = None;
+    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    session.fitting = None;
+    session.unsaved = false;
+    session.revision += 1;
+    let saving = &mut session.saving;
+    (saving.file, saving.opened, saving.opening) = (None, None, None);
+    if saving.autosaved.take().is_some() {
+        submit(effects, SessionRequest::Leave);
+    }
+    state.view = View {
+        light_theme: state.view.light_theme,
+        convention: state.view.convention,
+        ..View::default()
+    };
+}
+
+fn save(
+    state: &mut State,
+    path: Option<PathBuf>,
+    then: Option<Leaving>,
+    effects: &mut Vec<Effect>,
+) {
+    state.session.forget_failures(Slot::Save);
+    let saving = &mut state.session.saving;
+    saving.leaving = None;
+    let Some(path) = path.or(saving.file.clone()) else {
+        return;
+    };
+    saving.then = then;
+    let draft = Box::new(saved::draft(state));
+    submit(effects, SessionRequest::Save { path, draft });
+}
+
+/// Saves for recovery what is in no file yet.
+fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
+    let dirty = state.is_dirty();
+    let saving = &mut state.session.saving;
+    saving.autosave_due = false;
+    if !dirty {
+        if saving.autosaved.take().is_some() {
+            submit(effects, SessionRequest::Leave);
+        }
+        return;
+    }
+    let now = (state.session.revision, &state.view);
+    let known = saving.autosaved.as_ref().map(|(r, v)| (*r, v));
+    if saving.autosaving || known == Some(now) {
+        return;
+    }
+    saving.autosaved = Some((state.session.revision, state.view.clone()));
+    saving.autosaving = true;
+    let draft = Box::new(saved::autosave(state));
+    submit(effects, SessionRequest::Autosave { draft });
+}
+
+fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Load);
+    state.session.saving.recovering = recovered;
+    let strict = state.session.saving.strict;
+    submit(effects, SessionRequest::Read { path, strict });
+}
+
+pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &mut Vec<Effect>) {
+    match output {
+        SessionOutput::Saved { path, revision } => was_saved(state, path, revision, effects),
+        SessionOutput::Autosaved { .. } => {
+            state.session.saving.autosaving = false;
+            forget_recovered(state, effects);
+        }
+        SessionOutput::Read(read) => was_read(state, read, effects),
+        SessionOutput::Relocated(files) => {
+            if let Some(opening) = &mut state.session.saving.opening {
+                Arc::make_mut(&mut opening.read).files = files;
+                opening.moved = true;
+                if opening.wrong().next().is_none() {
+                    load(state, effects);
+                }
+            }
+        }
+        SessionOutput::Loaded(restored) => was_loaded(state, restored, effects),
+        SessionOutput::Remade {
+            layer,
+            tractogram,
+            outcome,
+        } => was_made_again(state, layer, tractogram, outcome, wall_ms),
+        SessionOutput::LeftBehind(found) => state.session.saving.left_behind = found,
+        SessionOutput::Done => {}
+    }
+}
+
+/// A job of sessions failed or was stopped.
+pub fn failed(state: &mut State, slot: Slot) {
+    let saving = &mut state.session.saving;
+    match slot {
+        Slot::Save => saving.then = None,
+        Slot::Recovery => {
+            saving.autosaving = false;
+            saving.autosaved = None;
+        }
+        Slot::Load if saving.opening.as_ref().is_some_and(|o| !o.asking) => saving.opening = None,
+        _ => {}
+    }
+}
+
+/// What was left behind is safe here.
+fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some(session) = state.session.saving.recovered.take() {
+        submit(effects, SessionRequest::Forget { session });
+    }
+}
+
+fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
+    state.session.status = format!("Saved session: {}", path.display());
+    let saving = &mut state.session.saving;
+    saving.file = Some(path.clone());
+    saving.saved = revision;
+    let then = saving.then.take();
+    opening::remember(state, path, summary(&state.document), effects);
+    forget_recovered(state, effects);
+    if state.is_dirty() {
+        // It changed while it was written: what was to follow is asked about again.
+        if let Some(leaving) = then {
+            state.session.saving.leaving = Some(leaving);
+        }
+        return;
+    }
+    state.session.unsaved = false;
+    if state.session.saving.autosaved.take().is_some() {
+        submit(effects, SessionRequest::Leave);
+    }
+    if let Some(leaving) = then {
+        go(state, leaving, effects);
+    }
+}
+
+/// `Session: 4 layers, 2 regions`.
+fn summary(document: &Document) -> String {
+    let counted = |n: usize, one: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {one}s"),
+    };
+    let layers = counted(document.layers.len() + document.absent.len(), "layer");
+    let regions = counted(document.regions.len(), "region");
+    format!("Session: {layers}, {regions}")
+}
+
+fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
+    let (content, unknown) = match saved::parse(&read) {
+        Ok(parsed) => parsed,
+        Err(why) => {
+            let path = read.path.display();
+            let sentence = format!("{why}, expected one as Arcuate saves it: {path}");
+            return state.session.failed(Slot::Load, sentence);
+        }
+    };
+    let recovered = std::mem::take(&mut state.session.saving.recovering);
+    for note in &read.notes {
+        state.session.say(Severity::Warning, note.clone());
+    }
+    if !unknown.is_empty() {
+        const NAMED: usize = 4;
+        let more = match unknown.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let names = unknown[..unknown.len().min(NAMED)].join(", ");
+        let path = read.path.display();
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "This version does not know {names}{more} in the session and leaves it out when it \
+                 saves: {path}"
+            ),
+        );
+    }
+    let opening = Opening {
+        read,
+        content: Arc::new(content),
+        recovered,
+        asking: false,
+        moved: false,
+        absent: Vec::new(),
+    };
+    let asking = opening.wrong().next().is_some();
+    state.session.saving.opening = Some(Opening { asking, ..opening });
+    if !asking {
+        load(state, effects);
+    }
+}
+
+/// Reads what the session that is being opened is made of.
+fn load(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(opening) = &mut state.session.saving.opening else {
+        return;
+    };
+    opening.asking = false;
+    let (items, absent) = saved::items(&opening.content, &opening.read);
+    opening.absent = absent;
+    submit(effects, SessionRequest::Load { items });
+}
+
+fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
+    let Some(opening) = state.session.saving.opening.take() else {
+        return;
+    };
+    let Opening {
+        read,
+        content,
+        recovered,
+        moved,
+        absent,
+        ..
+    } = opening;
+    let (document, notes) = saved::build(&content, &read, restored, absent);
+    let kept: Vec<_> = std::mem::take(&mut state.session.messages);
+    empty(state, effects);
+    // What was said while the session was read is about it.
+    let about = read.path.display().to_string();
+    let kept = kept.into_iter().filter(|m| m.text.contains(&about));
+    state.session.messages = kept.collect();
+    for note in &notes {
+        state.session.say(Severity::Warning, note.clone());
+    }
+    let missing = document.absent.iter().any(|a| a.kept().is_none());
+    state.document = document;
+    state.view = content.view.as_ref().map_or_else(
+        || state.view.clone(),
+        |saved| saved::view(saved, &state.view),
+    );
+    let saving = &mut state.session.saving;
+    saving.opened = Some(read.clone());
+    saving.saved = state.session.revision;
+    if recovered {
+        saving.file.clone_from(&content.origin);
+        saving.recovered = Some(read.path.clone());
+        saving.left_behind.retain(|l| l.session != read.path);
+    } else {
+        saving.file = Some(read.path.clone());
+    }
+    if recovered || moved || missing || !notes.is_empty() {
+        super::changed(state);
+    }
+    let name = state.document.name.clone();
+    state.session.status = if recovered {
+        format!("Recovered {name}")
+    } else {
+        opening::remember(state, read.path.clone(), summary(&state.document), effects);
+        format!("Opened session: {}", read.path.display())
+    };
+    fitting::fit(state, effects);
+}
+
+/// Puts the layers that the fit has brought where the session had them, and shows them as it did.
+pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
+    let map_of = |recipe: &Recipe| match recipe {
+        Recipe::Fit { map, .. } => Some(map.clone()),
+        Recipe::BrainMask(_) => Some("mask".to_owned()),
+        _ => None,
+    };
+    let was = |map: &str| {
+        let same = |l: &&SavedLayer| matches!(&l.from, Origin::Made { map: m } if m == map);
+        saved.iter().find(same)
+    };
+    let here: Vec<(LayerId, String)> = document
+        .layers
+        .iter()
+        .filter_map(|l| Some((l.id, map_of(&l.recipe)?)))
+        .collect();
+    for (id, map) in here {
+        match was(&map) {
+            Some(saved) => document.edit_layer(id, |layer| {
+                layer.id = LayerId(saved.id);
+                layer.name.clone_from(&saved.name);
+                layer.display = saved.display.clone();
+            }),
+            // It had been taken away.
+            None => document.layers.retain(|l| l.id != id),
+        }
+    }
+    let place = |layer: &Arc<Layer>| saved.iter().position(|s| s.id == layer.id.0);
+    document
+        .layers
+        .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
+}
+
+/// What curves were made from, for a session; `None` where their tensors are gone.
+pub fn made(
+    document: &Document,
+    asked: &Asked,
+    cut: crate::solvers::geodesic::Cut,
+) -> Option<Made> {
+    let tensors = document.tensors.as_ref();
+    let tensors = tensors.filter(|t| t.field.id() == asked.field)?;
+    let Recipe::Fit { fit, .. } = &tensors.recipe else {
+        return None;
+    };
+    let mask = match tensors.key.mask {
+        None => MadeMask::Found,
+        Some(id) => {
+            let same = |l: &&Arc<Layer>| matches!(&l.content, Held::Mask(m) if m.id() == id);
+            match document.layers.iter().find(same)?.path.clone() {
+                Some(path) => MadeMask::File(path),
+                None => MadeMask::Head,
+            }
+        }
+    };
+    Some(Made {
+        source: fit.source.clone(),
+        mask,
+        fit: fit.params.clone(),
+        regions: asked.regions.clone(),
+        curves: asked.curves.clone(),
+        cut,
+    })
+}
+
+/// The request that makes kept curves again; an error is a sentence.
+pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
+    let scans = document.layers.iter();
+    let mut scans = scans.filter(|l| l.source() == made.source);
+    let scan = scans.find_map(|l| match &l.content {
+        Held::Scan {
+            dwi,
+            gradients: Some(gradients),
+        } => Some((dwi, gradients)),
+        _ => None,
+    });
+    let (dwi, gradients) = scan.ok_or_else(|| {
+        format!("{name} cannot be made again without its scan: open the scan first")
+    })?;
+    let mask_of = |found: &dyn Fn(&Layer) -> bool| {
+        let mut masks = document.layers.iter().filter(|l| found(l));
+        masks.find_map(|l| match &l.content {
+            Held::Mask(mask) => Some(mask.clone()),
+            _ => None,
+        })
+    };
+    let mask = match &made.mask {
+        MadeMask::Found => None,
+        MadeMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
+        MadeMask::Head => mask_of(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
+    };
+    if mask.is_none() && made.mask != MadeMask::Found {
+        return Err(format!(
+            "{name} cannot be made again without the mask of its fit: open the mask first"
+        ));
+    }
+    let here = document.tensors.as_ref().filter(|t| {
+        t.key.scan == dwi.id()
+            && t.key.mask == mask.as_ref().map(crate::data::Mask::id)
+            && t.key.params == made.fit
+    });
+    let tensors = match here {
+        Some(t) => Tensors::Here {
+            field: t.field.clone(),
+            fa: t.fa.clone(),
+        },
+        None => Tensors::Fit {
+            dwi: dwi.clone(),
+            gradients: gradients.clone(),
+            mask,
+            params: made.fit.clone(),
+        },
+    };
+    let curves = match made.curves.clone() {
+        Curves::Streamlines(params) => Remade::Streamlines(params),
+        Curves::Rays(medium, params) => Remade::Rays {
+            sharpening: medium.sharpening,
+            precision: medium.precision,
+            params,
+            cut: made.cut,
+        },
+    };
+    Ok(Remake {
+        layer,
+        name: name.to_owned(),
+        tensors,
+        regions: made.regions.clone(),
+        curves,
+        expected: None,
+    })
+}
+
+fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {
+    document.absent.iter().find(|a| a.layer.id == layer.0)
+}
+
+fn made_of(document: &Document, absent: &Absent) -> Option<Result<Made, String>> {
+    let curves = absent.kept()?;
+    Some(saved::made(document, &absent.read, curves))
+}
+
+fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Remake);
+    let document = &state.document;
+    let Some(absent) = absent(document, layer).cloned() else {
+        return;
+    };
+    let name = absent.layer.name.clone();
+    let request = match made_of(document, &absent) {
+        None => return,
+        Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
+        Some(Ok(made)) => remake(document, layer.0, &name, &made),
+    };
+    match request {
+        Ok(request) => {
+            let of = saved::result_name(layer.0);
+            let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
+            let request = Remake {
+                expected,
+                ..request
+            };
+            submit(effects, SessionRequest::Remake(Box::new(request)));
+        }
+        Err(sentence) => state.session.failed(Slot::Remake, sentence),
+    }
+}
+
+fn was_made_again(
+    state: &mut State,
+    layer: u64,
+    tractogram: Tractogram,
+    outcome: Option<Match>,
+    wall_ms: f64,
+) {
+    let id = LayerId(layer);
+    let Some(absent) = absent(&state.document, id).cloned() else {
+        return;
+    };
+    let Some(Ok(made)) = made_of(&state.document, &absent) else {
+        return;
+    };
+    let recipe = saved::recipe(&state.document, &made);
+    let name = absent.layer.name.clone();
+    let number = count(tractogram.len() as u64);
+    edit(state, "Make again", false, |document| {
+        document.absent.retain(|a| a.layer.id != layer);
+        document.made.insert(id, Arc::new(made));
+        document.layers.push(Arc::new(Layer {
+            id,
+            name: name.clone(),
+            content: Held::Tractogram(tractogram),
+            display: absent.layer.display.clone(),
+            recipe,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        }));
+    });
+    let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
+    let seconds = wall_ms / 1e3;
+    state.session.status = format!("Made {name} again: {number} curves in {seconds:.1} s{words}");
+    if outcome == Some(Match::Differs) {
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "{name} was made again and is not what the session had: another version, or files \
+                 that changed"
+            ),
+        );
+    }
+}
+
+/// Whether a path is that of a session.
+pub fn is_session(path: &Path) -> bool {
+    let ending = path.extension().and_then(|e| e.to_str());
+    ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
+}
+
+/// What is wrong with the files of the session that is being opened, for those without a window.
+pub fn wrong_files(opening: &Opening) -> Vec<String> {
+    let sentence = |why: &str, path: &Path| format!("{why}: {}", path.display());
+    opening
+        .wrong()
+        .map(|(_, found)| match &found.standing {
+            Standing::Missing(why) | Standing::Changed(why) => sentence(why, &found.path),
+            Standing::Same => String::new(),
+        })
+        .collect()
+}

@@ -1,0 +1,129 @@
+//! The question before work would be lost: the only one that stops everything, with that for the files
+//! of a session.
+
+use super::files::{Place, Purpose, suggestion};
+use super::theme::{self, size};
+use super::widgets::button::Button;
+use super::{Memory, quit};
+use crate::state::{Action, Leaving, SessionAction, State};
+use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
+
+/// Whether a question stops everything.
+pub fn is_open(state: &State) -> bool {
+    let opening = state.session.saving.opening.as_ref();
+    state.session.saving.leaving.is_some() || opening.is_some_and(|o| o.asking)
+}
+
+/// A question in the middle of the window; whether a click beside it or Esc closes it.
+pub fn modal(ui: &Ui, name: &'static str, width: f32, add: impl FnOnce(&mut Ui)) -> bool {
+    let p = theme::palette(ui.style());
+    let frame = Frame::new()
+        .fill(p.b2)
+        .stroke(Stroke::new(1.0, p.line))
+        .corner_radius(theme::radius::CARD)
+        .inner_margin(Margin::same(20));
+    let modal = Modal::new(Id::unique(name)).frame(frame);
+    let shown = modal.show(ui.ctx(), |ui| {
+        ui.set_width(width);
+        ui.spacing_mut().item_spacing = egui::vec2(8.0, 12.0);
+        add(ui);
+    });
+    shown.should_close()
+}
+
+pub fn heading(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let words = egui::RichText::new(text).font(theme::semibold(size::BODY));
+    let shown = ui.label(words.color(p.t1));
+    shown.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
+}
+
+/// Asks for the name of the session file; `then` follows once it is saved.
+pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<Leaving>) {
+    let purpose = Purpose::Session { then };
+    let text = match &state.session.saving.file {
+        Some(file) => file.display().to_string(),
+        None => suggestion(state, &state.document.name, &purpose),
+    };
+    memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
+}
+
+/// Saves the session under its name, else asks for one.
+pub fn save(
+    ui: &Ui,
+    state: &State,
+    memory: &mut Memory,
+    then: Option<Leaving>,
+    actions: &mut Vec<Action>,
+) {
+    if state.session.saving.file.is_some() {
+        let path = None;
+        actions.push(Action::Session(SessionAction::Save { path, then }));
+    } else {
+        actions.push(Action::Session(SessionAction::Stay));
+        save_as(ui, state, memory, then);
+    }
+}
+
+pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let Some(leaving) = &state.session.saving.leaving else {
+        return;
+    };
+    let before = match leaving {
+        Leaving::Quit => "before the window closes",
+        Leaving::New => "before a new one begins",
+        Leaving::Open(_) | Leaving::Recover(_) => "before another is opened",
+        Leaving::Demo { .. } => "before the demo head is opened",
+    };
+    let mut saves = None;
+    let mut stays = false;
+    let close = modal(ui, "leaving", 400.0, |ui| {
+        heading(ui, &format!("Save the session {before}?"));
+        ui.label(lost(state));
+        ui.horizontal(|ui| {
+            let named = state.session.saving.file.is_some();
+            let word = if named { "Save" } else { "Save…" };
+            let enter = ui.input(|i| i.key_pressed(Key::Enter));
+            if Button::primary(word).show(ui).clicked() || enter {
+                saves = Some(true);
+            }
+            if Button::plain("Don’t save").show(ui).clicked() {
+                saves = Some(false);
+            }
+            stays = Button::quiet("Cancel").show(ui).clicked();
+        });
+    });
+    match saves {
+        Some(true) => save(ui, state, memory, Some(leaving.clone()), actions),
+        Some(false) => actions.push(Action::Session(SessionAction::Discard)),
+        None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
+        None => {}
+    }
+}
+
+/// What is in no file.
+fn lost(state: &State) -> String {
+    let counted = |n: usize, one: &str, many: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {many}")),
+    };
+    let kept = state.document.made.len() + state.document.absent.len();
+    let things = [
+        counted(state.document.regions.len(), "region", "regions"),
+        counted(
+            kept,
+            "layer of kept streamlines",
+            "layers of kept streamlines",
+        ),
+    ];
+    let things: Vec<String> = things.into_iter().flatten().collect();
+    match (&state.session.saving.file, things.as_slice()) {
+        (Some(_), _) => format!("{} changed since it was saved", quit::name(state)),
+        (None, []) => "The last changes would be lost; what you exported stays".to_owned(),
+        (None, things) => format!(
+            "{} would be lost; what you exported stays",
+            things.join(" and ")
+        ),
+    }
+}

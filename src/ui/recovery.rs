@@ -1,0 +1,89 @@
+//! Notes about what is not in the document: work that an earlier window left behind, and layers of the
+//! session that are not here.
+
+use super::theme;
+use super::widgets::note::{Answer, Note};
+use crate::state::saving::LeftBehind;
+use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
+use egui::Ui;
+
+/// How many are offered at a time.
+const OFFERED: usize = 3;
+
+fn sentence(left: &LeftBehind) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |d| d.as_secs());
+    let counted = |n: usize, one: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {one}s"),
+    };
+    let name = match left.origin.as_ref().and_then(|o| o.file_name()) {
+        Some(file) => file.to_string_lossy().into_owned(),
+        None if left.name.is_empty() => "unnamed work".to_owned(),
+        None => left.name.clone(),
+    };
+    format!(
+        "Arcuate ended without saving {name}: {}, {}, from {}",
+        counted(left.layers, "layer"),
+        counted(left.regions, "region"),
+        ago(now.saturating_sub(left.written_s)),
+    )
+}
+
+/// `3 minutes ago`.
+fn ago(seconds: u64) -> String {
+    let counted = |n: u64, one: &str| match n {
+        1 => format!("1 {one} ago"),
+        n => format!("{n} {one}s ago"),
+    };
+    match seconds {
+        0..90 => "a minute ago".to_owned(),
+        90..5400 => counted((seconds + 30) / 60, "minute"),
+        5400..172_800 => counted((seconds + 1800) / 3600, "hour"),
+        _ => counted(seconds / 86_400, "day"),
+    }
+}
+
+/// Work that was left behind.
+pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    for left in state.session.saving.left_behind.iter().take(OFFERED) {
+        let text = sentence(left);
+        let note = Note::new(p, Severity::Warning, &text);
+        let note = note.action("Recover").leave("Discard").dismissable();
+        let answer = ui.push_id(&left.session, |ui| note.show_all(ui)).inner;
+        let path = left.session.clone();
+        actions.extend(answer.map(|answer| {
+            Action::Session(match answer {
+                Answer::Taken => SessionAction::Leave(Leaving::Recover(path)),
+                Answer::Left => SessionAction::Forget(path),
+                Answer::Dismissed => SessionAction::Later(path),
+            })
+        }));
+    }
+}
+
+/// Whether there is anything to show.
+pub fn any(state: &State) -> bool {
+    !state.session.saving.left_behind.is_empty()
+}
+
+/// Layers of the session that are not here.
+pub fn absent(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    for absent in &state.document.absent {
+        let text = format!("{}: {}", absent.layer.name, absent.why);
+        let mut note = Note::new(p, Severity::Information, &text).leave("Take out");
+        if absent.kept().is_some() {
+            note = note.action("Make again");
+        }
+        let layer = LayerId(absent.layer.id);
+        let answer = ui.push_id(layer.0, |ui| note.show_all(ui)).inner;
+        actions.extend(answer.map(|answer| {
+            Action::Session(match answer {
+                Answer::Taken => SessionAction::MakeAgain(layer),
+                Answer::Left | Answer::Dismissed => SessionAction::Drop(layer),
+            })
+        }));
+    }
+}

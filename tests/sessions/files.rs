@@ -1,0 +1,271 @@
+//! Files that are gone or changed, newer versions, edits by hand.
+
+use super::Window;
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::jobs::session::Standing;
+use arcuate::state::SessionAction;
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::missing_files_are_pointed_to", missing),
+        test("sessions::changed_files_are_named", changed),
+        test("sessions::without_a_file_the_rest_opens", without),
+        test("sessions::newer_versions_are_refused", newer),
+        test("sessions::unknown_fields_are_told", unknown),
+        test("sessions::edits_by_hand", by_hand),
+    ]
+}
+
+/// A saved session of a scan with a seed.
+fn saved(folder: &Path) -> (Window, PathBuf) {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
+    let path = folder.join("s.arcuate");
+    window.save(&path);
+    (window, path)
+}
+
+fn names(window: &Window) -> Vec<String> {
+    let opening = window.state.session.saving.opening.as_ref();
+    let wrong = opening.expect("it is being opened").wrong();
+    let name = |path: &Path| {
+        path.file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    wrong.map(|(_, f)| name(&f.path)).collect()
+}
+
+fn missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, path) = saved(folder.path());
+    let moved = folder.path().join("moved");
+    std::fs::create_dir(&moved).expect("a folder");
+    for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec", "mask.nii.gz"] {
+        std::fs::rename(folder.path().join(name), moved.join(name)).expect("moved");
+    }
+    let mut window = Window::opened(&path);
+    assert_eq!(names(&window), ["dwi.nii.gz", "mask.nii.gz"]);
+    assert!(window.state.document.is_empty());
+    // Pointing to one finds the other beside it.
+    let path = moved.join("dwi.nii.gz");
+    window.session(SessionAction::Relocate { index: 0, path });
+    assert_eq!(names(&window), ["mask.nii.gz"]);
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    let (index, found) = opening.wrong().next().expect("the mask");
+    let path = found.suggestion.clone().expect("suggested");
+    assert_eq!(path, moved.join("mask.nii.gz"));
+    window.session(SessionAction::Relocate { index, path });
+    window.session(SessionAction::OpenAnyway);
+    assert_eq!(window.said(), "");
+    assert_eq!(
+        window.state.document.layers.len(),
+        before.state.document.layers.len()
+    );
+    let points = |w: &Window| {
+        w.state
+            .final_live()
+            .expect("live")
+            .output
+            .kept
+            .points
+            .clone()
+    };
+    assert!(points(&window) == points(&before));
+    assert!(window.state.is_dirty(), "it is elsewhere now");
+    // A wrong one is told of.
+    let mut window = Window::opened(&folder.path().join("s.arcuate"));
+    let path = moved.join("mask.nii.gz");
+    window.session(SessionAction::Relocate { index: 0, path });
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    assert!(matches!(
+        opening.read.files[0].standing,
+        Standing::Changed(_)
+    ));
+    // Renamed, it is found by its content.
+    std::fs::rename(
+        moved.join("mask.nii.gz"),
+        folder.path().join("brain.nii.gz"),
+    )
+    .expect("moved");
+    let window = Window::opened(&folder.path().join("s.arcuate"));
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    let suggestion = opening.read.files[1].suggestion.clone();
+    assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
+}
+
+fn changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let change = |name: &str, with: &str| {
+        let file = folder.path().join(name);
+        let old = std::fs::read(&file).expect("read");
+        let mut new = old.clone();
+        match with {
+            "longer" => new.push(b' '),
+            _ => new[0] ^= 1,
+        }
+        std::fs::write(&file, new).expect("written");
+        old
+    };
+    for (name, with, words) in [
+        ("dwi.nii.gz", "longer", "bytes"),
+        ("mask.nii.gz", "other", "content"),
+        ("dwi.bvec", "longer", "dwi.bvec beside it has"),
+        ("dwi.bval", "other", "dwi.bval beside it"),
+    ] {
+        let old = change(name, with);
+        let window = Window::opened(&path);
+        let opening = window.state.session.saving.opening.clone().expect("open");
+        let sentences = arcuate::state::update::wrong_files(&opening);
+        assert_eq!(sentences.len(), 1, "{sentences:?}");
+        assert!(sentences[0].contains(words), "{name}: {sentences:?}");
+        std::fs::write(folder.path().join(name), old).expect("written");
+        // Written again, it is older than the session says, and the same.
+        assert!(Window::opened(&path).state.document.tensors.is_some());
+    }
+    std::fs::remove_file(folder.path().join("dwi.bvec")).expect("removed");
+    let window = Window::opened(&path);
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    let sentences = arcuate::state::update::wrong_files(&opening);
+    assert!(
+        sentences[0].starts_with("dwi.bvec is no longer beside it: "),
+        "{sentences:?}"
+    );
+}
+
+fn without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let mask = folder.path().join("mask.nii.gz");
+    let bytes = std::fs::read(&mask).expect("read");
+    std::fs::remove_file(&mask).expect("removed");
+    let mut window = Window::opened(&path);
+    window.session(SessionAction::OpenAnyway);
+    let document = &window.state.document;
+    assert!(document.tensors.is_some() && document.regions.len() == 1);
+    assert_eq!(document.absent.len(), 1);
+    assert!(
+        document.absent[0].why.ends_with("mask.nii.gz"),
+        "{}",
+        document.absent[0].why
+    );
+    // Saved meanwhile and put back, it is there again.
+    window.save(&path);
+    std::fs::write(&mask, bytes).expect("written");
+    let window = Window::opened(&path);
+    assert_eq!(window.said(), "");
+    assert!(window.state.document.absent.is_empty());
+    assert!(window.state.document.layer_named("mask").is_some());
+    assert!(window.state.document.chosen_mask().is_some());
+}
+
+/// Changes a session's text and opens it.
+fn edited(path: &Path, edit: impl FnOnce(&mut Value)) -> Window {
+    let text = std::fs::read_to_string(path).expect("read");
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    edit(&mut value);
+    let other = path.with_file_name("edited.arcuate");
+    std::fs::write(&other, value.to_string()).expect("written");
+    Window::opened(&other)
+}
+
+fn one_sentence(window: &Window) -> String {
+    assert!(window.state.document.is_empty());
+    let said = window.said();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.ends_with("edited.arcuate"), "{said}");
+    said
+}
+
+fn newer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let window = edited(&path, |v| {
+        v["arcuate_session"] = json!(2);
+        v["content"] = json!("something else");
+    });
+    let said = one_sentence(&window);
+    assert!(
+        said.contains("format 2") && said.contains("newer Arcuate"),
+        "{said}"
+    );
+    for other in [json!(0), json!(-1), json!("1"), json!(null)] {
+        one_sentence(&edited(&path, |v| v["arcuate_session"] = other));
+    }
+}
+
+fn unknown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let window = edited(&path, |v| {
+        v["content"]["document"]["layers"][0]["sparkle"] = json!({"much": 1});
+        v["content"]["document"]["mood"] = json!("good");
+    });
+    assert!(window.state.document.tensors.is_some());
+    let said = window.said();
+    assert!(
+        said.contains("document.layers.sparkle") && said.contains("document.mood"),
+        "{said}"
+    );
+}
+
+fn by_hand() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let document = |v: &mut Value, name: &str, value: Value| {
+        v["content"]["document"][name] = value;
+    };
+    one_sentence(&edited(&path, |v| document(v, "layers", json!(3))));
+    one_sentence(&edited(&path, |v| document(v, "track", json!({}))));
+    one_sentence(&edited(&path, |v| {
+        let layers = v["content"]["document"]["layers"]
+            .as_array_mut()
+            .expect("layers");
+        let first = layers[0].clone();
+        layers.push(first);
+    }));
+    one_sentence(&edited(&path, |v| {
+        v["content"]["document"]["layers"][0]["id"] = json!(u64::MAX);
+    }));
+    // A region without a size is left out, and told.
+    let window = edited(&path, |v| {
+        let shape = &mut v["content"]["document"]["regions"][0]["shape"];
+        shape["Sphere"]["radius_mm"] = json!(-1.0);
+    });
+    assert!(window.state.document.regions.is_empty() && window.state.document.tensors.is_some());
+    assert!(
+        window.said().contains("The region \"Seed\" is left out"),
+        "{}",
+        window.said()
+    );
+    // A file that is no number of the list.
+    let window = edited(&path, |v| {
+        v["content"]["document"]["layers"][0]["from"]["File"]["file"] = json!(99);
+    });
+    assert_eq!(window.state.document.absent.len(), 1);
+    let window = edited(&path, |v| {
+        v["content"]["view"]["camera"]["distance_mm"] = json!(-5.0);
+        v["content"]["view"]["crosshair"] = json!([1e300, 0.0, 0.0]);
+    });
+    assert!(window.state.view.camera.distance_mm > 0.0);
+    assert!(window.state.view.camera.focus != DVec3::NAN);
+    for text in ["", "{", "[]", "null", "{\"arcuate_session\":1}", "\u{0}"] {
+        let other = path.with_file_name("edited.arcuate");
+        std::fs::write(&other, text).expect("written");
+        one_sentence(&Window::opened(&other));
+    }
+    let other = path.with_file_name("edited.arcuate");
+    let deep = format!(
+        "{{\"arcuate_session\":1,\"content\":{}",
+        "[".repeat(100_000)
+    );
+    std::fs::write(&other, deep).expect("written");
+    one_sentence(&Window::opened(&other));
+}

@@ -1,0 +1,104 @@
+//! `arcuate replay`: the same bytes, or it says so.
+
+use super::Window;
+use crate::support::test;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test("sessions::replay", replay)]
+}
+
+fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(arguments)
+        .args(["--json", "--backend", "cpu"])
+        .current_dir(folder)
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output.status.code(), value, said)
+}
+
+fn outcomes(value: &Value) -> Vec<String> {
+    let results = value["results"].as_array().expect("results");
+    let one = |r: &Value| {
+        format!(
+            "{}: {}",
+            r["result"].as_str().unwrap_or_default(),
+            r["outcome"].as_str().unwrap_or_default()
+        )
+    };
+    results.iter().map(one).collect()
+}
+
+fn replay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut window = Window::with_scan(here);
+    window.work();
+    window.save(&here.join("s.arcuate"));
+    // Any number of threads gives the same bytes.
+    for threads in ["1", "3"] {
+        let (code, value, said) = run(&["replay", "s.arcuate", "--threads", threads], here);
+        assert_eq!(code, Some(0), "{said}");
+        let all = outcomes(&value);
+        assert_eq!(all.len(), 4, "{all:?}");
+        assert!(all.iter().all(|o| o.ends_with("same bytes")), "{all:?}");
+    }
+    let (code, _, said) = run(&["replay", "s.arcuate", "--out", "again"], here);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(
+        std::fs::read_dir(here.join("again"))
+            .expect("a folder")
+            .count(),
+        3
+    );
+    // Without the files beside it everything is made again all the same.
+    std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
+    let (code, value, said) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        outcomes(&value).iter().all(|o| o.ends_with("same bytes")),
+        "{value}"
+    );
+    // Another result than the session says.
+    let text = std::fs::read_to_string(here.join("s.arcuate")).expect("read");
+    let mut session: Value = serde_json::from_str(&text).expect("JSON");
+    let results = session["results"].as_array_mut().expect("results");
+    let zeros = "0".repeat(64);
+    results[0]["sha256"] = Value::from(zeros.clone());
+    results[1]["sha256"] = Value::from(zeros);
+    for row in results[1]["sample"].as_array_mut().expect("rows") {
+        let x = row[2].as_f64().expect("a number");
+        row[2] = Value::from(x + 3.0);
+    }
+    std::fs::write(here.join("t.arcuate"), session.to_string()).expect("written");
+    let (code, value, said) = run(&["replay", "t.arcuate"], here);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("1 of 4 results are not what they were"),
+        "{said}"
+    );
+    let all = outcomes(&value);
+    assert_eq!(all[0], "tensors: within tolerance");
+    assert_eq!(all[1], "live: differs");
+    // Missing data are named, and found elsewhere.
+    let moved = here.join("moved");
+    std::fs::create_dir(&moved).expect("a folder");
+    for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec", "mask.nii.gz"] {
+        std::fs::rename(here.join(name), moved.join(name)).expect("moved");
+    }
+    let (code, _, said) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(1));
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(
+        said.contains("dwi.nii.gz") && said.contains("mask.nii.gz"),
+        "{said}"
+    );
+    let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
+    assert_eq!(code, Some(0), "{said}");
+}

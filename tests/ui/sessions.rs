@@ -1,0 +1,181 @@
+//! Sessions in the window: what is asked, offered and named.
+
+use super::{Window, click, small_scan, submitted, tracking, window};
+use crate::support::test;
+use arcuate::jobs::Request;
+use arcuate::jobs::session::{Entry, Found, LeftBehind, ReadSession, SessionRequest, Standing};
+use arcuate::state::saving::Opening;
+use arcuate::state::{Action, Effect, Leaving, SessionAction, State, saved, update};
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::work is asked about before it is left", question),
+        test("ui::what was left behind is offered", recovery),
+        test("ui::missing files of a session are named", missing),
+        test("ui::the file menu and its keys", file_menu),
+    ]
+}
+
+fn sessions(window: &Window) -> Vec<&SessionRequest> {
+    let requests = submitted(window).into_iter();
+    requests
+        .filter_map(|r| match r {
+            Request::Session(request) => Some(request),
+            _ => None,
+        })
+        .collect()
+}
+
+fn closes(window: &Window) -> bool {
+    let mut effects = window.state().effects.iter();
+    effects.any(|e| matches!(e, Effect::Close))
+}
+
+fn asked(state: &mut State) {
+    let leave = SessionAction::Leave(Leaving::Quit);
+    update(state, Action::Session(leave));
+    assert!(state.session.saving.leaving.is_some());
+}
+
+fn question() {
+    let mut state = tracking();
+    state.session.unsaved = true;
+    asked(&mut state);
+    for (answer, ends) in [("Cancel", false), ("Don’t save", true)] {
+        let mut window = window(state.clone(), [1280.0, 800.0]);
+        window.get_by_label("Save the session before the window closes?");
+        // Keys wait for the answer.
+        window.key_press(Key::Delete);
+        window.run();
+        assert!(!window.state().state.document.regions.is_empty());
+        click(&mut window, answer);
+        assert_eq!(closes(&window), ends);
+        assert!(window.state().state.session.saving.leaving.is_none());
+    }
+    // Without a name the path is asked for, and the question is not in the way.
+    let mut unnamed = window(state.clone(), [1280.0, 800.0]);
+    click(&mut unnamed, "Save…");
+    unnamed.get_by_label("Path");
+    assert!(sessions(&unnamed).is_empty() && !closes(&unnamed));
+    // With one it is saved at once.
+    state.session.saving.file = Some(PathBuf::from("/data/s.arcuate"));
+    let mut named = window(state, [1280.0, 800.0]);
+    named.key_press(Key::Enter);
+    named.run();
+    assert!(matches!(
+        sessions(&named)[..],
+        [SessionRequest::Save { .. }]
+    ));
+    let then = &named.state().state.session.saving.then;
+    assert_eq!(*then, Some(Leaving::Quit));
+}
+
+fn recovery() {
+    let session = PathBuf::from("/home/me/.local/state/arcuate/recovery/1/session.arcuate");
+    for (answer, read) in [("Recover", true), ("Discard", false)] {
+        let mut state = State::new(String::new());
+        state.session.saving.left_behind.push(LeftBehind {
+            session: session.clone(),
+            written_s: 0,
+            name: "sub-01".to_owned(),
+            regions: 2,
+            layers: 1,
+            origin: None,
+        });
+        let mut window = window(state, [1280.0, 800.0]);
+        click(&mut window, answer);
+        let requests = sessions(&window);
+        match requests[..] {
+            [SessionRequest::Read { path, .. }] => assert!(read && *path == session),
+            [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),
+            _ => panic!("{requests:?}"),
+        }
+    }
+}
+
+/// A session of one scan that is not there.
+fn opening(state: &State) -> Opening {
+    let draft = saved::draft(state);
+    let entry = Entry {
+        path: "dwi.nii.gz".to_owned(),
+        bytes: 5,
+        modified_ns: 0,
+        sha256: "0".to_owned(),
+        beside: Vec::new(),
+    };
+    let read = ReadSession {
+        path: PathBuf::from("/data/s.arcuate"),
+        content: draft.content,
+        program: String::new(),
+        computed_on: String::new(),
+        files: vec![Found {
+            path: PathBuf::from("/data/dwi.nii.gz"),
+            standing: Standing::Missing("There is no such file".to_owned()),
+            suggestion: Some(PathBuf::from("/data/other/dwi.nii.gz")),
+            entry,
+        }],
+        masks: Vec::new(),
+        results: Vec::new(),
+        notes: Vec::new(),
+    };
+    let (content, unknown) = saved::parse(&read).expect("a session");
+    assert!(unknown.is_empty(), "{unknown:?}");
+    Opening {
+        read: Arc::new(read),
+        content: Arc::new(content),
+        recovered: false,
+        asking: true,
+        moved: false,
+        absent: Vec::new(),
+    }
+}
+
+fn missing() {
+    for answer in ["Take other/dwi.nii.gz", "Open without", "Cancel"] {
+        let mut state = small_scan();
+        state.session.saving.opening = Some(opening(&state));
+        let mut window = window(state, [1280.0, 800.0]);
+        window.get_by_label("dwi.nii.gz: There is no such file");
+        click(&mut window, answer);
+        let requests = sessions(&window);
+        match (answer, &requests[..]) {
+            ("Cancel", []) => assert!(window.state().state.session.saving.opening.is_none()),
+            ("Open without", [SessionRequest::Load { .. }]) => {}
+            (_, [SessionRequest::Relocate { path, .. }]) => {
+                assert_eq!(*path, PathBuf::from("/data/other/dwi.nii.gz"));
+            }
+            _ => panic!("{answer}: {requests:?}"),
+        }
+    }
+}
+
+fn file_menu() {
+    let mut state = small_scan();
+    state.session.saving.file = Some(PathBuf::from("/data/s.arcuate"));
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label_contains("s.arcuate · ");
+    click(&mut window, "File");
+    click(&mut window, "Save session");
+    window.key_press_modifiers(Modifiers::COMMAND, Key::S);
+    window.run();
+    let saves = sessions(&window);
+    assert!(matches!(
+        saves[..],
+        [SessionRequest::Save { .. }, SessionRequest::Save { .. }]
+    ));
+    window.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::S);
+    window.run();
+    window.get_by_label("Path");
+    window.key_press(Key::Escape);
+    window.run();
+    assert!(window.query_by_label("Path").is_none());
+    click(&mut window, "File");
+    click(&mut window, "New");
+    let state = &window.state().state;
+    assert!(state.document.is_empty() || state.session.saving.leaving.is_some());
+}
