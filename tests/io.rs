@@ -1,5 +1,6 @@
 //! Files: what is read, what is refused and in which words, what is written.
 
+mod bids;
 mod fibres;
 mod files;
 mod formats;
@@ -21,6 +22,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     [
+        bids::tests(),
         images::tests(),
         hostile::tests(),
         labels::tests(),

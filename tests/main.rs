@@ -8,6 +8,7 @@ mod backend;
 mod cli;
 mod data;
 mod geodesic;
+mod gradient_check;
 mod io;
 mod jobs;
 mod kernels;
@@ -19,6 +20,7 @@ mod sessions;
 #[cfg(unix)]
 mod setup;
 mod shaders;
+mod space;
 mod support;
 mod tensor_fit;
 mod tracking;
@@ -35,6 +37,7 @@ fn main() {
         cli::tests(),
         data::tests(),
         geodesic::tests(),
+        gradient_check::tests(),
         io::tests(),
         jobs::tests(),
         kernels::tests(),
@@ -46,6 +49,7 @@ fn main() {
         #[cfg(unix)]
         setup::tests(),
         shaders::tests(),
+        space::tests(),
         tensor_fit::tests(),
         tracking::tests(),
         ui::tests(),

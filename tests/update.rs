@@ -6,6 +6,7 @@ mod fits;
 mod rays;
 mod saves;
 mod stale;
+mod told;
 
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice};
@@ -51,7 +52,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
-    own.chain(backend::tests()).collect()
+    own.chain(backend::tests()).chain(told::tests()).collect()
 }
 
 /// A small ball of a brain with a fibre along y in every voxel.

@@ -5,7 +5,9 @@ use super::runner::{Failure, Runner};
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume};
 use crate::io::Told;
+use crate::io::bids::{Folder, Kind};
 use crate::jobs::{Loaded, Output, Request};
+use crate::state::space::{Item, What, disagreements};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,9 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate info dwi.nii.gz mask.nii.gz tracks.tck
   arcuate info phantom:1 --json
+  arcuate info study/            (a BIDS folder: what is in it)
 
+Of several files it is said in words where they disagree: a mask half a voxel off, streamlines outside the brain.
 Orientation names the end each voxel axis points to: LAS runs to the patient's left, front and top.";
 
 #[derive(clap::Args, Debug)]
@@ -29,11 +33,14 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut values, mut text, mut failures) = (Vec::new(), String::new(), Vec::new());
+    let mut kept = Vec::new();
     for file in &options.files {
         match describe(file, &options.told.told(), runner) {
-            Ok((value, lines)) => {
+            Ok((value, lines, data)) => {
                 values.push(value);
                 let _ = writeln!(text, "{file}\n{lines}");
+                let name = Path::new(file).file_name().unwrap_or_default();
+                kept.extend(data.map(|data| (name.to_string_lossy().into_owned(), data)));
             }
             Err(failure) => {
                 values.push(json!({"path": file, "error": failure.sentence}));
@@ -41,28 +48,60 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
         }
     }
-    runner.report(&json!({"command": "info", "files": values}), &text);
+    let found = space(&kept);
+    if kept.len() > 1 {
+        text += "Space\n";
+        for sentence in &found {
+            let _ = writeln!(text, "  differs     {sentence}");
+        }
+        if found.is_empty() {
+            text += "  agrees      nothing found that lies where it should not\n";
+        }
+    }
+    let report = json!({"command": "info", "files": values, "disagreements": found});
+    runner.report(&report, &text);
     // The files that can be read are described even if others cannot.
     failures.into_iter().next().map_or(Ok(()), Err)
 }
 
-fn describe(file: &str, told: &Told, runner: &mut Runner) -> Result<(Value, String), Failure> {
+/// What disagrees among the files.
+fn space(kept: &[(String, Loaded)]) -> Vec<String> {
+    let items = kept.iter().map(|(name, data)| Item {
+        name,
+        what: match data {
+            Loaded::Scan { dwi: volume, .. } | Loaded::Image(volume) => What::Image(&volume.grid),
+            Loaded::Mask(mask) => What::Mask(mask),
+            Loaded::Tractogram(tractogram) => What::Streamlines(tractogram),
+        },
+    });
+    disagreements(&items.collect::<Vec<Item>>())
+}
+
+fn describe(
+    file: &str,
+    told: &Told,
+    runner: &mut Runner,
+) -> Result<(Value, String, Option<Loaded>), Failure> {
     if file.starts_with("phantom:") {
         let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
-        return Ok(image(file, &scan.dwi, Some(&scan.gradients), &[]));
+        let (value, text) = image(file, &scan.dwi, Some(&scan.gradients), &[]);
+        return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
     let (output, _) = runner.run(Request::OpenTold {
         path: path.clone(),
         told: told.clone(),
     })?;
+    if let Output::Found(found) = &output {
+        return Ok(folder(found));
+    }
     let Output::Opened { loaded, notes, .. } = output else {
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
-    Ok(match loaded {
-        Loaded::Scan { dwi, gradients, .. } => image(file, &dwi, gradients.as_deref(), &notes),
-        Loaded::Image(volume) => image(file, &volume, None, &notes),
+    let (value, text) = match &loaded {
+        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, gradients.as_deref(), &notes),
+        Loaded::Image(volume) => image(file, volume, None, &notes),
         Loaded::Mask(mask) => {
             let (mut value, mut text) = grid(&path, &mask.grid, "mask", &notes);
             value["inside_voxels"] = json!(mask.count());
@@ -75,8 +114,50 @@ fn describe(file: &str, told: &Told, runner: &mut Runner) -> Result<(Value, Stri
             );
             (value, text)
         }
-        Loaded::Tractogram(tractogram) => streamlines(&path, &tractogram, &notes),
-    })
+        Loaded::Tractogram(tractogram) => streamlines(&path, tractogram, &notes),
+    };
+    Ok((value, text, Some(loaded)))
+}
+
+/// What a BIDS folder holds.
+fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
+    let relative = |path: &Path| {
+        let inside = path.strip_prefix(&found.path).unwrap_or(path);
+        inside.display().to_string()
+    };
+    let mut text = format!(
+        "  kind        BIDS folder\n  subjects    {}\n",
+        found.subjects.len()
+    );
+    for file in &found.found {
+        let _ = writeln!(text, "  {:<15} {}", file.kind.name(), relative(&file.path));
+        match (file.kind, file.gradients.as_slice()) {
+            (Kind::Scan, []) => text += "  no gradients\n",
+            (Kind::Scan, files) => {
+                let names: Vec<String> = files.iter().map(|p| relative(p)).collect();
+                let _ = writeln!(text, "                  {}", names.join(", "));
+            }
+            _ => {}
+        }
+    }
+    if found.cut {
+        text += "  note        there is more than is looked at; open one subject's folder\n";
+    }
+    let files: Vec<Value> = found
+        .found
+        .iter()
+        .map(|f| {
+            json!({
+                "kind": f.kind.name(), "path": f.path, "subject": f.subject, "derived": f.derived,
+                "gradients": f.gradients,
+            })
+        })
+        .collect();
+    let value = json!({
+        "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "files": files,
+        "complete": !found.cut,
+    });
+    (value, text, None)
 }
 
 fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, String) {
@@ -139,10 +220,10 @@ fn image(
     gradients: Option<&Gradients>,
     notes: &[String],
 ) -> (Value, String) {
-    let kind = if gradients.is_some() {
-        "diffusion scan"
-    } else {
-        "image"
+    let kind = match (gradients, &volume.labels) {
+        (Some(_), _) => "diffusion scan",
+        (None, Some(_)) => "label map",
+        (None, None) => "image",
     };
     let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind, notes);
     let (low, high) = volume.range(0);
@@ -153,6 +234,18 @@ fn image(
         "  volumes     {}; first from {low} to {high}",
         volume.frames
     );
+    if let Some(labels) = &volume.labels {
+        let mut numbers: Vec<u32> = volume.frame(0).iter().map(|v| *v as u32).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let numbers: Vec<u32> = numbers.into_iter().filter(|n| *n > 0).collect();
+        let named = numbers
+            .iter()
+            .filter(|n| labels.name(**n).is_some())
+            .count();
+        value["labels"] = json!(numbers);
+        let _ = writeln!(text, "  labels      {}, {named} with names", numbers.len());
+    }
     if let Some(gradients) = gradients {
         let shells: Vec<Value> = gradients
             .shells()

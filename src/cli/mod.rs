@@ -13,6 +13,7 @@ mod convert;
 mod demo;
 mod fit;
 mod geodesic;
+mod gradients;
 mod headless;
 mod info;
 mod options;
@@ -97,7 +98,9 @@ pub enum Command {
     Track(track::Options),
     /// Geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
-    /// Change streamlines from one file format to another
+    /// Say whether the axes of a gradient table are right, and mend them
+    Gradients(gradients::Options),
+    /// Change files from one format to another
     Convert(convert::Options),
     /// Make every result of a session again, and say whether it is the same
     Replay(replay::Options),
@@ -142,6 +145,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Fit(options) => fit::run(&options, &mut runner),
         Command::Track(options) => track::run(&options, &mut runner),
         Command::Geodesic(options) => geodesic::run(&options, &mut runner),
+        Command::Gradients(options) => gradients::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Replay(options) => replay::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),

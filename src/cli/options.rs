@@ -2,6 +2,7 @@
 
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
+use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, Region, Role, Shape, Volume};
 use crate::io::{self, Space, Told};
 use crate::jobs::{Loaded, Output, Request};
@@ -24,6 +25,9 @@ pub struct ScanOptions {
     /// Gradient directions, FSL format
     #[arg(long, value_name = "FILE", requires = "bval")]
     pub bvec: Option<PathBuf>,
+    /// Exchange or flip axes of the gradients (FSL's), as `arcuate gradients check` says: y,-x,z
+    #[arg(long, value_name = "AXES", allow_hyphen_values = true)]
+    pub turn: Option<Turn>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -171,6 +175,7 @@ impl ScanOptions {
             gradients: None,
             bval: None,
             bvec: None,
+            turn: None,
         }
     }
 
@@ -189,6 +194,17 @@ impl ScanOptions {
     }
 
     fn source(&self) -> Source {
+        let of = self.untouched();
+        match self.turn.filter(|t| *t != Turn::NONE) {
+            Some(turn) => Source::Turned {
+                of: Box::new(of),
+                turn,
+            },
+            None => of,
+        }
+    }
+
+    fn untouched(&self) -> Source {
         match self.phantom_seed() {
             Ok(Some(seed)) => Source::Phantom { seed },
             _ => Source::File {
@@ -213,6 +229,14 @@ impl ScanOptions {
     }
 
     pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
+        let mut scan = self.open_untouched(runner)?;
+        if let Some(turn) = self.turn {
+            scan.gradients = Arc::new(scan.gradients.turned(turn.in_world(&scan.dwi.grid)));
+        }
+        Ok(scan)
+    }
+
+    fn open_untouched(&self, runner: &mut Runner) -> Result<Scan, Failure> {
         if let Some(seed) = self.phantom_seed()? {
             let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
                 return Err(Failure::new("The built-in head could not be made"));

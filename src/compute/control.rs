@@ -37,7 +37,7 @@ pub struct Control(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
     stage: Mutex<String>,
@@ -46,6 +46,14 @@ struct Shared {
 impl Control {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A handle to a part of the same job: cancelled with it, its progress told to nobody.
+    pub fn silent(&self) -> Self {
+        Self(Arc::new(Shared {
+            cancelled: self.0.cancelled.clone(),
+            ..Shared::default()
+        }))
     }
 
     pub fn cancel(&self) {

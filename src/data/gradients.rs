@@ -1,6 +1,6 @@
 //! The diffusion weighting of each volume of a scan.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 /// Volumes with `b` at or below this count as b = 0, whatever their vector (s/mm²).
 pub const B0_LIMIT_S_PER_MM2: f64 = 50.0;
@@ -46,6 +46,14 @@ impl Gradients {
             Weighting::NoDirection
         } else {
             Weighting::Diffusion
+        }
+    }
+
+    /// With directions multiplied by a matrix of world axes that keeps lengths.
+    pub fn turned(&self, matrix: DMat3) -> Self {
+        Self {
+            b_s_per_mm2: self.b_s_per_mm2.clone(),
+            directions: self.directions.iter().map(|&d| matrix * d).collect(),
         }
     }
 

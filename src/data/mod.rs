@@ -9,10 +9,12 @@ pub mod grid;
 pub mod labels;
 pub mod mask;
 pub mod region;
+pub mod rotation;
 pub mod shared;
 pub mod surface;
 pub mod tensor_field;
 pub mod tractogram;
+pub mod turn;
 pub mod volume;
 
 pub use crate::compute::DataId;

@@ -5,12 +5,12 @@
 //! world axes already. Vectors are brought to unit length; the b-value is never scaled by the
 //! square of the length (MRtrix's option), since the files of FSL and of scanners do not mean that.
 
-use super::rotation::rotation;
 use super::source::read_text;
 use super::{Error, atomic, with_extension};
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
-use glam::{DMat3, DVec3};
+use crate::data::turn::world_from_fsl;
+use glam::DVec3;
 use std::path::{Path, PathBuf};
 
 /// A table is numbers for at most some thousand volumes.
@@ -210,17 +210,6 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
         files: files.paths(),
         warnings,
     })
-}
-
-/// World axes from an FSL vector: orthogonal, so its transpose goes back.
-fn world_from_fsl(grid: &Grid) -> DMat3 {
-    let matrix = grid.world_from_voxel.matrix3;
-    let x = if matrix.determinant() > 0.0 {
-        -1.0
-    } else {
-        1.0
-    };
-    rotation(matrix) * DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
 }
 
 /// Unit vectors, zero where a vector is unusable or not needed, and what to tell about it.

@@ -7,6 +7,7 @@
 //! window's record, which grows while it runs, is written line by line ([`lines`]).
 
 pub mod atomic;
+pub mod bids;
 pub mod checksum;
 pub mod colours;
 pub mod convert;
@@ -28,7 +29,6 @@ mod ply;
 pub mod png;
 mod polydata;
 pub mod recovery;
-mod rotation;
 pub mod scalars;
 pub mod session;
 mod source;

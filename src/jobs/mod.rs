@@ -9,6 +9,8 @@ mod request;
 pub mod session;
 mod trace;
 
+/// What was found in a folder.
+pub use crate::io::bids::Folder;
 pub use export::Values;
 pub use fault::CardFailure;
 pub use place::{Placed, sentence};
@@ -27,7 +29,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Fit`, `Live`, `Track` and `Rank` the newest request wins: it cancels the running one and
+/// One thread each. In `Fit`, `Live`, `Track`, `Rank` and `Check` the newest request wins: it cancels the running one and
 /// replaces those that wait. In the others requests queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -40,6 +42,8 @@ pub enum Slot {
     Track,
     /// Rays that a cut leaves, where there are many.
     Rank,
+    /// Comparing the axes of gradients.
+    Check,
     /// Finding and opening graphics cards.
     Device,
     Save,
@@ -50,12 +54,13 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Load,
         Self::Fit,
         Self::Live,
         Self::Track,
         Self::Rank,
+        Self::Check,
         Self::Device,
         Self::Save,
         Self::Remake,
@@ -73,7 +78,10 @@ impl Slot {
     }
 
     fn latest_wins(self) -> bool {
-        matches!(self, Self::Fit | Self::Live | Self::Track | Self::Rank)
+        matches!(
+            self,
+            Self::Fit | Self::Live | Self::Track | Self::Rank | Self::Check
+        )
     }
 }
 

@@ -28,6 +28,9 @@ pub(super) fn open(
     control: &Control,
 ) -> Result<Output, String> {
     let sentence = |e: io::Error| e.to_string();
+    if io::bids::is_folder(path) {
+        return io::bids::find(path).map(Output::Found).map_err(sentence);
+    }
     let opened = io::open_told(path, told, control).map_err(sentence)?;
     let mut told = told.clone();
     let mut notes = opened.warnings().to_vec();

@@ -7,7 +7,7 @@ use super::session::{SessionOutput, SessionRequest};
 use super::{Outcome, Slot, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
-use crate::solvers::{geodesic, tensor_fit, tracking};
+use crate::solvers::{geodesic, gradient_check, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +63,13 @@ pub enum Request {
     Rank {
         all: Tractogram,
         cut: geodesic::Cut,
+    },
+    /// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
+    CheckGradients {
+        /// The scan's image.
+        scan: DataId,
+        field: TensorField,
+        params: gradient_check::Params,
     },
     /// Writes one file after the other, and nothing more after one that failed.
     SaveTractogram {
@@ -168,6 +175,8 @@ pub enum Output {
         told: io::Told,
         notes: Vec<String>,
     },
+    /// A folder was looked through instead.
+    Found(io::bids::Folder),
     Demo {
         seed: u64,
         demo: Box<phantom::Demo>,
@@ -194,6 +203,10 @@ pub enum Output {
         cut: geodesic::Cut,
         kept: Tractogram,
         least: Option<f32>,
+    },
+    GradientsChecked {
+        scan: DataId,
+        output: Arc<gradient_check::Output>,
     },
     Saved(Saved),
     Converted(io::convert::Converted),
@@ -247,6 +260,7 @@ impl Request {
             | Self::SavePng { .. } => Slot::Save,
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
+            Self::CheckGradients { .. } => Slot::Check,
             Self::FindCards | Self::UseBackend { .. } => Slot::Device,
             Self::Session(request) => request.slot(),
         }
@@ -267,6 +281,7 @@ impl Request {
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
+            Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Convert { input, .. } => format!("Converting {}", file(input)),
@@ -383,6 +398,17 @@ impl Request {
                     cut,
                     kept,
                     least,
+                })
+            }
+            Self::CheckGradients {
+                scan,
+                field,
+                params,
+            } => {
+                let output = gradient_check::check(&field, &params, backend, control)?;
+                Ok(Output::GradientsChecked {
+                    scan,
+                    output: Arc::new(output),
                 })
             }
             Self::SaveTractogram {

@@ -5,6 +5,7 @@ use super::document::{Display, LayerId, Method, Rays};
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
+use crate::data::turn::Turn;
 use crate::data::{Outline, Role, Shape, Stroke};
 use crate::io::Told;
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
@@ -159,6 +160,10 @@ pub enum Action {
         outline: Outline,
         erase: bool,
     },
+    /// Compares all ways to exchange and flip the axes of the scan's gradients.
+    CheckGradients,
+    /// Exchanges and flips axes of the scan's gradients.
+    TurnGradients(Turn),
     // Parameters
     SetFit {
         params: tensor_fit::Params,

@@ -8,6 +8,7 @@ use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::geodesic;
+use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation as FieldInterpolation, Seeding};
 
@@ -77,6 +78,16 @@ pub fn geodesic() -> geodesic::Params {
         },
         keep_every: 1,
         loop_guard: true,
+    }
+}
+
+/// As many fibres as make the mean length steady to a few percent, in a second or two.
+pub fn gradient_check() -> gradient_check::Params {
+    gradient_check::Params {
+        seeds: 3_000,
+        min_fa: 0.2,
+        max_angle_rad: 45f64.to_radians(),
+        random_seed: 1,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod report;
 pub mod saved;
 pub mod saving;
 pub mod session;
+pub mod space;
 pub mod update;
 pub mod view;
 pub mod words;

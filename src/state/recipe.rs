@@ -1,6 +1,7 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
 use super::defaults;
+use crate::data::turn::Turn;
 use crate::data::{Role, Shape};
 use crate::io::{Told, quoted};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
@@ -21,6 +22,8 @@ pub enum Source {
     },
     /// The built-in head.
     Phantom { seed: u64 },
+    /// With axes of the gradients exchanged or flipped.
+    Turned { of: Box<Source>, turn: Turn },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -185,6 +188,7 @@ impl Source {
     fn arguments(&self) -> String {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),
+            Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
                 [b] => format!("{} --gradients {}", path(dwi), path(b)),
                 [bval, bvec] => {
@@ -354,6 +358,9 @@ impl Recipe {
         match self {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
+            Self::Scan(source @ Source::Turned { .. }) => {
+                format!("arcuate gradients turn {} --out mended", source.arguments())
+            }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),
             Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),

@@ -8,6 +8,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::jobs::{BackendKind, CardFailure, FitKey, Job, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
+use crate::solvers::gradient_check;
 use crate::solvers::tracking;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -212,6 +213,8 @@ pub struct Session {
     pub rays_per_ms: Option<f64>,
     /// Why there is no live result although there are seeds.
     pub live_error: Option<String>,
+    /// How the gradients' axes compare, and of which scan's image.
+    pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     pub recent: Vec<Recent>,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
@@ -254,6 +257,7 @@ impl Session {
             medium: None,
             rays_per_ms: None,
             live_error: None,
+            axes: None,
             recent: Vec::new(),
             selected_region: None,
             selected_layer: None,

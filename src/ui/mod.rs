@@ -68,6 +68,8 @@ pub struct Memory {
     rays: rays::Cache,
     /// What kinds of rays were set to before another kind was chosen.
     kinds: forms::geodesic::Kinds,
+    space: forms::tensor_fit::checks::SpaceReport,
+    axes: forms::tensor_fit::axes::Pictures,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// For the demo's card on the first page.
@@ -98,6 +100,8 @@ impl Memory {
             tracks: tracks::Cache::default(),
             rays: rays::Cache::default(),
             kinds: forms::geodesic::Kinds::default(),
+            space: forms::tensor_fit::checks::SpaceReport::default(),
+            axes: forms::tensor_fit::axes::Pictures::default(),
             ranges: BTreeMap::new(),
             demo: first_run::Picture::default(),
         }

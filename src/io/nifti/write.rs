@@ -2,8 +2,8 @@
 
 use super::header::COMMENT;
 use crate::compute::Control;
+use crate::data::rotation::rotation;
 use crate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};
-use crate::io::rotation::rotation;
 use crate::io::{Error, atomic, extension, little_endian};
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -1,8 +1,8 @@
 //! Where the points of a TRK file are: from voxel-millimetres counted from the corner of the first
 //! voxel, in the axis order that the header names, to the world.
 
-use super::super::rotation::rotation;
 use crate::data::Grid;
+use crate::data::rotation::rotation;
 use glam::{DAffine3, DMat3, DVec3};
 
 /// One of the six directions: the world axis (0 right, 1 front, 2 up), and 1 along or −1 against it.

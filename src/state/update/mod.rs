@@ -1,5 +1,6 @@
 //! The one place that changes the state.
 
+mod axes;
 mod backend;
 mod drawing;
 mod fitting;
@@ -169,6 +170,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::DrawOutline { outline, erase } => {
             drawing::outline(state, &outline, erase, effects);
         }
+
+        Action::CheckGradients => axes::check(state, effects),
+        Action::TurnGradients(turn) => axes::turn(state, turn, effects),
 
         Action::SetFit { params } => {
             edit(state, "Fit", false, |d| d.fit = params);

@@ -3,7 +3,7 @@
 use super::{edit, fitting};
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::io::Told;
-use crate::jobs::Loaded;
+use crate::jobs::{Folder, Loaded, Request};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::recipe::Source;
 use crate::state::session::{Recent, Severity};
@@ -148,6 +148,45 @@ pub fn opened(
     }
     remember(state, path, summary, effects);
     fitting::fit(state, effects);
+}
+
+/// A data set's folder: what its first subject has is opened, and what else there is is said.
+pub fn found(state: &mut State, folder: &Folder, effects: &mut Vec<Effect>) {
+    let chosen = folder.chosen();
+    let subject = folder.subjects.first();
+    let kinds: Vec<&str> = chosen.iter().map(|f| f.kind.name()).collect();
+    let mut text = format!("Opened from the folder: {}", kinds.join(", "));
+    if let Some(subject) = subject {
+        text += &format!(" of {subject}");
+    }
+    match folder.subjects.len() {
+        0 | 1 => {}
+        n => text += &format!("; for another of the {n} subjects open its own folder"),
+    }
+    let others = folder
+        .found
+        .iter()
+        .filter(|f| subject.is_none_or(|s| f.subject == *s));
+    let left = others.count() - chosen.len();
+    if left > 0 {
+        text += &format!("; {left} more files of this subject can be opened by name");
+    }
+    let text = format!("{text}: {}", folder.path.display());
+    state.session.say(Severity::Information, text);
+    state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
+    for file in chosen {
+        // Those beside it are found anyway, and the recipe stays short.
+        let own = file.path.parent();
+        let inherited = file.gradients.iter().any(|g| g.parent() != own);
+        effects.push(Effect::Submit(Request::Open {
+            path: file.path.clone(),
+            gradients: if inherited {
+                file.gradients.clone()
+            } else {
+                Vec::new()
+            },
+        }));
+    }
 }
 
 /// Takes an opened mask for the fit where it can only be meant so: as long as nothing is fitted, or

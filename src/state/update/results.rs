@@ -1,6 +1,6 @@
 //! What the jobs bring back.
 
-use super::{backend, fitting, kept, opening, rays, sessions, tracks};
+use super::{axes, backend, fitting, kept, opening, rays, sessions, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
 use crate::state::{Effect, State};
@@ -77,6 +77,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             told,
             notes,
         } => opening::opened(state, path, loaded, told, notes, effects),
+        Output::Found(folder) => opening::found(state, &folder, effects),
         Output::Demo { seed, demo } => {
             let head = opening::Head {
                 seed,
@@ -133,6 +134,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             least,
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::event(state, output, wall_ms, effects),
+        Output::GradientsChecked { scan, output } => axes::checked(state, scan, output),
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }

@@ -1,6 +1,7 @@
 //! The task View: what is shown and how, the tensor fit, and what was checked.
 
-mod checks;
+pub mod axes;
+pub mod checks;
 
 use super::display::{controls, select_row};
 use super::{recipe, shown_layer};

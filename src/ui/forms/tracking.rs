@@ -118,14 +118,19 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
 /// The scan that a fit was made from: its file's name without the ending.
 fn scan_name(recipe: &Recipe) -> String {
     match recipe {
-        Recipe::Fit { fit, .. } => match &fit.source {
-            Source::File { dwi, .. } => {
-                let name = dwi.file_name().unwrap_or_default().to_string_lossy();
-                name.split(".nii").next().unwrap_or_default().to_owned()
-            }
-            Source::Phantom { .. } => "Demo head".to_owned(),
-        },
+        Recipe::Fit { fit, .. } => source_name(&fit.source),
         _ => "Tensor".to_owned(),
+    }
+}
+
+fn source_name(source: &Source) -> String {
+    match source {
+        Source::File { dwi, .. } => {
+            let name = dwi.file_name().unwrap_or_default().to_string_lossy();
+            name.split(".nii").next().unwrap_or_default().to_owned()
+        }
+        Source::Phantom { .. } => "Demo head".to_owned(),
+        Source::Turned { of, .. } => source_name(of),
     }
 }
 

@@ -1,9 +1,12 @@
 //! What was checked: space, gradients, the fit.
 
-use super::{FIT, describe, grid, shells};
+use super::{FIT, axes, describe, grid, shells};
 use crate::data::gradients::{Weighting, volume_numbers};
-use crate::data::{AffineSource, Grid};
+use crate::data::turn::Turn;
+use crate::data::{AffineSource, DataId, Grid};
+use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::Method;
+use crate::state::space::{Item, What, disagreements};
 use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
@@ -21,7 +24,7 @@ struct Check {
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let checks = checks(state);
+    let checks = checks(state, memory);
     let place = section::head(ui, "Results");
     let wrong = checks
         .iter()
@@ -51,6 +54,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             if check.name == REPAIRED {
                 overlay_button(ui, state, actions);
             }
+            if check.name == GRADIENTS {
+                axes::show(ui, state, memory, actions);
+            }
             ui.add_space(8.0);
         }
     }
@@ -78,6 +84,7 @@ fn report(ui: &mut Ui, text: &str) {
 }
 
 const REPAIRED: &str = "Repaired tensors";
+const GRADIENTS: &str = "Gradient directions";
 
 fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(layer) = state.document.layer_named(REPAIRED) else {
@@ -108,16 +115,16 @@ fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-fn checks(state: &State) -> Vec<Check> {
+fn checks(state: &State, memory: &mut Memory) -> Vec<Check> {
     let mut checks = Vec::new();
-    checks.extend(space_check(state));
+    checks.extend(space_check(state, memory));
     checks.extend(gradient_check(state));
     checks.extend(fit_checks(state));
     checks
 }
 
 /// Which affine each data set uses, and where grids disagree.
-fn space_check(state: &State) -> Option<Check> {
+fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let opened: Vec<(&Arc<Layer>, &Arc<Grid>, usize)> = state
         .document
         .layers
@@ -130,9 +137,10 @@ fn space_check(state: &State) -> Option<Check> {
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
         report.push(format!(
-            "{}: {}",
+            "{}: {}, {}",
             layer.name,
-            describe(grid, *frames).replace('\n', "; ")
+            describe(grid, *frames).replace('\n', "; "),
+            handedness(grid)
         ));
         if grid.source == AffineSource::Pixdim {
             verdict = Verdict::Warning;
@@ -154,6 +162,11 @@ fn space_check(state: &State) -> Option<Check> {
             others.join(", ")
         ));
     }
+    let apart = memory.space.sentences(state);
+    if !apart.is_empty() {
+        verdict = Verdict::Warning;
+        report.splice(0..0, apart.iter().cloned());
+    }
     let fact = match first.source {
         AffineSource::Sform => "sform used",
         AffineSource::Qform => "qform used",
@@ -161,8 +174,10 @@ fn space_check(state: &State) -> Option<Check> {
         AffineSource::Header => "header used",
         AffineSource::Computed => "known by construction",
     };
-    let fact = match others.len() {
-        0 => fact.to_owned(),
+    let fact = match (apart.len(), others.len()) {
+        (1, _) => "1 disagreement".to_owned(),
+        (n, _) if n > 1 => format!("{n} disagreements"),
+        (_, 0) => fact.to_owned(),
         _ => format!("{fact}, {} grids", 1 + distinct(&opened, first)),
     };
     Some(Check {
@@ -171,6 +186,59 @@ fn space_check(state: &State) -> Option<Check> {
         fact,
         report,
     })
+}
+
+fn handedness(grid: &Grid) -> &'static str {
+    match grid.world_from_voxel.matrix3.determinant() > 0.0 {
+        true => "right-handed",
+        false => "left-handed",
+    }
+}
+
+fn what(content: &Content) -> What<'_> {
+    match content {
+        Content::Scan { dwi: v, .. } | Content::Image(v) => What::Image(v.grid.as_ref()),
+        Content::Mask(mask) => What::Mask(mask),
+        Content::Tractogram(tractogram) => What::Streamlines(tractogram),
+    }
+}
+
+/// What disagrees about space, looked for when the layers change.
+#[derive(Default)]
+pub struct SpaceReport {
+    of: Vec<(String, DataId)>,
+    sentences: Vec<String>,
+}
+
+impl SpaceReport {
+    fn sentences(&mut self, state: &State) -> &[String] {
+        let opened = || {
+            let made = |l: &Layer| {
+                matches!(
+                    l.recipe,
+                    Recipe::Fit { .. } | Recipe::Track { .. } | Recipe::Geodesic { .. }
+                )
+            };
+            state.document.layers.iter().filter(move |l| !made(l))
+        };
+        let id = |l: &Layer| match &l.content {
+            Content::Scan { dwi: v, .. } | Content::Image(v) => v.id(),
+            Content::Mask(mask) => mask.id(),
+            Content::Tractogram(tractogram) => tractogram.id(),
+        };
+        let of: Vec<(String, DataId)> = opened().map(|l| (l.name.clone(), id(l))).collect();
+        if of != self.of {
+            let items: Vec<Item> = opened()
+                .map(|l| Item {
+                    name: &l.name,
+                    what: what(&l.content),
+                })
+                .collect();
+            self.sentences = disagreements(&items);
+            self.of = of;
+        }
+        &self.sentences
+    }
 }
 
 /// Grids besides the first.
@@ -186,7 +254,6 @@ fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> u
 }
 
 fn gradient_check(state: &State) -> Option<Check> {
-    const NAME: &str = "Gradient directions";
     let scans = state.document.layers.iter().rev();
     let gradients = scans
         .filter_map(|l| match &l.content {
@@ -197,7 +264,7 @@ fn gradient_check(state: &State) -> Option<Check> {
     let Some(gradients) = gradients else {
         return Some(Check {
             verdict: Verdict::Warning,
-            name: NAME,
+            name: GRADIENTS,
             fact: "none found".to_owned(),
             report: vec![
                 "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
@@ -210,6 +277,7 @@ fn gradient_check(state: &State) -> Option<Check> {
             .count()
     };
     let (directions, without) = (of(Weighting::Diffusion), of(Weighting::NoDirection));
+    let suspect = suspected(state);
     let mut report = vec![shells(gradients)];
     if without > 0 {
         report.push(format!(
@@ -219,11 +287,13 @@ fn gradient_check(state: &State) -> Option<Check> {
     Some(Check {
         verdict: match (directions, without) {
             (..6, _) => Verdict::Failed,
+            _ if suspect.is_some() => Verdict::Warning,
             (_, 0) => Verdict::Passed,
             _ => Verdict::Note,
         },
-        name: NAME,
+        name: GRADIENTS,
         fact: match directions {
+            _ if suspect.is_some() => "axes seem wrong".to_owned(),
             ..6 => format!("{directions}, a tensor needs 6"),
             n => match gradients.shells().iter().filter(|s| s.0 > 0).count() {
                 1 => format!("{n} on one shell"),
@@ -232,6 +302,16 @@ fn gradient_check(state: &State) -> Option<Check> {
         },
         report,
     })
+}
+
+/// What a comparison of the gradients' axes found better than those they have.
+fn suspected(state: &State) -> Option<Turn> {
+    let scan = state.document.scan()?.content.volume()?.id();
+    let (of, output) = state.session.axes.as_ref()?;
+    match output.verdict() {
+        gradient_check::Verdict::Better(turn, _) if *of == scan => Some(turn),
+        _ => None,
+    }
 }
 
 fn fit_checks(state: &State) -> Vec<Check> {

@@ -6,7 +6,7 @@ use glam::DMat3;
 /// by Newton's iteration (Higham 1986, eq. 3.2), quadratically convergent. The axes are normalised
 /// first so that a shear is undone in the same way whatever the voxel sizes. Its determinant has
 /// the affine's sign: a mirrored image stays mirrored.
-pub(super) fn rotation(affine: DMat3) -> DMat3 {
+pub fn rotation(affine: DMat3) -> DMat3 {
     let unit = |axis: glam::DVec3| axis.normalize_or_zero();
     let mut q = DMat3::from_cols(
         unit(affine.x_axis),

@@ -1,0 +1,168 @@
+//! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
+
+use super::options::{FitOptions, positive};
+use super::runner::{Failure, Runner};
+use crate::data::turn::Turn;
+use crate::io;
+use crate::jobs::{Output, Request};
+use crate::solvers::gradient_check::Verdict;
+use crate::state::defaults;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate gradients check dwi.nii.gz
+  arcuate gradients check dwi.nii.gz --out mended
+  arcuate gradients turn dwi.nii.gz --turn x,-y,z --out mended
+
+`check` tracks the whole brain with all 24 ways to exchange and flip the axes of the table and ranks them by how long
+and coherent fibres get. Axes are those of FSL's bvec. Nothing is changed: --out writes the table that is best.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(subcommand)]
+    pub what: What,
+}
+
+#[derive(clap::Subcommand, Debug)]
+pub enum What {
+    /// Compare all 24 ways to exchange and flip the axes
+    Check(CheckOptions),
+    /// Write the table with axes exchanged or flipped
+    Turn(TurnOptions),
+}
+
+#[derive(clap::Args, Debug)]
+pub struct CheckOptions {
+    #[command(flatten)]
+    pub fit: FitOptions,
+    /// Fibres to start with each of them
+    #[arg(long, value_name = "N", default_value_t = defaults::gradient_check().seeds)]
+    pub seeds: usize,
+    /// Fibres start at this FA
+    #[arg(long, value_name = "FA", default_value_t = defaults::gradient_check().min_fa, value_parser = positive)]
+    pub fa: f64,
+    /// Write NAME.bval and NAME.bvec with the axes that are best
+    #[arg(long, value_name = "NAME")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct TurnOptions {
+    /// With --turn: what stands for x, y and z of the new table, as in y,-x,z
+    #[command(flatten)]
+    pub scan: super::options::ScanOptions,
+    /// Write NAME.bval and NAME.bvec
+    #[arg(long, value_name = "NAME")]
+    pub out: PathBuf,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    match &options.what {
+        What::Check(options) => check(options, runner),
+        What::Turn(options) => {
+            check_out(&options.out, runner)?;
+            let scan = options.scan.open(runner)?;
+            let files = save(&options.out, &scan.gradients, &scan.dwi.grid)?;
+            let turn = options.scan.turn.unwrap_or(Turn::NONE);
+            let text = format!(
+                "Gradients with {}\n{}\n{}",
+                turn.words(),
+                files[0],
+                files[1]
+            );
+            let value =
+                json!({"command": "gradients turn", "turn": turn.to_string(), "files": files});
+            runner.report(&value, &text);
+            Ok(())
+        }
+    }
+}
+
+fn names(out: &std::path::Path) -> [PathBuf; 2] {
+    ["bval", "bvec"].map(|ending| {
+        let mut name = out.as_os_str().to_owned();
+        name.push(".");
+        name.push(ending);
+        PathBuf::from(name)
+    })
+}
+
+fn check_out(out: &std::path::Path, runner: &Runner) -> Result<(), Failure> {
+    names(out).iter().try_for_each(|path| runner.may_make(path))
+}
+
+fn save(
+    out: &std::path::Path,
+    gradients: &crate::data::Gradients,
+    grid: &crate::data::Grid,
+) -> Result<[String; 2], Failure> {
+    let [bval, bvec] = names(out);
+    io::gradients::save(&bval, &bvec, gradients, grid).map_err(|e| Failure::new(e.to_string()))?;
+    Ok([bval, bvec].map(|path| path.display().to_string()))
+}
+
+fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
+    if let Some(out) = &options.out {
+        check_out(out, runner)?;
+    }
+    let fitted = options.fit.run(runner)?;
+    let request = Request::CheckGradients {
+        scan: fitted.scan.dwi.id(),
+        field: fitted.fit.field.clone(),
+        params: crate::solvers::gradient_check::Params {
+            seeds: options.seeds.max(1),
+            min_fa: options.fa,
+            ..defaults::gradient_check()
+        },
+    };
+    let (Output::GradientsChecked { output, .. }, wall_ms) = runner.run(request)? else {
+        return Err(Failure::new("The gradients were not compared"));
+    };
+    let mut text = format!("{}\n\n", output.sentence());
+    let _ = writeln!(text, "  rank  length mm  coherence  axes (--turn)");
+    for (i, c) in output.ranked.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  {:>4}  {:>9.2}  {:>9.3}  {:<9} {}",
+            i + 1,
+            c.mean_length_mm,
+            c.coherence,
+            c.turn.to_string(),
+            c.turn.words()
+        );
+    }
+    let best = output.ranked.first().map_or(Turn::NONE, |c| c.turn);
+    let mut files = Vec::new();
+    if let Some(out) = &options.out {
+        let grid = &fitted.scan.dwi.grid;
+        let turned = fitted.scan.gradients.turned(best.in_world(grid));
+        files = save(out, &turned, grid)?.to_vec();
+        let _ = writeln!(text, "\n{}\n{}", files[0], files[1]);
+    }
+    let verdict = match output.verdict() {
+        Verdict::AsTheyAre => "as they are",
+        Verdict::Better(..) => "better",
+        Verdict::Undecided => "undecided",
+    };
+    let ranked: Vec<serde_json::Value> = output
+        .ranked
+        .iter()
+        .map(|c| {
+            json!({
+                "turn": c.turn.to_string(), "words": c.turn.words(), "coherence": c.coherence,
+                "mean_length_mm": c.mean_length_mm,
+            })
+        })
+        .collect();
+    let value = json!({
+        "command": "gradients check", "verdict": verdict, "best": best.to_string(),
+        "sentence": output.sentence(), "fibres": output.started, "ranked": ranked, "files": files,
+        "check_ms": wall_ms,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Exchanged and flipped axes of a gradient table.
+
+use super::Grid;
+use super::rotation::rotation;
+use glam::{DMat3, DVec3};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Component `i` of a turned vector is the component `axes[i]` of the old one, or its negative. The
+/// vector and its negative weigh the same, so that there are 24: 6 orders times 4 classes of signs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Turn {
+    pub axes: [usize; 3],
+    pub flipped: [bool; 3],
+}
+
+const LETTERS: [&str; 3] = ["x", "y", "z"];
+
+impl Turn {
+    pub const NONE: Self = Self {
+        axes: [0, 1, 2],
+        flipped: [false; 3],
+    };
+
+    /// All 24, [`Turn::NONE`] first; at most one axis is flipped.
+    pub fn all() -> Vec<Self> {
+        const ORDERS: [[usize; 3]; 6] = [
+            [0, 1, 2],
+            [1, 0, 2],
+            [2, 1, 0],
+            [0, 2, 1],
+            [1, 2, 0],
+            [2, 0, 1],
+        ];
+        let flips = [None, Some(0), Some(1), Some(2)];
+        let turn = |axes: [usize; 3], flip: Option<usize>| Self {
+            axes,
+            flipped: std::array::from_fn(|a| Some(a) == flip),
+        };
+        ORDERS
+            .iter()
+            .flat_map(|&axes| flips.map(|flip| turn(axes, flip)))
+            .collect()
+    }
+
+    /// The one of [`Turn::all`] that weighs the same: at most one axis flipped.
+    pub fn reduced(self) -> Self {
+        match self.flipped.iter().filter(|f| **f).count() {
+            0 | 1 => self,
+            _ => Self {
+                flipped: self.flipped.map(|f| !f),
+                ..self
+            },
+        }
+    }
+
+    pub fn matrix(self) -> DMat3 {
+        let mut matrix = DMat3::ZERO;
+        for i in 0..3 {
+            let sign = if self.flipped[i] { -1.0 } else { 1.0 };
+            matrix.col_mut(self.axes[i])[i] = sign;
+        }
+        matrix
+    }
+
+    /// The turn that undoes this one.
+    pub fn inverse(self) -> Self {
+        let mut inverse = Self::NONE;
+        for i in 0..3 {
+            inverse.axes[self.axes[i]] = i;
+            inverse.flipped[self.axes[i]] = self.flipped[i];
+        }
+        inverse.reduced()
+    }
+
+    /// This one after another.
+    pub fn after(self, first: Self) -> Self {
+        Self {
+            axes: self.axes.map(|a| first.axes[a]),
+            flipped: std::array::from_fn(|i| self.flipped[i] != first.flipped[self.axes[i]]),
+        }
+        .reduced()
+    }
+
+    /// What it does to vectors in world axes, where it is meant for those of a table of FSL's.
+    pub fn in_world(self, grid: &Grid) -> DMat3 {
+        let world = world_from_fsl(grid);
+        world * self.matrix() * world.transpose()
+    }
+
+    /// In words: `x and y exchanged, z flipped`.
+    pub fn words(self) -> String {
+        let exchanged = (0..3).filter(|&i| self.axes[i] != i);
+        let exchanged: Vec<&str> = exchanged.map(|i| LETTERS[i]).collect();
+        let order = match exchanged.as_slice() {
+            [] => None,
+            [a, b] => Some(format!("{a} and {b} exchanged")),
+            _ => {
+                let [a, b, c] = self.axes.map(|a| LETTERS[a]);
+                Some(format!("axes in the order {a} {b} {c}"))
+            }
+        };
+        let flipped = (0..3).filter(|&i| self.flipped[i]).map(|i| LETTERS[i]);
+        let flipped: Vec<&str> = flipped.collect();
+        let flipped = (!flipped.is_empty()).then(|| format!("{} flipped", flipped.join(" and ")));
+        let parts: Vec<String> = order.into_iter().chain(flipped).collect();
+        match parts.is_empty() {
+            true => "as they are".to_owned(),
+            false => parts.join(", "),
+        }
+    }
+}
+
+/// World axes from a vector of FSL's: relative to the image's axes, x negated where the affine has a
+/// positive determinant. Orthogonal, so its transpose goes back.
+pub fn world_from_fsl(grid: &Grid) -> DMat3 {
+    let matrix = grid.world_from_voxel.matrix3;
+    let x = if matrix.determinant() > 0.0 {
+        -1.0
+    } else {
+        1.0
+    };
+    rotation(matrix) * DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
+}
+
+/// As an option of a command: `y,-x,z`.
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |i: usize| {
+            let sign = if self.flipped[i] { "-" } else { "" };
+            format!("{sign}{}", LETTERS[self.axes[i]])
+        };
+        write!(f, "{},{},{}", part(0), part(1), part(2))
+    }
+}
+
+impl FromStr for Turn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = |part: &str| {
+            let part = part.trim();
+            let bare = part.strip_prefix('-').unwrap_or(part);
+            let axis = LETTERS.iter().position(|l| *l == bare)?;
+            Some((axis, bare != part))
+        };
+        let parts: Option<Vec<(usize, bool)>> = text.split(',').map(part).collect();
+        let turn = match parts.as_deref() {
+            Some(&[(a, f), (b, g), (c, h)]) => Self {
+                axes: [a, b, c],
+                flipped: [f, g, h],
+            },
+            _ => return Err(wrong(text)),
+        };
+        let mut seen = turn.axes;
+        seen.sort_unstable();
+        match seen == [0, 1, 2] {
+            true => Ok(turn.reduced()),
+            false => Err(wrong(text)),
+        }
+    }
+}
+
+fn wrong(text: &str) -> String {
+    format!(
+        "expected x, y and z once each with - before what is flipped, as in y,-x,z, found \"{text}\""
+    )
+}

@@ -1,0 +1,210 @@
+//! BIDS folders ("Brain Imaging Data Structure", Gorgolewski et al. 2016, Sci Data 3:160044): what the
+//! names in them say. No file is opened.
+
+use super::format::{Content, Format};
+use super::{Error, extension, names_in};
+use std::path::{Path, PathBuf};
+
+/// Folders within folders: `derivatives/PIPELINE/sub-01/ses-1/dwi` and one more.
+const DEEPEST: usize = 6;
+/// Entries that are looked at; a larger collection is opened subject by subject.
+const MOST_ENTRIES: usize = 50_000;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    Scan,
+    T1,
+    Mask,
+    Labels,
+    Streamlines,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] = [
+        Self::Scan,
+        Self::T1,
+        Self::Mask,
+        Self::Labels,
+        Self::Streamlines,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scan => "diffusion scan",
+            Self::T1 => "T1",
+            Self::Mask => "mask",
+            Self::Labels => "label map",
+            Self::Streamlines => "streamlines",
+        }
+    }
+}
+
+/// A file that its name tells of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub kind: Kind,
+    pub path: PathBuf,
+    /// `sub-01`, or empty.
+    pub subject: String,
+    /// Of a scan: its bval and bvec, beside it or inherited; none where there are none.
+    pub gradients: Vec<PathBuf>,
+    /// Made by a pipeline.
+    pub derived: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Folder {
+    pub path: PathBuf,
+    /// In the order of the names.
+    pub subjects: Vec<String>,
+    /// By subject, then kind, then name; raw data before derived.
+    pub found: Vec<Found>,
+    /// There was more than is looked at.
+    pub cut: bool,
+}
+
+/// Whether a folder is a BIDS data set, or one subject or session of it.
+pub fn is_folder(path: &Path) -> bool {
+    let is_subject = |p: &Path| {
+        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        (name.starts_with("sub-") || name.starts_with("ses-")) && p.is_dir()
+    };
+    path.is_dir()
+        && (path.join("dataset_description.json").is_file()
+            || is_subject(path)
+            || names_in(path).is_ok_and(|names| names.iter().any(|p| is_subject(p))))
+}
+
+/// What is in a folder.
+pub fn find(path: &Path) -> Result<Folder, Error> {
+    let mut files = Vec::new();
+    let mut left = MOST_ENTRIES;
+    walk(path, DEEPEST, &mut left, &mut files)?;
+    let mut found: Vec<Found> = files.iter().filter_map(|f| classify(f, &files)).collect();
+    found.sort_by(|a, b| {
+        let key = |f: &Found| (f.subject.clone(), f.kind, f.derived, f.path.clone());
+        key(a).cmp(&key(b))
+    });
+    let mut subjects: Vec<String> = found.iter().map(|f| f.subject.clone()).collect();
+    subjects.retain(|s| !s.is_empty());
+    subjects.dedup();
+    if found.is_empty() {
+        return Err(Error::unsupported(
+            path,
+            "a folder in which nothing has the name of a diffusion scan, T1, mask or streamlines",
+            "choose the folder of a BIDS data set, or the files themselves",
+        ));
+    }
+    Ok(Folder {
+        path: path.to_owned(),
+        subjects,
+        found,
+        cut: left == 0,
+    })
+}
+
+impl Folder {
+    /// What to look at first: of the first subject the first scan, T1, brain mask and streamlines.
+    pub fn chosen(&self) -> Vec<&Found> {
+        let subject = self.subjects.first().cloned().unwrap_or_default();
+        let subject = subject.as_str();
+        let of = |kind: Kind| {
+            let of_subject = move |f: &&Found| f.kind == kind && f.subject == subject;
+            self.found.iter().filter(of_subject)
+        };
+        // A mask of the diffusion scan rather than of the T1.
+        let mask = || {
+            let brain = |f: &&Found| {
+                let path = f.path.to_string_lossy();
+                path.contains("brain") && path.contains("dwi")
+            };
+            of(Kind::Mask).find(brain).or_else(|| of(Kind::Mask).next())
+        };
+        [
+            of(Kind::Scan).next(),
+            of(Kind::T1).next(),
+            mask(),
+            of(Kind::Streamlines).next(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+fn walk(
+    folder: &Path,
+    depth: usize,
+    left: &mut usize,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), Error> {
+    for path in names_in(folder)? {
+        if *left == 0 {
+            return Ok(());
+        }
+        *left -= 1;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || name == "sourcedata" {
+            continue;
+        }
+        if path.is_file() || Format::named(&path).is_some_and(|f| f == Format::Trx) {
+            files.push(path);
+        } else if depth > 1 && path.is_dir() {
+            walk(&path, depth - 1, left, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn classify(path: &Path, files: &[PathBuf]) -> Option<Found> {
+    let format = Format::named(path)?;
+    let name = path.file_name()?.to_string_lossy();
+    let stem = name.strip_suffix(&format!(".{}", extension(path)))?;
+    let suffix = stem.rsplit('_').next()?;
+    let kind = match (format.content(), suffix) {
+        (Content::Streamlines, _) => Kind::Streamlines,
+        (Content::Image, "dwi") => Kind::Scan,
+        (Content::Image, "T1w") => Kind::T1,
+        (Content::Image, "mask") => Kind::Mask,
+        (Content::Image, "dseg") => Kind::Labels,
+        _ => return None,
+    };
+    let parts = || path.components().map(|c| c.as_os_str().to_string_lossy());
+    let subject = stem.split('_').find(|e| e.starts_with("sub-"));
+    let subject = subject.map(str::to_owned);
+    let subject = subject.or_else(|| parts().find(|p| p.starts_with("sub-")).map(Into::into));
+    let gradients = match kind {
+        Kind::Scan => ["bval", "bvec"]
+            .map(|ending| inherited(path, stem, ending, files))
+            .into_iter()
+            .flatten()
+            .collect(),
+        _ => Vec::new(),
+    };
+    Some(Found {
+        kind,
+        path: path.to_owned(),
+        subject: subject.unwrap_or_default(),
+        // One alone is no table.
+        gradients: if gradients.len() == 2 {
+            gradients
+        } else {
+            Vec::new()
+        },
+        derived: parts().any(|p| p == "derivatives"),
+    })
+}
+
+/// The file of an ending that belongs to a scan: all its entities are the scan's, and of several that
+/// in the nearest folder above counts (the inheritance principle).
+fn inherited(scan: &Path, stem: &str, ending: &str, files: &[PathBuf]) -> Option<PathBuf> {
+    let entities: Vec<&str> = stem.split('_').collect();
+    let belongs = |file: &&PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let above = file.parent().is_some_and(|folder| scan.starts_with(folder));
+        let own = name.strip_suffix(&format!(".{ending}"));
+        above && own.is_some_and(|own| own.split('_').all(|e| entities.contains(&e)))
+    };
+    let near = |file: &&PathBuf| (file.components().count(), file.as_os_str().len());
+    files.iter().filter(belongs).max_by_key(near).cloned()
+}

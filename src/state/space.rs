@@ -1,0 +1,264 @@
+//! Where data sets lie with respect to each other, in words. Nothing is mended here: it is said.
+
+use crate::data::{AffineSource, Grid, Mask, Tractogram};
+use crate::state::words::{fixed, with_unit};
+use glam::DVec3;
+
+/// A data set by its name.
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    pub name: &'a str,
+    pub what: What<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub enum What<'a> {
+    Image(&'a Grid),
+    Mask(&'a Mask),
+    Streamlines(&'a Tractogram),
+}
+
+impl<'a> What<'a> {
+    fn grid(self) -> Option<&'a Grid> {
+        match self {
+            Self::Image(grid) => Some(grid),
+            Self::Mask(mask) => Some(&mask.grid),
+            Self::Streamlines(_) => None,
+        }
+    }
+}
+
+/// Points of a tractogram that are looked at: enough for a percent.
+const SAMPLE: usize = 20_000;
+/// Voxels along each axis of a grid that are looked at.
+const LATTICE: usize = 9;
+/// A fibre or two may leave the image; more is told of.
+const OUTSIDE: f64 = 0.02;
+/// Fibres end in grey matter and a mask is cut tightly; more is told of.
+const OUTSIDE_MASK: f64 = 0.25;
+/// Exchanging sides must bring in this share more to be worth a word.
+const BETTER: f64 = 0.15;
+
+/// One sentence for each disagreement; none where all agree. The first image is what the others are
+/// compared with.
+pub fn disagreements(items: &[Item]) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in items {
+        let unknown = |g: &Grid| g.source == AffineSource::Pixdim;
+        if item.what.grid().is_some_and(unknown) {
+            found.push(format!(
+                "{}: left and right are unknown, since the file says neither sform nor qform",
+                item.name
+            ));
+        }
+    }
+    let images = items.iter().filter(|i| matches!(i.what, What::Image(_)));
+    let with_grid = || items.iter().find(|i| i.what.grid().is_some());
+    let Some(first) = images.clone().next().or_else(with_grid) else {
+        return found;
+    };
+    let Some(reference) = first.what.grid() else {
+        return found;
+    };
+    for item in items {
+        match item.what {
+            What::Streamlines(tractogram) => {
+                found.extend(streamlines(
+                    item.name, tractogram, first.name, reference, items,
+                ));
+            }
+            _ if std::ptr::eq(item.name, first.name) => {}
+            _ => {
+                let grid = item.what.grid();
+                found.extend(grid.and_then(|g| grids(item.name, g, first.name, reference)));
+            }
+        }
+    }
+    found
+}
+
+/// How a grid lies to the reference; `None` where that is no surprise.
+fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<String> {
+    if reference.matches(grid) {
+        return None;
+    }
+    if reference.shape == grid.shape {
+        return Some(twins(name, grid, other, reference));
+    }
+    let inside = lattice(grid)
+        .filter(|p| reference.nearest(*p).is_some())
+        .count();
+    let share = inside as f64 / lattice(grid).count().max(1) as f64;
+    let around = lattice(reference)
+        .filter(|p| grid.nearest(*p).is_some())
+        .count();
+    let covered = around as f64 / lattice(reference).count().max(1) as f64;
+    if inside + around == 0 {
+        let far = grid.centre().distance(reference.centre());
+        return Some(format!(
+            "{name} does not meet {other} at all: their centres are {} apart",
+            mm(far)
+        ));
+    }
+    // A slab inside a head, or a head around a slab, is how scans are made.
+    if share.max(covered) < 0.5 {
+        return Some(format!(
+            "{name} and {other} share only {} of their space",
+            percent(share.max(covered))
+        ));
+    }
+    None
+}
+
+/// Grids of the same shape that do not match: the same voxels put elsewhere, most likely.
+fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
+    let (a, b) = (
+        grid.world_from_voxel.matrix3,
+        reference.world_from_voxel.matrix3,
+    );
+    let edge = reference.spacing().min_element();
+    // How far apart the axes carry the farthest voxel.
+    let reach = DVec3::from_array(reference.shape.map(|n| n as f64));
+    let tilt = ((a - b) * reach).length();
+    if tilt < 0.1 * edge {
+        let shift = grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO);
+        let voxels = shift.length() / edge;
+        return format!(
+            "{name} has {other}'s voxels but lies {} away ({} of a voxel's edge): {}",
+            mm(shift.length()),
+            fixed(voxels, 2),
+            direction(shift)
+        );
+    }
+    for (axis, words) in ["left and right", "front and back", "top and bottom"]
+        .into_iter()
+        .enumerate()
+    {
+        let mut mirror = DVec3::ONE;
+        mirror[axis] = -1.0;
+        let corners = grid.corners().map(|c| c * mirror);
+        let middle = |c: &[DVec3; 8]| c.iter().sum::<DVec3>() / 8.0;
+        let theirs = reference.corners();
+        let moved = middle(&theirs) - middle(&corners);
+        let far = corners
+            .iter()
+            .zip(theirs)
+            .map(|(c, t)| (*c + moved).distance(t));
+        if far.fold(0.0, f64::max) < 0.5 * edge {
+            return format!(
+                "{name} has {other}'s voxels with {words} exchanged: one of the two affines is wrong"
+            );
+        }
+    }
+    format!(
+        "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
+        grid.shape[0],
+        grid.shape[1],
+        grid.shape[2],
+        mm(reference.apart_mm(grid))
+    )
+}
+
+fn streamlines(
+    name: &str,
+    tractogram: &Tractogram,
+    other: &str,
+    reference: &Grid,
+    items: &[Item],
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let every = (tractogram.points.len() / SAMPLE).max(1);
+    let points: Vec<DVec3> = tractogram
+        .points
+        .iter()
+        .step_by(every)
+        .map(|p| DVec3::from_array(p.map(f64::from)))
+        .filter(|p| p.is_finite())
+        .collect();
+    if points.is_empty() {
+        return found;
+    }
+    // The largest mask is the brain's.
+    let masks = items.iter().filter_map(|i| match i.what {
+        What::Mask(mask) if mask.count() > 0 => Some((i.name, mask)),
+        _ => None,
+    });
+    let brain = masks.max_by(|a, b| a.1.volume_ml().total_cmp(&b.1.volume_ml()));
+    let inside = |p: DVec3| match brain {
+        Some((_, mask)) => mask.contains(p),
+        None => reference.nearest(p).is_some(),
+    };
+    let share = |flip: DVec3| {
+        let count = points.iter().filter(|p| !inside(**p * flip)).count();
+        count as f64 / points.len() as f64
+    };
+    let outside = share(DVec3::ONE);
+    let (limit, where_) = match brain {
+        Some((mask, _)) => (OUTSIDE_MASK, mask),
+        None => (OUTSIDE, other),
+    };
+    if outside > limit {
+        let mut sentence = format!("{} of {name} lie outside {where_}", percent(outside));
+        let flips = [
+            (DVec3::new(-1.0, 1.0, 1.0), "left and right were exchanged"),
+            (DVec3::new(-1.0, -1.0, 1.0), "its points were LPS, not RAS"),
+        ];
+        let best = flips
+            .into_iter()
+            .map(|(flip, words)| (share(flip), words))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((left, words)) = best.filter(|(left, _)| left + BETTER < outside) {
+            sentence += &format!("; if {words}, {} would", percent(left));
+        }
+        found.push(sentence);
+    }
+    if let Some(own) = tractogram
+        .grid
+        .as_deref()
+        .filter(|own| own.shape == reference.shape)
+    {
+        if !reference.matches(own) {
+            found.push(twins(
+                &format!("The grid that {name} names"),
+                own,
+                other,
+                reference,
+            ));
+        }
+    }
+    found
+}
+
+/// Places all over a grid.
+fn lattice(grid: &Grid) -> impl Iterator<Item = DVec3> + '_ {
+    let at = |a: usize, i: usize| i as f64 / (LATTICE - 1) as f64 * (grid.shape[a] as f64 - 1.0);
+    (0..LATTICE.pow(3)).map(move |i| {
+        let (x, y, z) = (i % LATTICE, i / LATTICE % LATTICE, i / LATTICE / LATTICE);
+        grid.world(DVec3::new(at(0, x), at(1, y), at(2, z)))
+    })
+}
+
+fn mm(length: f64) -> String {
+    let decimals = if length < 10.0 { 2 } else { 0 };
+    with_unit(&fixed(length, decimals), "mm")
+}
+
+fn percent(share: f64) -> String {
+    let decimals = usize::from(share < 0.1);
+    with_unit(&fixed(100.0 * share, decimals), "%")
+}
+
+/// `1.00 mm to the left, 0.50 mm up`.
+fn direction(shift: DVec3) -> String {
+    let words = [
+        ["to the left", "to the right"],
+        ["to the back", "to the front"],
+        ["down", "up"],
+    ];
+    let parts = (0..3).filter(|&a| shift[a].abs() > 0.05 * shift.length());
+    let parts = parts.map(|a| {
+        let way = words[a][usize::from(shift[a] > 0.0)];
+        format!("{} {way}", mm(shift[a].abs()))
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}

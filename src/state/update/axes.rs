@@ -1,0 +1,90 @@
+//! Axes of the gradients: comparing all ways to exchange and flip them, and taking one.
+
+use super::{edit, fitting};
+use crate::data::turn::Turn;
+use crate::data::{DataId, Volume};
+use crate::jobs::Request;
+use crate::solvers::gradient_check;
+use crate::state::document::Content;
+use crate::state::recipe::Source;
+use crate::state::session::Severity;
+use crate::state::{Effect, Recipe, State, defaults};
+use std::sync::Arc;
+
+pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let scan = document.scan().and_then(|l| l.content.volume());
+    let tensors = document.tensors.as_ref();
+    match (scan, tensors) {
+        (Some(dwi), Some(tensors)) if tensors.key.scan == dwi.id() => {
+            effects.push(Effect::Submit(Request::CheckGradients {
+                scan: dwi.id(),
+                field: tensors.field.clone(),
+                params: defaults::gradient_check(),
+            }));
+        }
+        _ => state.session.say(
+            Severity::Information,
+            "The gradients are compared once the tensors of their scan are fitted",
+        ),
+    }
+}
+
+/// Takes in a comparison, if its scan is still the one.
+pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Output>) {
+    let now = state.document.scan().and_then(|l| l.content.volume());
+    if now.map(Volume::id) != Some(scan) {
+        return;
+    }
+    state.session.status = output.sentence();
+    state.session.axes = Some((scan, output));
+}
+
+/// Turns the gradients of the scan; the fit follows.
+pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.scan().cloned() else {
+        return;
+    };
+    let Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    } = &layer.content
+    else {
+        return;
+    };
+    if turn == Turn::NONE {
+        return;
+    }
+    let (of, before) = match layer.source() {
+        Source::Turned { of, turn } => (*of, turn),
+        source => (source, Turn::NONE),
+    };
+    let whole = turn.after(before);
+    let source = match whole == Turn::NONE {
+        true => of,
+        false => Source::Turned {
+            of: Box::new(of),
+            turn: whole,
+        },
+    };
+    let recipe = match source {
+        Source::Phantom { seed } => Recipe::Phantom { seed },
+        Source::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
+        source => Recipe::Scan(source),
+    };
+    // The same image as another scan: what was made of the old one is not of this.
+    let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
+    let content = Content::Scan {
+        gradients: Some(Arc::new(gradients.turned(turn.in_world(&image.grid)))),
+        dwi: image,
+    };
+    edit(state, "Gradient axes", false, |document| {
+        document.edit_layer(layer.id, |l| {
+            l.content = content;
+            l.recipe = recipe;
+        });
+    });
+    state.session.axes = None;
+    fitting::fit(state, effects);
+    state.session.status = format!("Gradients with {}; Ctrl+Z takes it back", turn.words());
+}

@@ -1,0 +1,119 @@
+//! BIDS folders: what is found by its name, for whom, and with which gradients.
+
+use super::sentence;
+use crate::support::test;
+use arcuate::io::bids::{self, Kind};
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::bids::finds_what_is_there", finds),
+        test("io::bids::gradients_are_inherited", inherited),
+        test("io::bids::other_folders_are_told", others),
+    ]
+}
+
+fn put(root: &Path, names: &[&str]) {
+    for name in names {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, "").expect("written");
+    }
+}
+
+fn finds() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path();
+    put(
+        root,
+        &[
+            "dataset_description.json",
+            "participants.tsv",
+            "sub-02/dwi/sub-02_dwi.nii.gz",
+            "sub-01/ses-1/dwi/sub-01_ses-1_dir-AP_dwi.nii.gz",
+            "sub-01/ses-1/dwi/sub-01_ses-1_dir-AP_dwi.bval",
+            "sub-01/ses-1/dwi/sub-01_ses-1_dir-AP_dwi.bvec",
+            "sub-01/ses-1/dwi/sub-01_ses-1_dir-AP_sbref.nii.gz",
+            "sub-01/ses-1/anat/sub-01_ses-1_T1w.nii.gz",
+            "sub-01/ses-1/func/sub-01_ses-1_bold.nii.gz",
+            "derivatives/p/sub-01/ses-1/anat/sub-01_ses-1_desc-brain_mask.nii.gz",
+            "derivatives/p/sub-01/ses-1/dwi/sub-01_ses-1_space-dwi_desc-brain_mask.nii.gz",
+            "derivatives/p/sub-01/ses-1/dwi/sub-01_ses-1_tractography.trx",
+            "derivatives/p/sub-01/ses-1/anat/sub-01_ses-1_dseg.nii.gz",
+            "sourcedata/sub-01/dwi/sub-01_dwi.nii.gz",
+            ".git/sub-01_dwi.nii.gz",
+        ],
+    );
+    assert!(bids::is_folder(root) && bids::is_folder(&root.join("sub-01")));
+    let found = bids::find(root).expect("a data set");
+    assert_eq!(found.subjects, ["sub-01", "sub-02"]);
+    let kinds: Vec<Kind> = found.found.iter().map(|f| f.kind).collect();
+    use Kind::{Labels, Mask, Scan, Streamlines, T1};
+    assert_eq!(kinds, [Scan, T1, Mask, Mask, Labels, Streamlines, Scan]);
+    assert_eq!(found.found[0].gradients.len(), 2);
+    assert!(!found.found[0].derived && found.found[2].derived);
+    assert_eq!(found.found[6].gradients, Vec::<std::path::PathBuf>::new());
+    let chosen = found.chosen();
+    let names: Vec<String> = chosen
+        .iter()
+        .map(|f| {
+            f.path
+                .file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "sub-01_ses-1_dir-AP_dwi.nii.gz",
+            "sub-01_ses-1_T1w.nii.gz",
+            "sub-01_ses-1_space-dwi_desc-brain_mask.nii.gz",
+            "sub-01_ses-1_tractography.trx",
+        ]
+    );
+    // One subject's folder is as good.
+    let one = bids::find(&root.join("sub-02")).expect("a subject");
+    assert_eq!(
+        (one.subjects.as_slice(), one.found.len()),
+        (&["sub-02".to_owned()][..], 1)
+    );
+}
+
+fn inherited() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path();
+    put(
+        root,
+        &[
+            "dwi.bval",
+            "dwi.bvec",
+            "dir-PA_dwi.bvec",
+            "sub-01/sub-01_dwi.bvec",
+            "sub-01/dwi/sub-01_dwi.nii.gz",
+            "sub-02/dwi/sub-02_dir-PA_dwi.nii.gz",
+            "sub-03/dwi/sub-03_dwi.bval",
+            "sub-03/dwi/sub-03_dwi.nii.gz",
+        ],
+    );
+    let found = bids::find(root).expect("a data set").found;
+    let of = |i: usize| -> Vec<String> {
+        let relative =
+            |p: &std::path::PathBuf| p.strip_prefix(root).expect("inside").display().to_string();
+        found[i].gradients.iter().map(relative).collect()
+    };
+    assert_eq!(of(0), ["dwi.bval", "sub-01/sub-01_dwi.bvec"]);
+    assert_eq!(of(1), ["dwi.bval", "dir-PA_dwi.bvec"]);
+    assert_eq!(of(2), ["sub-03/dwi/sub-03_dwi.bval", "dwi.bvec"]);
+}
+
+fn others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    assert!(!bids::is_folder(folder.path()));
+    put(folder.path(), &["a/b.txt", "dataset_description.json"]);
+    assert!(bids::is_folder(folder.path()));
+    sentence(&bids::find(folder.path()).expect_err("nothing in it"));
+    sentence(&bids::find(&folder.path().join("none")).expect_err("no folder"));
+}

@@ -1,0 +1,169 @@
+//! What is said about data sets that lie where they should not; silence about all others.
+
+use crate::support::{Random, test};
+use arcuate::data::{AffineSource, Grid, Mask, Tractogram};
+use arcuate::state::space::{Item, What, disagreements};
+use glam::{DAffine3, DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("space::agreement_is_silent", agreement),
+        test("space::shifts_and_mirrors_are_named", shifts),
+        test("space::streamlines_outside_are_counted", streamlines),
+    ]
+}
+
+/// Any axis order, handedness and obliquity.
+fn grid(random: &mut Random) -> Grid {
+    let edge = |random: &mut Random| random.uniform(0.8, 3.0);
+    let edges = DVec3::new(edge(random), edge(random), edge(random));
+    let sign = |random: &mut Random| if random.bits() & 1 == 0 { 1.0 } else { -1.0 };
+    let signs = DVec3::new(sign(random), sign(random), sign(random));
+    let axes = DMat3::from_quat(random.rotation()) * DMat3::from_diagonal(edges * signs);
+    let shape = [0; 3].map(|_| 30 + (random.bits() % 30) as usize);
+    let affine = DAffine3::from_mat3_translation(axes, random.direction() * 60.0);
+    Grid::new(shape, affine, AffineSource::Sform).expect("regular")
+}
+
+fn moved(grid: &Grid, by: DAffine3) -> Grid {
+    Grid::new(grid.shape, by * grid.world_from_voxel, AffineSource::Sform).expect("regular")
+}
+
+fn ball(grid: &Grid, share: f64) -> Mask {
+    let radius = share
+        * 0.5
+        * (0..3)
+            .map(|a| grid.shape[a] as f64 * grid.spacing()[a])
+            .fold(1e9, f64::min);
+    let inside = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        u8::from(at.distance(grid.centre()) < radius)
+    };
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+    Mask::new(Arc::new(grid.clone()), inside)
+}
+
+fn said(items: &[(&str, What)]) -> Vec<String> {
+    let items: Vec<Item> = items
+        .iter()
+        .map(|(name, what)| Item { name, what: *what })
+        .collect();
+    disagreements(&items)
+}
+
+/// Points of the ball, as one streamline.
+fn inside(mask: &Mask, random: &mut Random) -> Tractogram {
+    let grid = &mask.grid;
+    let voxels: Vec<usize> = (0..grid.voxel_count())
+        .filter(|&i| mask.inside[i] != 0)
+        .collect();
+    let point = |random: &mut Random| {
+        let i = voxels[(random.bits() % voxels.len() as u64) as usize];
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        at.as_vec3().to_array()
+    };
+    let points: Vec<[f32; 3]> = (0..400).map(|_| point(random)).collect();
+    Tractogram::new(points, vec![0, 400])
+}
+
+fn agreement() {
+    let mut random = Random::fresh("space");
+    for _ in 0..20 {
+        let scan = grid(&mut random);
+        let mask = ball(&scan, 0.8);
+        let tracks = inside(&mask, &mut random).with_grid(scan.clone());
+        // A coarser image of the same head: half the voxels, the same middle.
+        let coarse = scan.world_from_voxel.matrix3 * 2.0;
+        let shape = scan.shape.map(|n| n / 2);
+        let last = DVec3::from_array(shape.map(|n| n as f64 - 1.0));
+        let affine = DAffine3::from_mat3_translation(coarse, scan.centre() - coarse * last * 0.5);
+        let t1 = Grid::new(shape, affine, AffineSource::Qform).expect("regular");
+        let all = [
+            ("dwi", What::Image(&scan)),
+            ("mask", What::Mask(&mask)),
+            ("t1", What::Image(&t1)),
+            ("tracks", What::Streamlines(&tracks)),
+        ];
+        assert_eq!(said(&all), Vec::<String>::new());
+    }
+    assert_eq!(said(&[]), Vec::<String>::new());
+}
+
+fn shifts() {
+    let mut random = Random::fresh("space");
+    for _ in 0..20 {
+        let scan = grid(&mut random);
+        let edge = scan.spacing().min_element();
+        // Half a voxel to the left.
+        let shift = DVec3::new(-0.5 * edge, 0.0, 0.0);
+        let mask = ball(&moved(&scan, DAffine3::from_translation(shift)), 0.5);
+        let found = said(&[("dwi", What::Image(&scan)), ("mask", What::Mask(&mask))]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("0.50 of a voxel's edge"), "{found:?}");
+        assert!(found[0].contains("to the left"), "{found:?}");
+        assert!(
+            !found[0].contains("up") && !found[0].contains("front"),
+            "{found:?}"
+        );
+        // The same voxels, mirrored about the middle of the head.
+        let centre = scan.centre();
+        let mirror = DAffine3::from_translation(DVec3::new(2.0 * centre.x, 0.0, 0.0))
+            * DAffine3::from_scale(DVec3::new(-1.0, 1.0, 1.0));
+        let other = moved(&scan, mirror);
+        let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&other))]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("left and right exchanged"), "{found:?}");
+        // Another head.
+        let far = moved(
+            &scan,
+            DAffine3::from_translation(DVec3::new(0.0, 900.0, 0.0)),
+        );
+        let far =
+            Grid::new([20, 20, 20], far.world_from_voxel, AffineSource::Sform).expect("regular");
+        let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&far))]);
+        assert!(found[0].contains("does not meet dwi at all"), "{found:?}");
+        let unknown =
+            Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
+        let found = said(&[("t1", What::Image(&unknown))]);
+        assert!(found[0].contains("left and right are unknown"), "{found:?}");
+    }
+}
+
+fn streamlines() {
+    let mut random = Random::fresh("space");
+    for _ in 0..10 {
+        let scan = grid(&mut random);
+        let mask = ball(&scan, 0.7);
+        let right = inside(&mask, &mut random);
+        let all = |tracks: &Tractogram| {
+            said(&[
+                ("dwi", What::Image(&scan)),
+                ("brain", What::Mask(&mask)),
+                ("tracks", What::Streamlines(tracks)),
+            ])
+        };
+        assert_eq!(all(&right), Vec::<String>::new());
+        // Left where right should be; a head in the middle would hide that.
+        if scan.centre().x.abs() < 40.0 {
+            continue;
+        }
+        let flipped: Vec<[f32; 3]> = right.points.iter().map(|p| [-p[0], p[1], p[2]]).collect();
+        let found = all(&Tractogram::new(flipped, vec![0, 400]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].contains("of tracks lie outside brain"),
+            "{found:?}"
+        );
+        assert!(
+            found[0].contains("if left and right were exchanged"),
+            "{found:?}"
+        );
+        let lps: Vec<[f32; 3]> = right.points.iter().map(|p| [-p[0], -p[1], p[2]]).collect();
+        if scan.centre().y.abs() > 40.0 {
+            let found = all(&Tractogram::new(lps, vec![0, 400]));
+            assert!(found[0].contains("LPS, not RAS"), "{found:?}");
+        }
+    }
+}
