@@ -212,19 +212,10 @@ fn streamlines(
         }
         found.push(sentence);
     }
-    if let Some(own) = tractogram
-        .grid
-        .as_deref()
-        .filter(|own| own.shape == reference.shape)
-    {
-        if !reference.matches(own) {
-            found.push(twins(
-                &format!("The grid that {name} names"),
-                own,
-                other,
-                reference,
-            ));
-        }
+    let own = tractogram.grid.as_deref();
+    if let Some(own) = own.filter(|own| own.shape == reference.shape && !reference.matches(own)) {
+        let name = format!("The grid that {name} names");
+        found.push(twins(&name, own, other, reference));
     }
     found
 }

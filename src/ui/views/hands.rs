@@ -171,7 +171,11 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
 /// colour image, whose brightness it changes.
 pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
     let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
-    let kind = |l: &Layer| l.content.volume().map(|v| v.kind);
+    // The colours of labels have no window.
+    let kind = |l: &Layer| {
+        let volume = l.content.volume().filter(|v| v.labels.is_none());
+        volume.map(|v| v.kind)
+    };
     let scalar = visible().find(|l| kind(l) == Some(VolumeKind::Scalar));
     scalar.or_else(|| visible().find(|l| kind(l) == Some(VolumeKind::Rgb)))
 }

@@ -28,6 +28,9 @@ pub enum Legend {
 pub fn of_slices(state: &State) -> Option<Legend> {
     let top = top_image(state)?;
     let volume = top.content.volume()?;
+    if volume.labels.is_some() {
+        return None;
+    }
     if volume.kind == VolumeKind::Rgb {
         return Some(Legend::Dec);
     }
