@@ -185,6 +185,34 @@ fn path(p: &Path) -> String {
 }
 
 impl Source {
+    /// Without the turn of its gradients, and that.
+    pub fn untouched(&self) -> (&Self, Option<Turn>) {
+        match self {
+            Self::Turned { of, turn } => (of, Some(*turn)),
+            source => (source, None),
+        }
+    }
+
+    /// With axes of its gradients exchanged or flipped, where there are any.
+    pub fn with_turn(self, turn: Option<Turn>) -> Self {
+        match turn {
+            Some(turn) => Self::Turned {
+                of: Box::new(self),
+                turn,
+            },
+            None => self,
+        }
+    }
+
+    /// Of the scan's own layer.
+    pub fn recipe(self) -> Recipe {
+        match self {
+            Self::Phantom { seed } => Recipe::Phantom { seed },
+            Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
+            source => Recipe::Scan(source),
+        }
+    }
+
     fn arguments(&self) -> String {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),

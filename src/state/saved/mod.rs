@@ -17,6 +17,7 @@ use super::recipe::MediumRecipe;
 use super::session::Curves;
 use super::view::View;
 use crate::data::Role;
+use crate::data::turn::Turn;
 use crate::io::Space;
 use crate::jobs::session::{ReadSession, Store};
 use crate::solvers::geodesic::{self, Cut};
@@ -57,14 +58,17 @@ pub struct SavedDocument {
     pub store: Store,
 }
 
-/// A layer. Edits of what was read that are recorded (an affine applied, gradients flipped) belong
-/// here, beside `from`: a field with the list of them, applied in [`build`] to what a file gave.
+/// A layer. Edits of what was read that are recorded belong here, beside `from`, applied in [`build`]
+/// to what a file gave.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedLayer {
     pub id: u64,
     pub name: String,
     pub display: Display,
     pub from: Origin,
+    /// Axes of a scan's gradients that were exchanged or flipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
 }
 
 /// Where a layer comes from.
@@ -105,6 +109,9 @@ impl SavedTold {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedCurves {
     pub source: SavedSource,
+    /// Of the scan's gradients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
     pub mask: SavedMask,
     pub fit: tensor_fit::Params,
     pub regions: Vec<SavedRegion>,

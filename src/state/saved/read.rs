@@ -6,6 +6,7 @@ use super::{
     SavedShape, SavedSource,
 };
 use crate::data::region::RegionId;
+use crate::data::turn::Turn;
 use crate::data::{Region, Shape};
 use crate::io::Told;
 use crate::jobs::Loaded;
@@ -269,6 +270,10 @@ fn restore(saved: &SavedLayer, restored: Restored) -> Result<(Layer, Vec<String>
         }
         _ => return Err("The session says something else of it".to_owned()),
     };
+    let (content, recipe) = match saved.turn {
+        Some(turn) => turned(content, recipe, turn),
+        None => (content, recipe),
+    };
     let mut display = saved.display.clone();
     if let Some(volume) = content.volume() {
         display.frame = display.frame.min(volume.frames.saturating_sub(1));
@@ -285,6 +290,34 @@ fn restore(saved: &SavedLayer, restored: Restored) -> Result<(Layer, Vec<String>
         notes: notes.clone(),
     };
     Ok((layer, notes))
+}
+
+/// A scan with axes of its gradients exchanged or flipped.
+fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
+    let source = match &recipe {
+        Recipe::Phantom { seed } => Some(Source::Phantom { seed: *seed }),
+        Recipe::Scan(source) => Some(source.clone()),
+        Recipe::File(dwi) => Some(Source::File {
+            dwi: dwi.clone(),
+            gradients: Vec::new(),
+        }),
+        _ => None,
+    };
+    match (content, source) {
+        (
+            Held::Scan {
+                dwi,
+                gradients: Some(gradients),
+            },
+            Some(source),
+        ) => {
+            let gradients = Arc::new(gradients.turned(turn.in_world(&dwi.grid)));
+            let gradients = Some(gradients);
+            let recipe = source.with_turn(Some(turn)).recipe();
+            (Held::Scan { dwi, gradients }, recipe)
+        }
+        (content, _) => (content, recipe),
+    }
 }
 
 /// A region of a session; an error is a sentence.
@@ -340,17 +373,18 @@ pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Res
         found.ok_or_else(|| format!("the session has no file {number}"))
     };
     let regions = saved.regions.iter().map(|r| region(document, read, r));
-    Ok(Made {
-        source: match &saved.source {
-            SavedSource::Head { seed } => Source::Phantom { seed: *seed },
-            SavedSource::File { file, gradients } => Source::File {
-                dwi: place(*file)?,
-                gradients: gradients
-                    .iter()
-                    .map(|n| place(*n))
-                    .collect::<Result<_, _>>()?,
-            },
+    let source = match &saved.source {
+        SavedSource::Head { seed } => Source::Phantom { seed: *seed },
+        SavedSource::File { file, gradients } => Source::File {
+            dwi: place(*file)?,
+            gradients: gradients
+                .iter()
+                .map(|n| place(*n))
+                .collect::<Result<_, _>>()?,
         },
+    };
+    Ok(Made {
+        source: source.with_turn(saved.turn),
         mask: match &saved.mask {
             SavedMask::Found => MadeMask::Found,
             SavedMask::File(number) => MadeMask::File(place(*number)?),

@@ -163,7 +163,14 @@ impl Lists<'_> {
     }
 
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
-        let from = match (&layer.recipe, document.made.get(&layer.id)) {
+        let (plain, turn) = match &layer.recipe {
+            Recipe::Scan(source) => {
+                let (of, turn) = source.untouched();
+                (of.clone().recipe(), turn)
+            }
+            recipe => (recipe.clone(), None),
+        };
+        let from = match (&plain, document.made.get(&layer.id)) {
             (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
             (Recipe::Phantom { seed }, _) => Origin::Head {
                 seed: *seed,
@@ -174,7 +181,7 @@ impl Lists<'_> {
                 map: "mask".to_owned(),
             },
             _ => {
-                let gradients = match &layer.recipe {
+                let gradients = match &plain {
                     Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
                     _ => Vec::new(),
                 };
@@ -198,17 +205,21 @@ impl Lists<'_> {
             name: layer.name.clone(),
             display: finite(&layer.display),
             from,
+            turn,
         })
     }
 
     fn curves(&mut self, document: &Document, made: &Made) -> SavedCurves {
+        let (source, turn) = made.source.untouched();
         SavedCurves {
-            source: match &made.source {
+            turn,
+            source: match source {
                 Source::Phantom { seed } => SavedSource::Head { seed: *seed },
                 Source::File { dwi, gradients } => SavedSource::File {
                     file: self.file(dwi, gradients.is_empty()),
                     gradients: self.files(gradients),
                 },
+                Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
             },
             mask: match &made.mask {
                 MadeMask::Found => SavedMask::Found,

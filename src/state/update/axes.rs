@@ -6,9 +6,8 @@ use crate::data::{DataId, Volume};
 use crate::jobs::Request;
 use crate::solvers::gradient_check;
 use crate::state::document::Content;
-use crate::state::recipe::Source;
 use crate::state::session::Severity;
-use crate::state::{Effect, Recipe, State, defaults};
+use crate::state::{Effect, State, defaults};
 use std::sync::Arc;
 
 pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
@@ -55,23 +54,11 @@ pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
     if turn == Turn::NONE {
         return;
     }
-    let (of, before) = match layer.source() {
-        Source::Turned { of, turn } => (*of, turn),
-        source => (source, Turn::NONE),
-    };
-    let whole = turn.after(before);
-    let source = match whole == Turn::NONE {
-        true => of,
-        false => Source::Turned {
-            of: Box::new(of),
-            turn: whole,
-        },
-    };
-    let recipe = match source {
-        Source::Phantom { seed } => Recipe::Phantom { seed },
-        Source::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
-        source => Recipe::Scan(source),
-    };
+    let source = layer.source();
+    let (of, before) = source.untouched();
+    let whole = turn.after(before.unwrap_or(Turn::NONE));
+    let whole = Some(whole).filter(|t| *t != Turn::NONE);
+    let recipe = of.clone().with_turn(whole).recipe();
     // The same image as another scan: what was made of the old one is not of this.
     let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
     let content = Content::Scan {
