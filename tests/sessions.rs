@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("sessions::all_comes_back", all_comes_back),
         test("sessions::the_demo_comes_back", demo),
+        test("sessions::turned_gradients_come_back", turned),
         test("sessions::the_same_session_is_the_same_text", same_text),
         test("sessions::masks_are_packed", masks),
         test("sessions::work_is_asked_about", questions),
@@ -310,6 +311,21 @@ fn demo() {
     window.save(&path);
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+}
+
+/// Gradients whose axes were exchanged stay so, and so does what was made with them.
+fn turned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let turn = "y,x,-z".parse().expect("a turn");
+    window.act(Action::TurnGradients(turn));
+    window.work();
+    let path = folder.path().join("turned.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert!(told(&again.state).contains("--turn=y,x,-z"));
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
 }
 
