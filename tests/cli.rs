@@ -7,7 +7,7 @@ use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
 use arcuate::solvers::tensor_fit::{self, Method};
-use arcuate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
+use arcuate::solvers::tracking::{self, Integrator, Interpolation, Match, Seeding};
 use arcuate::state::Recipe;
 use arcuate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
 use clap::Parser as _;
@@ -39,6 +39,8 @@ pub fn tests() -> Vec<Trial> {
         test("cli::every_command_of_the_readme_parses", readme),
         test("cli::same_bytes_for_any_number_of_threads", same_bytes),
         test("cli::the_windows_rays_are_the_commands", live::rays),
+        test("cli::painted_regions_are_the_commands_masks", live::painted),
+        test("cli::regions_by_command", live::region_commands),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     own.into_iter().chain(refusals::tests()).collect()
@@ -145,7 +147,8 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
     };
     let integrator = [Integrator::Euler, Integrator::Rk2, Integrator::Rk4][pick(3) as usize];
     let interpolation = [Interpolation::Trilinear, Interpolation::CubicBSpline][pick(2) as usize];
-    let flags = [pick(2) == 0, pick(2) == 0, pick(2) == 0, pick(2) == 0];
+    let flags = [0; 6].map(|_| pick(2) == 0);
+    let rule = |all: bool| if all { Match::All } else { Match::Any };
     let b_high = if pick(2) == 0 { f64::INFINITY } else { 1550.0 };
     let mut number = |low, high| random.uniform(low, high);
     let params = tracking::Params {
@@ -159,6 +162,8 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
         min_length_mm: number(0.0, 50.0),
         max_length_mm: flags[2].then(|| number(100.0, 500.0)),
         max_steps: 4321,
+        targets: rule(flags[4]),
+        includes: rule(flags[5]),
         both_ways: flags[3],
     };
     let mut point = || {

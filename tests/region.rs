@@ -1,7 +1,9 @@
 //! Regions made by hand and by computation, against closed forms and brute force on grids of any kind.
 
+mod computed;
 mod drawing;
 mod history;
+mod making;
 
 use crate::support::Random;
 use arcuate::data::{AffineSource, Grid, Mask};
@@ -10,10 +12,13 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    [drawing::tests(), history::tests()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        computed::tests(),
+        drawing::tests(),
+        history::tests(),
+        making::tests(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// A grid turned any way, with or without a mirror; its axes lean against each other by `shear`.

@@ -5,6 +5,7 @@ mod devices;
 mod keys;
 mod looks;
 mod rays;
+mod regions;
 mod sample;
 mod sessions;
 mod sliders;
@@ -141,6 +142,7 @@ pub fn tests() -> Vec<Trial> {
         looks::tests(),
         sessions::tests(),
         rays::tests(),
+        regions::tests(),
         sliders::tests(),
         told::tests(),
         words::tests(),

@@ -131,6 +131,8 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
             min_length_mm: 0.0,
             max_length_mm: None,
             max_steps: 2048,
+            targets: tracking::Match::Any,
+            includes: tracking::Match::All,
             both_ways: false,
         },
         form: Form::Hamiltonian,

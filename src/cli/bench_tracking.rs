@@ -48,6 +48,8 @@ pub fn cases(seeds: usize) -> Vec<Case> {
         min_length_mm: 10.0,
         max_length_mm: Some(200.0),
         max_steps: 10_000,
+        targets: crate::solvers::tracking::Match::Any,
+        includes: crate::solvers::tracking::Match::All,
         both_ways: true,
     };
     let rk4 = Params {

@@ -19,6 +19,7 @@ mod info;
 mod options;
 mod phantom;
 mod pictures;
+mod region;
 mod render;
 mod replay;
 mod runner;
@@ -43,6 +44,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
+  arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx
   arcuate tracts.arcuate               open a session
   arcuate replay tracts.arcuate        make its results again, and compare them
@@ -100,6 +102,8 @@ pub enum Command {
     Geodesic(geodesic::Options),
     /// Say whether the axes of a gradient table are right, and mend them
     Gradients(gradients::Options),
+    /// Make regions: by threshold, fill, label, and out of each other
+    Region(region::Options),
     /// Change files from one format to another
     Convert(convert::Options),
     /// Make every result of a session again, and say whether it is the same
@@ -146,6 +150,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Track(options) => track::run(&options, &mut runner),
         Command::Geodesic(options) => geodesic::run(&options, &mut runner),
         Command::Gradients(options) => gradients::run(&options, &mut runner),
+        Command::Region(options) => region::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Replay(options) => replay::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),

@@ -146,7 +146,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A mask whose warnings go to standard error.
-fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
+pub fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
     let (mask, warnings) = read.map_err(|e| Failure::new(e.to_string()))?;
     for warning in warnings {
         eprintln!("arcuate: {warning}: {}", path.display());

@@ -5,7 +5,7 @@ use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::{Output, Request, Values};
-use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Seeding, StopReason};
+use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Match, Seeding, StopReason};
 use crate::state::{Recipe, defaults, recipe, words};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -96,6 +96,12 @@ pub struct TrackOptions {
     /// Of tensors between voxels
     #[arg(long, value_enum)]
     pub interpolation: Option<InterpolationName>,
+    /// One target is enough, or all have to be reached
+    #[arg(long, value_enum)]
+    pub targets: Option<MatchName>,
+    /// One include region is enough, or all have to be passed
+    #[arg(long, value_enum)]
+    pub includes: Option<MatchName>,
     /// Follow one sense only from each seed
     #[arg(long)]
     pub one_way: bool,
@@ -110,6 +116,21 @@ pub enum IntegratorName {
     Euler,
     Rk2,
     Rk4,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum MatchName {
+    Any,
+    All,
+}
+
+impl MatchName {
+    fn rule(self) -> Match {
+        match self {
+            Self::Any => Match::Any,
+            Self::All => Match::All,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -191,6 +212,8 @@ impl TrackOptions {
             min_length_mm: self.min_length.unwrap_or(default.min_length_mm),
             max_length_mm: limit(self.max_length, default.max_length_mm),
             max_steps: self.max_steps.unwrap_or(default.max_steps),
+            targets: self.targets.map_or(default.targets, MatchName::rule),
+            includes: self.includes.map_or(default.includes, MatchName::rule),
             both_ways: !self.one_way,
         }
     }

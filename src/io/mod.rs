@@ -17,6 +17,7 @@ mod format;
 mod gifti;
 pub mod gradients;
 pub mod image;
+pub mod label_table;
 pub mod lines;
 mod mask;
 mod memory;

@@ -3,6 +3,7 @@
 
 mod export;
 mod fault;
+mod making;
 mod open;
 mod place;
 mod request;
@@ -13,6 +14,7 @@ mod trace;
 pub use crate::io::bids::Folder;
 pub use export::Values;
 pub use fault::CardFailure;
+pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved, Shoot, Shot};
 pub use trace::Trace;
@@ -29,7 +31,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Fit`, `Live`, `Track`, `Rank` and `Check` the newest request wins: it cancels the running one and
+/// One thread each. In `Fit`, `Live`, `Track`, `Rank`, `Check` and `Region` the newest request wins: it cancels the running one and
 /// replaces those that wait. In the others requests queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -44,6 +46,10 @@ pub enum Slot {
     Rank,
     /// Comparing the axes of gradients.
     Check,
+    /// A region by computation.
+    Region,
+    /// Label maps, counted and taken apart.
+    Labels,
     /// Finding and opening graphics cards.
     Device,
     Save,
@@ -54,13 +60,15 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::Load,
         Self::Fit,
         Self::Live,
         Self::Track,
         Self::Rank,
         Self::Check,
+        Self::Region,
+        Self::Labels,
         Self::Device,
         Self::Save,
         Self::Remake,
@@ -80,7 +88,7 @@ impl Slot {
     fn latest_wins(self) -> bool {
         matches!(
             self,
-            Self::Fit | Self::Live | Self::Track | Self::Rank | Self::Check
+            Self::Fit | Self::Live | Self::Track | Self::Rank | Self::Check | Self::Region
         )
     }
 }

@@ -1,6 +1,7 @@
 //! What can be asked of a worker, and what it answers.
 
 use super::fault::Fault;
+use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths};
 use super::place::{self, Place, Placed};
 use super::session::{SessionOutput, SessionRequest};
@@ -110,6 +111,8 @@ pub enum Request {
         command: String,
         revision: u64,
     },
+    /// Regions by computation, and files of all of them.
+    Regions(Box<ForRegions>),
     SavePng {
         size: [u32; 2],
         rgba: Vec<u8>,
@@ -212,6 +215,7 @@ pub enum Output {
     Converted(io::convert::Converted),
     Session(SessionOutput),
     /// Names in the driver's order, or why there are none.
+    Regions(OfRegions),
     Cards(Result<Arc<[String]>, String>),
     Placed(Placed),
 }
@@ -258,6 +262,7 @@ impl Request {
             | Self::SaveRegion { .. }
             | Self::Convert { .. }
             | Self::SavePng { .. } => Slot::Save,
+            Self::Regions(work) => work.slot(),
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
             Self::CheckGradients { .. } => Slot::Check,
@@ -284,6 +289,7 @@ impl Request {
             Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
+            Self::Regions(work) => work.label(),
             Self::Convert { input, .. } => format!("Converting {}", file(input)),
             Self::Session(request) => request.label(),
             Self::SaveTractogram { path, .. }
@@ -473,10 +479,12 @@ impl Request {
                 let what = if io::surface::is_named(&path) {
                     save_shape(&shape, &path, &command, control)?
                 } else {
-                    save_shape(&Shape::Mask(shape.mask_on(&grid)), &path, &command, control)?
+                    let mask = shape.mask_on(&grid).whole();
+                    save_shape(&Shape::Mask(mask), &path, &command, control)?
                 };
                 saved(path, what.unwrap_or("region").to_owned(), Some(revision))
             }
+            Self::Regions(work) => work.run(backend, control),
             Self::SavePng {
                 size,
                 rgba,

@@ -199,11 +199,13 @@ impl Renderer {
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
         let changed = !self.panes[&id].list.as_ref().is_some_and(same);
         let patient = self.loading.is_none();
+        let owed = self.textures.owes;
+        self.textures.begin(self.loading);
         let rested = |s: &ScenePart| s.pace.rested();
         let better = self.panes[&id].scene.as_ref().is_some_and(rested);
         // While streamlines come in, more pictures follow of their own accord.
         let moving = list.moving || !self.loaded(&list.lines, &keys).1;
-        if better || self.stale(id, &list.lines, &keys, same) {
+        if better || owed || self.stale(id, &list.lines, &keys, same) {
             let started = Instant::now();
             let Some(pane) = self.panes.get_mut(&id) else {
                 return self.view(id);
@@ -261,7 +263,7 @@ impl Renderer {
             let owes = |s: &ScenePart| s.pace.owes_better();
             !p.complete || p.scene.as_ref().is_some_and(owes)
         };
-        self.panes.values().filter(on_screen).any(unfinished)
+        self.textures.owes || self.panes.values().filter(on_screen).any(unfinished)
     }
 
     /// Pictures drawn so far; unchanged lists do not count.

@@ -91,15 +91,16 @@ impl Solids {
     ) -> Vec<wgpu::BindGroup> {
         let mut sorted: Vec<(f64, wgpu::BindGroup)> = solids
             .iter()
-            .map(|solid| {
-                let (centre, group) = self.group(gpu, textures, solid, view, used);
-                (centre.dot(view.forward), group)
+            .filter_map(|solid| {
+                let (centre, group) = self.group(gpu, textures, solid, view, used)?;
+                Some((centre.dot(view.forward), group))
             })
             .collect();
         sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
         sorted.into_iter().map(|(_, group)| group).collect()
     }
 
+    /// `None` for a mask whose surface there was no time to make.
     fn group(
         &self,
         gpu: &Gpu,
@@ -107,7 +108,7 @@ impl Solids {
         solid: &Solid,
         view: &SceneView,
         used: &mut Vec<Key>,
-    ) -> (DVec3, wgpu::BindGroup) {
+    ) -> Option<(DVec3, wgpu::BindGroup)> {
         let [r, g, b] = solid.colour.map(|c| f32::from(c) / 255.0);
         let rim_px = 1.25 * view.pixel_scale;
         let mut uniform = SolidUniform {
@@ -138,7 +139,7 @@ impl Solids {
                 DAffine3::from_mat3_translation(DMat3::from_diagonal(half), *centre)
             }
             SolidShape::Mask(mask) => {
-                let (key, texture) = textures.surface(gpu, &mask.0);
+                let (key, texture) = textures.surface_in_time(gpu, &mask.0)?;
                 used.push(key);
                 uniform.kind[0] = 2;
                 let m = DMat4::from(texture.texel_from_world);
@@ -157,7 +158,7 @@ impl Solids {
                 wgpu::BindingResource::Sampler(&self.sampler),
             ],
         );
-        (hull.translation, group)
+        Some((hull.translation, group))
     }
 
     pub fn draw(&self, pass: &mut wgpu::RenderPass, groups: &[wgpu::BindGroup], samples: u32) {

@@ -8,6 +8,7 @@ use glam::{DAffine3, DMat3, DVec3};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Stands for NaN and infinities in r32float textures: shaders may assume that those never occur.
 const MISSING: f32 = -3.4e38;
@@ -40,6 +41,10 @@ struct Kept {
 pub(super) struct Textures {
     kept: HashMap<Key, Kept>,
     clock: u64,
+    /// Surfaces that are not there yet wait for the next frame from then on.
+    deadline: Option<Instant>,
+    /// Some do.
+    pub owes: bool,
     pub idle_budget_bytes: u64,
     /// 1×1×1, bound where a layer has no second image.
     pub nothing: wgpu::TextureView,
@@ -53,6 +58,8 @@ impl Textures {
         Self {
             kept: HashMap::new(),
             clock: 0,
+            deadline: None,
+            owes: false,
             idle_budget_bytes: if gpu.software { 256 << 20 } else { 1 << 30 },
             nothing,
             colour_maps: colour_maps(gpu),
@@ -70,6 +77,23 @@ impl Textures {
         };
         let key = Key::Frame(volume.id(), frame);
         self.get(key, || upload_frame(gpu, volume, frame))
+    }
+
+    /// A frame begins; making surfaces may take so long of it. Hundreds of regions at once would
+    /// stand still for a second.
+    pub fn begin(&mut self, time: Option<Duration>) {
+        self.deadline = time.map(|time| Instant::now() + time);
+        self.owes = false;
+    }
+
+    /// `None` where there is no time for it in this frame.
+    pub fn surface_in_time(&mut self, gpu: &Gpu, mask: &Mask) -> Option<(Key, Arc<Texture>)> {
+        let known = self.kept.contains_key(&Key::Surface(mask.id()));
+        if !known && self.deadline.is_some_and(|end| Instant::now() > end) {
+            self.owes = true;
+            return None;
+        }
+        Some(self.surface(gpu, mask))
     }
 
     pub fn surface(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {

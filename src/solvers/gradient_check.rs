@@ -136,6 +136,8 @@ pub fn check(
         min_length_mm: 0.0,
         max_length_mm: Some(250.0),
         max_steps: 10_000,
+        targets: tracking::Match::Any,
+        includes: tracking::Match::All,
         both_ways: true,
     };
     let mut started = 0;

@@ -6,6 +6,7 @@
 
 pub mod geodesic;
 pub mod gradient_check;
+pub mod region;
 pub mod tensor_fit;
 pub mod tracking;
 

@@ -2,6 +2,7 @@
 
 use super::SessionAction;
 use super::document::{Display, LayerId, Method, Rays};
+use super::making::Source;
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
@@ -9,6 +10,7 @@ use crate::data::turn::Turn;
 use crate::data::{Outline, Role, Shape, Stroke};
 use crate::io::Told;
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
+use crate::solvers::region::Found;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::{tensor_fit, tracking};
 use glam::DVec3;
@@ -140,6 +142,23 @@ pub enum Action {
     MoveRegion {
         region: RegionId,
         to: usize,
+    },
+    DuplicateRegion(RegionId),
+    /// All of them: one label map, or a mask each.
+    SaveRegions {
+        path: PathBuf,
+        as_labels: bool,
+    },
+    // Regions by computation
+    Make {
+        source: Source,
+        phase: Phase,
+    },
+    /// Shows the labels of a label map.
+    CountLabels(LayerId),
+    RegionsFromLabels {
+        wanted: Vec<Found>,
+        role: Role,
     },
     // Drawing regions
     SetDrawing(Drawing),

@@ -54,6 +54,9 @@ pub fn track() -> tracking::Params {
         max_length_mm: Some(300.0),
         // A guard only: the length limit ends a streamline long before.
         max_steps: 10_000,
+        // As the roles say: reach one of the targets, pass through all of the includes.
+        targets: tracking::Match::Any,
+        includes: tracking::Match::All,
         both_ways: true,
     }
 }

@@ -5,7 +5,7 @@ use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, SavedLayer};
 use super::session::Curves;
 use crate::data::region::RegionId;
-use crate::data::{Gradients, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
+use crate::data::{DataId, Gradients, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
 use crate::jobs::FitKey;
 use crate::jobs::session::Store;
 use crate::render::colour_map::ColourMap;
@@ -194,6 +194,8 @@ pub struct Document {
     pub absent: Vec<Arc<Absent>>,
     /// The layers of a session, until the fit has brought those that are its own.
     pub awaited: Option<Arc<[SavedLayer]>>,
+    /// Files that hold masks made here, for commands.
+    pub mask_files: Vec<(DataId, PathBuf)>,
     next_id: u64,
 }
 
@@ -236,6 +238,7 @@ impl Default for Document {
             store: Store::default(),
             absent: Vec::new(),
             awaited: None,
+            mask_files: Vec::new(),
             next_id: 1,
         }
     }
@@ -372,7 +375,13 @@ impl Document {
             };
             let same =
                 |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
-            self.layers.iter().find(same)?.path.clone()
+            let opened = self.layers.iter().find(same);
+            let exported = || {
+                let mut files = self.mask_files.iter().rev();
+                let (_, path) = files.find(|(id, _)| *id == mask.id())?;
+                Some(path.clone())
+            };
+            opened.and_then(|l| l.path.clone()).or_else(exported)
         };
         let spec = |r: &Region| {
             let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref()).ok_or(r.name.clone())?;

@@ -20,6 +20,10 @@ pub struct Drawing {
     pub erase: bool,
     /// Of rectangles and polygons; `None`: one voxel.
     pub thickness_mm: Option<f64>,
+    /// Of a flood fill: so far from the clicked value, as a share of the image's window.
+    pub tolerance: f32,
+    /// A flood fill ends here.
+    pub most_ml: f64,
     /// Of a region that the next stroke begins.
     pub role: Role,
 }
@@ -32,6 +36,9 @@ impl Default for Drawing {
             flat: false,
             erase: false,
             thickness_mm: None,
+            tolerance: 0.15,
+            // More than most structures, and little enough to see where it runs out.
+            most_ml: 50.0,
             role: Role::Seed,
         }
     }
@@ -57,7 +64,10 @@ impl Drawing {
 impl Tool {
     /// Draws on a region with the hand.
     pub fn draws(self) -> bool {
-        matches!(self, Self::Brush | Self::Rectangle | Self::Polygon)
+        matches!(
+            self,
+            Self::Brush | Self::Rectangle | Self::Polygon | Self::Fill
+        )
     }
 }
 
@@ -85,6 +95,30 @@ pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
         Content::Mask(mask) => Some(mask.frame()),
         Content::Tractogram(_) => None,
+    }
+}
+
+/// Images that regions are made from by their values.
+pub mod measured {
+    use super::{Arc, Document, Layer};
+    use crate::data::{Volume, VolumeKind};
+
+    pub fn is(layer: &Layer) -> bool {
+        let volume = layer.content.volume();
+        volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
+    }
+
+    /// The topmost that is visible, else the topmost; a label map only where there is nothing else, since
+    /// its numbers are names.
+    pub fn image(document: &Document) -> Option<(&Arc<Layer>, &Volume)> {
+        let layers = || document.layers.iter().rev().filter(|l| is(l));
+        let measures = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_none());
+        let mut shown = layers().filter(|l| l.display.visible);
+        let layer = shown
+            .find(measures)
+            .or_else(|| layers().find(measures))
+            .or_else(|| layers().next())?;
+        Some((layer, layer.content.volume()?))
     }
 }
 

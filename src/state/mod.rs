@@ -10,6 +10,7 @@ pub mod defaults;
 pub mod document;
 pub mod drawing;
 pub mod history;
+pub mod making;
 mod packed;
 pub mod recipe;
 pub mod report;
@@ -23,7 +24,7 @@ pub mod words;
 
 /// In the words of the files.
 pub use crate::io::{Space, Told};
-pub use crate::jobs::{BackendKind, Job, Slot, Values, Which};
+pub use crate::jobs::{BackendKind, Job, SaveLabels, SaveMasks, Slot, Values, Which};
 pub use action::{Action, Effect, Phase, Shot};
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};

@@ -6,7 +6,7 @@ use crate::data::{Role, Shape};
 use crate::io::{Told, quoted};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
-use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
+use crate::solvers::tracking::{self, Integrator, Interpolation, Match, Seeding};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -282,10 +282,18 @@ fn track_arguments(p: &tracking::Params) -> String {
     let angle = p
         .max_angle_rad
         .map(|a| (a.to_degrees() * 1e9).round() / 1e9);
+    // Said only where it is not as the roles say.
+    let mut rules = String::new();
+    if p.targets == Match::All {
+        rules += " --targets all";
+    }
+    if p.includes == Match::Any {
+        rules += " --includes any";
+    }
     let one_way = if p.both_ways { "" } else { " --one-way" };
     format!(
         " --seeds {seeds} --random-seed {} --step {} --angle {} --fa {} --min-length {} --max-length {} \
-         --max-steps {} --integrator {integrator} --interpolation {interpolation}{one_way}",
+         --max-steps {} --integrator {integrator} --interpolation {interpolation}{rules}{one_way}",
         p.random_seed,
         p.step_mm,
         or_off(angle),
@@ -374,8 +382,8 @@ impl Recipe {
         match self {
             Self::NoCommand { region } => Some(format!(
                 "There is no command for these streamlines, since the region \"{region}\" is a mask \
-                 without a file: save the session, whose command makes all of it again, or export that \
-                 mask, open the file, and use it as the region"
+                 without a file: export that region as a mask first, or save the session, whose command \
+                 makes all of it again"
             )),
             _ => None,
         }

@@ -2,6 +2,7 @@
 
 use super::Recipe;
 use super::document::LayerId;
+use super::making::{Labels, Making};
 use super::recipe::MediumRecipe;
 use super::saving::Saving;
 use crate::data::region::RegionId;
@@ -218,6 +219,14 @@ pub struct Session {
     pub recent: Vec<Recent>,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
+    /// Masks on their way to files.
+    pub exporting: Vec<(DataId, PathBuf)>,
+    /// A region that follows its controls.
+    pub making: Option<Making>,
+    /// Counts them.
+    pub making_serial: u64,
+    /// The label map whose regions are chosen from.
+    pub labels: Option<Labels>,
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,
     pub guide: Option<GuideStep>,
@@ -261,6 +270,10 @@ impl Session {
             recent: Vec::new(),
             selected_region: None,
             selected_layer: None,
+            exporting: Vec::new(),
+            making: None,
+            making_serial: 0,
+            labels: None,
             drawn: None,
             guide: None,
             unsaved: false,

@@ -94,6 +94,14 @@ pub enum Tool {
     Brush,
     Rectangle,
     Polygon,
+    /// Fill what is connected to a click.
+    Fill,
+    /// A region by the values of an image, as its controls say.
+    Threshold,
+    /// The selected region grown, smoothed, put together with others.
+    Change,
+    /// Regions of a label map.
+    Labels,
 }
 
 /// Zoom and pan of one slice view.

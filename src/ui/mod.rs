@@ -60,6 +60,10 @@ pub struct Memory {
     typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
+    /// The other of two regions that are put together.
+    combine_with: Option<crate::data::region::RegionId>,
+    /// What regions from labels do.
+    label_role: crate::data::Role,
     /// The region that was selected when the list was last seen.
     shown_region: Option<crate::data::region::RegionId>,
     /// The next region is a box.
@@ -95,6 +99,8 @@ impl Memory {
             narrow: false,
             typing: false,
             toggled: BTreeSet::new(),
+            combine_with: None,
+            label_role: crate::data::Role::Target,
             shown_region: None,
             cube: false,
             tracks: tracks::Cache::default(),

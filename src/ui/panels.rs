@@ -165,7 +165,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 ui.add_space(-8.0);
                 section::end(ui);
             }
-            forms::region::show(ui, state, actions);
+            forms::region::show(ui, state, memory, actions);
             match state.view.task {
                 Task::View => forms::tensor_fit::show(ui, state, memory, actions),
                 Task::Track => {

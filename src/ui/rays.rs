@@ -75,12 +75,14 @@ fn bins(measures: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
 
 fn reached(kept: &Tractogram, targets: usize) -> Vec<Reached> {
     let values = |name: &str| kept.per_streamline.get(name);
-    let (Some(of), Some(cm), Some(length)) = (values("target"), values("cm"), values("length"))
-    else {
+    let (Some(cm), Some(length)) = (values("cm"), values("length")) else {
         return vec![Reached::default(); targets];
     };
+    let of = values("target");
     let one = |target: usize| {
-        let here = || (0..of.len()).filter(|&i| of[i] as usize == target);
+        // Where they name no target they have met all of them.
+        let is = |i: &usize| of.is_none_or(|of| of[*i] as usize == target);
+        let here = || (0..kept.len()).filter(is);
         Reached {
             count: here().count() as u64,
             measure: median(&mut here().map(|i| cm[i]).collect::<Vec<_>>()),

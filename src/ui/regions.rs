@@ -6,8 +6,10 @@ use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
 use super::widgets::{menu, paint, region, rows, section};
 use super::{Memory, format, forms, icons};
+use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::state::{Action, Content, LayerId, State, Tool};
+use crate::state::drawing::measured;
+use crate::state::{Action, Content, Layer, LayerId, Phase, State, Tool};
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// Keys that take a tool into the hand.
@@ -25,7 +27,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.regions.is_empty() {
         rows::hint(
             ui,
-            "No regions yet. Press S, then click a slice to place a seed",
+            "No regions yet. Press S, then click a slice to place a seed; or B to paint one",
         );
     }
     list(ui, state, memory, actions);
@@ -107,6 +109,8 @@ pub fn add_menu(
     enum Add {
         Tool(Role),
         Draw(Tool),
+        Threshold,
+        Labels,
         Layer(LayerId),
         File,
     }
@@ -141,6 +145,20 @@ pub fn add_menu(
             }
         }
         menu::line(ui);
+        if measured::image(&state.document).is_some() {
+            if menu::Item::new("From a threshold…")
+                .icon(icons::IMAGE)
+                .show(ui)
+            {
+                chosen = Some(Add::Threshold);
+            }
+            if menu::Item::new("From a label map…")
+                .icon(icons::MAP)
+                .show(ui)
+            {
+                chosen = Some(Add::Labels);
+            }
+        }
         for layer in state.document.layers.iter().rev() {
             if matches!(layer.content, Content::Mask(_)) {
                 let text = format!("From {}", layer.name);
@@ -169,6 +187,15 @@ pub fn add_menu(
             let role = next_role(state);
             actions.push(Action::DrawInto { region: None, role });
         }
+        Some(Add::Threshold) => {
+            actions.push(Action::SetTool(Tool::Threshold));
+            if let Some((layer, volume)) = measured::image(&state.document) {
+                let source = forms::region::first_threshold(layer, volume, memory);
+                let phase = Phase::Done;
+                actions.push(Action::Make { source, phase });
+            }
+        }
+        Some(Add::Labels) => actions.extend(label_map(state).map(Action::CountLabels)),
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
         Some(Add::File) => memory
             .files
@@ -181,6 +208,52 @@ pub fn add_menu(
 pub fn from_layer(state: &State, layer: LayerId) -> Action {
     let role = next_role(state);
     Action::RegionFromLayer { layer, role }
+}
+
+/// The image that is likeliest one: known as a label map, else one of one volume, else any.
+fn label_map(state: &State) -> Option<LayerId> {
+    let layers = || {
+        state
+            .document
+            .layers
+            .iter()
+            .rev()
+            .filter(|l| measured::is(l))
+    };
+    let volume = |l: &Layer| l.content.volume().cloned();
+    let known = layers().find(|l| volume(l).is_some_and(|v| v.labels.is_some()));
+    let single = || layers().find(|l| l.path.is_some() && volume(l).is_some_and(|v| v.frames == 1));
+    let found = known.or_else(single).or_else(|| layers().next());
+    found.map(|l| l.id)
+}
+
+/// The regions as rows of a menu, however many.
+pub fn menu_rows(
+    ui: &mut Ui,
+    state: &State,
+    now: Option<RegionId>,
+    offered: impl Fn(&Region) -> bool,
+) -> Option<RegionId> {
+    const ROWS: f32 = 10.0;
+    let mut chosen = None;
+    let regions: Vec<_> = state
+        .document
+        .regions
+        .iter()
+        .filter(|r| offered(r))
+        .collect();
+    let list = egui::ScrollArea::vertical().max_height(ROWS * space::ROW);
+    list.show_rows(ui, space::ROW, regions.len(), |ui, range| {
+        for r in &regions[range] {
+            let colour = theme::region_colour(r);
+            if menu::glyph_item(ui, &r.name, "", now == Some(r.id), |painter, at| {
+                region::glyph(painter, at, r.role, colour);
+            }) {
+                chosen = Some(r.id);
+            }
+        }
+    });
+    chosen
 }
 
 /// A seed first, then where its streamlines are to go.
@@ -345,6 +418,32 @@ fn context_menu(
         actions.push(Action::MoveCrosshair(region.shape.centre()));
         ui.close();
     }
+    if menu::Item::new("Grow, smooth, combine…")
+        .icon(icons::REGION)
+        .show(ui)
+    {
+        actions.push(Action::SelectRegion(Some(region.id)));
+        actions.push(Action::SetTool(Tool::Change));
+        ui.close();
+    }
+    if menu::Item::new("Draw on it")
+        .icon(icons::REGION)
+        .key("B")
+        .show(ui)
+    {
+        actions.push(Action::SelectRegion(Some(region.id)));
+        actions.push(Action::SetTool(Tool::Brush));
+        let role = region.role;
+        let region = Some(region.id);
+        actions.push(Action::DrawInto { region, role });
+        ui.close();
+    }
+    if menu::Item::new("Duplicate").icon(icons::COPY).show(ui) {
+        actions.push(Action::DuplicateRegion(region.id));
+        ui.close();
+    }
+    naming::rename_item(ui, Named::Region(region.id), &region.name, memory);
+    menu::line(ui);
     if menu::Item::new("Export as mask…")
         .icon(icons::EXPORT)
         .show(ui)
@@ -354,7 +453,23 @@ fn context_menu(
         memory.files.type_path(purpose, Place::Middle, &text);
         ui.close();
     }
-    naming::rename_item(ui, Named::Region(region.id), &region.name, memory);
+    if state.document.regions.len() > 1 {
+        for (as_labels, words) in [
+            (true, "Export all as label map…"),
+            (false, "Export all as masks…"),
+        ] {
+            if menu::Item::new(words).icon(icons::EXPORT).show(ui) {
+                let names = state.document.regions.iter().map(|r| r.name.clone());
+                let purpose = Purpose::Regions {
+                    as_labels,
+                    names: names.collect(),
+                };
+                let text = suggestion(state, "regions", &purpose);
+                memory.files.type_path(purpose, Place::Middle, &text);
+                ui.close();
+            }
+        }
+    }
     menu::caption(ui, "Colour");
     if let Some(colour) = swatches(ui, region) {
         actions.push(Action::SetRegionColour {

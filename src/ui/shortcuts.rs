@@ -45,7 +45,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("X", "Place an exclude region"),
                 ("E", "Place a terminate region"),
                 ("B", "Brush; again: eraser"),
-                ("U,  L", "Rectangle, polygon"),
+                ("U,  L,  G", "Rectangle, polygon, fill"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),
                 ("Right-drag", "Erase, tool in hand"),

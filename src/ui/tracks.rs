@@ -28,6 +28,34 @@ pub struct Lengths {
 pub struct Cache {
     lengths: Option<(DataId, Option<Lengths>)>,
     nearest: Option<(DataId, Option<(f64, DVec3)>)>,
+    remarks: Option<(DataId, Vec<Known>, Vec<String>)>,
+}
+
+/// What remarks about a region depend on; no handle to its voxels, which a brush changes in place.
+#[derive(PartialEq)]
+struct Known {
+    name: String,
+    role: Role,
+    /// Of a mask.
+    mask: Option<DataId>,
+    bounds: (DVec3, DVec3),
+}
+
+impl Known {
+    fn is(&self, region: &Region) -> bool {
+        let (mask, bounds) = Self::shape(&region.shape);
+        self.role == region.role
+            && self.mask == mask
+            && self.bounds == bounds
+            && self.name == region.name
+    }
+
+    fn shape(shape: &Shape) -> (Option<DataId>, (DVec3, DVec3)) {
+        match shape {
+            Shape::Mask(mask) => (Some(mask.id()), (DVec3::ZERO, DVec3::ZERO)),
+            shape => (None, shape.bounds()),
+        }
+    }
 }
 
 impl Cache {
@@ -43,6 +71,30 @@ impl Cache {
                 found
             }
         }
+    }
+
+    /// As [`remarks`]; found anew where the regions changed.
+    pub fn remarks(&mut self, regions: &[Arc<Region>], mask: &Mask) -> &[String] {
+        let known = self.remarks.as_ref().is_some_and(|(id, known, _)| {
+            *id == mask.id()
+                && known.len() == regions.len()
+                && known.iter().zip(regions).all(|(k, r)| k.is(r))
+        });
+        if !known {
+            let of = |region: &Arc<Region>| {
+                let (mask, bounds) = Known::shape(&region.shape);
+                let (name, role) = (region.name.clone(), region.role);
+                Known {
+                    name,
+                    role,
+                    mask,
+                    bounds,
+                }
+            };
+            let found = remarks(regions, mask);
+            self.remarks = Some((mask.id(), regions.iter().map(of).collect(), found));
+        }
+        self.remarks.as_ref().map_or(&[], |(.., found)| found)
     }
 
     pub fn lengths(&mut self, tractogram: &Tractogram, targets: usize) -> Option<&Lengths> {
@@ -103,11 +155,13 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
     let of_target = tractogram.per_streamline.get("target");
     let per_target = (0..targets)
         .map(|target| {
-            let here = of_target.into_iter().flat_map(|t| t.iter().zip(&all));
-            let mut here: Vec<f32> = here
-                .filter(|(t, _)| **t as usize == target)
-                .map(|(_, l)| *l)
-                .collect();
+            let Some(of_target) = of_target else {
+                // Every streamline has met every target.
+                return median(&mut all.clone());
+            };
+            let here = of_target.iter().zip(&all);
+            let here = here.filter(|(t, _)| **t as usize == target);
+            let mut here: Vec<f32> = here.map(|(_, l)| *l).collect();
             median(&mut here)
         })
         .collect();
@@ -141,7 +195,12 @@ pub fn started(output: &Output) -> u64 {
 
 /// `450 of 1 492 reach a target`; `what` they are, if it is said.
 pub fn headline(output: &Output, what: &str, targets: bool) -> String {
-    let verb = if targets { "reach a target" } else { "kept" };
+    let verb = match (targets, output.kept.per_streamline.contains_key("target")) {
+        (true, true) => "reach a target",
+        (true, false) if !output.kept.is_empty() => "reach all targets",
+        (true, false) => "reach their targets",
+        _ => "kept",
+    };
     let kept = format::count(fate(output, Fate::Kept));
     let gap = if what.is_empty() { "" } else { " " };
     format!(

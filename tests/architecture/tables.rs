@@ -173,6 +173,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_fit", Some("fit")),
     ("tracking", Some("track")),
     ("geodesic", Some("geodesic")),
+    ("region", Some("region")),
     ("eikonal", Some("cost")),
     ("level_set", Some("segment")),
     ("commit", Some("commit")),

@@ -2,10 +2,10 @@
 
 use super::{arcuate, coarse_head, points, shell_words};
 use arcuate::compute::{Backend, BackendChoice};
-use arcuate::data::{Role, Shape};
+use arcuate::data::{Role, Shape, Stroke};
 use arcuate::jobs::Jobs;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
-use arcuate::state::{Action, Effect, Method, Phase, State, update};
+use arcuate::state::{Action, Effect, Method, Phase, State, Tool, update};
 use glam::dvec3;
 use std::sync::Arc;
 
@@ -113,4 +113,183 @@ pub fn rays() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let expected = "0 of 8\u{202F}000 rays reach 'Target'; ";
     assert!(output.status.success() && said.contains(expected), "{said}");
+}
+
+/// Regions painted by hand, exported and named in the command: the same streamlines and rays.
+pub fn painted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    coarse_head(here);
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut window = Window {
+        state: State::new(String::new()),
+        jobs: Jobs::new(backend, Arc::new(|| {})),
+    };
+    window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
+    let paint = |window: &mut Window, role, points: &[[f64; 3]], radius_mm: f64| {
+        window.act(Action::SetTool(Tool::Brush));
+        window.act(Action::DrawInto { region: None, role });
+        for (i, ends) in points.windows(2).enumerate() {
+            let last = i + 2 == points.len();
+            window.act(Action::Stroke {
+                stroke: Stroke {
+                    points: vec![ends[0].into(), ends[1].into()],
+                    radius_mm,
+                    disc: None,
+                },
+                erase: false,
+                begins: i == 0,
+                phase: if last { Phase::Done } else { Phase::Live },
+            });
+        }
+        window
+            .state
+            .session
+            .selected_region
+            .expect("a painted region")
+    };
+    let seed = [
+        [-26.0, -18.0, 8.0],
+        [-22.0, -14.0, 12.0],
+        [-24.0, -16.0, 14.0],
+    ];
+    let target = [[-30.0, -22.0, 44.0], [-26.0, -18.0, 48.0]];
+    let seed = paint(&mut window, Role::Seed, &seed, 4.0);
+    let target = paint(&mut window, Role::Target, &target, 9.0);
+    for method in [Method::Streamlines, Method::Rays] {
+        window.act(Action::SetMethod(method));
+        window.act(Action::Settle);
+        let live = window.state.session.live.as_ref().expect("a live result");
+        assert!(
+            !live.coarse && live.output.kept.len() > 5,
+            "{}",
+            live.output.kept.len()
+        );
+        if method == Method::Streamlines {
+            assert!(
+                live.recipe.no_command().is_some(),
+                "the masks have no files yet"
+            );
+            for (region, name) in [(seed, "seed.nii.gz"), (target, "target.nii.gz")] {
+                let path = here.join(name);
+                window.act(Action::SaveRegion { region, path });
+            }
+        }
+        let live = window.state.session.live.as_ref().expect("a live result");
+        let command = live.recipe.command();
+        assert!(command.contains("--seed mask:"), "{command}");
+        let name = format!("{method:?}.tck");
+        window.act(Action::SaveTracks {
+            layer: None,
+            path: here.join(&name),
+        });
+        let command = command
+            .replace("rays.tck", "command.tck")
+            .replace("tracks.tck", "command.tck");
+        let words = shell_words(&command);
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let output = arcuate(&[&*words, &["--backend", "cpu", "--force"]].concat(), here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{command}: {said}");
+        let (a, b) = (points(&here.join(&name)), points(&here.join("command.tck")));
+        assert!(
+            a.len() > 500 && a == b,
+            "{method:?}: {} and {} bytes",
+            a.len(),
+            b.len()
+        );
+    }
+}
+
+/// What the window does with regions, done by commands, and what those refuse.
+pub fn region_commands() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    coarse_head(here);
+    let run = |arguments: &str| {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let output = arcuate(&[&["region"], &*words, &["--json"]].concat(), here);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    let voxels = |arguments: &str| {
+        let (code, out, error) = run(arguments);
+        assert_eq!(code, Some(0), "{arguments}: {error}");
+        let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        value["voxels"].as_u64().expect("a count")
+    };
+    let a = voxels("--image head/dwi.nii.gz --union sphere:-20,-10,10,12 --out a.nii.gz");
+    let b = voxels("--image head/dwi.nii.gz --union sphere:-12,-10,10,12 --out b.nii.gz");
+    let both = voxels("--union mask:a.nii.gz --intersect mask:b.nii.gz --out both.nii.gz");
+    let either = voxels("--union mask:a.nii.gz --union mask:b.nii.gz --out either.nii.gz");
+    let only = voxels("--union mask:a.nii.gz --subtract mask:b.nii.gz --out only.nii.gz");
+    assert_eq!(a + b, either + both);
+    assert_eq!(only, a - both);
+    // 12 mm and 5 mm more of a ball, on voxels of 4 mm.
+    let grown = voxels("--union mask:a.nii.gz --grow 5 --out grown.nii.gz");
+    let ratio = grown as f64 / a as f64;
+    assert!((2.0..3.6).contains(&ratio), "{ratio}");
+    let back = voxels("--union mask:grown.nii.gz --grow -5 --smooth 3 --out back.nii.gz");
+    assert!((back as f64 / a as f64 - 1.0).abs() < 0.4, "{back} of {a}");
+    let bright = voxels("--image head/dwi.nii.gz --threshold 1.. --out bright.nii.gz");
+    assert!(bright > 1000);
+    let filled =
+        "--image head/dwi.nii.gz --fill -20,-10,10 --tolerance 1e9 --at-most 5 --out f.nii.gz";
+    // 5 ml of voxels of 64 mm³.
+    assert_eq!(voxels(filled), 78);
+    let (code, ..) =
+        run("--as-labels --union mask:only.nii.gz --union mask:b.nii.gz --out labels.nii.gz");
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        voxels("--image labels.nii.gz --label 2 --out two.nii.gz"),
+        b
+    );
+    assert_eq!(
+        voxels("--image labels.nii.gz --label 1 --label 2 --out all.nii.gz"),
+        either
+    );
+    for (arguments, code, words) in [
+        ("--union sphere:0,0,0,5 --out x.nii.gz", 2, "no grid"),
+        (
+            "--image labels.nii.gz --label 7 --out x.nii.gz",
+            1,
+            "no label 7, it has 1 2",
+        ),
+        (
+            "--image head/dwi.nii.gz --label 1 --out x.nii.gz",
+            1,
+            "whole numbers",
+        ),
+        (
+            "--image labels.nii.gz --threshold 5.. --out x.nii.gz",
+            1,
+            "no voxel",
+        ),
+        (
+            "--image labels.nii.gz --threshold 5..1 --out x.nii.gz",
+            2,
+            "LOW..HIGH",
+        ),
+        (
+            "--image labels.nii.gz --fill 900,0,0 --tolerance 1 --out x.nii.gz",
+            1,
+            "outside the image",
+        ),
+        (
+            "--union mask:a.nii.gz --grow 5000 --out x.nii.gz",
+            1,
+            "at most 500 mm",
+        ),
+        ("--union mask:a.nii.gz --out b.nii.gz", 1, "--force"),
+    ] {
+        let (found, _, said) = run(arguments);
+        assert!(
+            found == Some(code) && said.contains(words),
+            "{arguments}: {found:?} {said}"
+        );
+    }
 }

@@ -121,6 +121,8 @@ pub fn params() -> Params {
         min_length_mm: 0.0,
         max_length_mm: None,
         max_steps: 100_000,
+        targets: arcuate::solvers::tracking::Match::Any,
+        includes: arcuate::solvers::tracking::Match::All,
         both_ways: true,
     }
 }
@@ -147,14 +149,15 @@ pub fn try_run(field: &TensorField, regions: &[Region], params: &Params) -> Resu
 /// Tracks and checks what must hold for every output.
 pub fn run(field: &TensorField, regions: &[Region], params: &Params) -> Output {
     let output = try_run(field, regions, params).unwrap();
-    let (kept, targets) = (&output.kept, output.per_target.len());
+    let any = params.targets == arcuate::solvers::tracking::Match::Any;
+    let (kept, cuts) = (&output.kept, any && !output.per_target.is_empty());
     let started = output.fates[..5].iter().sum::<u64>();
     assert_eq!(output.stops.iter().sum::<u64>(), 2 * started);
     assert_eq!(output.fates[0], kept.len() as u64);
-    assert_eq!(kept.per_streamline.contains_key("target"), targets > 0);
+    assert_eq!(kept.per_streamline.contains_key("target"), cuts);
     for i in 0..kept.len() {
         let reached = stops(&output, i).contains(&StopReason::ReachedTarget);
-        assert_eq!(reached, targets > 0);
+        assert_eq!(reached, cuts);
         assert!(kept.length_mm(i) >= params.min_length_mm as f32);
         assert!(kept.streamline(i).iter().flatten().all(|v| v.is_finite()));
     }

@@ -6,7 +6,7 @@ use super::fields::{
 };
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::tracking::{Fate, Params, Seeding, StopReason};
+use arcuate::solvers::tracking::{Fate, Match, Params, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -22,6 +22,14 @@ pub fn tests() -> Vec<Trial> {
         test("tracking::two targets at two ends", two_ends),
         test("tracking::roles as brute force says", brute_force),
         test("tracking::hidden regions count", hidden),
+        test(
+            "tracking::any or all of several targets and includes",
+            any_and_all,
+        ),
+        test(
+            "tracking::all targets as brute force says",
+            all_by_brute_force,
+        ),
     ]
 }
 
@@ -345,4 +353,122 @@ fn hidden() {
     wall.visible = false;
     let output = run(&constant, &[seed, wall], &params);
     assert_eq!(output.fates[Fate::TouchedExclude as usize], 1);
+}
+
+/// A straight line along x from the origin, and regions on it and beside it.
+fn any_and_all() {
+    let constant = field(cube(31, 2.0), |_| Some(fibre(DVec3::X)));
+    let (seed, one) = one_seed(DVec3::ZERO, &params());
+    let at = |role, x: f64, y: f64| sphere(role, DVec3::new(x, y, 0.0), 3.0);
+    let rules = |targets, includes| Params {
+        targets,
+        includes,
+        ..one.clone()
+    };
+    let fate = |regions: &[Region], params: &Params| {
+        let regions: Vec<Region> = std::iter::once(&seed).chain(regions).cloned().collect();
+        let output = run(&constant, &regions, params);
+        let fate = output.fates.iter().position(|n| *n == 1).expect("one seed");
+        (fate, output)
+    };
+    let (target, include) = (Role::Target, Role::Include);
+    let line = [at(target, 10.0, 0.0), at(target, -15.0, 0.0)];
+    // Any: cut at both. All: met on the way, nothing is cut.
+    let (kept, output) = fate(&line, &rules(Match::Any, Match::All));
+    let cut = points(&output, 0);
+    assert_eq!(kept, Fate::Kept as usize);
+    assert!(cut.iter().all(|p| p.x > -12.1 && p.x < 7.1));
+    let (kept, output) = fate(&line, &rules(Match::All, Match::All));
+    assert_eq!(
+        (kept, &*output.per_target),
+        (Fate::Kept as usize, &[1u64, 1][..])
+    );
+    let whole = points(&output, 0);
+    assert!(whole.iter().any(|p| p.x > 25.0) && whole.iter().any(|p| p.x < -25.0));
+    assert!(!output.kept.per_streamline.contains_key("target"));
+    assert!(!stops(&output, 0).contains(&StopReason::ReachedTarget));
+    // One beside the line.
+    let beside = [at(target, 10.0, 0.0), at(target, 0.0, 20.0)];
+    assert_eq!(
+        fate(&beside, &rules(Match::Any, Match::All)).0,
+        Fate::Kept as usize
+    );
+    let (missed, output) = fate(&beside, &rules(Match::All, Match::All));
+    assert_eq!(
+        (missed, output.per_target.iter().sum()),
+        (Fate::MissedTargets as usize, 0)
+    );
+    let gates = [at(include, 10.0, 0.0), at(include, 0.0, 20.0)];
+    assert_eq!(
+        fate(&gates, &rules(Match::Any, Match::All)).0,
+        Fate::MissedInclude as usize
+    );
+    assert_eq!(
+        fate(&gates, &rules(Match::Any, Match::Any)).0,
+        Fate::Kept as usize
+    );
+    assert_eq!(
+        fate(&gates[1..], &rules(Match::Any, Match::Any)).0,
+        Fate::MissedInclude as usize
+    );
+    assert_eq!(
+        fate(&[], &rules(Match::All, Match::Any)).0,
+        Fate::Kept as usize
+    );
+}
+
+/// On curved lines, by asking all points of the uncut ones.
+fn all_by_brute_force() {
+    let mut random = Random::fresh("all targets");
+    let (mut met_all, mut compared) = (0, 0);
+    for _ in 0..12 {
+        let curved = helices(&mut random);
+        let params = Params {
+            seeding: Seeding::Random { count: 300 },
+            max_length_mm: Some(80.0),
+            ..params()
+        };
+        let targets: Vec<Region> = (0..2)
+            .map(|_| {
+                sphere(
+                    Role::Target,
+                    random.direction() * 12.0,
+                    random.uniform(5.0, 11.0),
+                )
+            })
+            .collect();
+        let free = run(&curved, &[], &params);
+        let all = Params {
+            targets: Match::All,
+            ..params.clone()
+        };
+        let output = run(&curved, &targets, &all);
+        let (mut sure, mut doubtful) = (0, 0);
+        for i in 0..free.kept.len() {
+            let line = points(&free, i);
+            let nearest = |t: &Region| {
+                let each = finely(&line).map(|(_, p)| outside(&t.shape, p));
+                each.fold(f64::INFINITY, f64::min)
+            };
+            let far = targets
+                .iter()
+                .map(nearest)
+                .fold(f64::NEG_INFINITY, f64::max);
+            // Between two of the points looked at a line may still touch: by less than this.
+            if far.abs() < 1e-3 {
+                doubtful += 1;
+            } else if far < 0.0 {
+                sure += 1;
+            }
+        }
+        let kept = output.fates[Fate::Kept as usize];
+        assert!(
+            (sure..=sure + doubtful).contains(&kept),
+            "{kept} kept, {sure} by brute force"
+        );
+        assert_eq!(output.fates.iter().sum::<u64>(), 300);
+        met_all += sure;
+        compared += free.kept.len();
+    }
+    assert!(met_all > 50 && compared > 2000, "{met_all} of {compared}");
 }

@@ -14,7 +14,7 @@ mod write;
 
 pub use header::{Header, Version, VoxelType};
 pub use space::SpaceInfo;
-pub use write::{save_mask, save_volume};
+pub use write::{save_labels, save_mask, save_volume};
 
 use super::source::{CHUNK_BYTES, Source};
 use super::voxels::zeros;

@@ -1,4 +1,4 @@
-//! Writing NIfTI-1: float32 volumes, uint8 masks, RGB24 colours.
+//! Writing NIfTI-1: float32 volumes, uint8 masks, uint16 label maps, RGB24 colours.
 
 use super::header::COMMENT;
 use crate::compute::Control;
@@ -14,6 +14,8 @@ use std::path::Path;
 
 const HEADER_BYTES: usize = 348;
 const DESCRIPTION_BYTES: usize = 80;
+/// NIFTI_INTENT_LABEL: numbers are names of structures.
+const INTENT_LABEL: i16 = 1002;
 /// Voxels compressed or written between two looks at `Control`.
 const CHUNK_VOXELS: usize = 1 << 18;
 /// Largest size that NIfTI-1's 16-bit dimensions hold.
@@ -26,6 +28,7 @@ const ORTHOGONAL: f64 = 1e-5;
 enum Voxels<'a> {
     Float(&'a [f32]),
     Byte(&'a [u8]),
+    Label(&'a [u16]),
     /// Three planes.
     Colour(&'a [f32]),
 }
@@ -54,6 +57,17 @@ pub fn save_mask(
 ) -> Result<(), Error> {
     let voxels = Voxels::Byte(&mask.inside);
     save(path, &mask.grid, 1, &voxels, description, control)
+}
+
+/// Writes a label map as uint16, and says so in the header: 0 is no region.
+pub fn save_labels(
+    path: &Path,
+    grid: &Grid,
+    labels: &[u16],
+    description: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    save(path, grid, 1, &Voxels::Label(labels), description, control)
 }
 
 fn save(
@@ -125,6 +139,10 @@ fn write_voxels(
         let bytes = match voxels {
             Voxels::Float(values) => little_endian(&values[range.clone()]),
             Voxels::Byte(values) => Cow::Borrowed(&values[range.clone()]),
+            Voxels::Label(values) => {
+                let bytes = values[range.clone()].iter().flat_map(|v| v.to_le_bytes());
+                Cow::Owned(bytes.collect())
+            }
             Voxels::Colour(planes) => {
                 let voxel = |i: usize| [0, 1, 2].map(|c| byte(planes[c * stored + i]));
                 Cow::Owned(range.clone().flat_map(voxel).collect())
@@ -146,6 +164,7 @@ fn header(grid: &Grid, frames: usize, voxels: &Voxels<'_>, description: &str) ->
     let (datatype, bits): (i16, i16) = match voxels {
         Voxels::Float(_) => (16, 32),
         Voxels::Byte(_) => (2, 8),
+        Voxels::Label(_) => (512, 16),
         Voxels::Colour(_) => (128, 24),
     };
     let comment = comment(description);
@@ -157,6 +176,9 @@ fn header(grid: &Grid, frames: usize, voxels: &Voxels<'_>, description: &str) ->
     let [nx, ny, nz] = grid.shape;
     for (i, n) in [count, nx, ny, nz, frames, 1, 1, 1].into_iter().enumerate() {
         h.put(40 + 2 * i, (n as i16).to_le_bytes());
+    }
+    if matches!(voxels, Voxels::Label(_)) {
+        h.put(68, INTENT_LABEL.to_le_bytes());
     }
     h.put(70, datatype.to_le_bytes());
     h.put(72, bits.to_le_bytes());
@@ -285,6 +307,10 @@ fn verify(written: &Path, grid: &Grid, frames: usize, voxels: &Voxels<'_>) -> Re
             .iter()
             .zip(*values)
             .all(|(&a, &b)| a == f32::from(b)),
+        Voxels::Label(values) => {
+            let mut pairs = volume.values.iter().zip(*values);
+            pairs.all(|(&a, &b)| a == f32::from(b))
+        }
         Voxels::Colour(values) => volume
             .values
             .iter()

@@ -28,7 +28,7 @@ pub fn shoot(
 ) -> Result<Output, Error> {
     let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
     check_rays(seeds.len(), params.directions.count())?;
-    let gates = Gates::new(regions, params.longest_step_mm());
+    let gates = Gates::new(regions, params.longest_step_mm(), &params.walk);
     let job = Job {
         medium,
         seeds: &seeds,
@@ -55,7 +55,7 @@ pub fn shoot(
         }
     }?;
     Ok(Output {
-        rays: Arc::new(gather(joined, gates.targets)),
+        rays: Arc::new(gather(joined, &gates)),
         seeds: seeds.len() as u64,
         directions: params.directions.count() as u64,
         kernel_s: None,

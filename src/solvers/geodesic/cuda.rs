@@ -90,7 +90,7 @@ pub fn shoot(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = Gates::new(regions, params.longest_step_mm());
+    let gates = Gates::new(regions, params.longest_step_mm(), &params.walk);
     let rules = Rules::new(medium, params);
     let (rays, no_start, seeds) =
         backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
@@ -121,7 +121,7 @@ pub fn shoot(
     none.no_start(no_start);
     joined.push(none);
     Ok(Output {
-        rays: Arc::new(backend.install(|| join::gather(joined, gates.targets))),
+        rays: Arc::new(backend.install(|| join::gather(joined, &gates))),
         seeds,
         directions,
         kernel_s: Some(kernel_ms[0] * 1e-3),

@@ -150,9 +150,10 @@ impl Joined {
 }
 
 /// One output in the order of the parts; needs the backend's threads installed.
-pub fn gather(parts: Vec<Joined>, targets: usize) -> Output {
+pub fn gather(parts: Vec<Joined>, gates: &Gates) -> Output {
     let kind = Kind {
-        targets,
+        targets: gates.targets,
+        cut_at_targets: gates.targets > 0 && !gates.all_targets,
         missed_every: MISSED_EVERY,
         measured: true,
     };

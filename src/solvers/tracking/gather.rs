@@ -37,12 +37,15 @@ pub struct Joined {
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
+    /// A curve that is kept has met every target.
+    all_targets: bool,
 }
 
 impl Joined {
     pub fn new(gates: &Gates) -> Self {
         Self {
             per_target: vec![0; gates.targets],
+            all_targets: gates.all_targets,
             ..Self::default()
         }
     }
@@ -54,6 +57,10 @@ impl Joined {
 
     /// Counts the targets at the two ends of a curve that is kept, one at both ends once.
     pub fn reached(&mut self, ends: [Option<u32>; 2]) {
+        if self.all_targets {
+            self.per_target.iter_mut().for_each(|count| *count += 1);
+            return;
+        }
         let [head, tail] = ends;
         for target in tail.into_iter().chain(head.filter(|_| head != tail)) {
             self.per_target[target as usize] += 1;
@@ -65,6 +72,8 @@ impl Joined {
 #[derive(Clone, Copy)]
 pub struct Kind {
     pub targets: usize,
+    /// Whether curves end in one of them.
+    pub cut_at_targets: bool,
     /// One in so many of the curves that missed the targets is among the parts.
     pub missed_every: usize,
     /// Whether curves have a connectivity measure.
@@ -98,7 +107,7 @@ pub fn gather(parts: Vec<Joined>, kind: Kind) -> Output {
         kept.push(part.kept);
         missed.push(part.missed);
     }
-    output.kept = tractogram(kept, kind.targets > 0, kind.measured);
+    output.kept = tractogram(kept, kind.cut_at_targets, kind.measured);
     // They end in no target, so there is nothing to say about one.
     output.missed = tractogram(missed, false, kind.measured);
     output

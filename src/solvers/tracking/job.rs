@@ -46,7 +46,7 @@ impl<'a> Job<'a> {
         Ok(Self {
             room: Room::new("streamlines", seeds.len(), memory, control),
             seeds,
-            gates: Gates::new(regions, params.step_mm),
+            gates: Gates::new(regions, params.step_mm, params),
             rules: Rules {
                 integrator: params.integrator,
                 step_mm,
@@ -115,6 +115,7 @@ impl<'a> Job<'a> {
     pub fn output(&self, parts: Vec<Joined>) -> Output {
         let kind = Kind {
             targets: self.gates.targets,
+            cut_at_targets: self.gates.targets > 0 && !self.gates.all_targets,
             missed_every: MISSED_EVERY,
             measured: false,
         };

@@ -22,6 +22,7 @@
 //!   point that passes; a turn above the limit ends it at the point where it would turn.
 //! - Regions are met on the segments, not only at the points: exactly for spheres, boxes and the
 //!   voxel boxes of masks. In a target or terminate region the last point is where it was entered.
+//!   Where all targets are to be reached none of them cuts: they are met on the way, like includes.
 //!   What lies beyond a cut does not count for include and exclude. The seed is the first point of
 //!   both halves: one that lies in a target has length 0 and is too short.
 //! - The two halves become one streamline: backward half from its end, seed, forward half; reversed
@@ -105,8 +106,31 @@ pub struct Params {
     pub max_length_mm: Option<f64>,
     /// Hard cap on steps per half.
     pub max_steps: usize,
+    /// Whether one target is enough. All of them: none cuts, and every one has to be met.
+    #[serde(default = "Match::any")]
+    pub targets: Match,
+    /// Whether one include region is enough.
+    #[serde(default = "Match::all")]
+    pub includes: Match,
     /// Follow both senses from the seed; else only the one with positive z (then y, then x).
     pub both_ways: bool,
+}
+
+/// Of several regions with one role.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Match {
+    Any,
+    All,
+}
+
+impl Match {
+    fn any() -> Self {
+        Self::Any
+    }
+
+    fn all() -> Self {
+        Self::All
+    }
 }
 
 /// How many steps a half may take.

@@ -1,6 +1,6 @@
 //! Where a streamline meets the regions, exactly on its segments.
 
-use super::{Fate, StopReason};
+use super::{Fate, Match, Params, StopReason};
 use crate::data::{Grid, Mask, Region, Role, Shape};
 use glam::DVec3;
 
@@ -72,7 +72,10 @@ impl<'a> Solid<'a> {
         match self {
             Self::Sphere { centre, radius_mm } => (*centre - *radius_mm, *centre + *radius_mm),
             Self::Box { low, high } => (*low, *high),
-            Self::Mask(mask) => mask.grid.bounds(),
+            // Of an empty one nothing is near.
+            Self::Mask(mask) => mask
+                .bounds_inside()
+                .unwrap_or((DVec3::INFINITY, DVec3::NEG_INFINITY)),
         }
     }
 }
@@ -115,6 +118,8 @@ fn first_voxel(mask: &Mask, from: DVec3, to: DVec3) -> Option<f64> {
 pub enum Effect {
     /// Cut there; index among the targets.
     Target(u32),
+    /// One of those that all are to be met; not cut there.
+    AllTargets,
     /// Cut there.
     Terminate,
     Include,
@@ -142,10 +147,15 @@ pub struct Gates<'a> {
     /// Streamlines stay in the union of these, if there are any.
     masks: Vec<Solid<'a>>,
     pub targets: usize,
+    /// All targets are to be met.
+    pub all_targets: bool,
+    /// One include region is enough.
+    any_include: bool,
 }
 
 impl<'a> Gates<'a> {
-    pub fn new(regions: &'a [Region], step_mm: f64) -> Self {
+    pub fn new(regions: &'a [Region], step_mm: f64, params: &Params) -> Self {
+        let all_targets = params.targets == Match::All;
         let mut targets = 0;
         let mut gates = Vec::new();
         let mut masks = Vec::new();
@@ -159,7 +169,10 @@ impl<'a> Gates<'a> {
                 }
                 Role::Target => {
                     targets += 1;
-                    Effect::Target(targets - 1)
+                    match params.targets {
+                        Match::Any => Effect::Target(targets - 1),
+                        Match::All => Effect::AllTargets,
+                    }
                 }
                 Role::Terminate => Effect::Terminate,
                 Role::Include => Effect::Include,
@@ -179,6 +192,8 @@ impl<'a> Gates<'a> {
             gates,
             masks,
             targets: targets as usize,
+            all_targets,
+            any_include: params.includes == Match::Any,
         }
     }
 
@@ -247,15 +262,22 @@ impl<'a> Gates<'a> {
 
     /// What becomes of a curve that may have `reached` a target, by the other gates it meets.
     pub fn fate(&self, reached: bool, meets: impl Fn(usize) -> bool) -> Fate {
-        if self.targets > 0 && !reached {
-            return Fate::MissedTargets;
-        }
         let met = |effect| {
             let gates = self.gates.iter().enumerate();
             let gates = gates.filter(move |(_, g)| g.effect == effect);
             gates.map(|(i, _)| meets(i))
         };
-        if !met(Effect::Include).all(|met| met) {
+        let reached = match self.all_targets {
+            true => met(Effect::AllTargets).all(|met| met),
+            false => self.targets == 0 || reached,
+        };
+        let included = match self.any_include {
+            true => met(Effect::Include).any(|met| met) || met(Effect::Include).count() == 0,
+            false => met(Effect::Include).all(|met| met),
+        };
+        if !reached {
+            Fate::MissedTargets
+        } else if !included {
             Fate::MissedInclude
         } else if met(Effect::Exclude).any(|met| met) {
             Fate::TouchedExclude

@@ -1,16 +1,19 @@
 //! Drawing regions by hand. The first stroke of a region makes it, or makes voxels of a sphere.
 
-use super::tracks;
+use super::{making, tracks};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::action::Phase;
-use crate::state::drawing::{canvas, drawn, grid};
+use crate::state::drawing::{canvas, drawn, grid, layer_on};
 use crate::state::session::{GuideStep, Severity};
 use crate::state::{Effect, State, Tool};
 use std::sync::Arc;
 
 /// Takes a tool into the hand; the brush goes to the selected region.
-pub fn take(state: &mut State, tool: Tool) {
+pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
+    if tool != state.view.tool {
+        making::leave(state, effects);
+    }
     if tool.draws() && !state.view.tool.draws() {
         let selected = state.session.selected_region;
         state.session.drawn = selected.or(state.session.drawn);
@@ -23,12 +26,26 @@ pub fn take(state: &mut State, tool: Tool) {
 }
 
 /// A seed first, then where its streamlines are to go.
-fn wanted_role(state: &State) -> Role {
+pub(super) fn wanted_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
 }
 
-pub fn into(state: &mut State, region: Option<RegionId>, role: Role) {
+/// Selects a region: what is drawn goes there from now on.
+pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
+    let made = state.session.making.as_ref().and_then(|m| m.region);
+    if made != region {
+        making::leave(state, effects);
+    }
+    state.session.selected_region = region;
+    state.session.selected_layer = None;
+    if region.is_some() && state.view.tool.draws() {
+        state.session.drawn = region;
+    }
+}
+
+pub fn into(state: &mut State, region: Option<RegionId>, role: Role, effects: &mut Vec<Effect>) {
+    making::leave(state, effects);
     state.session.drawn = region;
     state.view.drawing.role = role;
     if region.is_some() {
@@ -91,6 +108,8 @@ fn change(
     effects: &mut Vec<Effect>,
     apply: impl FnOnce(&mut Mask) -> usize,
 ) -> bool {
+    // What was filled is drawn on now: it follows no slider any more.
+    making::leave(state, effects);
     // Nothing may hold on to the document's mask while a stroke goes on: it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
@@ -146,7 +165,8 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         state.session.say(Severity::Error, text);
         return None;
     };
-    let on = canvas(&state.document).map_or(String::new(), |l| l.name.clone());
+    let on = layer_on(&state.document, &grid).or_else(|| canvas(&state.document));
+    let on = on.map_or(String::new(), |l| l.name.clone());
     if let Some(region) = region {
         let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));
         state.document.edit_region(region.id, |r| r.shape = shape);

@@ -7,6 +7,7 @@ mod fitting;
 mod follow;
 mod kept;
 mod layers;
+mod making;
 mod opening;
 mod rays;
 mod regions;
@@ -84,7 +85,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::FrameAll => frame_all(state),
         Action::SetConvention(convention) => state.view.convention = convention,
-        Action::SetTool(tool) => drawing::take(state, tool),
+        Action::SetTool(tool) => drawing::take(state, tool, effects),
         Action::ToggleCrosshair => state.view.show_crosshair ^= true,
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
@@ -121,13 +122,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::PlaceRegion { role, shape } => regions::place(state, role, shape, effects),
         Action::RegionFromLayer { layer, role } => regions::from_layer(state, layer, role, effects),
-        Action::SelectRegion(region) => {
-            state.session.selected_region = region;
-            state.session.selected_layer = None;
-            if region.is_some() && state.view.tool.draws() {
-                state.session.drawn = region;
-            }
-        }
+        Action::SelectRegion(region) => drawing::select(state, region, effects),
         Action::SetRegionShape {
             region,
             shape,
@@ -159,8 +154,19 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::DeleteRegion(region) => regions::delete(state, region, effects),
         Action::MoveRegion { region, to } => regions::move_to(state, region, to, effects),
 
+        Action::DuplicateRegion(region) => regions::duplicate(state, region, effects),
+        Action::SaveRegions { path, as_labels } => {
+            state.session.forget_failures(Slot::Save);
+            regions::save_all(state, path, as_labels, effects);
+        }
+
+        Action::Make { source, phase } => making::set(state, source, phase, effects),
+        Action::CountLabels(layer) => making::count_labels(state, layer, effects),
+        Action::RegionsFromLabels { wanted, role } => {
+            making::from_labels(state, wanted, role, effects);
+        }
         Action::SetDrawing(settings) => state.view.drawing = settings,
-        Action::DrawInto { region, role } => drawing::into(state, region, role),
+        Action::DrawInto { region, role } => drawing::into(state, region, role, effects),
         Action::Stroke {
             stroke,
             erase,
@@ -437,6 +443,7 @@ fn travel(
     let Some((label, document)) = step else {
         return;
     };
+    making::leave(state, effects);
     state.document = document;
     state.session.status = format!("{verb}: {}", label.to_lowercase());
     changed(state);
@@ -470,7 +477,7 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
 /// Does the first that applies.
 fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     if state.view.tool != Tool::Crosshair {
-        state.view.tool = Tool::Crosshair;
+        drawing::take(state, Tool::Crosshair, effects);
     } else if let Some(job) = state
         .session
         .jobs

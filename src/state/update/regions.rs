@@ -3,9 +3,11 @@
 use super::{edit, tracks};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::jobs::Request;
+use crate::jobs::{ForRegions, Request, SaveLabels, SaveMasks};
 use crate::state::action::Phase;
+use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, LayerId};
+use crate::state::drawing::{canvas, grid_of};
 use crate::state::session::{GuideStep, Severity};
 use crate::state::{Effect, State, Task, Tool};
 use std::path::PathBuf;
@@ -103,6 +105,27 @@ pub fn reshape(
     tracks::retrack(state, live, effects);
 }
 
+/// A copy to try things on.
+pub fn duplicate(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
+    let Some(region) = state.document.region(id).cloned() else {
+        return;
+    };
+    let mut new = id;
+    edit(state, "Duplicate region", false, |document| {
+        new = RegionId(document.fresh_id());
+        let copy = Region {
+            id: new,
+            name: format!("{} copy", region.name),
+            ..(*region).clone()
+        };
+        let at = document.regions.iter().position(|r| r.id == id);
+        let at = at.map_or(document.regions.len(), |at| at + 1);
+        document.regions.insert(at, Arc::new(copy));
+    });
+    state.session.selected_region = Some(new);
+    tracks::retrack(state, false, effects);
+}
+
 pub fn delete(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
     edit(state, "Delete region", false, |document| {
         document.regions.retain(|r| r.id != id)
@@ -122,7 +145,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     let mut images = state.document.layers.iter();
     let image = || images.find_map(|l| l.content.volume()).map(|v| &v.grid);
     let own = match &*region.shape {
-        Shape::Mask(mask) => Some(&mask.grid),
+        Shape::Mask(mask) => Some(mask.frame()),
         _ => None,
     };
     let grid = own.or(tensors.map(|t| &t.field.grid)).or_else(image);
@@ -133,6 +156,9 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
         );
         return;
     };
+    if let Shape::Mask(mask) = &*region.shape {
+        state.session.exporting.push((mask.id(), path.clone()));
+    }
     effects.push(Effect::Submit(Request::SaveRegion {
         shape: region.shape.clone(),
         grid,
@@ -140,4 +166,46 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
         command: format!("{} region \"{}\"", region.role.name(), region.name),
         revision: state.session.revision,
     }));
+}
+
+/// Saves all regions as one label map, or a mask each.
+pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut Vec<Effect>) {
+    let tensors = state.document.tensors.as_ref().map(|t| &t.field.grid);
+    let masks = state.document.regions.iter().find_map(|r| match &*r.shape {
+        Shape::Mask(mask) => Some(mask.frame()),
+        _ => None,
+    });
+    let image = canvas(&state.document).and_then(|l| grid_of(l));
+    let Some(grid) = masks.or(tensors).or(image).cloned() else {
+        let text = "Regions are saved on the grid of an image: open one first";
+        return state.session.say(Severity::Error, text);
+    };
+    let regions = &state.document.regions;
+    let revision = state.session.revision;
+    let work = if as_labels {
+        let one = |r: &Arc<Region>| {
+            let colour = r.colour.unwrap_or(role_rgb(r.role));
+            (r.name.clone(), colour, r.shape.clone())
+        };
+        ForRegions::SaveLabels(SaveLabels {
+            regions: regions.iter().map(one).collect(),
+            grid,
+            path,
+            command: format!("{} regions of {}", regions.len(), state.document.name),
+            revision,
+        })
+    } else {
+        let names: Vec<String> = regions.iter().map(|r| r.name.clone()).collect();
+        let files = SaveMasks::files(&path, &names);
+        let one = |(file, r): (PathBuf, &Arc<Region>)| {
+            let command = format!("{} region \"{}\"", r.role.name(), r.name);
+            (file, r.shape.clone(), command)
+        };
+        ForRegions::SaveMasks(SaveMasks {
+            regions: files.into_iter().zip(regions).map(one).collect(),
+            grid,
+            revision,
+        })
+    };
+    effects.push(Effect::Submit(Request::Regions(Box::new(work))));
 }

@@ -1,6 +1,6 @@
 //! What the jobs bring back.
 
-use super::{axes, backend, fitting, kept, opening, rays, sessions, tracks};
+use super::{axes, backend, fitting, kept, making, opening, rays, sessions, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
 use crate::state::{Effect, State};
@@ -25,6 +25,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     let again = live && std::mem::take(&mut state.session.coarse_again);
     let full = live && std::mem::take(&mut state.session.full_next);
     let done = matches!(event.outcome, Outcome::Done(_));
+    if event.slot == Slot::Region && !done {
+        making::ended(state);
+    }
     let rank = event.slot == Slot::Rank;
     if rank {
         state.session.cut_running = false;
@@ -138,6 +141,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }
+        Output::Regions(done) => making::done(state, done, effects),
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::Saved(Saved {
@@ -145,6 +149,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             what,
             revision,
         }) => {
+            tracks::exported(state, &path);
             // What changed after a file was asked for is not in it.
             if revision == Some(state.session.revision) {
                 state.session.unsaved = false;

@@ -98,7 +98,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.live, session.stopped, session.passing) = (None, None, None);
     (session.medium, session.live_error, session.guide) = (None, None, None);
     (session.selected_layer, session.selected_region) = (None, None);
-    session.drawn = None;
+    (session.drawn, session.making, session.labels) = (None, None, None);
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
     session.unsaved = false;

@@ -32,6 +32,27 @@ pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
     })
 }
 
+/// A mask was written: there may be a command now for what lacked it.
+pub fn exported(state: &mut State, path: &std::path::Path) {
+    let Some(at) = state.session.exporting.iter().position(|(_, p)| p == path) else {
+        return;
+    };
+    let written = state.session.exporting.remove(at);
+    state.document.mask_files.push(written);
+    let cut = state.document.rays.cut;
+    let live = state.session.live.as_ref();
+    if let Some(live) = live.filter(|l| matches!(l.recipe, Recipe::NoCommand { .. }))
+        && let Some(recipe) = recipe(
+            &state.document,
+            &live.asked,
+            live.rays.as_ref().map_or(cut, |r| r.cut),
+        )
+        && let Some(live) = &mut state.session.live
+    {
+        live.recipe = recipe;
+    }
+}
+
 /// Whether live curves are those of the document as it is.
 pub fn is_current(document: &Document, asked: &Asked) -> bool {
     let same = |(a, b): (&Arc<Region>, &Region)| Arc::ptr_eq(&a.shape, &b.shape);

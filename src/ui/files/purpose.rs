@@ -3,7 +3,10 @@
 use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::update::is_session;
-use crate::state::{Action, Content, LayerId, Leaving, Pane, SessionAction, Shot, State, Values};
+use crate::state::{
+    Action, Content, LayerId, Leaving, Pane, SaveLabels, SaveMasks, SessionAction, Shot, State,
+    Values,
+};
 use std::path::{Path, PathBuf};
 
 /// Ends the names of sessions.
@@ -24,6 +27,11 @@ pub enum Purpose {
         mask: bool,
     },
     Region(RegionId),
+    /// All of them, in the order of the list.
+    Regions {
+        as_labels: bool,
+        names: Vec<String>,
+    },
     Screenshot {
         pane: Option<Pane>,
         scale: u32,
@@ -55,6 +63,13 @@ impl Purpose {
     /// All that would be written under this name.
     pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
         let mut files = vec![self.named(path)];
+        match self {
+            Self::Regions {
+                as_labels: true, ..
+            } => files.push(SaveLabels::table(path)),
+            Self::Regions { names, .. } => return SaveMasks::files(path, names),
+            _ => {}
+        }
         if let Self::Tracks { measured: true, .. } = self {
             let values = Values::beside(path);
             let values = values.iter().flat_map(Values::files);
@@ -87,6 +102,10 @@ impl Purpose {
             Self::Tracks { .. } => "Export streamlines",
             Self::Layer { .. } => "Export layer",
             Self::Region(_) => "Export region",
+            Self::Regions {
+                as_labels: true, ..
+            } => "Export regions as label map",
+            Self::Regions { .. } => "Export regions as masks, one file each",
             Self::Screenshot { .. } => "Save a screenshot",
             Self::Session { .. } => "Save the session",
             Self::Locate { .. } => "Where is the file now?",
@@ -101,7 +120,7 @@ impl Purpose {
             Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Layer { mask: false, .. } => vec!["nii.gz", "nii"],
+            Self::Layer { mask: false, .. } | Self::Regions { .. } => vec!["nii.gz", "nii"],
             Self::Layer { mask: true, .. } | Self::Region(_) => {
                 let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
                 ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
@@ -155,6 +174,7 @@ impl Purpose {
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Region(region) => Action::SaveRegion { region, path },
+            Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
             Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
         })
     }

@@ -55,7 +55,7 @@ pub fn segment_row_but<'a>(
 }
 
 /// Range of a frame's values and the window usually shown.
-fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32, f32) {
+pub(super) fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32, f32) {
     let key = (volume.id(), frame);
     *memory
         .ranges

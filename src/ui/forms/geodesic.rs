@@ -41,6 +41,9 @@ pub fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut
         set(with_walk(rays, walk), p)
     });
     let off = "off: rays cross low FA";
+    walk::rules(ui, state, &rays.params.walk, &mut |walk, p| {
+        set(with_walk(rays, walk), p)
+    });
     walk::fa(
         ui,
         &rays.params.walk,

@@ -1,52 +1,64 @@
-//! What the right panel shows while a region is drawn: the tool, what it draws into, how large it is.
+//! What the right panel shows while a region is made: the tool, what it draws into, how large it is.
+
+mod making;
 
 use super::display::{segment_row, select_row};
 use crate::data::Role;
-use crate::state::drawing::{LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on};
+use crate::state::drawing::{
+    LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on, measured,
+};
 use crate::state::{Action, Drawing, State, Tool};
 use crate::ui::theme::space;
-use crate::ui::widgets::button::{IconButton, segmented};
+use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::{menu, paint, region, rows, section};
-use crate::ui::{format, icons, regions};
+use crate::ui::{Memory, format, regions};
 use egui::{Sense, Ui, vec2};
+pub use making::first_threshold;
 
 /// The drawing tools with their keys.
-pub const TOOLS: [(Tool, &str, &str); 3] = [
+pub const TOOLS: [(Tool, &str, &str); 4] = [
     (Tool::Brush, "Brush", "B"),
     (Tool::Rectangle, "Rectangle", "U"),
     (Tool::Polygon, "Polygon", "L"),
+    (Tool::Fill, "Fill", "G"),
 ];
 
-/// Nothing unless a drawing tool is in the hand.
-pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    if !state.view.tool.draws() {
-        return;
+/// Nothing unless a tool for regions is in the hand.
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    match state.view.tool {
+        Tool::Threshold => making::threshold(ui, state, memory, actions),
+        Tool::Change => making::change(ui, state, memory, actions),
+        Tool::Labels => making::labels(ui, state, memory, actions),
+        tool if tool.draws() => draw(ui, state, actions),
+        _ => {}
     }
-    let place = section::head(ui, "Draw");
-    let close = IconButton::new(icons::CLOSE, "Put the tool away");
-    let close = close.hint("Put the tool away (Esc)").side(24.0);
-    if close.show_right(ui, place).clicked() {
-        actions.push(Action::SetTool(Tool::Crosshair));
-    }
+}
+
+fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    making::head(ui, "Draw", actions);
     tools(ui, state, actions);
     into(ui, state, actions);
     let drawing = &state.view.drawing;
     let mut set = |drawing: Drawing| actions.push(Action::SetDrawing(drawing));
     match state.view.tool {
         Tool::Brush => brush(ui, drawing, &mut set),
+        Tool::Fill => making::fill(ui, state, actions),
         _ => thickness(ui, drawing, &mut set),
     }
     let sides = ["Adds", "Takes away"];
-    let help = "Or the right button, which always takes away";
+    let help = match state.view.tool {
+        Tool::Polygon => "What a closed polygon does",
+        _ => "Or the right button, which always takes away",
+    };
     let now = usize::from(drawing.erase);
     if let Some(i) = segment_row(ui, "Left button", help, &sides, now) {
-        set(Drawing {
+        actions.push(Action::SetDrawing(Drawing {
             erase: i == 1,
             ..drawing.clone()
-        });
+        }));
     }
-    ui.add_space(2.0);
+    ui.add_space(6.0);
     rows::hint(ui, &where_on(state));
     ui.add_space(4.0);
     rows::hint(ui, keys(state.view.tool));
@@ -85,19 +97,10 @@ fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         if !state.document.regions.is_empty() {
             menu::line(ui);
         }
-        let height = 28.0;
-        let list = egui::ScrollArea::vertical().max_height(10.0 * height);
-        list.show_rows(ui, height, state.document.regions.len(), |ui, rows| {
-            for r in &state.document.regions[rows] {
-                let now = drawn.is_some_and(|d| d.id == r.id);
-                let colour = crate::ui::theme::region_colour(r);
-                if menu::glyph_item(ui, &r.name, "", now, |painter, at| {
-                    region::glyph(painter, at, r.role, colour);
-                }) {
-                    chosen = Some((Some(r.id), r.role));
-                }
-            }
-        });
+        let id = regions::menu_rows(ui, state, drawn.map(|d| d.id), |_| true);
+        if let Some(region) = id.and_then(|id| state.document.region(id)) {
+            chosen = Some((Some(region.id), region.role));
+        }
         chosen
     });
     if let Some((region, role)) = chosen {
@@ -156,10 +159,13 @@ fn where_on(state: &State) -> String {
     let Some(grid) = grid(state) else {
         return "Open an image: a region is drawn on its voxels".to_owned();
     };
-    let layer = match drawn(state) {
-        Some(_) => layer_on(&state.document, grid),
-        None => canvas(&state.document),
-    };
+    if state.view.tool == Tool::Fill
+        && let Some((layer, _)) = measured::image(&state.document)
+    {
+        return format!("Compares the values of {}", layer.name);
+    }
+    // Maps have the scan's voxels: it is named, not they.
+    let layer = layer_on(&state.document, grid).or_else(|| canvas(&state.document));
     let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
     format!(
         "Made of the voxels of {of}, {}",
@@ -170,6 +176,10 @@ fn where_on(state: &State) -> String {
 fn keys(tool: Tool) -> &'static str {
     match tool {
         Tool::Brush => "Left paints, right erases. B swaps them, Shift + wheel sets the radius",
+        Tool::Fill => {
+            "Click: what is connected and alike joins the region, and follows the tolerance until the \
+             next click. Right-click takes away"
+        }
         Tool::Rectangle => "Drag from corner to corner. Right-drag takes away",
         _ => {
             "Click corners, or drag freehand. Enter, a double click or the first corner closes; \

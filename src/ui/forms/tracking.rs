@@ -19,7 +19,7 @@ use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, paint, region, rows, section};
-use crate::ui::{Memory, format, icons, panels, regions, tracks};
+use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
 
 const MORE: &str = "Integrator, seeding, random seed";
@@ -70,7 +70,10 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     // Seeds first, then where they lead.
     let mut regions: Vec<_> = state.document.regions.iter().collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    for pair in regions.chunks(2) {
+    /// More would push the controls out of sight; the list has them all.
+    const CHIPS: usize = 10;
+    let more = regions.len().saturating_sub(CHIPS);
+    for pair in regions[..regions.len() - more].chunks(2) {
         let (rect, _) =
             ui.allocate_exact_size(vec2(ui.available_width(), space::ROW + 4.0), Sense::hover());
         let row = paint::inset(rect, space::INSET, space::INSET);
@@ -83,6 +86,16 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
                 actions.push(Action::SelectRegion(Some(chip.id)));
             }
         }
+    }
+    if more > 0 {
+        rows::hint(
+            ui,
+            &format!(
+                "and {} more in the list of regions",
+                format::count(more as u64)
+            ),
+        );
+        ui.add_space(4.0);
     }
     match &state.document.tensors {
         Some(tensors) => {
@@ -99,8 +112,17 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     }
     if let Some(tensors) = &state.document.tensors {
         let p = theme::palette(ui.style());
-        for text in tracks::remarks(&state.document.regions, &tensors.mask) {
-            Note::new(p, Severity::Warning, &text).show(ui);
+        let remarks = memory
+            .tracks
+            .remarks(&state.document.regions, &tensors.mask);
+        // Hundreds of the same would hide what else is there.
+        const REMARKS: usize = 4;
+        for text in remarks.iter().take(REMARKS) {
+            Note::new(p, Severity::Warning, text).show(ui);
+        }
+        if remarks.len() > REMARKS {
+            let more = remarks.len() - REMARKS;
+            rows::hint(ui, &format!("and {more} more such remarks"));
         }
     }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
@@ -191,6 +213,7 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     walk::angle(ui, params, &usual, &mut set);
     walk::fa(ui, params, &usual, "off: paths cross low FA", &mut set);
     walk::length(ui, params, &usual, &mut set);
+    walk::rules(ui, state, params, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);

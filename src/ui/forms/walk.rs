@@ -1,8 +1,8 @@
 //! Rows of the parameters that streamlines and rays share: steps, limits, integrator.
 
-use super::display::segment_row_but;
+use super::display::{segment_row, segment_row_but};
 use crate::data::Role;
-use crate::solvers::tracking::{Integrator, Interpolation, Params};
+use crate::solvers::tracking::{Integrator, Interpolation, Match, Params};
 use crate::state::{Phase, State, defaults};
 use crate::ui::icons;
 use crate::ui::theme::{self, size};
@@ -174,6 +174,50 @@ pub fn mask(ui: &mut Ui, state: &State) {
     let p = theme::palette(ui.style());
     let font = theme::regular(size::LABEL);
     paint::right(ui.painter(), columns.wide, &within, font, p.t1);
+}
+
+/// What several targets, and several includes, mean; no row where there are not several.
+pub fn rules(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+    let several = |role: Role| {
+        let mut of = state.document.regions.iter().filter(|r| r.role == role);
+        of.nth(1).is_some()
+    };
+    let rows = [
+        (
+            Role::Target,
+            "Targets",
+            params.targets,
+            "Any: it ends in the first target it meets. All: it has to meet every one and is not cut",
+        ),
+        (
+            Role::Include,
+            "Includes",
+            params.includes,
+            "Any: one of the include regions is enough. All: it has to pass through every one",
+        ),
+    ];
+    for (role, name, rule, help) in rows {
+        let now = usize::from(rule == Match::All);
+        if !several(role) {
+            continue;
+        }
+        let Some(i) = segment_row(ui, name, help, &["Any", "All"], now) else {
+            continue;
+        };
+        let rule = [Match::Any, Match::All][i];
+        let params = params.clone();
+        let params = match role {
+            Role::Target => Params {
+                targets: rule,
+                ..params
+            },
+            _ => Params {
+                includes: rule,
+                ..params
+            },
+        };
+        set(params, Phase::Done);
+    }
 }
 
 pub fn both_ways(ui: &mut Ui, params: &Params, set: &mut Set) {

@@ -4,7 +4,8 @@ use super::hands::{CLICK, Drag, Kind};
 use super::slice_view::Slice;
 use super::{Views, ink, pointer, rings};
 use crate::data::{Outline, Stroke};
-use crate::state::drawing::drawn;
+use crate::state::drawing::{drawn, measured};
+use crate::state::making::Source;
 use crate::state::{Action, Pane, Phase, State, Tool};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
@@ -43,6 +44,7 @@ impl Views {
                 from: slice.world(at),
                 erase,
             }),
+            Tool::Fill => Some(Kind::Fill { erase }),
             Tool::Polygon if !right => Some(Kind::Polygon),
             Tool::Polygon => {
                 // As in other programs the right button takes the last corner back.
@@ -84,6 +86,7 @@ impl Views {
                     erase,
                 });
             }
+            Kind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
             Kind::Polygon => {
                 let path = way(ui, drag, at, begins);
                 let now = ui.input(|i| i.time);
@@ -266,6 +269,7 @@ impl Views {
             let words = match (state.view.tool, erase) {
                 (_, true) => format!("Erase {name}"),
                 (Tool::Brush, _) => format!("Paint {name}"),
+                (Tool::Fill, _) => format!("Fill {name}"),
                 _ => format!("Draw {name}"),
             };
             let at = match state.view.tool {
@@ -314,6 +318,23 @@ impl Views {
             );
         }
     }
+}
+
+/// A flood fill by the image that is shown, from the point under the hand.
+fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
+    let (layer, volume) = measured::image(&slice.state.document)?;
+    let drawing = &slice.state.view.drawing;
+    let (low, high) = layer.display.window;
+    let source = Source::Fill {
+        layer: layer.id,
+        frame: layer.display.frame.min(volume.frames.saturating_sub(1)),
+        from: slice.world(at),
+        tolerance: drawing.tolerance * (high - low).abs(),
+        most_ml: drawing.most_ml,
+        erase,
+    };
+    let phase = Phase::Done;
+    Some(Action::Make { source, phase })
 }
 
 /// Where the pointer went since the last frame, from where it was then.

@@ -55,6 +55,10 @@ pub enum Kind {
         from: DVec3,
         erase: bool,
     },
+    /// What is connected to the click.
+    Fill {
+        erase: bool,
+    },
     /// A corner of the polygon, or many while the hand moves on.
     Polygon,
 }
@@ -163,6 +167,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Place { .. }
         | Kind::Stroke { .. }
         | Kind::Rectangle { .. }
+        | Kind::Fill { .. }
         | Kind::Polygon => {}
     }
 }

@@ -325,6 +325,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         | Kind::Orbit
         | Kind::Stroke { .. }
         | Kind::Rectangle { .. }
+        | Kind::Fill { .. }
         | Kind::Polygon => {}
     }
 }

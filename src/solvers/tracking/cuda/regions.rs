@@ -56,7 +56,7 @@ impl Regions {
             (gate.effect, gate.target) = match found.effect {
                 Effect::Target(target) => (0, target),
                 Effect::Terminate => (1, 0),
-                Effect::Include => (2, 0),
+                Effect::Include | Effect::AllTargets => (2, 0),
                 Effect::Exclude => (3, 0),
             };
             (gate.near_low, gate.near_high) = (found.low, found.high);

@@ -282,13 +282,22 @@ fn table(
     values: impl Fn(usize, &str) -> (Vec<String>, String),
 ) {
     let p = theme::palette(ui.style());
-    let targets: Vec<&Arc<Region>> = live
+    /// Of more those that most streamlines reach.
+    const ROWS: usize = 12;
+    let mut targets: Vec<(usize, &Arc<Region>)> = live
         .targets
         .iter()
-        .filter_map(|id| state.document.region(*id))
+        .enumerate()
+        .filter_map(|(i, id)| Some((i, state.document.region(*id)?)))
         .collect();
     if targets.is_empty() {
         return;
+    }
+    let more = targets.len().saturating_sub(ROWS);
+    if more > 0 {
+        let count = |i: usize| live.output.per_target.get(i).copied().unwrap_or(0);
+        targets.sort_by_key(|(i, _)| std::cmp::Reverse(count(*i)));
+        targets.truncate(ROWS);
     }
     let cells = |row: Rect| {
         let mut right = row.right() - 28.0;
@@ -313,7 +322,7 @@ fn table(
     for ((head, _), cell) in heads.iter().zip(cells(row)) {
         paint::right(ui.painter(), cell, head, font.clone(), p.t3);
     }
-    for (i, target) in targets.iter().enumerate() {
+    for (i, target) in targets {
         let (values, spoken) = values(i, &target.name);
         let selected = state.session.selected_region == Some(target.id);
         let response = rows::list_row(ui, &spoken, ("target", target.id), selected);
@@ -336,6 +345,9 @@ fn table(
         if response.clicked() {
             actions.push(Action::SelectRegion(Some(target.id)));
         }
+    }
+    if more > 0 {
+        rows::hint(ui, &format!("and {more} targets that fewer reach"));
     }
 }
 

@@ -1,0 +1,385 @@
+//! `arcuate region`: what the window does with regions, as masks and label maps.
+
+use super::options::noted;
+use super::runner::{Failure, Runner};
+use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
+use crate::io;
+use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
+use crate::solvers::region::{Change, Combine};
+use crate::state::drawing::Drawing;
+use crate::state::recipe::ShapeSpec;
+use glam::DVec3;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
+  arcuate region --image t1.nii.gz --fill -21,-14,8 --tolerance 20 --out ventricle.nii.gz
+  arcuate region --image aparc.nii.gz --label 1024 --label 1022 --grow 2 --out motor.nii.gz
+  arcuate region --image dwi.nii.gz --union sphere:-24,-18,8,5 --subtract box:0,0,0,3,80,80 --out seed.nii.gz
+  arcuate region --union mask:a.nii.gz --intersect mask:b.nii.gz --smooth 4 --out both.nii.gz
+  arcuate region --as-labels --union mask:a.nii.gz --union mask:b.nii.gz --out labels.nii.gz
+
+The steps are done in this order, whatever that of the options: values of the image (or nothing), then --union, --intersect,
+--subtract, --grow, --smooth. The result lies on the image's grid, else on that of the first mask.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Image whose values are used, and whose grid the region gets
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
+    /// Which volume of it, from 0
+    #[arg(long, value_name = "N", default_value = "0", requires = "image")]
+    pub volume: usize,
+    /// Voxels with values from LOW to HIGH, both included
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = range, requires = "image", conflicts_with_all = ["fill", "label"])]
+    pub threshold: Option<(f32, f32)>,
+    /// Voxels connected to the one at this world point, mm
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = point, requires = "image", requires = "tolerance", conflicts_with = "label")]
+    pub fill: Option<DVec3>,
+    /// How far their values may be from its
+    #[arg(
+        long,
+        value_name = "V",
+        allow_negative_numbers = true,
+        requires = "fill"
+    )]
+    pub tolerance: Option<f32>,
+    /// A fill ends at this volume, ml (default: 50)
+    #[arg(long, value_name = "ML", allow_negative_numbers = true, value_parser = super::options::positive, requires = "fill")]
+    pub at_most: Option<f64>,
+    /// Voxels with this whole number; several times: with any of them
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        requires = "image"
+    )]
+    pub label: Vec<i64>,
+    /// Adds a region: sphere:x,y,z,radius, box:x,y,z,hx,hy,hz or mask:FILE
+    #[arg(long, value_name = "REGION")]
+    pub union: Vec<ShapeSpec>,
+    /// Keeps what also lies in a region
+    #[arg(long, value_name = "REGION")]
+    pub intersect: Vec<ShapeSpec>,
+    /// Takes a region away
+    #[arg(long, value_name = "REGION")]
+    pub subtract: Vec<ShapeSpec>,
+    /// Moves the border outwards by so much, or inwards below 0, mm
+    #[arg(long, value_name = "MM", allow_negative_numbers = true)]
+    pub grow: Option<f64>,
+    /// Rounds away what is finer than about this, mm
+    #[arg(long, value_name = "MM", allow_negative_numbers = true)]
+    pub smooth: Option<f64>,
+    /// Writes the regions of --union as the numbers 1, 2, … of one image
+    #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
+    pub as_labels: bool,
+    /// Mask or label map to write: .nii.gz or .nii
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+fn range(text: &str) -> Result<(f32, f32), String> {
+    let ends = text.split_once("..");
+    let number = |t: &str, otherwise: f32| match t {
+        "" => Some(otherwise),
+        t => t.parse::<f32>().ok().filter(|v| !v.is_nan()),
+    };
+    let parsed =
+        ends.and_then(|(l, h)| Some((number(l, f32::NEG_INFINITY)?, number(h, f32::INFINITY)?)));
+    let sound = parsed.filter(|(low, high)| low <= high);
+    sound.ok_or_else(|| format!("expected LOW..HIGH as in 0.3..1 or 0.3.., found \"{text}\""))
+}
+
+fn point(text: &str) -> Result<DVec3, String> {
+    let numbers: Vec<f64> = text
+        .split(',')
+        .filter_map(|n| n.trim().parse().ok())
+        .collect();
+    let finite = numbers.iter().all(|n: &f64| n.is_finite());
+    match numbers.as_slice() {
+        &[x, y, z] if finite && text.split(',').count() == 3 => Ok(DVec3::new(x, y, z)),
+        _ => Err(format!(
+            "expected X,Y,Z in world millimetres, found \"{text}\""
+        )),
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    runner.may_make(&options.out)?;
+    if options.as_labels {
+        runner.may_make(&SaveLabels::table(&options.out))?;
+    }
+    let volume = match &options.image {
+        Some(path) => Some(open(path, options.volume, runner)?),
+        None => None,
+    };
+    let added = shapes(&options.union)?;
+    let of_mask = added.iter().find_map(|s| match &**s {
+        Shape::Mask(mask) => Some(mask.grid.clone()),
+        _ => None,
+    });
+    let grid = volume
+        .as_ref()
+        .map(|v| v.grid.clone())
+        .or(of_mask)
+        .ok_or_else(|| {
+            Failure::usage(
+                "There is no grid: name an --image, or add a mask with --union mask:FILE",
+            )
+        })?;
+    if options.as_labels {
+        return save_labels(options, added, grid, runner);
+    }
+    let values = volume.as_ref().map(|v| from_values(options, v, runner));
+    let mut mask = match values {
+        Some(values) => values?,
+        None => Mask::empty(&grid),
+    };
+    let others = [
+        (Combine::Union, added),
+        (Combine::Intersection, shapes(&options.intersect)?),
+        (Combine::Difference, shapes(&options.subtract)?),
+    ];
+    for (how, shapes) in others {
+        for with in shapes {
+            let base = Arc::new(Shape::Mask(mask));
+            let grid = grid.clone();
+            mask = make(
+                Making::Combine {
+                    how,
+                    base,
+                    with,
+                    grid,
+                },
+                runner,
+            )?;
+        }
+    }
+    if options.grow.is_some() || options.smooth.is_some() {
+        let change = Change {
+            grow_mm: options.grow.unwrap_or(0.0),
+            smooth_mm: options.smooth.unwrap_or(0.0),
+        };
+        let base = Arc::new(Shape::Mask(mask));
+        let grid = grid.clone();
+        mask = make(Making::Change { base, grid, change }, runner)?;
+    }
+    if mask.count() == 0 {
+        return Err(Failure::new(format!(
+            "The region has no voxel, expected at least one; look at its steps: {}",
+            options.out.display()
+        )));
+    }
+    let (count, ml) = (mask.count(), mask.volume_ml());
+    let path = options.out.clone();
+    let command = "arcuate region".to_owned();
+    runner.run(Request::SaveMask {
+        mask,
+        path,
+        command,
+    })?;
+    let value = json!({
+        "command": "region", "voxels": count, "volume_ml": ml, "file": options.out,
+    });
+    let text = format!("{count} voxels, {ml:.2} ml: {}", options.out.display());
+    runner.report(&value, &text);
+    Ok(())
+}
+
+fn open(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
+    let request = Request::Open {
+        path: path.to_owned(),
+        gradients: Vec::new(),
+    };
+    let (output, _) = runner.run(request)?;
+    let volume = match output {
+        Output::Opened { loaded, .. } => match loaded {
+            Loaded::Scan { dwi, .. } => Some(dwi),
+            Loaded::Image(volume) => Some(volume),
+            Loaded::Mask(mask) => Some(mask.image().clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let refused = |found: &str, expected: &str| {
+        Err(Failure::new(format!(
+            "{found}, expected {expected}: {}",
+            path.display()
+        )))
+    };
+    match volume {
+        None => refused("Not an image", "one with a number in each voxel"),
+        Some(v) if v.kind == VolumeKind::Rgb => {
+            refused("A colour image", "one with a number in each voxel")
+        }
+        Some(v) if frame >= v.frames => refused(
+            &format!("Volume {frame} of an image with {}", v.frames),
+            "a number below that",
+        ),
+        Some(v) => Ok(v),
+    }
+}
+
+fn shapes(specs: &[ShapeSpec]) -> Result<Vec<Arc<Shape>>, Failure> {
+    let one = |spec: &ShapeSpec| {
+        Ok(Arc::new(match spec {
+            ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            },
+            ShapeSpec::Box { centre, half_mm } => Shape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            },
+            ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
+        }))
+    };
+    specs.iter().map(one).collect()
+}
+
+fn make(what: Making, runner: &mut Runner) -> Result<Mask, Failure> {
+    let work = ForRegions::Make(Make { what, serial: 0 });
+    let (output, _) = runner.run(Request::Regions(Box::new(work)))?;
+    let Output::Regions(OfRegions::Made(made)) = output else {
+        return Err(Failure::new("No region was made"));
+    };
+    if let Some(note) = made.note {
+        eprintln!("arcuate: {note}");
+    }
+    Ok(made.mask)
+}
+
+/// Nothing where only the image's grid was asked for.
+fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Result<Mask, Failure> {
+    let (volume, frame) = (volume.clone(), options.volume);
+    if let Some((low, high)) = options.threshold {
+        let what = Making::Threshold {
+            volume,
+            frame,
+            low,
+            high,
+        };
+        return make(what, runner);
+    }
+    if let (Some(from), Some(tolerance)) = (options.fill, options.tolerance) {
+        let what = Making::Fill {
+            volume,
+            frame,
+            from,
+            tolerance,
+            most_ml: options.at_most.unwrap_or(Drawing::default().most_ml),
+            base: None,
+        };
+        return make(what, runner);
+    }
+    let mut mask = Mask::empty(&volume.grid);
+    if options.label.is_empty() {
+        return Ok(mask);
+    }
+    let grid = volume.grid.clone();
+    for with in labels(&options.label, volume, frame, runner)? {
+        let base = Arc::new(Shape::Mask(mask));
+        let (with, grid) = (Arc::new(Shape::Mask(with)), grid.clone());
+        let how = Combine::Union;
+        mask = make(
+            Making::Combine {
+                how,
+                base,
+                with,
+                grid,
+            },
+            runner,
+        )?;
+    }
+    Ok(mask)
+}
+
+fn labels(
+    asked: &[i64],
+    volume: Volume,
+    frame: usize,
+    runner: &mut Runner,
+) -> Result<Vec<Mask>, Failure> {
+    let work = ForRegions::Number {
+        volume: volume.clone(),
+        frame,
+    };
+    let output = runner.run(Request::Regions(Box::new(work)))?.0;
+    let Output::Regions(OfRegions::Numbered { numbers, .. }) = output else {
+        return Err(Failure::new("The labels were not counted"));
+    };
+    let numbers = numbers.map_err(Failure::new)?;
+    let mut wanted = Vec::new();
+    for label in asked {
+        let found = numbers.0.iter().find(|f| f.number == *label);
+        let there = || {
+            let mut text = String::new();
+            for found in numbers.0.iter().take(12) {
+                let _ = write!(text, " {}", found.number);
+            }
+            text + if numbers.0.len() > 12 { " …" } else { "" }
+        };
+        wanted.push(*found.ok_or_else(|| {
+            Failure::new(format!("The image has no label {label}, it has{}", there()))
+        })?);
+    }
+    let work = ForRegions::Label {
+        volume,
+        frame,
+        wanted,
+        layer: 0,
+        role: crate::data::Role::Mask,
+    };
+    match runner.run(Request::Regions(Box::new(work)))?.0 {
+        Output::Regions(OfRegions::Labelled { masks, .. }) => {
+            Ok(masks.into_iter().map(|(_, mask)| mask).collect())
+        }
+        _ => Err(Failure::new("The labels were not made")),
+    }
+}
+
+fn save_labels(
+    options: &Options,
+    shapes: Vec<Arc<Shape>>,
+    grid: Arc<Grid>,
+    runner: &mut Runner,
+) -> Result<(), Failure> {
+    use crate::state::making::COLOURS;
+    let name = |spec: &ShapeSpec| match spec {
+        ShapeSpec::Mask(path) => {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            name.split(".nii").next().unwrap_or_default().to_owned()
+        }
+        other => other.to_string(),
+    };
+    let names: Vec<String> = options.union.iter().map(name).collect();
+    let regions = names.iter().zip(shapes).enumerate();
+    let regions = regions.map(|(i, (n, s))| (n.clone(), COLOURS[i % COLOURS.len()], s));
+    let save = SaveLabels {
+        regions: regions.collect(),
+        grid,
+        path: options.out.clone(),
+        command: "arcuate region --as-labels".to_owned(),
+        revision: 0,
+    };
+    let work = Request::Regions(Box::new(ForRegions::SaveLabels(save)));
+    let (Output::Saved(saved), _) = runner.run(work)? else {
+        return Err(Failure::new("The label map was not saved"));
+    };
+    let files = [options.out.clone(), SaveLabels::table(&options.out)];
+    let value = json!({"command": "region", "labels": names, "files": files});
+    runner.report(
+        &value,
+        &format!("Saved {}: {}", saved.what, options.out.display()),
+    );
+    Ok(())
+}

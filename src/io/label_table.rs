@@ -1,0 +1,38 @@
+//! Names and colours of a label map, in a text file beside it, as ITK-SNAP reads and writes them:
+//! number, red, green, blue, opacity, visible, meshed, "name".
+
+use super::{Error, atomic};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Where the table of a label map lies: `labels.nii.gz` has `labels.txt`.
+pub fn beside(image: &Path) -> PathBuf {
+    let name = image.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    image.with_file_name(format!("{stem}.txt"))
+}
+
+/// Writes the table of the numbers 1, 2, … beside their image; returns where.
+pub fn save<'a>(
+    image: &Path,
+    labels: impl Iterator<Item = (&'a str, [u8; 3])>,
+) -> Result<PathBuf, Error> {
+    let path = beside(image);
+    let mut text = String::from("0 0 0 0 0 0 0 \"Background\"\n");
+    for (i, (name, [r, g, b])) in labels.enumerate() {
+        // A quote within a name would end it.
+        let name = name.replace('"', "'");
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{} {r} {g} {b} 1 1 1 \"{name}\"", i + 1);
+    }
+    let verify = |written: &Path| {
+        let found = std::fs::read_to_string(written).map_err(|e| e.to_string())?;
+        (found == text)
+            .then_some(())
+            .ok_or("its text differs".to_owned())
+    };
+    atomic::write_verified(&path, |file| Ok(file.write_all(text.as_bytes())?), verify)?;
+    Ok(path)
+}

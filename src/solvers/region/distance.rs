@@ -1,0 +1,144 @@
+//! Growing and shrinking by a distance.
+
+use super::{Error, Part, TIE, ball, has_right_angles};
+use crate::compute::Control;
+use crate::data::Mask;
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Voxels whose centres are within `mm` of a centre inside.
+pub fn dilate(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
+    let mask = &mask.whole();
+    let Some(part) = Part::around(mask, mask.grid.voxels_per_mm() * mm) else {
+        return Ok(mask.clone());
+    };
+    near(mask, &part, true, mm, control).map(|near| part.mask(&mask.grid, &near, |near| *near))
+}
+
+/// Voxels inside whose centres are farther than `mm` from every centre outside.
+pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
+    let mask = &mask.whole();
+    // The outside that matters is about the region, farther where axes lean.
+    let margin = match has_right_angles(&mask.grid) {
+        true => DVec3::ONE,
+        false => mask.grid.voxels_per_mm() * mm,
+    };
+    let Some(part) = Part::around(mask, margin) else {
+        return Ok(mask.clone());
+    };
+    let near = near(mask, &part, false, mm, control)?;
+    let inside = part.inside(mask, |inside| inside);
+    let left: Vec<bool> = inside.iter().zip(&near).map(|(i, n)| *i && !n).collect();
+    Ok(part.mask(&mask.grid, &left, |left| *left))
+}
+
+/// Of each voxel of a part, whether one that is inside (or outside: `of`) lies within `mm`.
+fn near(
+    mask: &Mask,
+    part: &Part,
+    of: bool,
+    mm: f64,
+    control: &Control,
+) -> Result<Vec<bool>, Error> {
+    control.begin("Measuring distances", part.count() as u64 * 3);
+    if has_right_angles(&mask.grid) {
+        let spacing = mask.grid.spacing();
+        let mut squared = part.inside(mask, |i| if i == of { 0.0 } else { f64::INFINITY });
+        for axis in 0..3 {
+            along(&mut squared, part.shape, axis, spacing[axis], control)?;
+        }
+        let most = mm * mm * (1.0 + 2.0 * TIE);
+        return Ok(squared.into_iter().map(|d| d <= most).collect());
+    }
+    let offsets: Vec<[i64; 3]> = ball(&mask.grid, mm).into_iter().map(|(o, _)| o).collect();
+    let from = part.inside(mask, |i| i == of);
+    let mut near = vec![false; part.count()];
+    let [nx, ny, nz] = part.shape.map(|n| n as i64);
+    for (i, _) in from.iter().enumerate().filter(|(_, is)| **is) {
+        if i % 64 == 0 {
+            control.check()?;
+        }
+        let i = i as i64;
+        let (x, y, z) = (i % nx, i / nx % ny, i / (nx * ny));
+        for [dx, dy, dz] in &offsets {
+            let (x, y, z) = (x + dx, y + dy, z + dz);
+            if (0..nx).contains(&x) && (0..ny).contains(&y) && (0..nz).contains(&z) {
+                near[(x + nx * (y + ny * z)) as usize] = true;
+            }
+        }
+    }
+    Ok(near)
+}
+
+/// Squared distances after one more axis: of each line the lower envelope of the parabolas that stand
+/// on its voxels.
+fn along(
+    squared: &mut [f64],
+    shape: [usize; 3],
+    axis: usize,
+    spacing: f64,
+    control: &Control,
+) -> Result<(), Error> {
+    let stride: usize = shape[..axis].iter().product();
+    let length = shape[axis];
+    // Slabs that hold whole lines.
+    let slabs = squared.par_chunks_mut(stride * length);
+    let work = |slab: &mut [f64], envelope: &mut Envelope| -> Result<(), Error> {
+        control.check()?;
+        for first in 0..stride {
+            let line = slab[first..].iter().step_by(stride);
+            envelope.read(line.copied().take(length), spacing);
+            for (i, value) in slab[first..]
+                .iter_mut()
+                .step_by(stride)
+                .take(length)
+                .enumerate()
+            {
+                *value = envelope.at(i, spacing);
+            }
+        }
+        control.advance(slab.len() as u64);
+        Ok(())
+    };
+    slabs.try_for_each_init(Envelope::default, |envelope, slab| work(slab, envelope))
+}
+
+/// The lower envelope of parabolas f(q) + (x − q)² over the positions q of a line.
+#[derive(Default)]
+struct Envelope {
+    /// Position of a parabola in mm, its height, and from where on it is the lowest.
+    pieces: Vec<(f64, f64, f64)>,
+    /// The piece that was the lowest last.
+    now: usize,
+}
+
+impl Envelope {
+    fn read(&mut self, heights: impl Iterator<Item = f64>, spacing: f64) {
+        self.pieces.clear();
+        self.now = 0;
+        for (i, height) in heights.enumerate().filter(|(_, h)| h.is_finite()) {
+            let at = i as f64 * spacing;
+            let mut from = f64::NEG_INFINITY;
+            while let Some(&(q, h, begins)) = self.pieces.last() {
+                // Where the two parabolas meet.
+                from = ((height + at * at) - (h + q * q)) / (2.0 * (at - q));
+                if from > begins {
+                    break;
+                }
+                self.pieces.pop();
+                from = f64::NEG_INFINITY;
+            }
+            self.pieces.push((at, height, from));
+        }
+    }
+
+    /// Asked from left to right.
+    fn at(&mut self, i: usize, spacing: f64) -> f64 {
+        let x = i as f64 * spacing;
+        while self.pieces.get(self.now + 1).is_some_and(|p| p.2 <= x) {
+            self.now += 1;
+        }
+        let piece = self.pieces.get(self.now);
+        piece.map_or(f64::INFINITY, |(q, h, _)| h + (x - q) * (x - q))
+    }
+}

@@ -1,0 +1,86 @@
+//! Flood fill.
+
+use super::Error;
+use crate::compute::Control;
+use crate::data::{Mask, Volume};
+use glam::DVec3;
+use std::collections::VecDeque;
+
+pub struct Filled {
+    pub mask: Mask,
+    /// It would have gone on.
+    pub limited: bool,
+    /// Value of the first voxel.
+    pub value: f32,
+}
+
+/// The voxels connected through faces to the one that holds a world point, whose values differ from
+/// its by at most `tolerance`; at most so many millilitres, the nearest in steps.
+pub fn fill(
+    volume: &Volume,
+    frame: usize,
+    from: DVec3,
+    tolerance: f32,
+    most_ml: f64,
+    control: &Control,
+) -> Result<Filled, Error> {
+    let grid = &volume.grid;
+    let input = |text: String| Err(Error::Input(text));
+    let Some(first) = grid.nearest(from) else {
+        return input(
+            "The point to fill from lies outside the image, expected one inside; click on it"
+                .into(),
+        );
+    };
+    if !(tolerance >= 0.0) {
+        return input(format!(
+            "The tolerance is {tolerance}, expected a number from 0; choose one of the image's size"
+        ));
+    }
+    let values = volume.frame(frame);
+    let value = values[grid.index(first)];
+    if !value.is_finite() {
+        return input(
+            "The image has no value at the point to fill from, expected a number; choose another"
+                .into(),
+        );
+    }
+    let voxel_ml = grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
+    let most = ((most_ml / voxel_ml) as usize).max(1);
+    control.begin("Filling", 0);
+    let mut inside = vec![0u8; grid.voxel_count()];
+    let mut queue = VecDeque::from([grid.index(first) as u32]);
+    inside[grid.index(first)] = 1;
+    let (mut count, mut limited) = (1, false);
+    let strides = [1, grid.shape[0], grid.shape[0] * grid.shape[1]];
+    let mut steps = 0usize;
+    'all: while let Some(i) = queue.pop_front() {
+        steps += 1;
+        if steps.is_multiple_of(16_384) {
+            control.check()?;
+            control.advance(16_384);
+        }
+        let i = i as usize;
+        let voxel = grid.voxel(i);
+        for a in 0..3 {
+            let before = (voxel[a] > 0).then(|| i - strides[a]);
+            let after = (voxel[a] + 1 < grid.shape[a]).then(|| i + strides[a]);
+            for next in before.into_iter().chain(after) {
+                if inside[next] == 0 && (values[next] - value).abs() <= tolerance {
+                    if count == most {
+                        limited = true;
+                        break 'all;
+                    }
+                    inside[next] = 1;
+                    count += 1;
+                    queue.push_back(next as u32);
+                }
+            }
+        }
+    }
+    Ok(Filled {
+        mask: Mask::new(grid.clone(), inside),
+        limited,
+        value,
+    })
+}

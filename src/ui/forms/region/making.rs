@@ -1,0 +1,486 @@
+//! Regions by computation: threshold, flood fill's tolerance, growing and smoothing, label maps. The
+//! region follows its controls; there is nothing to apply.
+
+use crate::data::{DataId, Region, Role, Shape, Volume};
+use crate::solvers::region::{Change, Combine, Found};
+use crate::state::drawing::measured;
+use crate::state::making::{Labels, Making, Source, region_name};
+use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
+use crate::ui::forms::display::{extent, select_row};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
+use crate::ui::widgets::{menu, paint, region, rows, section};
+use crate::ui::{Memory, format, icons, panels, regions};
+use egui::{Rect, Sense, Ui, pos2, vec2};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The head of a tool's block, with its way out.
+pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
+    let place = section::head(ui, title);
+    let close = IconButton::new(icons::CLOSE, "Put the tool away");
+    let close = close.hint("Put the tool away (Esc)").side(24.0);
+    if close.show_right(ui, place).clicked() {
+        actions.push(Action::SetTool(Tool::Crosshair));
+    }
+}
+
+/// The threshold that a layer starts with: the brighter half of what is shown.
+pub fn first_threshold(layer: &Layer, volume: &Volume, memory: &mut Memory) -> Source {
+    let frame = frame(layer, volume);
+    let (_, most) = extent(memory, volume, frame);
+    let (low, high) = layer.display.window;
+    Source::Threshold {
+        layer: layer.id,
+        frame,
+        low: (low + high) * 0.5,
+        high: most.max((low + high) * 0.5),
+    }
+}
+
+fn frame(layer: &Layer, volume: &Volume) -> usize {
+    layer.display.frame.min(volume.frames.saturating_sub(1))
+}
+
+/// The image whose values count, chosen among those that are loaded.
+fn image_row(ui: &mut Ui, state: &State, chosen: LayerId) -> Option<LayerId> {
+    let name = |id: LayerId| state.document.layer(id).map_or("", |l| l.name.as_str());
+    let help = "The image whose values count";
+    let picked = select_row(ui, "Image", help, name(chosen), |ui| {
+        let mut picked = None;
+        let layers = state.document.layers.iter().rev();
+        for layer in layers.filter(|l| measured::is(l)) {
+            let item = menu::Item::new(&layer.name).icon(icons::IMAGE);
+            if item.chosen(layer.id == chosen).show(ui) {
+                picked = Some(layer.id);
+            }
+        }
+        picked
+    });
+    picked.filter(|id| *id != chosen)
+}
+
+pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    head(ui, "Threshold", actions);
+    let making = state.session.making.as_ref();
+    let now = making.map(|m| &m.source);
+    let Some(Source::Threshold {
+        layer,
+        frame,
+        low,
+        high,
+    }) = now
+    else {
+        match measured::image(&state.document) {
+            Some((layer, volume)) => {
+                let p = theme::palette(ui.style());
+                let text = format!("No region follows the threshold of {}", layer.name);
+                let note = Note::new(p, Severity::Information, &text).action("Make one");
+                if note.show(ui) == Some(Answer::Taken) {
+                    let source = first_threshold(layer, volume, memory);
+                    let phase = Phase::Done;
+                    actions.push(Action::Make { source, phase });
+                }
+            }
+            None => rows::hint(
+                ui,
+                "There is no image with one number a voxel: open one first",
+            ),
+        }
+        return section::end(ui);
+    };
+    let of = |id: LayerId| {
+        let layer = state.document.layer(id)?;
+        Some((layer, layer.content.volume()?))
+    };
+    if let Some((other, volume)) = image_row(ui, state, *layer).and_then(of) {
+        let source = first_threshold(other, volume, memory);
+        let phase = Phase::Done;
+        actions.push(Action::Make { source, phase });
+    }
+    if let Some((shown, volume)) = of(*layer) {
+        let scale = f64::from(shown.unit_scale);
+        let (least, most) = extent(memory, volume, *frame);
+        let (least, most) = (f64::from(least) * scale, f64::from(most) * scale);
+        let decimals = (2.0 - (most - least).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
+        let row = RangeRow {
+            name: "Values",
+            values: (f64::from(*low) * scale, f64::from(*high) * scale),
+            scale: Scale {
+                range: least..=most,
+                logarithmic: false,
+                decimals,
+            },
+            default: &|| (least + (most - least) * 0.5, most),
+            unit: "",
+            help: "Voxels with values from the lower to the higher belong to the region",
+            limits: f64::MIN..=f64::MAX,
+            waits: false,
+        };
+        if let Some(((low, high), phase)) = row.show(ui) {
+            let source = Source::Threshold {
+                layer: *layer,
+                frame: *frame,
+                low: (low / scale) as f32,
+                high: (high / scale) as f32,
+            };
+            actions.push(Action::Make { source, phase });
+        }
+    }
+    outcome(ui, state, making);
+    section::end(ui);
+}
+
+/// How large the region is by now, and what is to be said about it.
+fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
+    let p = theme::palette(ui.style());
+    let Some(making) = making else {
+        return;
+    };
+    if let Some(note) = &making.note {
+        Note::new(p, Severity::Warning, note).show(ui);
+    }
+    let region = making.region.and_then(|id| state.document.region(id));
+    if let Some(region) = region
+        && let Shape::Mask(mask) = &*region.shape
+    {
+        if mask.count() == 0 {
+            let text = "No voxel is left in the region";
+            Note::new(p, Severity::Warning, text).show(ui);
+        }
+        let voxels = format::count(mask.count() as u64);
+        let ml = format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml");
+        panels::caption(ui, &region.name, &format!("{voxels} voxels, {ml}"));
+    }
+    ui.add_space(2.0);
+    rows::hint(ui, "The region follows. Esc keeps it, Ctrl+Z takes it back");
+}
+
+/// Tolerance and limit of flood fills; what was filled last follows.
+pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let drawing = &state.view.drawing;
+    let Some((layer, _)) = measured::image(&state.document) else {
+        return rows::hint(ui, "There is no image with one number a voxel to fill by");
+    };
+    let (low, high) = layer.display.window;
+    let width = (high - low).abs().max(f32::MIN_POSITIVE);
+    let scale = f64::from(layer.unit_scale);
+    let range = f64::from(width) * scale;
+    let decimals = (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
+    let now = f64::from(drawing.tolerance * width) * scale;
+    let name = format!(
+        "Values of {} that differ by more from the clicked one stay out",
+        layer.name
+    );
+    let row = SliderRow::new("Tolerance", now, 0.0..=range * 0.6)
+        .decimals(decimals)
+        .default(f64::from(Drawing::default().tolerance) * range)
+        .limits(0.0..=1e30)
+        .help(&name);
+    let mut changed = None;
+    if let Some((value, phase)) = row.value(ui) {
+        let tolerance = (value / scale) as f32 / width;
+        let next = Drawing {
+            tolerance,
+            ..drawing.clone()
+        };
+        changed = Some((next, phase));
+    }
+    let row = SliderRow::new("At most", drawing.most_ml, 1.0..=2000.0)
+        .logarithmic()
+        .decimals(0)
+        .default(Drawing::default().most_ml)
+        .limits(0.001..=10_000.0)
+        .unit("ml")
+        .help("A fill that runs out into its surroundings ends here");
+    if let Some((most_ml, phase)) = row.value(ui) {
+        changed = Some((
+            Drawing {
+                most_ml,
+                ..drawing.clone()
+            },
+            phase,
+        ));
+    }
+    let making = state.session.making.as_ref();
+    if let Some((next, phase)) = changed {
+        if let Some(Source::Fill {
+            layer: filled,
+            frame,
+            from,
+            erase,
+            ..
+        }) = making.map(|m| &m.source)
+        {
+            let shown = state
+                .document
+                .layer(*filled)
+                .map_or((low, high), |l| l.display.window);
+            let source = Source::Fill {
+                layer: *filled,
+                frame: *frame,
+                from: *from,
+                tolerance: next.tolerance * (shown.1 - shown.0).abs(),
+                most_ml: next.most_ml,
+                erase: *erase,
+            };
+            actions.push(Action::Make { source, phase });
+        }
+        actions.push(Action::SetDrawing(next));
+    }
+    if let Some(note) = making.and_then(|m| m.note.as_ref()) {
+        let p = theme::palette(ui.style());
+        Note::new(p, Severity::Warning, note).show(ui);
+    }
+}
+
+/// Growing, shrinking, smoothing of the selected region, and putting it together with others.
+pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    head(ui, "Change a region", actions);
+    let selected = state.session.selected_region;
+    let Some(chosen) = selected.and_then(|id| state.document.region(id)) else {
+        rows::hint(ui, "Click the region to change, in its list or in a view");
+        return section::end(ui);
+    };
+    let making = state.session.making.as_ref();
+    let making = making.filter(|m| m.region == selected);
+    let now = match making.map(|m| &m.source) {
+        Some(Source::Change(change)) => *change,
+        _ => Change {
+            grow_mm: 0.0,
+            smooth_mm: 0.0,
+        },
+    };
+    if let Some(region) = region_row(ui, state, "Region", Some(chosen), |_| true) {
+        actions.push(Action::SelectRegion(Some(region)));
+    }
+    let mut set = |change: Change, phase: Phase| {
+        let source = Source::Change(change);
+        actions.push(Action::Make { source, phase });
+    };
+    let row = SliderRow::new("Grow, shrink", now.grow_mm, -15.0..=15.0)
+        .decimals(1)
+        .default(0.0)
+        .limits(-500.0..=500.0)
+        .unit("mm")
+        .help("Moves the border outwards, or inwards below 0: by world distance on any voxels");
+    if let Some((grow_mm, phase)) = row.value(ui) {
+        set(Change { grow_mm, ..now }, phase);
+    }
+    let row = SliderRow::new("Smooth", now.smooth_mm, 0.0..=20.0)
+        .decimals(1)
+        .default(0.0)
+        .limits(0.0..=500.0)
+        .unit("mm")
+        .help("Width of the Gaussian: details finer than about this are rounded away");
+    if let Some((smooth_mm, phase)) = row.value(ui) {
+        set(Change { smooth_mm, ..now }, phase);
+    }
+    ui.add_space(4.0);
+    combine(ui, state, chosen, memory, actions);
+    let shown = making.cloned().or_else(|| {
+        Some(Making {
+            region: selected,
+            base: None,
+            source: Source::Change(now),
+            serial: 0,
+            running: false,
+            again: false,
+            live: false,
+            note: None,
+        })
+    });
+    outcome(ui, state, shown.as_ref());
+    section::end(ui);
+}
+
+/// A row that names a region, and offers others.
+fn region_row(
+    ui: &mut Ui,
+    state: &State,
+    name: &str,
+    now: Option<&Arc<Region>>,
+    offered: impl Fn(&Region) -> bool,
+) -> Option<crate::data::region::RegionId> {
+    let shown = now.map_or("Choose a region", |r| r.name.as_str());
+    select_row(ui, name, "", shown, |ui| {
+        regions::menu_rows(ui, state, now.map(|r| r.id), offered)
+    })
+}
+
+fn combine(
+    ui: &mut Ui,
+    state: &State,
+    chosen: &Arc<Region>,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let with = memory.combine_with.and_then(|id| state.document.region(id));
+    let with = with.filter(|r| r.id != chosen.id);
+    if let Some(id) = region_row(ui, state, "Other region", with, |r| r.id != chosen.id) {
+        memory.combine_with = Some(id);
+    }
+    let why = with.is_none().then_some("Choose the other region first");
+    let ways = [
+        (Combine::Union, "Add it", "Union: what is in either"),
+        (
+            Combine::Intersection,
+            "Keep common",
+            "Intersection: what is in both",
+        ),
+        (
+            Combine::Difference,
+            "Take it away",
+            "Difference: what is in this one only",
+        ),
+    ];
+    let height = space::BUTTON + 8.0;
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+    let mut row = paint::inset(rect, space::INSET, space::INSET);
+    row.min.y += 2.0;
+    let buttons = ways.map(|(_, word, help)| Button::plain(word).hint(help).disabled(why));
+    let (responses, _) = panels::button_row(ui, row, buttons.into());
+    for (response, (how, ..)) in responses.iter().zip(ways) {
+        if response.clicked()
+            && let Some(with) = with
+        {
+            let source = Source::Combine { how, with: with.id };
+            let phase = Phase::Done;
+            actions.push(Action::Make { source, phase });
+        }
+    }
+}
+
+/// The structures of a label map: a click makes a region of one.
+pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    head(ui, "Regions from labels", actions);
+    let p = theme::palette(ui.style());
+    let Some(labels) = &state.session.labels else {
+        rows::hint(
+            ui,
+            "There is no image with one number a voxel: open a label map first",
+        );
+        return section::end(ui);
+    };
+    if let Some(other) = image_row(ui, state, labels.layer) {
+        actions.push(Action::CountLabels(other));
+    }
+    match &labels.numbers {
+        None => rows::hint(ui, "Counting…"),
+        Some(Err(why)) => {
+            let note = Note::new(p, Severity::Warning, why).action("Threshold…");
+            let layer = state.document.layer(labels.layer);
+            let volume = layer.and_then(|l| l.content.volume());
+            if note.show(ui) == Some(Answer::Taken)
+                && let Some((layer, volume)) = layer.zip(volume)
+            {
+                let source = first_threshold(layer, volume, memory);
+                actions.push(Action::SetTool(Tool::Threshold));
+                let phase = Phase::Done;
+                actions.push(Action::Make { source, phase });
+            }
+        }
+        Some(Ok(numbers)) if numbers.0.is_empty() => {
+            rows::hint(ui, "Every voxel is 0: the image has no labels");
+        }
+        Some(Ok(numbers)) => {
+            let role = memory.label_role;
+            let picked = select_row(ui, "As", "What the regions do", role.name(), |ui| {
+                let mut picked = None;
+                for other in Role::ALL {
+                    let colour = regions::role_colour(other);
+                    let chosen = other == role;
+                    if menu::glyph_item(ui, other.name(), "", chosen, |painter, at| {
+                        region::glyph(painter, at, other, colour);
+                    }) {
+                        picked = Some(other);
+                    }
+                }
+                picked
+            });
+            if let Some(role) = picked {
+                memory.label_role = role;
+            }
+            label_list(ui, state, labels, &numbers.0, role, actions);
+            let layer = state.document.layer(labels.layer);
+            let there: BTreeSet<&str> = state
+                .document
+                .regions
+                .iter()
+                .map(|r| r.name.as_str())
+                .collect();
+            let absent = |found: &&Found| {
+                layer.is_some_and(|l| !there.contains(region_name(l, found.number).as_str()))
+            };
+            let rest: Vec<Found> = numbers.0.iter().filter(absent).copied().collect();
+            let text = match (rest.len(), numbers.0.len()) {
+                (n, all) if n == all => format!("All {} as regions", format::count(n as u64)),
+                (n, _) => format!("The other {} as regions", format::count(n as u64)),
+            };
+            let why = rest.is_empty().then_some("All of them are regions already");
+            let button = Button::plain(&text).icon(icons::PLUS).disabled(why);
+            let height = space::BUTTON + 8.0;
+            let wanted = vec2(ui.available_width(), height);
+            let (rect, _) = ui.allocate_exact_size(wanted, Sense::hover());
+            let row = paint::inset(rect, space::INSET, space::INSET);
+            let place = vec2(button.width(ui), space::BUTTON);
+            let place = Rect::from_min_size(pos2(row.left(), row.top() + 6.0), place);
+            if button.show_at(ui, place).clicked() {
+                actions.push(Action::RegionsFromLabels { wanted: rest, role });
+            }
+        }
+    }
+    section::end(ui);
+}
+
+/// As many rows as are in sight of possibly thousands.
+fn label_list(
+    ui: &mut Ui,
+    state: &State,
+    labels: &Labels,
+    numbers: &[Found],
+    role: Role,
+    actions: &mut Vec<Action>,
+) {
+    const ROWS: usize = 9;
+    let layer = state.document.layer(labels.layer);
+    let volume = layer.and_then(|l| l.content.volume());
+    let (Some(layer), Some(volume)) = (layer, volume) else {
+        return;
+    };
+    let of: DataId = volume.id();
+    let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
+    let p = theme::palette(ui.style());
+    let height = space::ROW * ROWS.min(numbers.len()) as f32;
+    let list = egui::ScrollArea::vertical()
+        .id_salt(("labels", of))
+        .max_height(height);
+    list.show_rows(ui, space::ROW, numbers.len(), |ui, range| {
+        for found in &numbers[range] {
+            let name = region_name(layer, found.number);
+            let there = state.document.regions.iter().any(|r| r.name == name);
+            let spoken = format!("Label {}", found.number);
+            let response = rows::list_row(ui, &spoken, ("label", found.number), there);
+            let inner = paint::inset(response.rect, space::INSET, space::INSET);
+            let icon = if there { icons::CHECK } else { icons::PLUS };
+            let at = pos2(inner.left() + 7.0, inner.center().y);
+            paint::icon(ui.painter(), at, icon, 14.0, p.t2);
+            let text = paint::inset(inner, 24.0, 0.0);
+            let ml = format::with_unit(&format::fixed(found.count as f64 * voxel_ml, 2), "ml");
+            let font = theme::regular(size::LABEL);
+            let fact = paint::right(ui.painter(), text, &ml, font.clone(), p.t3);
+            let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
+            let named = volume.labels.as_ref().zip(u32::try_from(found.number).ok());
+            let words = named.map_or(found.number.to_string(), |(l, n)| l.described(n));
+            paint::left(ui.painter(), name_at, &words, font, p.t1);
+            if response.clicked() && !there {
+                actions.push(Action::RegionsFromLabels {
+                    wanted: vec![*found],
+                    role,
+                });
+            }
+        }
+    });
+}

@@ -1,0 +1,285 @@
+//! The list of regions, however many, and the panels that make them.
+
+use super::{App, Window, click, small_scan, tracking, window};
+use crate::support::test;
+use arcuate::data::region::RegionId;
+use arcuate::data::{Region, Role, Shape};
+use arcuate::jobs::{ForRegions, Request};
+use arcuate::state::{Action, Effect, State, Tool, update};
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "ui::500 regions cost no more than the rows in sight",
+            many_regions,
+        ),
+        test("ui::regions are sorted by dragging and by keys", sorting),
+        test("ui::B, U, L and G take drawing tools", drawing_keys),
+        test("ui::the draw panel sets the brush", draw_panel),
+        test(
+            "ui::a drawing tool goes into the region that is named",
+            region_chooser,
+        ),
+        test(
+            "ui::a threshold is a panel that makes a region",
+            threshold_panel,
+        ),
+        test("ui::a region is changed in its panel", change_panel),
+        test("ui::all regions are exported from the menu", export_all),
+    ]
+}
+
+fn with_regions(mut state: State, n: usize) -> State {
+    for i in 0..n {
+        let id = RegionId(state.document.fresh_id());
+        let angle = i as f64;
+        let centre = DVec3::new(
+            30.0 * angle.cos(),
+            30.0 * angle.sin(),
+            (i % 40) as f64 - 20.0,
+        );
+        state.document.regions.push(Arc::new(Region {
+            id,
+            name: format!("Area {i}"),
+            role: Role::Include,
+            shape: Arc::new(Shape::Sphere {
+                centre,
+                radius_mm: 3.0,
+            }),
+            colour: None,
+            visible: true,
+        }));
+    }
+    state
+}
+
+fn frame(window: &mut Window) -> Duration {
+    let mut times: Vec<Duration> = (0..30)
+        .map(|_| {
+            let started = Instant::now();
+            window.step();
+            started.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn rows(window: &Window) -> Vec<String> {
+    let all = window.query_all_by_role(egui::accesskit::Role::ListItem);
+    let labels = all.filter_map(|node| {
+        use egui_kittest::kittest::NodeT as _;
+        node.accesskit_node().label()
+    });
+    labels.filter(|l| l.contains(" region ")).collect()
+}
+
+fn many_regions() {
+    let size = [1600.0, 900.0];
+    let mut few = window(with_regions(tracking(), 5), size);
+    let mut many = window(with_regions(tracking(), 500), size);
+    let (of_few, of_many) = (frame(&mut few), frame(&mut many));
+    println!("panels with 5 regions {of_few:?}, with 500 {of_many:?} a frame");
+    let seen = rows(&many).len();
+    assert!(
+        (5..34).contains(&seen),
+        "{seen} rows for a list of less than 900 points"
+    );
+    // Other tests run at the same time: three times as long and 4 ms would still be fluid.
+    assert!(
+        of_many < of_few * 3 + Duration::from_millis(4),
+        "{of_many:?} against {of_few:?}"
+    );
+    // The last one is a scroll away; selecting it brings it into sight.
+    assert!(many.query_by_label("Include region Area 499").is_none());
+    let last = many.state().state.document.regions.last().unwrap().id;
+    act(&mut many, Action::SelectRegion(Some(last)));
+    for _ in 0..40 {
+        many.step();
+    }
+    many.get_by_label("Include region Area 499");
+}
+
+fn act(window: &mut Window, action: Action) {
+    let app: &mut App = window.state_mut();
+    let effects = update(&mut app.state, action);
+    app.effects.extend(effects);
+}
+
+fn names(window: &Window) -> Vec<String> {
+    let regions = &window.state().state.document.regions;
+    regions.iter().map(|r| r.name.clone()).collect()
+}
+
+fn sorting() {
+    let mut window = window(with_regions(small_scan(), 6), [1600.0, 900.0]);
+    let from = window.get_by_label("Include region Area 1").rect();
+    let to = window.get_by_label("Include region Area 4").rect();
+    window.drag_at(from.left_center() + egui::vec2(60.0, 0.0));
+    window.step();
+    window.hover_at(from.center_bottom() + egui::vec2(0.0, 30.0));
+    window.step();
+    let below = to.center_bottom() + egui::vec2(-60.0, -2.0);
+    window.hover_at(below);
+    window.step();
+    window.drop_at(below);
+    window.run();
+    assert_eq!(
+        names(&window),
+        ["Area 0", "Area 2", "Area 3", "Area 4", "Area 1", "Area 5"]
+    );
+    let moved = window.state().state.document.regions[2].id;
+    act(&mut window, Action::SelectRegion(Some(moved)));
+    window.run();
+    for (key, at) in [
+        (Key::ArrowUp, 1),
+        (Key::ArrowUp, 0),
+        (Key::ArrowUp, 0),
+        (Key::ArrowDown, 1),
+    ] {
+        window.key_press_modifiers(Modifiers::ALT, key);
+        window.run();
+        assert_eq!(names(&window)[at], "Area 3", "{key:?}");
+    }
+}
+
+fn press(window: &mut Window, key: Key) {
+    window.key_press(key);
+    window.run();
+}
+
+fn drawing_keys() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let keys = [
+        (Key::B, Tool::Brush),
+        (Key::U, Tool::Rectangle),
+        (Key::L, Tool::Polygon),
+        (Key::G, Tool::Fill),
+    ];
+    for (key, tool) in keys {
+        press(&mut window, key);
+        assert_eq!(window.state().state.view.tool, tool);
+        assert!(!window.state().state.view.drawing.erase);
+    }
+    press(&mut window, Key::B);
+    press(&mut window, Key::B);
+    assert!(
+        window.state().state.view.drawing.erase,
+        "the brush again is the eraser"
+    );
+    press(&mut window, Key::Plus);
+    press(&mut window, Key::Plus);
+    press(&mut window, Key::Minus);
+    assert_eq!(window.state().state.view.drawing.radius_mm, 4.5);
+    press(&mut window, Key::Escape);
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+}
+
+fn draw_panel() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Key::B);
+    window.get_by_label_contains("Made of the voxels of");
+    click(&mut window, "Shape: Disc");
+    assert!(window.state().state.view.drawing.flat);
+    click(&mut window, "Left button: Takes away");
+    assert!(window.state().state.view.drawing.erase);
+    click(&mut window, "Drawing tool: Rectangle");
+    assert_eq!(window.state().state.view.tool, Tool::Rectangle);
+    click(&mut window, "Thickness");
+    assert_eq!(window.state().state.view.drawing.thickness_mm, Some(10.0));
+    // The checkbox stands before the slider of the same name.
+    let mut named = window.query_all_by_label("Thickness");
+    named.next().expect("the checkbox").click();
+    drop(named);
+    window.run();
+    assert_eq!(window.state().state.view.drawing.thickness_mm, None);
+    click(&mut window, "Put the tool away");
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    assert!(window.query_by_label("Put the tool away").is_none());
+}
+
+fn region_chooser() {
+    let mut window = window(with_regions(tracking(), 40), [1600.0, 900.0]);
+    press(&mut window, Key::B);
+    let selected = window.state().state.session.selected_region;
+    assert_eq!(
+        window.state().state.session.drawn,
+        selected,
+        "the selected region"
+    );
+    click(&mut window, "Region");
+    click(&mut window, "New exclude");
+    assert_eq!(window.state().state.session.drawn, None);
+    assert_eq!(window.state().state.view.drawing.role, Role::Exclude);
+    click(&mut window, "Region");
+    click(&mut window, "Motor L");
+    let regions = &window.state().state.document.regions;
+    let motor = regions.iter().find(|r| r.name == "Motor L").unwrap().id;
+    assert_eq!(window.state().state.session.drawn, Some(motor));
+}
+
+fn asked(window: &Window) -> usize {
+    let effects = window.state().effects.iter();
+    let made = |e: &&Effect| match e {
+        Effect::Submit(Request::Regions(work)) => matches!(**work, ForRegions::Make(_)),
+        _ => false,
+    };
+    effects.filter(made).count()
+}
+
+fn threshold_panel() {
+    let mut window = window(small_scan(), [1600.0, 900.0]);
+    click(&mut window, "Add a region");
+    click(&mut window, "From a threshold…");
+    assert_eq!(window.state().state.view.tool, Tool::Threshold);
+    assert_eq!(asked(&window), 1, "a region from the start");
+    window.get_by_label("Values");
+    window.get_by_label_contains("The region follows");
+    press(&mut window, Key::Escape);
+    assert!(window.query_by_label("Values").is_none());
+}
+
+fn change_panel() {
+    let mut window = window(tracking(), [1600.0, 900.0]);
+    act(&mut window, Action::SetTool(Tool::Change));
+    window.run();
+    for name in ["Grow, shrink", "Smooth"] {
+        assert!(window.query_all_by_label(name).next().is_some(), "{name}");
+    }
+    // Nothing to combine with yet.
+    click(&mut window, "Keep common");
+    assert_eq!(asked(&window), 0);
+    click(&mut window, "Other region");
+    click(&mut window, "Motor L");
+    click(&mut window, "Keep common");
+    assert_eq!(asked(&window), 1);
+    // Without a selected region it says what to do.
+    act(&mut window, Action::SelectRegion(None));
+    window.run();
+    window.get_by_label_contains("Click the region to change");
+}
+
+fn export_all() {
+    let mut window = window(tracking(), [1600.0, 900.0]);
+    // On the name: the role has a menu of its own.
+    let row = window.get_by_label("Seed region Capsule L").rect();
+    let at = row.left_center() + egui::vec2(40.0, 0.0);
+    window.hover_at(at);
+    for pressed in [true, false] {
+        window.event(egui::Event::PointerButton {
+            pos: at,
+            button: egui::PointerButton::Secondary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        });
+    }
+    window.run();
+    click(&mut window, "Export all as label map…");
+    window.get_by_label_contains("Export regions as label map");
+}
