@@ -2,6 +2,7 @@
 
 mod live;
 mod refusals;
+mod select;
 
 use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
@@ -41,6 +42,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::the_windows_rays_are_the_commands", live::rays),
         test("cli::painted_regions_are_the_commands_masks", live::painted),
         test("cli::regions_by_command", live::region_commands),
+        test("cli::streamlines_are_selected", select::selects),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     own.into_iter().chain(refusals::tests()).collect()
@@ -414,7 +416,7 @@ fn phantom_round() {
     let repeat = track["repeat"]
         .as_str()
         .expect("a command")
-        .replace("tracks.tck", "again.tck");
+        .replace("--out t.tck", "--out again.tck");
     let words = shell_words(&repeat);
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     json(&words, here);

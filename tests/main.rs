@@ -16,6 +16,7 @@ mod lanes;
 mod phantom;
 mod region;
 mod render;
+mod selection;
 mod sessions;
 #[cfg(unix)]
 mod setup;
@@ -46,6 +47,7 @@ fn main() {
         region::tests(),
         render::tests(),
         sessions::tests(),
+        selection::tests(),
         #[cfg(unix)]
         setup::tests(),
         shaders::tests(),

@@ -1,7 +1,7 @@
 //! `arcuate bench`: measured speed as JSON lines, one per workload.
 
 use super::runner::{Failure, Runner, print_line};
-use super::{bench_fit, bench_geodesic, bench_io, bench_render, bench_tracking};
+use super::{bench_fit, bench_geodesic, bench_io, bench_render, bench_select, bench_tracking};
 use crate::compute::Backend;
 use serde_json::Value;
 
@@ -16,11 +16,12 @@ run on one machine.";
 /// Measures and gives one object per case; `quick` ends within about 15 s on two cores.
 type Workload = fn(quick: bool, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 5] = [
+const WORKLOADS: [(&str, Workload); 6] = [
     ("fit", bench_fit::run),
     ("tracking", bench_tracking::run),
     ("geodesic", bench_geodesic::run),
     ("io", bench_io::run),
+    ("select", bench_select::run),
     ("render", bench_render::run),
 ];
 

@@ -92,7 +92,7 @@ fn line(
 }
 
 /// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm.
-fn arcs(count: usize) -> Tractogram {
+pub fn arcs(count: usize) -> Tractogram {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for i in 0..count {

@@ -39,7 +39,7 @@ pub struct RayOptions {
     /// power:ALPHA (volume kept), or the papers' paper:N,FA (whole power below an FA)
     #[arg(long, value_name = "HOW", value_parser = sharpening)]
     pub sharpen: Option<Sharpening>,
-    /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening above 3)
+    /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)
     #[arg(long, value_enum, default_value = "f32")]
     pub precision: PrecisionName,
     /// Keep one point in so many steps, and the last
@@ -201,7 +201,10 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     let passed = shot.measures.len();
     let mut sorted = shot.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
-    let median = sorted.get(sorted.len() / 2).copied();
+    // Of an even number the two in the middle share.
+    let middle = |n: usize| sorted.get(n / 2).copied();
+    let lower = middle(sorted.len().saturating_sub(1));
+    let median = lower.zip(middle(sorted.len())).map(|(a, b)| (a + b) / 2.0);
     value["command"] = json!("geodesic");
     value["seeds"] = json!(shot.seeds);
     value["directions"] = json!(shot.directions);
@@ -220,7 +223,7 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
         said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
     }
     if let Some(least) = shot.least.filter(|_| tracked.output.kept.len() < passed) {
-        said += &format!("Cut at {least:.3}\n");
+        said += &format!("The cut leaves those from {least:.3}\n");
     }
     if shot.medium.repaired > 0 {
         said += &format!("{} tensors were repaired\n", shot.medium.repaired);
@@ -237,9 +240,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(file)?;
     }
     let medium = options.medium();
-    if let (Precision::Half, Sharpening::Power { alpha: 3.0.. }) =
-        (medium.precision, medium.sharpening)
-    {
+    if medium.is_too_coarse() {
         eprintln!(
             "arcuate: Half precision is too coarse for tensors sharpened by 3 or more; leave out \
              --precision f16"
@@ -284,6 +285,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut value, mut text) = summary(&tracked, &shot);
     let files: Vec<_> = std::iter::once(&*curves.out).chain(beside()).collect();
     value["files"] = json!(files);
+    value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {
         text += &format!("{}\n", file.display());
     }

@@ -8,6 +8,7 @@ mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
 mod bench_render;
+mod bench_select;
 mod bench_tracking;
 mod convert;
 mod demo;
@@ -23,6 +24,7 @@ mod region;
 mod render;
 mod replay;
 mod runner;
+mod select;
 mod track;
 
 pub use demo::{Options as DemoOptions, has_display};
@@ -48,6 +50,7 @@ Examples:
   arcuate convert tracks.trk tracks.trx
   arcuate tracts.arcuate               open a session
   arcuate replay tracts.arcuate        make its results again, and compare them
+  arcuate select tracks.trx left.trx --include mask:left.nii.gz --length 20..200
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -108,6 +111,8 @@ pub enum Command {
     Convert(convert::Options),
     /// Make every result of a session again, and say whether it is the same
     Replay(replay::Options),
+    /// Keep some of a file's streamlines: by regions, length, values, number
+    Select(select::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -153,6 +158,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Region(options) => region::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Replay(options) => replay::run(&options, &mut runner),
+        Command::Select(options) => select::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),
         Command::Demo(options) => demo::run(&options, &mut runner),

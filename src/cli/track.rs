@@ -56,7 +56,7 @@ impl CurveOptions {
         runner.run(Request::SaveTractogram {
             tractogram: tracked.output.kept.clone(),
             path: self.out.clone(),
-            command: tracked.recipe.command(),
+            command: tracked.recipe.command_to(&self.out),
             values,
             revision: 0,
         })?;
@@ -309,7 +309,6 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "targets": per_target,
         "steps": output.steps,
         "track_ms": tracked.wall_ms,
-        "repeat": tracked.recipe.command(),
     });
     let mut text = format!(
         "Kept {} of {seeds} {curves} in {:.0} ms\n",
@@ -349,8 +348,8 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -
     })
 }
 
-/// A name that says a format in which streamlines can be written.
-fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
+/// Refuses names that streamlines cannot be written under.
+pub fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
     match Format::named(out) {
         Some(format) if format.content() == Content::Streamlines && format.saves() => Ok(()),
         _ => Err(Failure::usage(format!(
@@ -369,6 +368,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     curves.save(&tracked, None, runner)?;
     let (mut value, mut text) = summary(&tracked, "streamlines");
     value["file"] = json!(curves.out);
+    value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     text += &format!("{}\n", curves.out.display());
     if let Some(why) = nothing_kept(&fitted, &tracked, &curves.track.params()) {
         eprintln!("arcuate: {why}");

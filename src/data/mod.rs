@@ -8,6 +8,7 @@ pub mod gradients;
 pub mod grid;
 pub mod labels;
 pub mod mask;
+pub mod pieces;
 pub mod region;
 pub mod rotation;
 pub mod shared;

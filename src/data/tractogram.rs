@@ -1,5 +1,6 @@
 //! Streamlines.
 
+use super::pieces::Pieces;
 use super::{Grid, Shared};
 use crate::compute::DataId;
 use glam::{DVec3, Vec3};
@@ -29,6 +30,7 @@ pub struct Tractogram {
     /// Of the image that the streamlines are from, where a file says it.
     pub grid: Option<Arc<Grid>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
+    pieces: Arc<OnceLock<Pieces>>,
 }
 
 impl Tractogram {
@@ -52,6 +54,7 @@ impl Tractogram {
             per_group: BTreeMap::new(),
             grid: None,
             bounds: Arc::default(),
+            pieces: Arc::default(),
         }
     }
 
@@ -118,6 +121,12 @@ impl Tractogram {
                 });
             (low.x <= high.x).then(|| (low.as_dvec3(), high.as_dvec3()))
         })
+    }
+
+    /// Boxes around its pieces. Made once, shared by all clones.
+    pub fn pieces(&self) -> &Pieces {
+        self.pieces
+            .get_or_init(|| Pieces::new(&self.points, &self.offsets))
     }
 
     /// Number of streamlines.

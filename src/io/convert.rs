@@ -148,7 +148,9 @@ fn volume_as(
     }
 }
 
-fn streamlines(
+/// Writes streamlines as a file of this format; beside a TCK the values that it does not hold. Returns
+/// what was written, and what no file holds.
+pub fn streamlines(
     tractogram: &Tractogram,
     format: Format,
     output: &Path,

@@ -1,7 +1,10 @@
 //! The files that one export writes.
 
+use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::io::Format;
+use crate::data::tractogram::LENGTH;
+use crate::io::convert::{Converted, check_output, streamlines};
+use crate::io::{self, Format};
 use std::path::{Path, PathBuf};
 
 /// Values that are written beside a streamline file: per point as TSF, per streamline as weights.
@@ -16,6 +19,26 @@ pub struct Values {
 impl Values {
     /// The connectivity measures of rays.
     const MEASURE: &str = "cm";
+    /// What those of whole rays are shown by: "cm" colours by the value at each point.
+    const SHOWN: &str = "measure";
+
+    /// With the measures of whole rays, where it has some, as the window shows them.
+    pub(super) fn shown(tractogram: Tractogram) -> Tractogram {
+        match tractogram.per_streamline.get(Self::MEASURE).cloned() {
+            Some(measures) if Self::are_in(&tractogram) => {
+                tractogram.with_per_streamline(Self::SHOWN, measures)
+            }
+            _ => tractogram,
+        }
+    }
+
+    /// As files hold it: measures under one name.
+    pub fn written(mut tractogram: Tractogram) -> Tractogram {
+        if Self::are_in(&tractogram) {
+            tractogram.per_streamline.remove(Self::SHOWN);
+        }
+        tractogram
+    }
 
     /// Measures, beside a TCK: other formats hold them themselves.
     pub fn beside(file: &Path) -> Option<Self> {
@@ -34,7 +57,7 @@ impl Values {
 
     /// What is left for the streamlines' own file.
     pub fn without(&self, tractogram: &Tractogram) -> Tractogram {
-        let mut left = tractogram.clone();
+        let mut left = Self::written(tractogram.clone());
         left.per_point.remove(&self.name);
         left.per_streamline.remove(&self.name);
         left
@@ -43,4 +66,25 @@ impl Values {
     pub fn files(&self) -> [&Path; 2] {
         [&self.tsf, &self.weights]
     }
+}
+
+/// Every value that the format holds, and beside a TCK those that it does not.
+pub(super) fn save_with_values(
+    tractogram: Tractogram,
+    path: &Path,
+    command: &str,
+    replace: bool,
+    control: &Control,
+) -> Result<Converted, io::Error> {
+    let format = check_output(path)?;
+    let mut tractogram = Values::written(tractogram);
+    // Every program finds lengths in the points.
+    tractogram.per_streamline.remove(LENGTH);
+    let (written, losses) = streamlines(&tractogram, format, path, replace, command, control)?;
+    Ok(Converted {
+        what: format!("{} streamlines", tractogram.len()),
+        written,
+        notes: Vec::new(),
+        losses,
+    })
 }

@@ -8,6 +8,7 @@ mod open;
 mod place;
 mod request;
 pub mod session;
+mod shoot;
 mod trace;
 
 /// What was found in a folder.
@@ -16,7 +17,8 @@ pub use export::Values;
 pub use fault::CardFailure;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use place::{Placed, sentence};
-pub use request::{FitKey, Loaded, Output, Request, Saved, Shoot, Shot};
+pub use request::{FitKey, Loaded, Output, Request, Saved};
+pub use shoot::{Shoot, Shot};
 pub use trace::Trace;
 
 /// In the words of `--backend`, for the window's state.
@@ -31,8 +33,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Fit`, `Live`, `Track`, `Rank`, `Check` and `Region` the newest request wins: it cancels the running one and
-/// replaces those that wait. In the others requests queue.
+/// One thread each. In `Fit`, `Live`, `Track`, `Rank`, `Check`, `Select` and `Region` the newest request wins: it
+/// cancels the running one and replaces those that wait. In the others requests queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
     /// Opening files.
@@ -50,6 +52,8 @@ pub enum Slot {
     Region,
     /// Label maps, counted and taken apart.
     Labels,
+    /// Streamlines that rules leave.
+    Select,
     /// Finding and opening graphics cards.
     Device,
     Save,
@@ -60,7 +64,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -69,6 +73,7 @@ impl Slot {
         Self::Check,
         Self::Region,
         Self::Labels,
+        Self::Select,
         Self::Device,
         Self::Save,
         Self::Remake,
@@ -88,7 +93,13 @@ impl Slot {
     fn latest_wins(self) -> bool {
         matches!(
             self,
-            Self::Fit | Self::Live | Self::Track | Self::Rank | Self::Check | Self::Region
+            Self::Fit
+                | Self::Live
+                | Self::Track
+                | Self::Rank
+                | Self::Check
+                | Self::Region
+                | Self::Select
         )
     }
 }

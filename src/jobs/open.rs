@@ -1,5 +1,6 @@
 //! Opening a file: what it holds decides what it becomes.
 
+use super::Values;
 use super::{Loaded, Output};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
@@ -38,7 +39,7 @@ pub(super) fn open(
         io::Opened::Tractogram(tractogram, info) => {
             told.vtk_space = info.taken;
             notes.extend(io::fibres::not_finite(&tractogram));
-            let tractogram = with_lengths(tractogram);
+            let tractogram = Values::shown(with_lengths(tractogram));
             // Looked for here, so that the window does not have to.
             tractogram.bounds();
             Loaded::Tractogram(tractogram)

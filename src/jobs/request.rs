@@ -1,18 +1,20 @@
 //! What can be asked of a worker, and what it answers.
 
+use super::export::save_with_values;
 use super::fault::Fault;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths};
 use super::place::{self, Place, Placed};
 use super::session::{SessionOutput, SessionRequest};
+use super::shoot::{Shoot, Shot, shoot};
 use super::{Outcome, Slot, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
+use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, gradient_check, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// All that a fit depends on: its result is put where just this is wanted.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,6 +74,11 @@ pub enum Request {
         field: TensorField,
         params: gradient_check::Params,
     },
+    /// Applies rules to streamlines.
+    Select {
+        tractogram: Tractogram,
+        rules: selection::Rules,
+    },
     /// Writes one file after the other, and nothing more after one that failed.
     SaveTractogram {
         tractogram: Tractogram,
@@ -81,6 +88,14 @@ pub enum Request {
         values: Option<Values>,
         /// Of the document that it is part of; comes back in [`Saved`].
         revision: u64,
+    },
+    /// The same with all its values, of which those that a TCK does not hold go beside it.
+    SaveWithValues {
+        tractogram: Tractogram,
+        path: PathBuf,
+        command: String,
+        /// Files beside it may be replaced.
+        replace: bool,
     },
     /// From one file format to another.
     Convert {
@@ -126,22 +141,6 @@ pub enum Request {
     UseBackend {
         kind: BackendKind,
     },
-}
-
-/// Geodesic rays to be shot; `fa` is sampled along them.
-#[derive(Clone, Debug)]
-pub struct Shoot {
-    pub field: TensorField,
-    /// Prepared before, with the same field, sharpening, precision and interpolation.
-    pub medium: Option<geodesic::Medium>,
-    pub sharpening: geodesic::Sharpening,
-    pub precision: geodesic::Precision,
-    pub fa: Volume,
-    pub regions: Vec<Region>,
-    pub params: geodesic::Params,
-    pub cut: geodesic::Cut,
-    /// Fewer seeds: something is being dragged.
-    pub coarse: bool,
 }
 
 /// An opened file.
@@ -211,6 +210,8 @@ pub enum Output {
         scan: DataId,
         output: Arc<gradient_check::Output>,
     },
+    /// What rules keep of streamlines.
+    Selected(Tractogram, selection::Selection),
     Saved(Saved),
     Converted(io::convert::Converted),
     Session(SessionOutput),
@@ -218,31 +219,6 @@ pub enum Output {
     Regions(OfRegions),
     Cards(Result<Arc<[String]>, String>),
     Placed(Placed),
-}
-
-/// Rays after the cut.
-#[derive(Clone, Debug)]
-pub struct Shot {
-    /// Its kept rays are those after the cut.
-    pub output: tracking::Output,
-    /// All rays that pass the regions, before the cut, and their measures.
-    pub all: Tractogram,
-    pub measures: Arc<[f32]>,
-    /// The least measure after the cut.
-    pub least: Option<f32>,
-    pub seeds: u64,
-    pub directions: u64,
-    pub kernel_s: Option<f64>,
-    /// Of the rays alone, without the medium's preparation.
-    pub shoot_ms: f64,
-    /// To be handed in again with the next request.
-    pub medium: geodesic::Medium,
-    /// What was asked for; the medium may be stored in another precision.
-    pub precision: geodesic::Precision,
-    pub regions: Vec<Region>,
-    pub params: geodesic::Params,
-    pub cut: geodesic::Cut,
-    pub coarse: bool,
 }
 
 impl Request {
@@ -257,6 +233,7 @@ impl Request {
                 whole_brain: true, ..
             } => Slot::Track,
             Self::SaveTractogram { .. }
+            | Self::SaveWithValues { .. }
             | Self::SaveVolume { .. }
             | Self::SaveMask { .. }
             | Self::SaveRegion { .. }
@@ -266,6 +243,7 @@ impl Request {
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
             Self::CheckGradients { .. } => Slot::Check,
+            Self::Select { .. } => Slot::Select,
             Self::FindCards | Self::UseBackend { .. } => Slot::Device,
             Self::Session(request) => request.slot(),
         }
@@ -287,12 +265,14 @@ impl Request {
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
+            Self::Select { .. } => "Selecting streamlines".to_owned(),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Regions(work) => work.label(),
             Self::Convert { input, .. } => format!("Converting {}", file(input)),
             Self::Session(request) => request.label(),
             Self::SaveTractogram { path, .. }
+            | Self::SaveWithValues { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
             | Self::SaveRegion { path, .. }
@@ -417,6 +397,11 @@ impl Request {
                     output: Arc::new(output),
                 })
             }
+            Self::Select { tractogram, rules } => {
+                let selection = selection::select(&tractogram, &rules, backend, control)?;
+                let kept = tractogram.filtered(&selection.marks);
+                Ok(Output::Selected(kept, selection))
+            }
             Self::SaveTractogram {
                 tractogram,
                 path,
@@ -424,6 +409,7 @@ impl Request {
                 values,
                 revision,
             } => {
+                let tractogram = Values::written(tractogram);
                 io::fibres::save(&path, &tractogram, &command, control)
                     .map_err(|e| e.to_string())?;
                 let kind = match Values::are_in(&tractogram) {
@@ -436,6 +422,15 @@ impl Request {
                     what += " and their measures";
                 }
                 saved(path, what, Some(revision))
+            }
+            Self::SaveWithValues {
+                tractogram,
+                path,
+                command,
+                replace,
+            } => {
+                let done = save_with_values(tractogram, &path, &command, replace, control);
+                Ok(Output::Converted(done.map_err(|e| e.to_string())?))
             }
             Self::Convert {
                 input,
@@ -520,7 +515,7 @@ fn save_shape(
 }
 
 /// Bytes; some is left for what follows: the file, the window.
-fn memory_for_curves() -> Option<u64> {
+pub(super) fn memory_for_curves() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
 }
 
@@ -533,61 +528,6 @@ fn save_values(values: &Values, tck: &Path, tractogram: &Tractogram) -> Result<(
         let file = tck.file_name().unwrap_or_default().to_string_lossy();
         format!("{file} is saved, its measures are not: {error}")
     })
-}
-
-fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, Fault> {
-    let Shoot {
-        field,
-        medium,
-        sharpening,
-        precision,
-        fa,
-        regions,
-        params,
-        cut,
-        coarse,
-    } = wanted;
-    let interpolation = params.walk.interpolation;
-    let medium = match medium {
-        Some(medium) => medium,
-        None => geodesic::Medium::new(
-            &field,
-            sharpening,
-            precision,
-            interpolation,
-            backend,
-            control,
-        )?,
-    };
-    let started = Instant::now();
-    let memory = memory_for_curves();
-    let shot = geodesic::shoot_within(&medium, &regions, &params, memory, backend, control)?;
-    let mut output = Arc::unwrap_or_clone(shot.rays);
-    let measures = output.kept.per_streamline.get("cm").cloned();
-    let measures = measures.unwrap_or_default();
-    let along = backend.install(|| tracking::sample(&fa, &output.kept));
-    let all = with_lengths(output.kept.with_per_point("fa", along))
-        // Under a name of its own: "cm" colours by the value at each point.
-        .with_per_streamline("measure", measures.clone())
-        .with_grid(field.grid.clone());
-    let (kept, least) = geodesic::rank(&all, cut);
-    output.kept = kept;
-    Ok(Output::Shot(Box::new(Shot {
-        output,
-        all,
-        measures,
-        least,
-        seeds: shot.seeds,
-        directions: shot.directions,
-        kernel_s: shot.kernel_s,
-        shoot_ms: started.elapsed().as_secs_f64() * 1e3,
-        medium,
-        precision,
-        regions,
-        params,
-        cut,
-        coarse,
-    })))
 }
 
 fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, Fault> {

@@ -95,6 +95,17 @@ pub struct MediumRecipe {
     pub precision: geodesic::Precision,
 }
 
+impl MediumRecipe {
+    /// Whether eigenvalues differ by more than half precision holds.
+    pub fn is_too_coarse(&self) -> bool {
+        let strong = match self.sharpening {
+            Sharpening::Power { alpha } => alpha >= 3.0,
+            Sharpening::Paper { power, .. } => power >= 3,
+        };
+        strong && self.precision == Precision::Half
+    }
+}
+
 impl ShapeSpec {
     /// `None` for a mask without a file.
     pub fn of(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
@@ -250,7 +261,8 @@ impl FitRecipe {
     }
 }
 
-fn region_arguments(regions: &[RegionSpec]) -> String {
+/// The options of every command that takes regions.
+pub fn region_arguments(regions: &[RegionSpec]) -> String {
     let option = |region: &RegionSpec| {
         let name = match region.role {
             Role::Mask => "within".to_owned(),
@@ -391,6 +403,16 @@ impl Recipe {
 
     /// The command line that makes the same result, without a window; a comment where there is none.
     pub fn command(&self) -> String {
+        let name = match self {
+            Self::Geodesic { .. } => "rays.tck",
+            _ => "tracks.tck",
+        };
+        self.command_to(Path::new(name))
+    }
+
+    /// The same, with the file that curves are written to.
+    pub fn command_to(&self, out: &Path) -> String {
+        let to_out = || format!(" --out {}", path(out));
         match self {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
@@ -417,7 +439,7 @@ impl Recipe {
                 let mut text = format!("arcuate geodesic {}", fit.arguments());
                 text += &region_arguments(regions);
                 text += &geodesic_arguments(medium, params, *cut);
-                text + " --out rays.tck"
+                text + &to_out()
             }
             Self::Track {
                 fit,
@@ -426,7 +448,7 @@ impl Recipe {
             } => {
                 let mut text = format!("arcuate track {}", fit.arguments());
                 text += &region_arguments(regions);
-                text + &track_arguments(params) + " --out tracks.tck"
+                text + &track_arguments(params) + &to_out()
             }
         }
     }

@@ -175,13 +175,17 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
     })
 }
 
-/// 0 of nothing.
+/// 0 of nothing; of an even number the two in the middle share.
 pub fn median(values: &mut [f32]) -> f32 {
     if values.is_empty() {
         return 0.0;
     }
-    let middle = values.len() / 2;
-    *values.select_nth_unstable_by(middle, f32::total_cmp).1
+    let (even, middle) = (values.len().is_multiple_of(2), values.len() / 2);
+    let (lower, upper, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
+    match lower.iter().copied().max_by(f32::total_cmp) {
+        Some(below) if even => (below + *upper) / 2.0,
+        _ => *upper,
+    }
 }
 
 fn fate(output: &Output, fate: Fate) -> u64 {

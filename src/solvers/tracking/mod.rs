@@ -48,12 +48,14 @@ pub(super) mod regions;
 pub(super) mod room;
 mod sample;
 pub(super) mod seeding;
+pub mod selection;
 pub(super) mod spline;
 mod words;
 
 pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};
 pub use sample::sample;
+pub use seeding::MAX_SEEDS;
 
 pub use super::Error;
 use crate::compute::{Backend, Control};

@@ -67,8 +67,8 @@ impl<'a> Solid<'a> {
         self.entry(point, point).is_some()
     }
 
-    /// World bounds, mm.
-    fn bounds(&self) -> (DVec3, DVec3) {
+    /// World bounds, mm; of an empty mask such as hold no point.
+    pub fn bounds(&self) -> (DVec3, DVec3) {
         match self {
             Self::Sphere { centre, radius_mm } => (*centre - *radius_mm, *centre + *radius_mm),
             Self::Box { low, high } => (*low, *high),

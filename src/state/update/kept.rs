@@ -200,7 +200,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
             Some(values) if Values::are_in(tractogram) => {
                 format.losses(&values.without(tractogram))
             }
-            _ => format.losses(tractogram),
+            _ => format.losses(&Values::written(tractogram.clone())),
         },
         _ => Vec::new(),
     }

@@ -97,11 +97,17 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
         state.session.medium = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
+    let mut range = measure_range(&shot.measures);
+    // Colours and bins hold still while something is dragged.
+    let before = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
+    if let Some(before) = before.filter(|_| shot.coarse) {
+        range = (range.0.min(before.range.0), range.1.max(before.range.1));
+    }
     let Some(mut live) = tracks::taken_in(state, output, asked, shot.cut, wall_ms) else {
         return;
     };
     live.rays = Some(LiveRays {
-        range: measure_range(&shot.measures),
+        range,
         all: shot.all,
         measures: shot.measures,
         cut: shot.cut,

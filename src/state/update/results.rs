@@ -142,6 +142,9 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             state.session.status = format!("Converted {}", done.what);
         }
         Output::Regions(done) => making::done(state, done, effects),
+        Output::Selected(kept, _) => {
+            state.session.status = format!("Selected {} streamlines", kept.len());
+        }
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::Saved(Saved {

@@ -8,9 +8,11 @@ use super::display::{segment_row, segment_row_but};
 use super::walk;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
 use crate::solvers::tracking::{self, Interpolation};
-use crate::state::{Action, Phase, Rays, State, defaults};
+use crate::state::{Action, Phase, Rays, Severity, State, defaults};
 use crate::ui::Memory;
+use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
+use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::{Columns, SliderRow};
 use egui::Ui;
@@ -158,7 +160,9 @@ fn second_rank(ui: &mut Ui, state: &State, usual: &Rays, kinds: &mut Kinds, set:
             .then_some("Christoffel symbols need trilinear interpolation: choose that above first")
     };
     let help = "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: \
-                symbols from four interpolated fields, held during a step (van Aart et al. 2011)";
+                symbols from four interpolated fields, held during a step (van Aart et al. 2011); \
+                as there, a step is one of the parameter: where the metric changes fast it can grow \
+                far beyond its length in mm";
     let words = ["Hamiltonian", "Christoffel"];
     if let Some(i) = segment_row_but(ui, "Equations", help, &words, usize::from(christoffel), why) {
         let mut changed = rays.clone();
@@ -167,11 +171,21 @@ fn second_rank(ui: &mut Ui, state: &State, usual: &Rays, kinds: &mut Kinds, set:
     }
     sharpening(ui, rays, kinds, set);
     let now = usize::from(rays.medium.precision == Precision::Single);
-    let help = "Of the stored tensors: half rounds to 11 bits, too coarse for an α above 3";
+    let help =
+        "Of the stored tensors: half rounds to 11 bits, too coarse for an α or n of 3 or more";
     if let Some(i) = segment_row(ui, "Precision", help, &["Half", "Single"], now) {
         let mut changed = rays.clone();
         changed.medium.precision = [Precision::Half, Precision::Single][i];
         set(changed, Phase::Done);
+    }
+    if rays.medium.is_too_coarse() {
+        let text = "Half precision is too coarse for tensors sharpened this much";
+        let note = Note::new(theme::palette(ui.style()), Severity::Warning, text).action("Single");
+        if note.show(ui).is_some() {
+            let mut changed = rays.clone();
+            changed.medium.precision = Precision::Single;
+            set(changed, Phase::Done);
+        }
     }
     walk::random_seed(ui, &rays.params.walk, &mut |walk, p| {
         set(with_walk(rays, walk), p)

@@ -2,7 +2,7 @@
 
 use super::{Kinds, Set, with};
 use crate::solvers::geodesic::{Directions, Params};
-use crate::solvers::tracking::Seeding;
+use crate::solvers::tracking::{MAX_SEEDS, Seeding};
 use crate::state::{Phase, Rays, defaults};
 use crate::ui::forms::display::select_row;
 use crate::ui::widgets::menu;
@@ -11,6 +11,8 @@ use egui::Ui;
 
 /// A cone of no angle is refused by the solver; this one is as good as none, radians.
 const LEAST_ANGLE: f64 = 1e-3;
+/// Rays in all that the solver takes.
+const MOST: f64 = MAX_SEEDS as f64;
 /// Per seed point, in place of a single one.
 pub const USUAL: usize = 20;
 
@@ -28,7 +30,8 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Ra
 /// About so many rays in all: whole seed points, one at least.
 fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     let directions = rays.params.directions.count().max(1);
-    let count = ((all as f64 / directions as f64).round() as usize).max(1);
+    let most = MOST as usize / directions;
+    let count = ((all as f64 / directions as f64).round() as usize).clamp(1, most.max(1));
     let mut changed = rays.clone();
     changed.params.walk.seeding = Seeding::Random { count };
     kinds.note_rounding(&changed, all);
@@ -41,7 +44,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, usual: &Rays, kinds: &mut Kinds, set: &m
         .logarithmic()
         .decimals(0)
         .default(usual.count().unwrap_or(1) as f64)
-        .limits(1.0..=16_777_216.0)
+        .limits(1.0..=MOST)
         .help("Drawn from the whole seed, in whole fans");
     if let Some((all, phase)) = row.value(ui) {
         set(with_count(rays, all as usize, kinds), phase);

@@ -1,0 +1,233 @@
+//! `arcuate select`: some of a file's streamlines.
+
+use super::options::{RegionOptions, ToldOptions};
+use super::runner::{Failure, Runner};
+use super::track::must_be_streamlines;
+use crate::io::{Format, quoted};
+use crate::jobs::{Loaded, Output, Request};
+use crate::solvers::tracking::selection::{Reason, Rules, Within};
+use crate::state::recipe::{RegionSpec, ShapeSpec, region_arguments};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate select tracks.trx left.trx --include mask:left.nii.gz --exclude box:0,0,0,2,90,90
+  arcuate select tracks.tck long.tck --length 40..
+  arcuate select rays.trx strong.trx --value cm=1.2.. --number 5000
+  arcuate select tracks.trk ends.trk --target mask:v1.nii.gz --target mask:v2.nii.gz --ends
+
+A region counts as met where a segment crosses it, not only where a point lies in it. Values per streamline and per
+point stay with their streamlines, and the order stays. Values per point count by their mean.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Streamline file to read
+    pub input: PathBuf,
+    /// Streamline file to write; its ending says the format
+    pub output: PathBuf,
+    /// Keep those that pass through all of these
+    #[arg(long, value_name = "REGION")]
+    pub include: Vec<ShapeSpec>,
+    /// Drop those that touch one of these
+    #[arg(long, value_name = "REGION")]
+    pub exclude: Vec<ShapeSpec>,
+    /// Keep those that pass through any of these
+    #[arg(long, value_name = "REGION")]
+    pub target: Vec<ShapeSpec>,
+    /// Keep those with all points inside the union of these
+    #[arg(long, value_name = "REGION")]
+    pub within: Vec<ShapeSpec>,
+    /// Include and target regions have to hold an end
+    #[arg(long)]
+    pub ends: bool,
+    /// Keep lengths in these limits, mm; either may be left out
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = limits)]
+    pub length: Option<(f32, f32)>,
+    /// Keep those with a value in these limits; may be given several times
+    #[arg(long, value_name = "NAME=LOW..HIGH", value_parser = value_within)]
+    pub value: Vec<Within>,
+    /// Keep just those that the rules so far drop
+    #[arg(long)]
+    pub invert: bool,
+    /// Of those left keep so many at random
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub number: Option<usize>,
+    /// Starts the random numbers; the same seed gives the same result
+    #[arg(long, value_name = "N", requires = "number", default_value = "0")]
+    pub random_seed: u64,
+    #[command(flatten)]
+    pub told: ToldOptions,
+}
+
+/// `20..200`, `20..` or `..200`.
+fn limits(text: &str) -> Result<(f32, f32), String> {
+    let number = |text: &str, open: f32| match text {
+        "" => Some(open),
+        text => text.parse().ok().filter(|v: &f32| v.is_finite()),
+    };
+    let parsed = text.split_once("..").and_then(|(low, high)| {
+        let low = number(low, f32::NEG_INFINITY)?;
+        Some((low, number(high, f32::INFINITY)?))
+    });
+    let sound = parsed.filter(|(low, high)| low <= high && (low.is_finite() || high.is_finite()));
+    sound.ok_or_else(|| format!("expected LOW..HIGH, LOW.. or ..HIGH, found \"{text}\""))
+}
+
+fn value_within(text: &str) -> Result<Within, String> {
+    let Some((name, range)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        return Err(format!(
+            "expected NAME=LOW..HIGH, as in fa=0.3.., found \"{text}\""
+        ));
+    };
+    let (low, high) = limits(range)?;
+    Ok(Within {
+        name: name.to_owned(),
+        low,
+        high,
+    })
+}
+
+/// As [`limits`] reads it.
+fn range(low: f32, high: f32) -> String {
+    let end = |v: f32| match v.is_finite() {
+        true => v.to_string(),
+        false => String::new(),
+    };
+    format!("{}..{}", end(low), end(high))
+}
+
+impl Options {
+    fn regions(&self) -> RegionOptions {
+        RegionOptions {
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            target: self.target.clone(),
+            within: self.within.clone(),
+            ..RegionOptions::default()
+        }
+    }
+
+    fn rules(&self) -> Result<Rules, Failure> {
+        let length = self.length.map(|(low, high)| Within {
+            name: crate::data::tractogram::LENGTH.to_owned(),
+            low,
+            high,
+        });
+        Ok(Rules {
+            regions: self.regions().regions()?,
+            by_ends: self.ends,
+            values: length.into_iter().chain(self.value.clone()).collect(),
+            invert: self.invert,
+            at_most: self.number.map(|n| (n, self.random_seed)),
+        })
+    }
+
+    fn selects(&self) -> bool {
+        let regions: Vec<RegionSpec> = self.regions().specs();
+        !regions.is_empty()
+            || self.length.is_some()
+            || !self.value.is_empty()
+            || self.number.is_some()
+    }
+
+    /// What is written into the output.
+    fn command(&self) -> String {
+        let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
+        let mut text = format!("arcuate select {input} {output}");
+        text += &region_arguments(&self.regions().specs());
+        if self.ends {
+            text += " --ends";
+        }
+        if let Some((low, high)) = self.length {
+            let _ = write!(text, " --length {}", range(low, high));
+        }
+        for Within { name, low, high } in &self.value {
+            let _ = write!(
+                text,
+                " --value {}",
+                quoted(&format!("{name}={}", range(*low, *high)))
+            );
+        }
+        if self.invert {
+            text += " --invert";
+        }
+        if let Some(number) = self.number {
+            let _ = write!(
+                text,
+                " --number {number} --random-seed {}",
+                self.random_seed
+            );
+        }
+        text + &self.told.told().to_string()
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if !options.selects() {
+        return Err(Failure::usage(
+            "Nothing says which streamlines to keep: add a region, --length, --value or --number",
+        ));
+    }
+    must_be_streamlines(&options.output)?;
+    runner.may_make(&options.output)?;
+    let rules = options.rules()?;
+    let request = Request::OpenTold {
+        path: options.input.clone(),
+        told: options.told.told(),
+    };
+    let (output, _) = runner.run(request)?;
+    let Output::Opened {
+        loaded: Loaded::Tractogram(tractogram),
+        notes,
+        ..
+    } = output
+    else {
+        return Err(Failure::new(format!(
+            "Not a streamline file, expected one that ends in {}: {}",
+            Format::streamline_endings(),
+            options.input.display()
+        )));
+    };
+    for note in notes {
+        eprintln!("arcuate: {note}: {}", options.input.display());
+    }
+    let all = tractogram.len();
+    let request = Request::Select { tractogram, rules };
+    let (Output::Selected(kept, selection), wall_ms) = runner.run(request)? else {
+        return Err(Failure::new("Nothing was selected"));
+    };
+    let count = kept.len();
+    let request = Request::SaveWithValues {
+        tractogram: kept,
+        path: options.output.clone(),
+        command: options.command(),
+        replace: runner.force(),
+    };
+    let (Output::Converted(saved), _) = runner.run(request)? else {
+        return Err(Failure::new("Nothing was written"));
+    };
+    let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
+    let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
+    let mut text = format!("{count} of {all} streamlines kept\n");
+    for (reason, n) in dropped() {
+        let _ = writeln!(text, "  {n} {}", reason.words());
+    }
+    for loss in &saved.losses {
+        let _ = writeln!(text, "  left out: {loss}");
+    }
+    for path in &saved.written {
+        let _ = writeln!(text, "{}", path.display());
+    }
+    let reasons: Map<String, Value> = dropped()
+        .map(|(reason, n)| (format!("{reason:?}"), json!(n)))
+        .collect();
+    let value = json!({
+        "command": "select", "streamlines": all, "kept": count, "dropped": reasons,
+        "left_out": saved.losses, "wall_ms": wall_ms, "files": saved.written,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Geodesic rays: shot in a medium that is prepared where it is not there yet, then cut by their measure.
+
+use super::Values;
+use super::fault::Fault;
+use super::open::with_lengths;
+use super::request::{Output, memory_for_curves};
+use crate::compute::{Backend, Control};
+use crate::data::{Region, TensorField, Tractogram, Volume};
+use crate::solvers::{geodesic, tracking};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Geodesic rays to be shot; `fa` is sampled along them.
+#[derive(Clone, Debug)]
+pub struct Shoot {
+    pub field: TensorField,
+    /// Prepared before, with the same field, sharpening, precision and interpolation.
+    pub medium: Option<geodesic::Medium>,
+    pub sharpening: geodesic::Sharpening,
+    pub precision: geodesic::Precision,
+    pub fa: Volume,
+    pub regions: Vec<Region>,
+    pub params: geodesic::Params,
+    pub cut: geodesic::Cut,
+    /// Fewer seeds: something is being dragged.
+    pub coarse: bool,
+}
+
+/// Rays after the cut.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// Its kept rays are those after the cut.
+    pub output: tracking::Output,
+    /// All rays that pass the regions, before the cut, and their measures.
+    pub all: Tractogram,
+    pub measures: Arc<[f32]>,
+    /// The least measure after the cut.
+    pub least: Option<f32>,
+    pub seeds: u64,
+    pub directions: u64,
+    pub kernel_s: Option<f64>,
+    /// Of the rays alone, without the medium's preparation.
+    pub shoot_ms: f64,
+    /// To be handed in again with the next request.
+    pub medium: geodesic::Medium,
+    /// What was asked for; the medium may be stored in another precision.
+    pub precision: geodesic::Precision,
+    pub regions: Vec<Region>,
+    pub params: geodesic::Params,
+    pub cut: geodesic::Cut,
+    pub coarse: bool,
+}
+
+pub(super) fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    let Shoot {
+        field,
+        medium,
+        sharpening,
+        precision,
+        fa,
+        regions,
+        params,
+        cut,
+        coarse,
+    } = wanted;
+    let interpolation = params.walk.interpolation;
+    let medium = match medium {
+        Some(medium) => medium,
+        None => geodesic::Medium::new(
+            &field,
+            sharpening,
+            precision,
+            interpolation,
+            backend,
+            control,
+        )?,
+    };
+    let started = Instant::now();
+    let memory = memory_for_curves();
+    let shot = geodesic::shoot_within(&medium, &regions, &params, memory, backend, control)?;
+    let mut output = Arc::unwrap_or_clone(shot.rays);
+    let measures = output.kept.per_streamline.get("cm").cloned();
+    let measures = measures.unwrap_or_default();
+    let along = backend.install(|| tracking::sample(&fa, &output.kept));
+    let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
+    let all = all.with_grid(field.grid.clone());
+    let (kept, least) = geodesic::rank(&all, cut);
+    output.kept = kept;
+    Ok(Output::Shot(Box::new(Shot {
+        output,
+        all,
+        measures,
+        least,
+        seeds: shot.seeds,
+        directions: shot.directions,
+        kernel_s: shot.kernel_s,
+        shoot_ms: started.elapsed().as_secs_f64() * 1e3,
+        medium,
+        precision,
+        regions,
+        params,
+        cut,
+        coarse,
+    })))
+}

@@ -1,0 +1,115 @@
+//! Whether streamlines meet regions.
+
+use super::Reason;
+use crate::data::pieces::Bounds;
+use crate::data::{Region, Role, Tractogram};
+use crate::solvers::tracking::regions::Solid;
+use glam::{DVec3, Vec3};
+
+struct Place<'a> {
+    solid: Solid<'a>,
+    /// Around it, rounded outwards.
+    bounds: Bounds,
+}
+
+/// Regions by what they ask for.
+pub(super) struct Met<'a> {
+    exclude: Vec<Place<'a>>,
+    include: Vec<Place<'a>>,
+    targets: Vec<Place<'a>>,
+    masks: Vec<Place<'a>>,
+}
+
+fn world(point: [f32; 3]) -> DVec3 {
+    Vec3::from(point).as_dvec3()
+}
+
+impl<'a> Place<'a> {
+    fn new(region: &'a Region) -> Self {
+        let solid = Solid::new(&region.shape);
+        let (low, high) = solid.bounds();
+        Self {
+            solid,
+            bounds: Bounds {
+                low: low.to_array().map(|v| (v as f32).next_down()),
+                high: high.to_array().map(|v| (v as f32).next_up()),
+            },
+        }
+    }
+
+    fn holds(&self, point: [f32; 3]) -> bool {
+        let here = Bounds {
+            low: point,
+            high: point,
+        };
+        self.bounds.meets(&here) && self.solid.contains(world(point))
+    }
+
+    /// Whether a segment meets the region. Segments with a number that is none do not.
+    fn is_met(&self, from: [f32; 3], to: [f32; 3]) -> bool {
+        let apart = |a: usize| {
+            let (low, high) = (self.bounds.low[a], self.bounds.high[a]);
+            (from[a] < low && to[a] < low) || (from[a] > high && to[a] > high)
+        };
+        if (0..3).any(apart) {
+            return false;
+        }
+        let [from, to] = [world(from), world(to)];
+        from.is_finite() && to.is_finite() && self.solid.entry(from, to).is_some()
+    }
+
+    fn is_met_by(&self, tractogram: &Tractogram, line: usize) -> bool {
+        let points = tractogram.streamline(line);
+        let mut near = tractogram.pieces().near(line, points.len(), self.bounds);
+        near.any(|piece| match &points[piece] {
+            [alone] => self.is_met(*alone, *alone),
+            several => several.windows(2).any(|w| self.is_met(w[0], w[1])),
+        })
+    }
+
+    fn holds_end_of(&self, tractogram: &Tractogram, line: usize) -> bool {
+        let points = tractogram.streamline(line);
+        let ends = [points.first(), points.last()];
+        ends.into_iter().flatten().any(|p| self.holds(*p))
+    }
+}
+
+impl<'a> Met<'a> {
+    pub(super) fn new(regions: &'a [Region]) -> Self {
+        let of = |role: Role| {
+            let wanted = regions.iter().filter(move |r| r.role == role);
+            wanted.map(Place::new).collect()
+        };
+        Self {
+            exclude: of(Role::Exclude),
+            include: of(Role::Include),
+            targets: of(Role::Target),
+            masks: of(Role::Mask),
+        }
+    }
+
+    /// Which region's rule a streamline fails first; `None` if it keeps them all.
+    pub(super) fn judge(
+        &self,
+        tractogram: &Tractogram,
+        line: usize,
+        by_ends: bool,
+    ) -> Option<Reason> {
+        let meets = |place: &Place| match by_ends {
+            true => place.holds_end_of(tractogram, line),
+            false => place.is_met_by(tractogram, line),
+        };
+        let inside = |point: &[f32; 3]| self.masks.iter().any(|m| m.holds(*point));
+        if self.exclude.iter().any(|p| p.is_met_by(tractogram, line)) {
+            Some(Reason::TouchedExclude)
+        } else if !self.include.iter().all(meets) {
+            Some(Reason::MissedInclude)
+        } else if !self.targets.is_empty() && !self.targets.iter().any(meets) {
+            Some(Reason::MissedTargets)
+        } else if !self.masks.is_empty() && !tractogram.streamline(line).iter().all(inside) {
+            Some(Reason::LeftMask)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Which streamlines of a tractogram are kept: by the regions they meet, by what is known of each, and
+//! by how many there may be.
+//!
+//! Streamlines meet a region where one of their segments does, not only where a point lies in it: a
+//! tractogram with few points loses none. Regions are closed sets, masks unions of voxel boxes, as in
+//! tracking.
+
+mod meeting;
+
+use super::random::Stream;
+use crate::compute::{Backend, Cancelled, Control};
+use crate::data::tractogram::LENGTH;
+use crate::data::{Region, Role, Tractogram};
+use meeting::Met;
+use rayon::prelude::*;
+
+/// What streamlines must be like. A streamline that fails several rules counts for the first of them, in
+/// the order of [`Reason`].
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// By role: through every include region, through no exclude region, through any target, with all
+    /// points in the union of the mask regions. Others play no part.
+    pub regions: Vec<Region>,
+    /// Include regions and targets must hold an end of the streamline.
+    pub by_ends: bool,
+    pub values: Vec<Within>,
+    /// Keeps just those that the rules above drop.
+    pub invert: bool,
+    /// Of those left so many at random, and what starts the random numbers.
+    pub at_most: Option<(usize, u64)>,
+}
+
+/// Limits of a value per streamline, both allowed. `length` is measured (mm), whatever the tractogram
+/// says; of the values per point the mean counts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Within {
+    pub name: String,
+    pub low: f32,
+    pub high: f32,
+}
+
+/// Why a streamline is not kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Reason {
+    Value,
+    TouchedExclude,
+    MissedInclude,
+    MissedTargets,
+    LeftMask,
+    /// Passed every rule, where those are wanted that do not.
+    Inverted,
+    /// Too many are left.
+    Chance,
+}
+
+impl Reason {
+    pub const ALL: [Self; 7] = [
+        Self::Value,
+        Self::TouchedExclude,
+        Self::MissedInclude,
+        Self::MissedTargets,
+        Self::LeftMask,
+        Self::Inverted,
+        Self::Chance,
+    ];
+
+    /// After a number: `561 missed an include region`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Value => "have values beyond the limits",
+            Self::TouchedExclude => "touch an exclude region",
+            Self::MissedInclude => "miss an include region",
+            Self::MissedTargets => "miss the targets",
+            Self::LeftMask => "leave the mask regions",
+            Self::Inverted => "pass every rule",
+            Self::Chance => "are left out by chance",
+        }
+    }
+}
+
+/// Which streamlines are kept.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Selection {
+    /// One for each streamline.
+    pub marks: Vec<bool>,
+    /// How many are not, by [`Reason`].
+    pub dropped: [u64; Reason::ALL.len()],
+}
+
+impl Selection {
+    pub fn kept(&self) -> usize {
+        self.marks.iter().filter(|m| **m).count()
+    }
+}
+
+/// Streamlines looked at between two looks at the control.
+const CHUNK: usize = 4096;
+
+/// Applies the rules. Fails where a value is named that the tractogram does not have.
+pub fn select(
+    tractogram: &Tractogram,
+    rules: &Rules,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Selection, super::Error> {
+    for within in &rules.values {
+        if value(tractogram, &within.name, 0).is_none() && !tractogram.is_empty() {
+            return Err(super::Error::Input(unknown(tractogram, &within.name)));
+        }
+    }
+    let met = Met::new(&rules.regions);
+    control.begin("Selecting streamlines", tractogram.len() as u64);
+    let chunks = tractogram.len().div_ceil(CHUNK);
+    let judged: Result<Vec<Vec<Option<Reason>>>, Cancelled> = backend.install(|| {
+        (0..chunks)
+            .into_par_iter()
+            .map(|chunk| {
+                control.check()?;
+                let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
+                let count = lines.len() as u64;
+                let judged = lines.map(|i| judge(tractogram, rules, &met, i)).collect();
+                control.advance(count);
+                Ok(judged)
+            })
+            .collect()
+    });
+    let mut judged = judged?.concat();
+    if rules.invert {
+        for verdict in &mut judged {
+            *verdict = match verdict {
+                None => Some(Reason::Inverted),
+                Some(_) => None,
+            };
+        }
+    }
+    if let Some((most, seed)) = rules.at_most {
+        leave(&mut judged, most, seed);
+    }
+    let mut dropped = [0; Reason::ALL.len()];
+    for reason in judged.iter().flatten() {
+        dropped[*reason as usize] += 1;
+    }
+    Ok(Selection {
+        marks: judged.iter().map(Option::is_none).collect(),
+        dropped,
+    })
+}
+
+fn judge(tractogram: &Tractogram, rules: &Rules, met: &Met, line: usize) -> Option<Reason> {
+    // NaN is within no limits.
+    let within = |w: &Within| {
+        let value = value(tractogram, &w.name, line);
+        value.is_some_and(|v| w.low <= v && v <= w.high)
+    };
+    if !rules.values.iter().all(within) {
+        return Some(Reason::Value);
+    }
+    met.judge(tractogram, line, rules.by_ends)
+}
+
+/// Of a streamline; `None` where nothing is called that.
+fn value(tractogram: &Tractogram, name: &str, line: usize) -> Option<f32> {
+    if name == LENGTH {
+        return Some(tractogram.length_mm(line));
+    }
+    if let Some(values) = tractogram.per_streamline.get(name) {
+        return Some(values[line]);
+    }
+    let values = tractogram.per_point.get(name)?;
+    let own = tractogram.offsets[line] as usize..tractogram.offsets[line + 1] as usize;
+    let own = &values[own];
+    let sum: f64 = own.iter().map(|v| f64::from(*v)).sum();
+    Some((sum / own.len() as f64) as f32)
+}
+
+fn unknown(tractogram: &Tractogram, name: &str) -> String {
+    let known = tractogram.per_streamline.keys();
+    let known = known.chain(tractogram.per_point.keys());
+    let mut known: Vec<&str> = known.map(String::as_str).filter(|k| *k != LENGTH).collect();
+    known.sort_unstable();
+    known.dedup();
+    format!(
+        "The streamlines have no value \"{name}\", expected one of {}",
+        [&[LENGTH], &known[..]].concat().join(", ")
+    )
+}
+
+/// Leaves `most` of those kept: each draws a number of its own, and the lowest stay.
+fn leave(judged: &mut [Option<Reason>], most: usize, seed: u64) {
+    let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
+    let mut drawn: Vec<(f64, usize)> = kept
+        .map(|i| (Stream::new(seed, i as u64).uniform(), i))
+        .collect();
+    if drawn.len() <= most {
+        return;
+    }
+    drawn.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (_, line) in &drawn[most..] {
+        judged[*line] = Some(Reason::Chance);
+    }
+}
+
+/// The roles that play a part.
+pub const ROLES: [Role; 4] = [Role::Include, Role::Exclude, Role::Target, Role::Mask];

@@ -1,0 +1,345 @@
+//! Selecting streamlines: regions against dense sampling, the logic of roles, values, chance.
+
+use crate::support::{Random, test};
+use crate::tracking::fields::{cuboid, odd_grid, region, sphere};
+use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
+use arcuate::data::{Mask, Region, Role, Shape, Tractogram};
+use arcuate::solvers::tracking::selection::{Reason, Rules, Selection, Within, select};
+use glam::{DVec3, Vec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("selection::regions as dense sampling says", sampled),
+        test("selection::roles as logic says", logic),
+        test("selection::lengths and other values", values),
+        test("selection::so many at random", chance),
+        test("selection::no number of threads changes it", threads),
+        test("selection::odd streamlines", odd),
+    ]
+}
+
+fn on(threads: usize) -> Backend {
+    Backend::choose(&BackendChoice {
+        kind: BackendKind::Cpu,
+        threads: Some(threads),
+    })
+    .unwrap()
+}
+
+fn run(tractogram: &Tractogram, rules: &Rules) -> Selection {
+    let selection = select(tractogram, rules, &on(2), &Control::new()).unwrap();
+    let dropped: u64 = selection.dropped.iter().sum();
+    assert_eq!(
+        selection.kept() as u64 + dropped,
+        tractogram.len() as u64,
+        "each is kept or has a reason"
+    );
+    selection
+}
+
+fn by_regions(regions: Vec<Region>) -> Rules {
+    Rules {
+        regions,
+        ..Rules::default()
+    }
+}
+
+/// Random walks of 1 to 90 points with segments of up to 4 mm, within some 30 mm.
+fn walks(random: &mut Random, count: usize) -> Tractogram {
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for _ in 0..count {
+        let mut at = random.direction() * random.uniform(0.0, 25.0);
+        let mut way = random.direction();
+        for _ in 0..random.uniform(1.0, 91.0) as usize {
+            points.push(at.as_vec3().to_array());
+            way = (way + 0.3 * random.direction()).normalize();
+            at += way * random.uniform(0.1, 4.0);
+        }
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets)
+}
+
+/// Voxels of a rotated, sheared grid, each inside by chance.
+fn speckles(random: &mut Random, share: f64) -> Mask {
+    let grid = Arc::new(odd_grid(random));
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|_| u8::from(random.uniform(0.0, 1.0) < share))
+        .collect();
+    Mask::new(grid, inside)
+}
+
+fn a_region(random: &mut Random, role: Role) -> Region {
+    let centre = random.direction() * random.uniform(0.0, 20.0);
+    match (random.uniform(0.0, 3.0)) as u32 {
+        0 => sphere(role, centre, random.uniform(0.5, 12.0)),
+        1 => {
+            let half = [0; 3].map(|_| random.uniform(0.3, 12.0));
+            cuboid(role, centre, DVec3::from_array(half))
+        }
+        _ => region(role, Shape::Mask(speckles(random, 0.02))),
+    }
+}
+
+fn world(point: [f32; 3]) -> DVec3 {
+    Vec3::from(point).as_dvec3()
+}
+
+/// Points a hundredth of each segment apart.
+fn is_sampled_in(shape: &Shape, line: &[[f32; 3]]) -> bool {
+    const PARTS: usize = 100;
+    let segment = |w: &[[f32; 3]]| {
+        let [a, b] = [w[0], w[1]].map(world);
+        (0..=PARTS).any(|k| shape.contains(a.lerp(b, k as f64 / PARTS as f64)))
+    };
+    line.windows(2).any(segment) || line.first().is_some_and(|p| shape.contains(world(*p)))
+}
+
+fn sampled() {
+    let mut random = Random::fresh("selection sampled");
+    let (mut both, mut grazed) = (0, 0);
+    for _ in 0..30 {
+        let lines = walks(&mut random, 60);
+        let region = a_region(&mut random, Role::Include);
+        let shape = region.shape.clone();
+        let found = run(&lines, &by_regions(vec![region]));
+        for (line, found) in lines.streamlines().zip(&found.marks) {
+            match (is_sampled_in(&shape, line), *found) {
+                (true, true) => both += 1,
+                (true, false) => panic!("a streamline with a point in the region is not found"),
+                // Between two samples, 0.04 mm apart.
+                (false, true) => grazed += 1,
+                (false, false) => {}
+            }
+        }
+    }
+    assert!(both > 50, "{both}");
+    assert!(
+        grazed * 20 < both,
+        "{grazed} of {both} only touch the region between samples"
+    );
+}
+
+fn logic() {
+    let mut random = Random::fresh("selection logic");
+    for by_ends in [false, true] {
+        let lines = walks(&mut random, 400);
+        let of = |role: Role, random: &mut Random| -> Vec<Region> {
+            (0..2).map(|_| a_region(random, role)).collect()
+        };
+        let roles = [Role::Include, Role::Exclude, Role::Target, Role::Mask];
+        let mut regions: Vec<Region> = roles.iter().flat_map(|r| of(*r, &mut random)).collect();
+        // Some stay inside of this one.
+        regions.push(sphere(Role::Mask, DVec3::ZERO, 30.0));
+        let ends = Rules {
+            by_ends,
+            ..Rules::default()
+        };
+        let alone = |region: &Region, role: Role, ends: &Rules| {
+            let region = Region {
+                role,
+                ..region.clone()
+            };
+            let rules = Rules {
+                regions: vec![region],
+                ..ends.clone()
+            };
+            run(&lines, &rules).marks
+        };
+        let with = |role: Role| regions.iter().filter(move |r| r.role == role);
+        let include: Vec<_> = with(Role::Include)
+            .map(|r| alone(r, Role::Include, &ends))
+            .collect();
+        let target: Vec<_> = with(Role::Target)
+            .map(|r| alone(r, Role::Target, &ends))
+            .collect();
+        // An exclude region is touched anywhere, also where ends count.
+        let touched: Vec<_> = with(Role::Exclude)
+            .map(|r| alone(r, Role::Include, &Rules::default()))
+            .collect();
+        let inside = |line: &[[f32; 3]]| {
+            let held = |p: &[f32; 3]| with(Role::Mask).any(|m| m.shape.contains(world(*p)));
+            line.iter().all(held)
+        };
+        let expected: Vec<bool> = (0..lines.len())
+            .map(|i| {
+                include.iter().all(|m| m[i])
+                    && target.iter().any(|m| m[i])
+                    && !touched.iter().any(|m| m[i])
+                    && inside(lines.streamline(i))
+            })
+            .collect();
+        let rules = Rules {
+            regions: regions.clone(),
+            ..ends.clone()
+        };
+        let found = run(&lines, &rules);
+        assert_eq!(found.marks, expected);
+        // Just the others.
+        let inverted = run(
+            &lines,
+            &Rules {
+                invert: true,
+                ..rules
+            },
+        );
+        assert!((0..lines.len()).all(|i| inverted.marks[i] != found.marks[i]));
+        assert_eq!(
+            inverted.dropped[Reason::Inverted as usize],
+            found.kept() as u64
+        );
+        // To touch none is not to touch any.
+        let exclude = with(Role::Exclude).next().unwrap();
+        let excluded = alone(exclude, Role::Exclude, &Rules::default());
+        assert!((0..lines.len()).all(|i| excluded[i] != touched[0][i]));
+    }
+}
+
+fn values() {
+    let mut random = Random::fresh("selection values");
+    let lines = walks(&mut random, 500);
+    let fa: Vec<f32> = (0..lines.points.len())
+        .map(|_| random.uniform(0.0, 1.0) as f32)
+        .collect();
+    let weight: Vec<f32> = (0..lines.len())
+        .map(|i| if i == 7 { f32::NAN } else { i as f32 })
+        .collect();
+    let lines = lines
+        .with_per_point("fa", fa)
+        .with_per_streamline("weight", weight)
+        // What the file says of lengths may be old.
+        .with_per_streamline("length", vec![0.0; 500]);
+    let within = |name: &str, low: f32, high: f32| Within {
+        name: name.to_owned(),
+        low,
+        high,
+    };
+    let with = |values: Vec<Within>| Rules {
+        values,
+        ..Rules::default()
+    };
+    let long = run(&lines, &with(vec![within("length", 50.0, f32::INFINITY)]));
+    for (i, kept) in long.marks.iter().enumerate() {
+        let mm: f64 = lines
+            .streamline(i)
+            .windows(2)
+            .map(|w| world(w[0]).distance(world(w[1])))
+            .sum();
+        assert!(*kept == (mm >= 50.0) || (mm - 50.0).abs() < 1e-3, "{mm}");
+    }
+    let middle = run(
+        &lines,
+        &with(vec![within("weight", 3.0, 9.0), within("fa", 0.0, 1.0)]),
+    );
+    let kept: Vec<usize> = (0..500).filter(|&i| middle.marks[i]).collect();
+    // Both limits are allowed; what is no number is within none.
+    assert_eq!(kept, [3, 4, 5, 6, 8, 9]);
+    assert_eq!(middle.dropped[Reason::Value as usize], 494);
+    let high = run(&lines, &with(vec![within("fa", 0.5, 1.0)]));
+    for (i, kept) in high.marks.iter().enumerate() {
+        let own = lines.offsets[i] as usize..lines.offsets[i + 1] as usize;
+        let own = &lines.per_point["fa"][own];
+        let mean = own.iter().sum::<f32>() / own.len() as f32;
+        assert!(*kept == (mean >= 0.5) || (mean - 0.5).abs() < 1e-5);
+    }
+    let unknown = with(vec![within("md", 0.0, 1.0)]);
+    let error = select(&lines, &unknown, &on(1), &Control::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "The streamlines have no value \"md\", expected one of length, fa, weight"
+    );
+    // Of what is kept the values come along.
+    let kept = lines.filtered(&middle.marks);
+    assert_eq!(
+        kept.per_streamline["weight"][..],
+        [3.0, 4.0, 5.0, 6.0, 8.0, 9.0]
+    );
+    assert_eq!(kept.streamline(4), lines.streamline(8));
+}
+
+fn chance() {
+    let mut random = Random::fresh("selection chance");
+    let lines = walks(&mut random, 200);
+    let some = |n: usize, seed: u64| Rules {
+        at_most: Some((n, seed)),
+        ..Rules::default()
+    };
+    let mut times = vec![0u32; lines.len()];
+    const ROUNDS: u64 = 400;
+    for seed in 0..ROUNDS {
+        let found = run(&lines, &some(50, seed));
+        assert_eq!(found.kept(), 50);
+        assert_eq!(found.dropped[Reason::Chance as usize], 150);
+        for (times, kept) in times.iter_mut().zip(&found.marks) {
+            *times += u32::from(*kept);
+        }
+        if seed == 0 {
+            assert_eq!(found, run(&lines, &some(50, seed)), "the same again");
+            // Fewer are some of more.
+            let fewer = run(&lines, &some(20, seed));
+            assert!((0..200).all(|i| !fewer.marks[i] || found.marks[i]));
+        }
+    }
+    // Each is drawn in a quarter of the rounds: 100 times, give or take 8.7; six times that has odds
+    // of 1 in 10⁹.
+    assert!(times.iter().all(|t| (48..=152).contains(t)), "{times:?}");
+    assert_eq!(run(&lines, &some(1000, 1)).kept(), 200);
+    assert_eq!(run(&lines, &some(0, 1)).kept(), 0);
+}
+
+fn threads() {
+    let mut random = Random::fresh("selection threads");
+    let lines = walks(&mut random, 9000);
+    let regions = vec![
+        sphere(Role::Include, DVec3::new(5.0, 3.0, -2.0), 9.0),
+        region(Role::Exclude, Shape::Mask(speckles(&mut random, 0.01))),
+    ];
+    let rules = Rules {
+        at_most: Some((500, 3)),
+        ..by_regions(regions)
+    };
+    let one = select(&lines, &rules, &on(1), &Control::new()).unwrap();
+    // With boxes of its own.
+    let again = Tractogram::new(lines.points.clone(), lines.offsets.clone());
+    let four = select(&again, &rules, &on(4), &Control::new()).unwrap();
+    assert!(one.kept() > 100);
+    assert_eq!(one, four);
+    let control = Control::new();
+    control.cancel();
+    assert!(select(&lines, &rules, &on(2), &control).is_err());
+}
+
+/// Nothing, a point, points that are no numbers, an empty mask.
+fn odd() {
+    let nan = [f32::NAN, 0.0, 0.0];
+    let points = vec![
+        [0.0, 0.0, 0.0],
+        nan,
+        nan,
+        [-9.0, 0.0, 0.0],
+        nan,
+        [9.0, 0.0, 0.0],
+    ];
+    let lines = Tractogram::new(points, vec![0, 0, 1, 3, 6]);
+    let ball = |role| sphere(role, DVec3::ZERO, 2.0);
+    let found = run(&lines, &by_regions(vec![ball(Role::Include)]));
+    assert_eq!(found.marks, [false, true, false, false]);
+    let found = run(&lines, &by_regions(vec![ball(Role::Exclude)]));
+    assert_eq!(found.marks, [true, false, true, true]);
+    let found = run(&lines, &by_regions(vec![ball(Role::Mask)]));
+    assert_eq!(found.marks, [true, true, false, false]);
+    let mut random = Random::fresh("selection odd");
+    let empty = speckles(&mut random, 0.0);
+    let found = run(
+        &lines,
+        &by_regions(vec![region(Role::Include, Shape::Mask(empty))]),
+    );
+    assert_eq!(found.kept(), 0);
+    assert_eq!(found.dropped[Reason::MissedInclude as usize], 4);
+    assert_eq!(
+        run(&Tractogram::empty(), &by_regions(vec![ball(Role::Target)])).kept(),
+        0
+    );
+}
