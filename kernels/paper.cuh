@@ -17,9 +17,14 @@ static_assert(sizeof(Fields) == LOADS * 16, "seven loads");
 
 // Linear mixture at a place, of which a sample beyond the border is its neighbour.
 __device__ __forceinline__ Fields fields_at(const Rules& rules, const float4* fields, f32x3 x) {
+    int i = min(max(__float2int_rd(x.x), -1), rules.shape[0] - 1);
+    int j = min(max(__float2int_rd(x.y), -1), rules.shape[1] - 1);
+    int k = min(max(__float2int_rd(x.z), -1), rules.shape[2] - 1);
     Place at;
-    locate(rules, x, at);
-    int i = __float2int_rd(at.middle.x), j = __float2int_rd(at.middle.y), k = __float2int_rd(at.middle.z);
+    at.u = x.x - (float)i, at.v = x.y - (float)j, at.w = x.z - (float)k;
+    // Asked of its middle again, the cell need not be held in registers.
+    at.middle = make(i + 0.5f, j + 0.5f, k + 0.5f);
+    i = __float2int_rd(at.middle.x), j = __float2int_rd(at.middle.y), k = __float2int_rd(at.middle.z);
     Fields mixed;
     float* sums = (float*)&mixed;
 #pragma unroll
