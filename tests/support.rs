@@ -1,9 +1,11 @@
 //! What several test files share: outside data, a graphics card, fresh random numbers.
 
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
+use arcuate::jobs::Jobs;
+use arcuate::state::{Action, Effect, State, update};
 use libtest_mimic::{Failed, Trial};
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
 pub fn data(relative: &str) -> Option<PathBuf> {
@@ -110,5 +112,33 @@ impl Random {
     pub fn rotation(&mut self) -> glam::DQuat {
         glam::DQuat::from_xyzw(self.normal(), self.normal(), self.normal(), self.normal())
             .normalize()
+    }
+}
+
+/// A window without widgets, whose jobs are waited for.
+pub struct Window {
+    pub state: State,
+    pub jobs: Jobs,
+}
+
+impl Window {
+    /// On two threads.
+    pub fn new() -> Self {
+        let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+        Self {
+            state: State::new(String::new()),
+            jobs: Jobs::new(backend, Arc::new(|| {})),
+        }
+    }
+
+    pub fn act(&mut self, action: Action) {
+        let mut effects = update(&mut self.state, action);
+        while !effects.is_empty() {
+            if let Effect::Submit(request) = effects.remove(0) {
+                let job = self.jobs.submit(request);
+                let event = self.jobs.wait(&job, |_| {});
+                effects.extend(update(&mut self.state, Action::Event(event)));
+            }
+        }
     }
 }

@@ -95,6 +95,19 @@ pub struct MediumRecipe {
     pub precision: geodesic::Precision,
 }
 
+impl Recipe {
+    /// Of a scan that was opened, with the gradients that do not lie beside it.
+    pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
+        if gradients.is_empty() {
+            return self;
+        }
+        Self::Scan(Source::File {
+            dwi: dwi.to_owned(),
+            gradients,
+        })
+    }
+}
+
 impl MediumRecipe {
     /// Whether eigenvalues differ by more than half precision holds.
     pub fn is_too_coarse(&self) -> bool {

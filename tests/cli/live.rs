@@ -1,32 +1,13 @@
 //! The window's final result is the command line's, to the byte.
 
 use super::{arcuate, coarse_head, points, shell_words};
-use arcuate::compute::{Backend, BackendChoice};
+use crate::support::Window;
 use arcuate::data::{Role, Shape, Stroke};
-use arcuate::jobs::Jobs;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
-use arcuate::state::{Action, Effect, Method, Phase, State, Tool, update};
+use arcuate::state::{Action, Method, Phase, Tool};
 use glam::dvec3;
-use std::sync::Arc;
-
-/// A window without widgets, whose jobs are waited for.
-struct Window {
-    state: State,
-    jobs: Jobs,
-}
 
 impl Window {
-    fn act(&mut self, action: Action) {
-        let mut effects = update(&mut self.state, action);
-        while !effects.is_empty() {
-            if let Effect::Submit(request) = effects.remove(0) {
-                let job = self.jobs.submit(request);
-                let event = self.jobs.wait(&job, |_| {});
-                effects.extend(update(&mut self.state, Action::Event(event)));
-            }
-        }
-    }
-
     fn place(&mut self, role: Role, shape: Shape) {
         self.act(Action::PlaceRegion { role, shape });
     }
@@ -36,11 +17,7 @@ pub fn rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
-    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
-    let mut window = Window {
-        state: State::new(String::new()),
-        jobs: Jobs::new(backend, Arc::new(|| {})),
-    };
+    let mut window = Window::new();
     window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
     window.act(Action::SetMethod(Method::Rays));
     let sphere = |x, y, z, radius_mm| Shape::Sphere {
@@ -120,11 +97,7 @@ pub fn painted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
-    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
-    let mut window = Window {
-        state: State::new(String::new()),
-        jobs: Jobs::new(backend, Arc::new(|| {})),
-    };
+    let mut window = Window::new();
     window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
     let paint = |window: &mut Window, role, points: &[[f64; 3]], radius_mm: f64| {
         window.act(Action::SetTool(Tool::Brush));

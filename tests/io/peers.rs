@@ -98,9 +98,21 @@ fn write_ours(folder: &Path, order: usize, random: &mut Random) {
         };
         columns(values).into_iter().map(rows).collect()
     };
+    let ours = json!({
+        "points": all.points.as_flattened(), "offsets": &*all.offsets,
+        "affine": affine(&grid), "shape": grid.shape,
+        "order": grid.orientation(), "per_point": rows(&all.per_point),
+        "per_streamline": rows(&all.per_streamline), "groups": {"some": some},
+        "per_group": {"some": {"colour": [0.25, 0.5, 1.0]}},
+    });
+    std::fs::write(folder.join("ours.json"), ours.to_string()).expect("written");
+}
+
+/// Four rows.
+fn affine(grid: &Grid) -> [[f64; 4]; 4] {
     let m = grid.world_from_voxel;
+    let axes = m.matrix3;
     let row = |r: usize| {
-        let axes = m.matrix3;
         [
             axes.x_axis[r],
             axes.y_axis[r],
@@ -108,14 +120,7 @@ fn write_ours(folder: &Path, order: usize, random: &mut Random) {
             m.translation[r],
         ]
     };
-    let ours = json!({
-        "points": all.points.as_flattened(), "offsets": &*all.offsets,
-        "affine": [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]], "shape": grid.shape,
-        "order": grid.orientation(), "per_point": rows(&all.per_point),
-        "per_streamline": rows(&all.per_streamline), "groups": {"some": some},
-        "per_group": {"some": {"colour": [0.25, 0.5, 1.0]}},
-    });
-    std::fs::write(folder.join("ours.json"), ours.to_string()).expect("written");
+    [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
 }
 
 fn read_theirs(folder: &Path) {
@@ -186,19 +191,9 @@ fn images_agree() {
         nifti::save_volume(&at(format!("{image}.nii.gz")), &volume, "", &control).expect("saved");
         nifti::save_mask(&at(format!("{mask_name}.nii")), &mask, "", &control).expect("saved");
         surface::save(&at(format!("{surface}.surf.gii")), &net, "a test", &control).expect("saved");
-        let m = grid.world_from_voxel;
-        let row = |r: usize| {
-            let axes = m.matrix3;
-            [
-                axes.x_axis[r],
-                axes.y_axis[r],
-                axes.z_axis[r],
-                m.translation[r],
-            ]
-        };
         ours.push(json!({
             "order": order, "orientation": grid.orientation(),
-            "affine": [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]],
+            "affine": affine(&grid),
             "points": net.points.as_flattened(), "triangles": net.triangles.as_flattened(),
         }));
     }

@@ -1,10 +1,9 @@
 //! Regions that follow their controls, and files of them.
 
-use crate::support::{Random, test};
-use arcuate::compute::{Backend, BackendChoice};
+use crate::support::{Random, Window, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Slot};
-use arcuate::solvers::region::{Change, Combine};
+use arcuate::jobs::{Event, Loaded, Outcome, Output, Slot};
+use arcuate::solvers::region::{Change, Combine, Found};
 use arcuate::state::drawing::measured;
 use arcuate::state::making::Source;
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, Tool, update};
@@ -42,24 +41,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A window without widgets, whose jobs are waited for.
-struct Window {
-    state: State,
-    jobs: Jobs,
-}
-
 impl Window {
-    fn act(&mut self, action: Action) {
-        let mut effects = update(&mut self.state, action);
-        while !effects.is_empty() {
-            if let Effect::Submit(request) = effects.remove(0) {
-                let job = self.jobs.submit(request);
-                let event = self.jobs.wait(&job, |_| {});
-                effects.extend(update(&mut self.state, Action::Event(event)));
-            }
-        }
-    }
-
     fn make(&mut self, source: Source, phase: Phase) {
         self.act(Action::Make { source, phase });
     }
@@ -82,6 +64,12 @@ impl Window {
         self.state.document.layers.last().unwrap().id
     }
 
+    /// All numbers of the label map that was counted last.
+    fn numbered(&self) -> Vec<Found> {
+        let labels = self.state.session.labels.clone().unwrap();
+        labels.numbers.unwrap().unwrap().0.clone()
+    }
+
     fn count(&self) -> usize {
         match &*self.state.document.regions.last().unwrap().shape {
             Shape::Mask(mask) => mask.count(),
@@ -94,11 +82,7 @@ const N: usize = 30;
 
 /// An image of the distance from the middle, and its layer.
 fn window() -> (Window, LayerId) {
-    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
-    let mut window = Window {
-        state: State::new(String::new()),
-        jobs: Jobs::new(backend, Arc::new(|| {})),
-    };
+    let mut window = Window::new();
     let grid = Arc::new(Grid::axis_aligned([N; 3], DVec3::ONE, DVec3::ZERO).unwrap());
     let far = |i: usize| {
         let v = DVec3::from_array(grid.voxel(i).map(|v| v as f64));
@@ -302,16 +286,7 @@ fn label_map_and_back() {
         .collect();
     let layer = window.open("/data/atlas.nii", Volume::scalar(grid.clone(), values));
     window.act(Action::CountLabels(layer));
-    let numbers = window
-        .state
-        .session
-        .labels
-        .clone()
-        .unwrap()
-        .numbers
-        .unwrap()
-        .unwrap();
-    let wanted = numbers.0.clone();
+    let wanted = window.numbered();
     window.act(Action::RegionsFromLabels {
         wanted,
         role: Role::Include,
@@ -351,16 +326,7 @@ fn label_map_and_back() {
     assert!(matches!(opened.content, Content::Image(_)));
     let layer = opened.id;
     again.act(Action::CountLabels(layer));
-    let numbers = again
-        .state
-        .session
-        .labels
-        .clone()
-        .unwrap()
-        .numbers
-        .unwrap()
-        .unwrap();
-    let wanted = numbers.0.clone();
+    let wanted = again.numbered();
     again.act(Action::RegionsFromLabels {
         wanted,
         role: Role::Target,

@@ -237,12 +237,7 @@ fn restore(saved: &SavedLayer, restored: Restored) -> Result<(Layer, Vec<String>
                     gradients,
                     gradient_files,
                 } => {
-                    if !gradient_files.is_empty() {
-                        recipe = Recipe::Scan(Source::File {
-                            dwi: path.clone(),
-                            gradients: gradient_files,
-                        });
-                    }
+                    recipe = recipe.with_gradients(&path, gradient_files);
                     Held::Scan { dwi, gradients }
                 }
                 Loaded::Image(volume) => Held::Image(volume),

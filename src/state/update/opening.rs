@@ -5,7 +5,6 @@ use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::io::Told;
 use crate::jobs::{Folder, Loaded, Request};
 use crate::state::document::{Content, Display, Layer, LayerId};
-use crate::state::recipe::Source;
 use crate::state::session::{Recent, Severity};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::path::{Path, PathBuf};
@@ -109,12 +108,7 @@ pub fn opened(
             gradient_files,
         } => {
             b_range = gradients.as_deref().map(defaults::fit_b_range);
-            if !gradient_files.is_empty() {
-                recipe = Recipe::Scan(Source::File {
-                    dwi: path.clone(),
-                    gradients: gradient_files,
-                });
-            }
+            recipe = recipe.with_gradients(&path, gradient_files);
             Content::Scan { dwi, gradients }
         }
         Loaded::Image(volume) => Content::Image(volume),

@@ -10,7 +10,7 @@ mod meeting;
 use super::random::Stream;
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::tractogram::LENGTH;
-use crate::data::{Region, Role, Tractogram};
+use crate::data::{Region, Tractogram};
 use meeting::Met;
 use rayon::prelude::*;
 
@@ -200,6 +200,3 @@ fn leave(judged: &mut [Option<Reason>], most: usize, seed: u64) {
         judged[*line] = Some(Reason::Chance);
     }
 }
-
-/// The roles that play a part.
-pub const ROLES: [Role; 4] = [Role::Include, Role::Exclude, Role::Target, Role::Mask];
