@@ -25,6 +25,8 @@ struct Rules {
     u32 keep_every;
     u32 loop_steps;
     float loop_mm2;
+    // Square of the longest velocity of the papers' form.
+    float leap;
     // Rows of the affine from voxel to world.
     float world[12];
     // The upper triangle, row by row, that takes voxel vectors to vectors in mm of the same length.
@@ -36,7 +38,7 @@ struct Rules {
     // Whether records are eight halves, or eight floats.
     u32 half;
 };
-static_assert(sizeof(Rules) == 42 * 4, "as in cuda.rs");
+static_assert(sizeof(Rules) == 43 * 4, "as in cuda.rs");
 
 // One of the eight numbers of a voxel: xx xy xz yy yz zz, whether fitted, FA.
 __device__ __forceinline__ float number(const Rules& rules, const void* records, u32 i, int which) {

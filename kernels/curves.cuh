@@ -4,7 +4,7 @@
 #include "regions.cuh"
 
 // As StopReason in src/solvers/tracking/mod.rs.
-enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP, INDEFINITE };
+enum Reason { REACHED, TERMINATED, LEFT_VOLUME, LEFT_MASK, LOW_FA, ANGLE, MAX_LENGTH, MAX_STEPS, SEED, LOOP, INDEFINITE, LEAP };
 const u32 GO = 99;
 
 // Regions met so far, a bit each.

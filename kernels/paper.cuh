@@ -93,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(64, 6) geodesic_paper(RAY_ARGUMENTS
                          fmaf(h, riemannian(here.d, middle), ray.riemann)};
             here = fields_at(rules, cells, next);
             // Positive questions, so that NaN fails each; the last that fails names the reason.
-            float cos = dot(before, mm) * rsqrtf(dot(before, before) * dot(mm, mm));
+            float mm2 = dot(mm, mm), cos = dot(before, mm) * rsqrtf(dot(before, before) * mm2);
+            if (!(mm2 <= rules.leap)) reason = LEAP;
             if (!(cos >= rules.min_cos)) reason = ANGLE;
             if (!(step.riemann >= step.riemann_before)) reason = INDEFINITE;
             if (rules.min_fa >= 0.0f && !(here.d[FA] >= rules.min_fa)) reason = LOW_FA;

@@ -50,7 +50,7 @@ impl ColourMap {
     pub const FOR_MEASURES: [Self; 2] = [Self::Viridis, Self::GreenRed];
 
     /// One for each reason why a streamline stopped, by its number: what users wish for is green.
-    pub const STOP_COLOURS: [[u8; 3]; 11] = [
+    pub const STOP_COLOURS: [[u8; 3]; 12] = [
         [0x2B, 0xB6, 0x8A],
         [0xF5, 0xD9, 0x0A],
         [0x9A, 0x86, 0xFF],
@@ -62,6 +62,7 @@ impl ColourMap {
         [0x5C, 0x64, 0x70],
         [0xFF, 0x7F, 0x50],
         [0xE2, 0x4B, 0x6C],
+        [0xB0, 0x60, 0xFF],
     ];
 
     pub fn name(self) -> &'static str {

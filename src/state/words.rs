@@ -147,6 +147,7 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::Seed => "stayed at the seed",
         StopReason::Loop => "circled on the spot",
         StopReason::Indefinite => "met a tensor without a metric",
+        StopReason::Leap => "leapt over voxels",
     };
     format!("; {} {did}", with_unit(&share, "%"))
 }

@@ -308,6 +308,7 @@ pub fn stops(
         StopReason::MaxSteps,
         StopReason::Loop,
         StopReason::Indefinite,
+        StopReason::Leap,
     ]
     .into_iter()
     .map(|reason| {

@@ -11,7 +11,7 @@ use arcuate::solvers::geodesic::{
 };
 use arcuate::solvers::tensor_fit::eigen_symmetric;
 use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding, StopReason};
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DVec3, Vec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -47,6 +47,13 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::geodesic thin volumes end at their faces", |cuda| {
             thin(&cuda);
         }),
+        test("geodesic::the papers' rays end before they leap", || {
+            leaps(&backend(2));
+        }),
+        cuda_test(
+            "parity::geodesic the papers' rays end before they leap",
+            |cuda| leaps(&cuda),
+        ),
         test("geodesic::no metric, no ray", || indefinite(&backend(2))),
         cuda_test("parity::geodesic no metric, no ray", |cuda| {
             indefinite(&cuda);
@@ -485,6 +492,38 @@ fn thin(backend: &Backend) {
                 .filter(|p| p[axis].abs() > 0.5 + 1e-5);
             assert_eq!(out.count(), 0, "{interpolation:?}, axis {axis}");
         }
+    }
+}
+
+/// Where neighbours have nothing in common, steps of equal parameter grow without end.
+fn leaps(backend: &Backend) {
+    let mut random = Random::fresh("leaps");
+    for (spacing, step_mm) in [(2.0, 0.2), (2.0, 1.0)] {
+        let grid = cube(40, spacing);
+        let tensors: Vec<DMat3> = (0..grid.voxel_count())
+            .map(|_| fibre(random.direction()) * random.uniform(0.05, 20.0))
+            .collect();
+        let field = field(grid.clone(), |x| {
+            let [i, j, k] = grid.voxel_at(x).round().to_array().map(|v| v as usize);
+            Some(tensors[i + 40 * (j + 40 * k)])
+        });
+        let medium = as_they_are(backend, &field, LINEAR);
+        let mut params = params(LINEAR);
+        params.form = Form::Christoffel;
+        params.loop_guard = false;
+        params.walk.seeding = Seeding::Random { count: 2000 };
+        params.walk.step_mm = step_mm;
+        let output = run_on(backend, &medium, &[], &params);
+        let ends = output.rays.stops[StopReason::Leap as usize];
+        let kept = &output.rays.kept;
+        let steps = kept.streamlines().flat_map(|s| s.windows(2));
+        let mm = |p: [f32; 3]| Vec3::from_array(p);
+        let longest = steps.map(|w| mm(w[0]).distance(mm(w[1])));
+        let longest = longest.fold(0.0, f32::max);
+        println!("steps of {step_mm} mm: {ends} leaps, longest step {longest} mm");
+        let limit = spacing.max(4.0 * step_mm) as f32;
+        assert!(ends > 100 && longest <= limit * 1.0001, "{ends} {longest}");
+        assert!(longest > 0.5 * limit, "{longest}");
     }
 }
 

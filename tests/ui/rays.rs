@@ -247,7 +247,7 @@ fn nothing() {
     let mut output = sample::output(0);
     output.fates = [0, 81_920, 0, 0, 0, 0];
     // 71 % of the ends that are no seeds.
-    output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0, 0];
+    output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0, 0, 0];
     live.output = Arc::new(output);
     let rays_live = live.rays.as_mut().unwrap();
     rays_live.measures = Vec::new().into();

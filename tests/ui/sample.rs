@@ -280,7 +280,7 @@ pub fn output(kept: usize) -> tracking::Output {
         missed: Tractogram::empty(),
         missed_every: 7,
         fates: [kept as u64, 812, 0, 37, 193, 8],
-        stops: [450, 0, 0, 194, 1561, 787, 0, 0, 0, 0, 0],
+        stops: [450, 0, 0, 194, 1561, 787, 0, 0, 0, 0, 0, 0],
         per_target: vec![kept as u64],
         steps: 1_000_000,
         kernel_s: None,

@@ -209,7 +209,7 @@ fn told() {
     for n in ["10 ", "20 ", "30 ", "40 ", "50 "] {
         assert!(dropped.contains(n), "{dropped}");
     }
-    output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+    output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     let parts = tracks::stops(&output, &defaults::track(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
     // All but the ends that are seeds by wish.

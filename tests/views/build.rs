@@ -180,7 +180,7 @@ fn output() -> tracking::Output {
         missed: Tractogram::new(points, vec![0, 2, 4]),
         missed_every: 7,
         fates: [2, 14, 0, 0, 0, 0],
-        stops: [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0],
+        stops: [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0],
         per_target: vec![2],
         steps: 100,
         kernel_s: None,

@@ -58,6 +58,7 @@ struct KernelRules {
     keep_every: u32,
     loop_steps: u32,
     loop_mm2: f32,
+    leap: f32,
     world: [[f32; 4]; 3],
     root: [f32; 6],
     gates: u32,
@@ -65,7 +66,7 @@ struct KernelRules {
     senses: u32,
     half: u32,
 }
-const _: () = assert!(size_of::<KernelRules>() == 42 * 4);
+const _: () = assert!(size_of::<KernelRules>() == 43 * 4);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for KernelRules {}
 
@@ -343,6 +344,7 @@ impl Job<'_> {
             keep_every: rules.keep_every,
             loop_steps: rules.loop_steps,
             loop_mm2: rules.loop_mm2,
+            leap: rules.leap,
             world: rules.world_from_voxel,
             root: rules.root,
             gates,

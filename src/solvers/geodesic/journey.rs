@@ -1,7 +1,7 @@
 //! The bookkeeping of half rays: which points are kept, which regions are met, why a half ends.
 
 use super::medium::Medium;
-use super::{LOOP_WINDOW_MM, Params};
+use super::{LEAP_STEPS, LOOP_WINDOW_MM, Params};
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
@@ -25,6 +25,8 @@ pub struct Rules {
     pub loop_steps: u32,
     /// Square of the least way to get in that many, mm².
     pub loop_mm2: f32,
+    /// Square of the highest velocity of the papers' form.
+    pub leap: f32,
     /// Rows of the affine from voxel to world.
     pub world_from_voxel: [[f32; 4]; 3],
     /// The upper triangle of [`root`], row by row.
@@ -43,6 +45,7 @@ impl Rules {
         let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
         let least_mm = 0.1 * loop_steps * walk.step_mm;
+        let leap_mm = medium.field.grid.spacing().min_element();
         Self {
             integrator: walk.integrator,
             step_mm: walk.step_mm as f32,
@@ -57,6 +60,7 @@ impl Rules {
                 u32::MAX
             },
             loop_mm2: (least_mm * least_mm) as f32,
+            leap: (leap_mm.max(LEAP_STEPS * walk.step_mm) / walk.step_mm).powi(2) as f32,
             world_from_voxel: [row(0), row(1), row(2)],
             root: {
                 let r = root(w);

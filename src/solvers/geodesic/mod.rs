@@ -59,6 +59,9 @@ pub use super::tracking::Error;
 
 /// See the guard against loops above.
 pub const LOOP_WINDOW_MM: f64 = 30.0;
+/// In the papers' form a ray ends where a step would be longer than a voxel's shortest edge and than so
+/// many times the one asked for.
+pub const LEAP_STEPS: f64 = 4.0;
 /// No fan has more directions.
 pub const MAX_DIRECTIONS: usize = 1 << 16;
 /// Regions that rays are tested against: a bit each.

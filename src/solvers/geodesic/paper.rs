@@ -3,7 +3,9 @@
 //!
 //! Γ is held during a step, so that the step is of first order along the path; the four fields are
 //! not derivatives of one another, so that x′ᵀ G x′ drifts at any step size. Steps are of equal
-//! parameter: they are as long as asked for only where the ray starts. For comparison, not for use.
+//! parameter: they are as long as asked for only where the ray starts, and a ray ends where one would be
+//! longer than a voxel's shortest edge and four times what was asked for: what comes after such a leap
+//! depends on nothing that was passed over. For comparison, not for use.
 
 use super::Params;
 use super::journey::{End, Halves, Journey, PENDING, Rules, Step};
@@ -212,7 +214,8 @@ fn travel(
         let next = [0, 1, 2].map(|a| x[a] + (h * middle[a]) as f32);
         let ahead = [0, 1, 2].map(|a| v[a] + h * second[a]);
         let lengths = [length_mm, riemann];
-        length_mm += h * f64::from(rules.mm2(middle.map(|c| c as f32))).sqrt();
+        let speed2 = rules.mm2(middle.map(|c| c as f32));
+        length_mm += h * f64::from(speed2).sqrt();
         let lowered = product(&inverse(d), middle);
         riemann += h * (0..3).map(|a| lowered[a] * middle[a]).sum::<f64>().sqrt();
         let there = fields.at(next);
@@ -220,11 +223,12 @@ fn travel(
         let verdict = match &there {
             None => Some(StopReason::LeftVolume),
             Some((r, _)) if !(r[INSIDE] >= 0.5) => Some(StopReason::LeftMask),
-            _ if !(riemann >= lengths[1]) => Some(StopReason::Indefinite),
             Some((r, _)) if rules.min_fa >= 0.0 && !(r[FA] >= rules.min_fa) => {
                 Some(StopReason::LowFa)
             }
+            _ if !(riemann >= lengths[1]) => Some(StopReason::Indefinite),
             _ if !(turn >= rules.min_cos) => Some(StopReason::Angle),
+            _ if !(speed2 <= rules.leap) => Some(StopReason::Leap),
             _ => None,
         };
         let step = Step {

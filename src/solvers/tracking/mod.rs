@@ -184,10 +184,12 @@ pub enum StopReason {
     /// Came where interpolation gives a tensor that is not positive definite, which no metric belongs
     /// to: cubic B-splines beside a border, or half precision (geodesic rays only).
     Indefinite = 10,
+    /// Grew so fast that a step would have passed over voxels (the papers' form of geodesic rays only).
+    Leap = 11,
 }
 
 impl StopReason {
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
 
     /// In the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -202,6 +204,7 @@ impl StopReason {
         Self::Seed,
         Self::Loop,
         Self::Indefinite,
+        Self::Leap,
     ];
 
     /// For people, short enough for a legend.
@@ -218,6 +221,7 @@ impl StopReason {
             Self::Seed => "At the seed",
             Self::Loop => "Circled on the spot",
             Self::Indefinite => "No metric",
+            Self::Leap => "Leapt",
         }
     }
 }
