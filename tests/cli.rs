@@ -8,7 +8,7 @@ use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
 use arcuate::solvers::tensor_fit::{self, Method};
-use arcuate::solvers::tracking::{self, Integrator, Interpolation, Match, Seeding};
+use arcuate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::state::Recipe;
 use arcuate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
 use clap::Parser as _;
@@ -149,7 +149,7 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
     };
     let integrator = [Integrator::Euler, Integrator::Rk2, Integrator::Rk4][pick(3) as usize];
     let interpolation = [Interpolation::Trilinear, Interpolation::CubicBSpline][pick(2) as usize];
-    let flags = [0; 6].map(|_| pick(2) == 0);
+    let flags = [0; 8].map(|_| pick(2) == 0);
     let rule = |all: bool| if all { Match::All } else { Match::Any };
     let b_high = if pick(2) == 0 { f64::INFINITY } else { 1550.0 };
     let mut number = |low, high| random.uniform(low, high);
@@ -167,6 +167,11 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
         targets: rule(flags[4]),
         includes: rule(flags[5]),
         both_ways: flags[3],
+        deflection: flags[6].then(|| Deflection {
+            f: number(0.0, 1.0),
+            g: number(0.0, 1.0),
+        }),
+        repetitions: flags[7].then_some(73),
     };
     let mut point = || {
         DVec3::new(
@@ -213,6 +218,8 @@ fn copied_ray_commands_parse() {
     let one_of = |random: &mut Random, n: u64| random.bits() % n;
     for _ in 0..100 {
         let (fit, regions, mut walk) = random_recipe(&mut random);
+        // Rays know neither.
+        (walk.deflection, walk.repetitions) = (None, None);
         walk.both_ways = one_of(&mut random, 2) == 0;
         let count = 1 + one_of(&mut random, 500) as usize;
         let directions = match one_of(&mut random, 5) {

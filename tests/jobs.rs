@@ -53,6 +53,7 @@ fn tracking(seeds: usize) -> Request {
         fa,
         regions: Vec::new(),
         params,
+        resample: None,
         coarse: false,
         whole_brain: false,
     }

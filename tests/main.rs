@@ -7,6 +7,7 @@ mod architecture;
 mod backend;
 mod cli;
 mod data;
+mod density;
 mod geodesic;
 mod gradient_check;
 mod io;
@@ -37,6 +38,7 @@ fn main() {
         backend::tests(),
         cli::tests(),
         data::tests(),
+        density::tests(),
         geodesic::tests(),
         gradient_check::tests(),
         io::tests(),

@@ -2,6 +2,7 @@
 
 mod files;
 pub mod kill;
+mod maps;
 mod mutations;
 mod recovery;
 mod replay;
@@ -34,7 +35,8 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(files::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
-    own.chain(recovery::tests()).chain(kill::tests()).collect()
+    let own = own.chain(recovery::tests()).chain(kill::tests());
+    own.chain(maps::tests()).collect()
 }
 
 /// A ball of a brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.

@@ -6,6 +6,7 @@ mod maps;
 mod reference;
 mod robust;
 mod scans;
+mod wild;
 
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice, Control};
@@ -45,6 +46,7 @@ pub fn tests() -> Vec<Trial> {
         maps::tests(),
         robust::tests(),
         scans::tests(),
+        wild::tests(),
     ];
     own.into_iter().chain(parts.into_iter().flatten()).collect()
 }

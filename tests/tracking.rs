@@ -1,5 +1,7 @@
 //! Streamlines: closed forms, invariants, orders of convergence, brute force.
 
+mod bootstrap;
+mod deflection;
 mod directions;
 pub mod fields;
 mod orders;
@@ -13,6 +15,8 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     let all = [
+        bootstrap::tests(),
+        deflection::tests(),
         directions::tests(),
         orders::tests(),
         parity::tests(),

@@ -134,6 +134,8 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
             targets: tracking::Match::Any,
             includes: tracking::Match::All,
             both_ways: false,
+            deflection: None,
+            repetitions: None,
         },
         form: Form::Hamiltonian,
         directions: Directions::Towards {

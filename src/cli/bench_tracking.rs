@@ -51,6 +51,8 @@ pub fn cases(seeds: usize) -> Vec<Case> {
         targets: crate::solvers::tracking::Match::Any,
         includes: crate::solvers::tracking::Match::All,
         both_ways: true,
+        deflection: None,
+        repetitions: None,
     };
     let rk4 = Params {
         integrator: Integrator::Rk4,

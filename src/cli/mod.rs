@@ -12,6 +12,7 @@ mod bench_select;
 mod bench_tracking;
 mod convert;
 mod demo;
+mod density;
 mod fit;
 mod geodesic;
 mod gradients;
@@ -51,6 +52,7 @@ Examples:
   arcuate tracts.arcuate               open a session
   arcuate replay tracts.arcuate        make its results again, and compare them
   arcuate select tracks.trx left.trx --include mask:left.nii.gz --length 20..200
+  arcuate density tracks.trx --template dwi.nii.gz --out density.nii.gz
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -113,6 +115,8 @@ pub enum Command {
     Replay(replay::Options),
     /// Keep some of a file's streamlines: by regions, length, values, number
     Select(select::Options),
+    /// Map where streamlines pass: visits, lengths, directions per voxel
+    Density(density::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -159,6 +163,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Replay(options) => replay::run(&options, &mut runner),
         Command::Select(options) => select::run(&options, &mut runner),
+        Command::Density(options) => density::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),
         Command::Demo(options) => demo::run(&options, &mut runner),

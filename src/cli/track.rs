@@ -4,8 +4,10 @@ use super::options::{FitOptions, Fitted, RegionOptions, positive};
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
-use crate::jobs::{Output, Request, Values};
-use crate::solvers::tracking::{self, Fate, Integrator, Interpolation, Match, Seeding, StopReason};
+use crate::jobs::{Kept, Output, Request, Resample, Values};
+use crate::solvers::tracking::{
+    self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
+};
 use crate::state::{Recipe, defaults, recipe, words};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate track dwi.nii.gz --seeds per-voxel:1 --fa 0.2 --out whole.tck
+  arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --seeds random:50 --out prob.trx
   arcuate track phantom:1 --seed mask:seed.nii.gz --exclude box:0,0,0,2,80,80 --out left.tck
 
 Without --seed, seeds are spread over the whole mask. The window's \"Copy as command\" prints such a line.";
@@ -24,6 +27,20 @@ Without --seed, seeds are spread over the whole mask. The window's \"Copy as com
 pub struct Options {
     #[command(flatten)]
     pub curves: CurveOptions,
+    #[command(flatten)]
+    pub lines: LineOptions,
+}
+
+/// Of streamlines alone.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct LineOptions {
+    /// Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the
+    /// share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps
+    #[arg(long, value_name = "F,G", allow_hyphen_values = true, value_parser = deflection)]
+    pub deflect: Option<Deflection>,
+    /// Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    pub bootstrap: Option<usize>,
 }
 
 /// A scan, regions, how curves run between them, and where they are written.
@@ -152,6 +169,20 @@ fn or_off(text: &str) -> Result<Limit, String> {
         .ok_or_else(|| format!("expected a number from 0 or off, found \"{text}\""))
 }
 
+fn deflection(text: &str) -> Result<Deflection, String> {
+    let share = |n: &str| {
+        let n = n.trim().parse::<f64>().ok();
+        n.filter(|n| (0.0..=1.0).contains(n))
+    };
+    let parsed = text
+        .split_once(',')
+        .and_then(|(f, g)| Some((share(f)?, share(g)?)));
+    let (f, g) = parsed.ok_or_else(|| {
+        format!("expected F,G with each from 0 to 1, as in 0.3,0.7, found \"{text}\"")
+    })?;
+    Ok(Deflection { f, g })
+}
+
 fn length(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok();
     let sound = number.filter(|v| v.is_finite() && *v >= 0.0);
@@ -215,6 +246,8 @@ impl TrackOptions {
             targets: self.targets.map_or(default.targets, MatchName::rule),
             includes: self.includes.map_or(default.includes, MatchName::rule),
             both_ways: !self.one_way,
+            deflection: default.deflection,
+            repetitions: default.repetitions,
         }
     }
 }
@@ -228,19 +261,43 @@ pub struct Tracked {
 }
 
 impl Options {
+    pub fn params(&self) -> tracking::Params {
+        let mut params = self.curves.track.params();
+        params.deflection = self.lines.deflect;
+        params.repetitions = self.lines.bootstrap;
+        if params.deflection.is_some() && self.curves.track.integrator.is_none() {
+            params.integrator = Integrator::Euler;
+        }
+        params
+    }
+
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
     pub fn recipe(&self, gradients: &Gradients) -> Recipe {
         Recipe::Track {
             fit: self.curves.fit.recipe(gradients),
             regions: self.curves.regions.specs(),
-            params: self.curves.track.params(),
+            params: self.params(),
         }
     }
 }
 
 /// Tracks in a fitted scan.
 pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<Tracked, Failure> {
-    let params = options.curves.track.params();
+    let params = options.params();
+    if !runner.backend.devices().is_empty()
+        && (params.deflection.is_some() || params.repetitions.is_some())
+    {
+        eprintln!("arcuate: Deflection and bootstraps are computed on the CPU");
+    }
+    let resample = params.repetitions.map(|_| {
+        Box::new(Resample {
+            dwi: fitted.scan.dwi.clone(),
+            gradients: fitted.scan.gradients.clone(),
+            mask: fitted.mask.clone(),
+            params: fitted.recipe.params.clone(),
+            kept: Kept::default(),
+        })
+    });
     let recipe = options.recipe(&fitted.scan.gradients);
     let regions = options.curves.regions.regions()?;
     let request = Request::Track {
@@ -248,6 +305,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
         fa: fitted.maps.fa.clone(),
         regions: regions.clone(),
         params,
+        resample,
         coarse: false,
         whole_brain: false,
     };
@@ -370,7 +428,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["file"] = json!(curves.out);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     text += &format!("{}\n", curves.out.display());
-    if let Some(why) = nothing_kept(&fitted, &tracked, &curves.track.params()) {
+    if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {
         eprintln!("arcuate: {why}");
     }
     runner.report(&value, &text);

@@ -1,23 +1,27 @@
 //! When work runs: the only threads. The window submits a [`Request`], a worker answers with an
 //! [`Event`]; nobody waits.
 
+mod density;
 mod export;
 mod fault;
 mod making;
 mod open;
 mod place;
 mod request;
+mod resample;
 pub mod session;
 mod shoot;
 mod trace;
 
 /// What was found in a folder.
 pub use crate::io::bids::Folder;
+pub use density::{MapDensity, Mapped};
 pub use export::Values;
 pub use fault::CardFailure;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};
+pub use resample::{Kept, Resample};
 pub use shoot::{Shoot, Shot};
 pub use trace::Trace;
 
@@ -54,6 +58,8 @@ pub enum Slot {
     Labels,
     /// Streamlines that rules leave.
     Select,
+    /// Maps of where streamlines pass.
+    Density,
     /// Finding and opening graphics cards.
     Device,
     Save,
@@ -64,7 +70,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -74,6 +80,7 @@ impl Slot {
         Self::Region,
         Self::Labels,
         Self::Select,
+        Self::Density,
         Self::Device,
         Self::Save,
         Self::Remake,

@@ -1,10 +1,12 @@
 //! What can be asked of a worker, and what it answers.
 
+use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths};
 use super::place::{self, Place, Placed};
+use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::{Outcome, Slot, Values};
@@ -55,6 +57,8 @@ pub enum Request {
         fa: Volume,
         regions: Vec<Region>,
         params: tracking::Params,
+        /// For a bootstrap.
+        resample: Option<Box<Resample>>,
         /// Fewer seeds: something is being dragged.
         coarse: bool,
         /// The whole brain, not the live result of the regions.
@@ -74,6 +78,8 @@ pub enum Request {
         field: TensorField,
         params: gradient_check::Params,
     },
+    /// Counts where streamlines pass.
+    Density(Box<MapDensity>),
     /// Applies rules to streamlines.
     Select {
         tractogram: Tractogram,
@@ -210,6 +216,7 @@ pub enum Output {
         scan: DataId,
         output: Arc<gradient_check::Output>,
     },
+    Density(Box<Mapped>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
     Saved(Saved),
@@ -244,6 +251,7 @@ impl Request {
             Self::Rank { .. } => Slot::Rank,
             Self::CheckGradients { .. } => Slot::Check,
             Self::Select { .. } => Slot::Select,
+            Self::Density(_) => Slot::Density,
             Self::FindCards | Self::UseBackend { .. } => Slot::Device,
             Self::Session(request) => request.slot(),
         }
@@ -266,6 +274,7 @@ impl Request {
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
+            Self::Density(_) => "Mapping density".to_owned(),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Regions(work) => work.label(),
@@ -358,12 +367,23 @@ impl Request {
                 fa,
                 regions,
                 params,
+                resample,
                 coarse,
                 whole_brain,
             } => {
-                let memory = memory_for_curves();
-                let mut output =
-                    tracking::track_within(&field, &regions, &params, memory, backend, control)?;
+                let mut output = match resample.filter(|_| params.repetitions.is_some()) {
+                    Some(scan) => {
+                        let residuals = scan.residuals(memory_for_curves(), backend, control)?;
+                        let memory = memory_for_curves();
+                        tracking::track_bootstrap(
+                            &field, &residuals, &regions, &params, memory, backend, control,
+                        )?
+                    }
+                    None => {
+                        let memory = memory_for_curves();
+                        tracking::track_within(&field, &regions, &params, memory, backend, control)?
+                    }
+                };
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
                 let kept = output.kept.with_per_point("fa", along);
                 output.kept = with_lengths(kept).with_grid(field.grid.clone());
@@ -397,6 +417,7 @@ impl Request {
                     output: Arc::new(output),
                 })
             }
+            Self::Density(wanted) => Ok(Output::Density(Box::new(wanted.run(backend, control)?))),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
                 let kept = tractogram.filtered(&selection.marks);

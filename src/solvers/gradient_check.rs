@@ -139,6 +139,8 @@ pub fn check(
         targets: tracking::Match::Any,
         includes: tracking::Match::All,
         both_ways: true,
+        deflection: None,
+        repetitions: None,
     };
     let mut started = 0;
     let mut ranked = Vec::new();

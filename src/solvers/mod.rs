@@ -4,8 +4,10 @@
 //! inputs, parameters, backend, binary and instruction set give the same bytes at any number of
 //! threads. Parameters have no `Default`: defaults, with their reasons, live in the window's forms.
 
+pub mod density;
 pub mod geodesic;
 pub mod gradient_check;
+mod random;
 pub mod region;
 pub mod tensor_fit;
 pub mod tracking;

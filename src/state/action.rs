@@ -3,6 +3,7 @@
 use super::SessionAction;
 use super::document::{Display, LayerId, Method, Rays};
 use super::making::Source;
+use super::maps::Wanted;
 use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
@@ -208,6 +209,11 @@ pub enum Action {
     /// Asks again for the live result of the document as it is, after it was stopped.
     Retrack,
     KeepTracks,
+    /// Maps where a layer's streamlines pass, or the live ones, which are kept with it.
+    MapDensity {
+        layer: Option<LayerId>,
+        wanted: Wanted,
+    },
     // Where solvers run
     /// Their list is about to be seen.
     FindCards,

@@ -6,10 +6,11 @@ use super::saved::{Absent, SavedLayer};
 use super::session::Curves;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Gradients, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
-use crate::jobs::FitKey;
 use crate::jobs::session::Store;
+use crate::jobs::{FitKey, Kept, Resample};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
+use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{self, Seeding};
@@ -168,6 +169,8 @@ pub struct Tensors {
     pub wall_ms: f64,
     /// World bounds of the fitted voxels, mm.
     pub head: (DVec3, DVec3),
+    /// What the fit left over, once a bootstrap has asked for it.
+    pub residuals: Kept,
 }
 
 #[derive(Clone, Debug)]
@@ -188,6 +191,8 @@ pub struct Document {
     pub ray_display: Display,
     /// How kept streamlines were made, so that a session can make them again.
     pub made: BTreeMap<LayerId, Arc<Made>>,
+    /// What density maps are of.
+    pub maps: BTreeMap<LayerId, Arc<DensityMap>>,
     /// Which of them a session keeps beside itself.
     pub store: Store,
     /// Layers of a session that are not here.
@@ -208,6 +213,14 @@ pub struct Made {
     pub regions: Vec<Region>,
     pub curves: Curves,
     pub cut: Cut,
+}
+
+/// What a density map is of, and how it was made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DensityMap {
+    pub of: LayerId,
+    pub on: density::On,
+    pub params: density::Params,
 }
 
 /// The mask that tensors were fitted in.
@@ -235,6 +248,7 @@ impl Default for Document {
             rays: super::defaults::rays(),
             ray_display: super::defaults::ray_display(),
             made: BTreeMap::new(),
+            maps: BTreeMap::new(),
             store: Store::default(),
             absent: Vec::new(),
             awaited: None,
@@ -276,6 +290,25 @@ impl Document {
     /// Keeps ids below `next` for others.
     pub fn reserve_ids(&mut self, next: u64) {
         self.next_id = self.next_id.max(next);
+    }
+
+    /// What a bootstrap of the tensors needs, where their scan is still there.
+    pub fn resample(&self) -> Option<Resample> {
+        let tensors = self.tensors.as_ref()?;
+        let (dwi, gradients) = self.layers.iter().find_map(|l| match &l.content {
+            Content::Scan {
+                dwi,
+                gradients: Some(gradients),
+            } => (dwi.id() == tensors.key.scan).then_some((dwi, gradients)),
+            _ => None,
+        })?;
+        Some(Resample {
+            dwi: dwi.clone(),
+            gradients: gradients.clone(),
+            mask: tensors.mask.clone(),
+            params: tensors.key.params.clone(),
+            kept: tensors.residuals.clone(),
+        })
     }
 
     pub fn layer(&self, id: LayerId) -> Option<&Arc<Layer>> {

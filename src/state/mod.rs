@@ -11,6 +11,7 @@ pub mod document;
 pub mod drawing;
 pub mod history;
 pub mod making;
+pub mod maps;
 mod packed;
 pub mod recipe;
 pub mod report;

@@ -4,9 +4,10 @@ use super::defaults;
 use crate::data::turn::Turn;
 use crate::data::{Role, Shape};
 use crate::io::{Told, quoted};
+use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
-use crate::solvers::tracking::{self, Integrator, Interpolation, Match, Seeding};
+use crate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -85,6 +86,14 @@ pub enum Recipe {
         medium: MediumRecipe,
         params: geodesic::Params,
         cut: geodesic::Cut,
+    },
+    /// A map of where streamlines pass.
+    Density {
+        of: Box<Recipe>,
+        /// `None`: the grid that the streamlines bring, or voxels around them.
+        template: Option<PathBuf>,
+        voxel_mm: Option<f64>,
+        params: density::Params,
     },
 }
 
@@ -315,6 +324,12 @@ fn track_arguments(p: &tracking::Params) -> String {
     if p.includes == Match::Any {
         rules += " --includes any";
     }
+    if let Some(Deflection { f, g }) = p.deflection {
+        rules += &format!(" --deflect {f},{g}");
+    }
+    if let Some(n) = p.repetitions {
+        rules += &format!(" --bootstrap {n}");
+    }
     let one_way = if p.both_ways { "" } else { " --one-way" };
     format!(
         " --seeds {seeds} --random-seed {} --step {} --angle {} --fa {} --min-length {} --max-length {} \
@@ -334,6 +349,8 @@ fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> 
     // Rays go one way unless told otherwise.
     let walk = tracking::Params {
         both_ways: true,
+        deflection: None,
+        repetitions: None,
         ..p.walk.clone()
     };
     let degrees = |rad: f64| rounded(rad.to_degrees());
@@ -391,6 +408,52 @@ pub fn geodesic_defaults() -> String {
     geodesic_arguments(&rays.medium, &rays.params, rays.cut)
 }
 
+/// The options of `arcuate density`.
+pub fn density_arguments(
+    params: &density::Params,
+    template: Option<&Path>,
+    voxel_mm: Option<f64>,
+) -> String {
+    let mut text = String::new();
+    if let Some(template) = template {
+        text += &format!(" --template {}", path(template));
+    }
+    if let Some(mm) = voxel_mm {
+        text += &format!(" --voxel {mm}");
+    }
+    if params.measure == density::Measure::Length {
+        text += " --measure length";
+    }
+    if let Some(sent) = params.sent {
+        text += &format!(" --sent {sent}");
+    }
+    if params.by_direction {
+        text += " --by-direction";
+    }
+    text
+}
+
+/// Without the file that the map is written to; streamlines that are in no file are made first.
+fn density_command(
+    of: &Recipe,
+    template: Option<&Path>,
+    voxel_mm: Option<f64>,
+    params: &density::Params,
+) -> String {
+    let arguments = density_arguments(params, template, voxel_mm);
+    match of {
+        Recipe::File(file) => format!("arcuate density {}{arguments}", path(file)),
+        Recipe::FileAs { file, told } => format!("arcuate density {}{told}{arguments}", path(file)),
+        of => {
+            let made = Path::new("tracks.trx");
+            format!(
+                "{} && arcuate density tracks.trx{arguments}",
+                of.command_to(made)
+            )
+        }
+    }
+}
+
 /// Without the last digits that a change of unit leaves.
 fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
@@ -410,6 +473,7 @@ impl Recipe {
                  without a file: export that region as a mask first, or save the session, whose command \
                  makes all of it again"
             )),
+            Self::Density { of, .. } => of.no_command(),
             _ => None,
         }
     }
@@ -418,6 +482,7 @@ impl Recipe {
     pub fn command(&self) -> String {
         let name = match self {
             Self::Geodesic { .. } => "rays.tck",
+            Self::Density { .. } => "density.nii.gz",
             _ => "tracks.tck",
         };
         self.command_to(Path::new(name))
@@ -454,6 +519,12 @@ impl Recipe {
                 text += &geodesic_arguments(medium, params, *cut);
                 text + &to_out()
             }
+            Self::Density {
+                of,
+                template,
+                voxel_mm,
+                params,
+            } => density_command(of, template.as_deref(), *voxel_mm, params) + &to_out(),
             Self::Track {
                 fit,
                 regions,

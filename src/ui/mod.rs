@@ -72,6 +72,7 @@ pub struct Memory {
     rays: rays::Cache,
     /// What kinds of rays were set to before another kind was chosen.
     kinds: forms::geodesic::Kinds,
+    density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,
     /// Smallest and largest value of a frame of a volume.
@@ -106,6 +107,7 @@ impl Memory {
             tracks: tracks::Cache::default(),
             rays: rays::Cache::default(),
             kinds: forms::geodesic::Kinds::default(),
+            density: forms::density::Chosen::default(),
             space: forms::tensor_fit::checks::SpaceReport::default(),
             axes: forms::tensor_fit::axes::Pictures::default(),
             ranges: BTreeMap::new(),

@@ -174,6 +174,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tracking", Some("track")),
     ("geodesic", Some("geodesic")),
     ("region", Some("region")),
+    ("density", Some("density")),
     ("eikonal", Some("cost")),
     ("level_set", Some("segment")),
     ("commit", Some("commit")),

@@ -124,6 +124,8 @@ pub fn params() -> Params {
         targets: arcuate::solvers::tracking::Match::Any,
         includes: arcuate::solvers::tracking::Match::All,
         both_ways: true,
+        deflection: None,
+        repetitions: None,
     }
 }
 

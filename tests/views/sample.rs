@@ -2,7 +2,7 @@
 
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
-use arcuate::jobs::FitKey;
+use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
@@ -104,6 +104,7 @@ pub fn state_with(source: AffineSource) -> State {
         without_direction: Vec::new(),
         outside_range: Vec::new(),
         wall_ms: 1.0,
+        residuals: Kept::default(),
     }));
     state.view.task = Task::Track;
     state.view.crosshair = grid.centre() + dvec3(6.0, -9.0, 4.0);

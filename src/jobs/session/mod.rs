@@ -10,9 +10,10 @@ pub use remake::{Remade, Remake, Tensors};
 
 use super::{Loaded, Slot};
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, TensorField, Tractogram};
+use crate::data::{Mask, TensorField, Tractogram, Volume};
 use crate::io::{Told, session};
 use crate::phantom;
+use crate::solvers::density;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,6 +107,12 @@ pub enum Item {
     Head { seed: u64 },
     /// Streamlines beside the session.
     Stored { path: PathBuf, sha256: String },
+    /// A density map of another layer's streamlines; what it is on was checked.
+    Density {
+        of: u64,
+        on: density::On,
+        params: density::Params,
+    },
 }
 
 /// By the layers' numbers; an error is a sentence.
@@ -122,6 +129,7 @@ pub enum Restored {
     },
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
+    Density(Volume),
 }
 
 /// What an earlier window left behind.

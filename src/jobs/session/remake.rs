@@ -2,6 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::open::with_lengths;
+use super::super::resample::{Kept, Resample};
 use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
@@ -15,6 +16,8 @@ pub enum Tensors {
     Here {
         field: TensorField,
         fa: Volume,
+        /// For a bootstrap.
+        resample: Option<Box<Resample>>,
     },
     Fit {
         dwi: Volume,
@@ -50,8 +53,12 @@ pub enum Remade {
 
 impl Remake {
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, Fault> {
-        let (field, fa) = match self.tensors {
-            Tensors::Here { field, fa } => (field, fa),
+        let (field, fa, resample) = match self.tensors {
+            Tensors::Here {
+                field,
+                fa,
+                resample,
+            } => (field, fa, resample),
             Tensors::Fit {
                 dwi,
                 gradients,
@@ -64,7 +71,14 @@ impl Remake {
                 };
                 let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, backend, control)?;
                 let maps = tensor_fit::maps(&fit.field, backend, control)?;
-                (fit.field, maps.fa)
+                let resample = Resample {
+                    dwi,
+                    gradients,
+                    mask,
+                    params,
+                    kept: Kept::default(),
+                };
+                (fit.field, maps.fa, Some(Box::new(resample)))
             }
         };
         let request = match self.curves {
@@ -73,6 +87,7 @@ impl Remake {
                 fa,
                 regions: self.regions,
                 params,
+                resample,
                 coarse: false,
                 whole_brain: true,
             },

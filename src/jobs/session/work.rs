@@ -1,7 +1,7 @@
 //! Writing and reading sessions.
 
-use super::super::Output;
 use super::super::open::open;
+use super::super::{Loaded, Output};
 use super::{
     Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, ToSum,
 };
@@ -10,6 +10,7 @@ use crate::data::Tractogram;
 use crate::io::recovery;
 use crate::io::session::{self, Entry, PackedMask, SessionFile, Standing, Sum};
 use crate::phantom;
+use crate::solvers::density::{On, Params};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -269,8 +270,12 @@ pub fn load(
     control: &Control,
 ) -> Result<RestoredLayers, String> {
     let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
-    let mut restored = Vec::new();
-    for (layer, item) in items {
+    let mut restored: RestoredLayers = Vec::new();
+    // Maps come after what they are of.
+    let (maps, others): (Vec<_>, Vec<_>) = items
+        .into_iter()
+        .partition(|(_, item)| matches!(item, Item::Density { .. }));
+    for (layer, item) in others.into_iter().chain(maps) {
         let one = match item {
             Item::File {
                 path,
@@ -290,6 +295,11 @@ pub fn load(
                     })
                 }
             },
+            Item::Density { of, on, params } => {
+                let of = restored.iter().find(|(layer, _)| *layer == of);
+                let of = of.and_then(|(_, one)| one.as_ref().ok()).and_then(curves);
+                density(of, &on, &params, backend, control)
+            }
             Item::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
                     tractogram.bounds();
@@ -306,4 +316,31 @@ pub fn load(
         restored.push((layer, one));
     }
     Ok(restored)
+}
+
+/// The streamlines of a layer.
+fn curves(restored: &Restored) -> Option<&Tractogram> {
+    match restored {
+        Restored::Curves(tractogram) => Some(tractogram),
+        Restored::File {
+            loaded: Loaded::Tractogram(tractogram),
+            ..
+        } => Some(tractogram),
+        _ => None,
+    }
+}
+
+fn density(
+    of: Option<&Tractogram>,
+    on: &On,
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Restored, String> {
+    let of = of.ok_or("The streamlines that it maps are not here")?;
+    let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
+    let made = super::super::density::map(of, &grid, params, backend, control);
+    let picture = made.map_err(|e| e.to_string())?.picture();
+    picture.usual_windows();
+    Ok(Restored::Density(picture))
 }

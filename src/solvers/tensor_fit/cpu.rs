@@ -18,15 +18,15 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Two AVX2 registers: each coefficient that is broadcast serves both.
-const LANES: usize = 16;
-type Voxels = Lanes<LANES>;
+pub(super) const LANES: usize = 16;
+pub(super) type Voxels = Lanes<LANES>;
 
 /// Samples below 1e-6 of a voxel's largest are left out: `-ln` of that share.
 const FAINTEST: f32 = 13.815_51;
 
 /// A weighted normal matrix with a pivot below this share of its diagonal is singular in single
 /// precision: rounding leaves up to 1e-6 of it.
-const SINGULAR: f32 = 1e-5;
+pub(super) const SINGULAR: f32 = 1e-5;
 
 #[derive(Clone, Copy)]
 pub(super) struct Settings {
@@ -54,8 +54,7 @@ pub(super) fn fit(
     let inside = mask.inside.iter().enumerate();
     let voxels: Vec<usize> = inside.filter(|(_, m)| **m != 0).map(|(i, _)| i).collect();
     control.begin("Fitting tensors", voxels.len() as u64);
-    // A piece's logarithms (4 bytes a sample) take 128 KiB of the second-level cache.
-    let size = (131_072 / design.rows.len()).clamp(LANES, 2048) / LANES * LANES;
+    let size = piece_size(design);
     let n = dwi.grid.voxel_count();
     let (mut tensors, mut s0, mut repaired) = (zeroed(n), zeroed(n), zeroed(n));
     let pieces = split(
@@ -89,10 +88,15 @@ pub(super) fn fit(
     })
 }
 
+/// Voxels of a piece: its logarithms (4 bytes a sample) take 128 KiB of the second-level cache.
+pub(super) fn piece_size(design: &Design) -> usize {
+    (131_072 / design.rows.len()).clamp(LANES, 2048) / LANES * LANES
+}
+
 /// Some voxels of the mask, ascending, and the part of each output from the end of the piece
 /// before to the last of them.
-struct Piece<'a> {
-    voxels: &'a [usize],
+pub(super) struct Piece<'a> {
+    pub voxels: &'a [usize],
     /// Voxel of the first output value.
     first: usize,
     tensors: &'a mut [Tensor],
@@ -100,7 +104,7 @@ struct Piece<'a> {
     repaired: &'a mut [u8],
 }
 
-fn split<'a>(
+pub(super) fn split<'a>(
     chunks: std::slice::Chunks<'a, usize>,
     mut tensors: &'a mut [Tensor],
     mut s0: &'a mut [f32],
@@ -129,20 +133,20 @@ fn split<'a>(
 }
 
 /// Working memory of one thread.
-struct Scratch {
+pub(super) struct Scratch {
     /// First voxel and length of each run of neighbours among the piece's voxels.
     runs: Vec<(usize, usize)>,
     /// One frame's values at the piece's voxels.
     frame: Vec<f32>,
     /// ln S, group by group, row by row; NaN where the sample is not usable.
-    log: Vec<Voxels>,
-    weight: Vec<Voxels>,
+    pub log: Vec<Voxels>,
+    pub weight: Vec<Voxels>,
     /// Weight times residual.
-    pull: Vec<Voxels>,
+    pub pull: Vec<Voxels>,
 }
 
 impl Scratch {
-    fn new(rows: usize, piece: usize) -> Self {
+    pub fn new(rows: usize, piece: usize) -> Self {
         Self {
             runs: Vec::new(),
             frame: vec![0.0; piece],
@@ -192,7 +196,12 @@ impl simd::Kernel for FitPiece<'_> {
 
 /// Fills `scratch.log`; the lanes behind the last voxel repeat it.
 #[inline(always)]
-fn load<const FMA: bool>(dwi: &Volume, design: &Design, voxels: &[usize], scratch: &mut Scratch) {
+pub(super) fn load<const FMA: bool>(
+    dwi: &Volume,
+    design: &Design,
+    voxels: &[usize],
+    scratch: &mut Scratch,
+) {
     let rows = design.rows.len();
     let filled = voxels.len().div_ceil(LANES) * LANES;
     scratch.runs.clear();
@@ -223,16 +232,17 @@ fn is_signal(sample: f32) -> bool {
 }
 
 /// The unknowns of sixteen voxels.
-struct Estimate {
-    unknowns: [Voxels; UNKNOWNS],
+#[derive(Clone, Copy)]
+pub(super) struct Estimate {
+    pub unknowns: [Voxels; UNKNOWNS],
     /// ln of the largest signal, which the unknown ln S0 is relative to.
-    reference: Voxels,
+    pub reference: Voxels,
     /// 1 where the usable samples determine all unknowns, else 0.
-    fitted: Voxels,
+    pub fitted: Voxels,
 }
 
 #[inline(always)]
-fn fit_group<const FMA: bool>(
+pub(super) fn fit_group<const FMA: bool>(
     rows: &[Row],
     weighted_solves: u32,
     log: &mut [Voxels],
@@ -300,7 +310,7 @@ fn fit_group<const FMA: bool>(
 
 /// ln of the signal, relative to the reference.
 #[inline(always)]
-fn predicted<const FMA: bool>(row: &Row, unknowns: &[Voxels; UNKNOWNS]) -> Voxels {
+pub(super) fn predicted<const FMA: bool>(row: &Row, unknowns: &[Voxels; UNKNOWNS]) -> Voxels {
     let mut sum = unknowns[UNKNOWNS - 1];
     for j in 0..UNKNOWNS - 1 {
         sum = Lanes::splat(row.model[j]).mul_add::<FMA>(unknowns[j], sum);
@@ -311,7 +321,7 @@ fn predicted<const FMA: bool>(row: &Row, unknowns: &[Voxels; UNKNOWNS]) -> Voxel
 /// Weights from the predicted signal's square, and weights times residuals; 0 where a sample is
 /// not usable.
 #[inline(always)]
-fn weigh<const FMA: bool>(
+pub(super) fn weigh<const FMA: bool>(
     rows: &[Row],
     unknowns: &[Voxels; UNKNOWNS],
     log: &[Voxels],
@@ -355,51 +365,100 @@ fn solve<const FMA: bool>(
     pull: &[Voxels],
     least: impl Fn(f32) -> f32,
 ) -> ([Voxels; UNKNOWNS], Voxels) {
-    let mut normal = [Voxels::ZERO; PRODUCTS];
-    normal[..6].copy_from_slice(&sums::<_, 0, 6, FMA>(rows, |r| &r.products, weight));
-    normal[6..12].copy_from_slice(&sums::<_, 6, 6, FMA>(rows, |r| &r.products, weight));
-    normal[12..17].copy_from_slice(&sums::<_, 12, 5, FMA>(rows, |r| &r.products, weight));
-    normal[17..].copy_from_slice(&sums::<_, 17, 5, FMA>(rows, |r| &r.products, weight));
+    let factor = Factor::new::<FMA>(rows, weight, least);
+    (factor.solve::<FMA>(pulled::<FMA>(rows, pull)), factor.sound)
+}
+
+/// Xᵀ`pull`.
+#[inline(always)]
+pub(super) fn pulled<const FMA: bool>(rows: &[Row], pull: &[Voxels]) -> [Voxels; UNKNOWNS] {
     let mut x = [Voxels::ZERO; UNKNOWNS];
     x[..4].copy_from_slice(&sums::<_, 0, 4, FMA>(rows, |r| &r.model, pull));
     x[4..].copy_from_slice(&sums::<_, 4, 3, FMA>(rows, |r| &r.model, pull));
+    x
+}
 
-    let mut lower = [[Voxels::ZERO; UNKNOWNS]; UNKNOWNS];
-    let mut pivots = [Voxels::ZERO; UNKNOWNS];
-    let mut inverses = [Voxels::ZERO; UNKNOWNS];
-    let mut sound = Voxels::splat(1.0);
-    for j in 0..UNKNOWNS {
-        let diagonal = normal[PRODUCT_OF[j][j]];
-        let mut pivot = diagonal;
-        let mut scaled = [Voxels::ZERO; UNKNOWNS];
-        for k in 0..j {
-            scaled[k] = lower[j][k] * pivots[k];
-            pivot = scaled[k].neg_mul_add::<FMA>(lower[j][k], pivot);
-            x[j] = lower[j][k].neg_mul_add::<FMA>(x[k], x[j]);
-        }
-        let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > least(d))));
-        sound = sound * regular;
-        pivots[j] = pivot;
-        inverses[j] = Voxels::splat(1.0) / pivot;
-        for i in j + 1..UNKNOWNS {
-            let mut entry = normal[PRODUCT_OF[i][j]];
+/// XᵀWX as LDLᵀ, in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Factor {
+    /// Below the diagonal.
+    pub lower: [[Voxels; UNKNOWNS]; UNKNOWNS],
+    /// 1 / D.
+    pub inverses: [Voxels; UNKNOWNS],
+    /// 1 where all pivots are large enough, else 0.
+    pub sound: Voxels,
+}
+
+impl Factor {
+    #[inline(always)]
+    pub fn new<const FMA: bool>(
+        rows: &[Row],
+        weight: &[Voxels],
+        least: impl Fn(f32) -> f32,
+    ) -> Self {
+        let mut normal = [Voxels::ZERO; PRODUCTS];
+        normal[..6].copy_from_slice(&sums::<_, 0, 6, FMA>(rows, |r| &r.products, weight));
+        normal[6..12].copy_from_slice(&sums::<_, 6, 6, FMA>(rows, |r| &r.products, weight));
+        normal[12..17].copy_from_slice(&sums::<_, 12, 5, FMA>(rows, |r| &r.products, weight));
+        normal[17..].copy_from_slice(&sums::<_, 17, 5, FMA>(rows, |r| &r.products, weight));
+        let mut lower = [[Voxels::ZERO; UNKNOWNS]; UNKNOWNS];
+        let mut pivots = [Voxels::ZERO; UNKNOWNS];
+        let mut inverses = [Voxels::ZERO; UNKNOWNS];
+        let mut sound = Voxels::splat(1.0);
+        for j in 0..UNKNOWNS {
+            let diagonal = normal[PRODUCT_OF[j][j]];
+            let mut pivot = diagonal;
+            let mut scaled = [Voxels::ZERO; UNKNOWNS];
             for k in 0..j {
-                entry = lower[i][k].neg_mul_add::<FMA>(scaled[k], entry);
+                scaled[k] = lower[j][k] * pivots[k];
+                pivot = scaled[k].neg_mul_add::<FMA>(lower[j][k], pivot);
             }
-            lower[i][j] = entry * inverses[j];
+            let regular = pivot.zip(diagonal, |p, d| f32::from(u8::from(p > least(d))));
+            sound = sound * regular;
+            pivots[j] = pivot;
+            inverses[j] = Voxels::splat(1.0) / pivot;
+            for i in j + 1..UNKNOWNS {
+                let mut entry = normal[PRODUCT_OF[i][j]];
+                for k in 0..j {
+                    entry = lower[i][k].neg_mul_add::<FMA>(scaled[k], entry);
+                }
+                lower[i][j] = entry * inverses[j];
+            }
+        }
+        Self {
+            lower,
+            inverses,
+            sound,
         }
     }
-    for j in (0..UNKNOWNS).rev() {
-        x[j] = x[j] * inverses[j];
-        for k in j + 1..UNKNOWNS {
-            x[j] = lower[k][j].neg_mul_add::<FMA>(x[k], x[j]);
+
+    /// L⁻¹ x.
+    #[inline(always)]
+    pub fn half<const FMA: bool>(&self, mut x: [Voxels; UNKNOWNS]) -> [Voxels; UNKNOWNS] {
+        for j in 0..UNKNOWNS {
+            for k in 0..j {
+                x[j] = self.lower[j][k].neg_mul_add::<FMA>(x[k], x[j]);
+            }
         }
+        x
     }
-    (x.map(|x| sound.select(x, Voxels::ZERO)), sound)
+
+    /// (XᵀWX)⁻¹ x; 0 where it is not sound.
+    #[inline(always)]
+    pub fn solve<const FMA: bool>(&self, x: [Voxels; UNKNOWNS]) -> [Voxels; UNKNOWNS] {
+        let mut x = self.half::<FMA>(x);
+        for j in (0..UNKNOWNS).rev() {
+            x[j] = x[j] * self.inverses[j];
+            for k in j + 1..UNKNOWNS {
+                x[j] = self.lower[k][j].neg_mul_add::<FMA>(x[k], x[j]);
+            }
+        }
+        x.map(|x| self.sound.select(x, Voxels::ZERO))
+    }
 }
 
 /// Sixteen voxels in physical units.
-struct Group {
+pub(super) struct Group {
     /// xx xy xz yy yz zz, mm²/s.
     tensor: [Voxels; 6],
     s0: Voxels,
@@ -410,7 +469,7 @@ struct Group {
 
 impl Group {
     #[inline(always)]
-    fn new<const FMA: bool>(
+    pub fn new<const FMA: bool>(
         estimate: &Estimate,
         b_max_s_per_mm2: f64,
         min_eigenvalue: f64,
@@ -445,7 +504,12 @@ impl Group {
 
 /// Writes a group to its voxels; gives how many were not fitted.
 #[inline(always)]
-fn store(group: &Group, voxels: &[usize], piece: &mut Piece, min_eigenvalue: f64) -> usize {
+pub(super) fn store(
+    group: &Group,
+    voxels: &[usize],
+    piece: &mut Piece,
+    min_eigenvalue: f64,
+) -> usize {
     let mut unfitted = 0;
     for (lane, voxel) in voxels.iter().enumerate() {
         if group.fitted.0[lane] == 0.0 {

@@ -21,8 +21,10 @@ mod cpu;
 mod design;
 pub mod eigen;
 mod maps;
+mod wild;
 
 pub use eigen::eigen_symmetric;
+pub use wild::Residuals;
 
 pub use super::Error;
 use crate::compute::{Backend, Control};
@@ -125,6 +127,39 @@ pub fn fit(
         outside_range: selection.outside_range,
         unfitted: fitted.unfitted,
     })
+}
+
+/// What is left over of each sample of the mask by [`fit`] with these parameters, for its wild
+/// bootstrap; refused where it would take more than so many bytes of memory.
+pub fn residuals(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Residuals, Error> {
+    check_gradients(dwi, gradients)?;
+    check_mask(mask, &dwi.grid)?;
+    let settings = check_params(params)?;
+    let selection = Selection::new(gradients, params.b_range_s_per_mm2);
+    let design = Design::new(gradients, &selection.used)?;
+    let bytes = wild::bytes(mask, &design);
+    if let Some(free) = memory.filter(|&free| bytes > free) {
+        let gb = |bytes: u64| bytes as f64 / 1e9;
+        return Err(Error::Input(format!(
+            "The residuals of the fit would take {:.1} GB of memory, {:.1} are free; fit within a \
+             smaller mask or a narrower range of b",
+            gb(bytes),
+            gb(free)
+        )));
+    }
+    match backend {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            Ok(backend.install(|| Residuals::new(dwi, mask, design, settings, control))?)
+        }
+    }
 }
 
 /// FA (Basser and Pierpaoli 1996, J Magn Reson B 111:209), diffusivities and directions.

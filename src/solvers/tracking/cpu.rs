@@ -3,10 +3,10 @@
 
 use super::field::Sampler;
 use super::follow::Follow;
-use super::gather::Joined;
+use super::gather::{Joined, Lines};
 use super::job::{Job, Sampled};
 use super::room::taken;
-use super::{Error, Output, Params};
+use super::{Error, Interpolation, Output, Params, Residuals};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use rayon::prelude::*;
@@ -25,17 +25,58 @@ pub fn track(
     control: &Control,
 ) -> Result<Output, Error> {
     let job = Job::new(field, regions, params, memory, control)?;
-    let joined = match Sampled::new(field, params.interpolation, control)? {
-        Sampled::Trilinear(sampler) => job.run(&sampler),
-        Sampled::Cubic(sampler) => job.run(&sampler),
-    }?;
-    Ok(job.output(joined))
+    let seeds = job.seeds.len() as u64;
+    Ok(job.output(job.run_in(field, params.interpolation, ("Tracking", 0, seeds))?))
+}
+
+/// In every repetition's tensors; needs the backend's threads installed.
+pub fn bootstrap(
+    field: &TensorField,
+    residuals: &Residuals,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    control: &Control,
+) -> Result<Output, Error> {
+    let repetitions = params.repetitions.unwrap_or(1);
+    let job = Job::new(field, regions, params, memory, control)?;
+    let seeds = job.seeds.len() as u64;
+    let (mut parts, mut numbers, mut missed) = (Vec::new(), Vec::new(), Vec::new());
+    for repetition in 0..repetitions {
+        let sample = residuals.field(params.random_seed, repetition as u64, control)?;
+        let (done, all) = (repetition as u64 * seeds, repetitions as u64 * seeds);
+        let more = job.run_in(&sample, params.interpolation, ("Repetitions", done, all))?;
+        let count =
+            |lines: fn(&Joined) -> &Lines| -> usize { more.iter().map(|p| lines(p).count()).sum() };
+        numbers.resize(numbers.len() + count(|p| &p.kept), repetition as f32);
+        missed.resize(missed.len() + count(|p| &p.missed), repetition as f32);
+        parts.extend(more);
+    }
+    let mut output = job.output(parts);
+    output.kept = output.kept.with_per_streamline("repetition", numbers);
+    output.missed = output.missed.with_per_streamline("repetition", missed);
+    Ok(output)
 }
 
 impl Job<'_> {
+    /// All seeds in this field; `stage` names the work, how much of it was done before, and all.
+    fn run_in(
+        &self,
+        field: &TensorField,
+        interpolation: Interpolation,
+        (stage, done, all): (&str, u64, u64),
+    ) -> Result<Vec<Joined>, Error> {
+        let sampled = Sampled::new(field, interpolation, self.control)?;
+        self.control.begin(stage, all);
+        self.control.advance(done);
+        match sampled {
+            Sampled::Trilinear(sampler) => self.run(&sampler),
+            Sampled::Cubic(sampler) => self.run(&sampler),
+        }
+    }
+
     fn run<S: Sampler>(&self, sampler: &S) -> Result<Vec<Joined>, Error> {
         let count = self.seeds.len();
-        self.control.begin("Tracking", count as u64);
         // Small enough to share out evenly, large enough that lanes rarely run dry. The result does
         // not depend on it.
         let size = (count / (16 * rayon::current_num_threads())).clamp(16, 256);
@@ -48,8 +89,9 @@ impl Job<'_> {
             });
             let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
             let share = SAMPLES as f64 / chunks as f64;
+            let repetitions = self.repetitions as f64;
             self.room
-                .foresee(sample.iter().sum::<u64>() as f64 / share)?;
+                .foresee(sample.iter().sum::<u64>() as f64 / share * repetitions)?;
         }
         (0..chunks)
             .into_par_iter()

@@ -56,6 +56,34 @@ pub const LARGEST_ROOT: [f32; 8] = [
 /// Below this share of the largest column's square, a product with the adjugate is mostly rounding.
 pub const ACROSS: f32 = 1e-5;
 
+/// The direction that a tensor deflects `along` to (Lazar et al. 2003, eq. 3): `weights` are those of
+/// the unit vectors e, u and D u, where `principal` is e in the sense of u, `along`.
+#[inline(always)]
+pub fn deflected(d: [f32; 6], principal: [f32; 3], along: [f32; 3], weights: [f32; 3]) -> [f32; 3] {
+    let [xx, xy, xz, yy, yz, zz] = d;
+    let [x, y, z] = along;
+    let turned = [
+        xx * x + xy * y + xz * z,
+        xy * x + yy * y + yz * z,
+        xz * x + yz * y + zz * z,
+    ];
+    let length = |v: [f32; 3]| ((v[0] * v[0] + v[1] * v[1]) + v[2] * v[2]).sqrt();
+    // Outside the mask the tensor is 0: nothing is turned there. 1e-15 mm²/s is far below water.
+    let turned_by = length(turned);
+    let share = if turned_by > 1e-15 {
+        weights[2] / turned_by
+    } else {
+        0.0
+    };
+    let mut sum = [0.0; 3];
+    for k in 0..3 {
+        sum[k] = (weights[0] * principal[k] + weights[1] * along[k]) + share * turned[k];
+    }
+    let whole = length(sum);
+    let scale = if whole > 0.0 { 1.0 / whole } else { 0.0 };
+    sum.map(|c| c * scale)
+}
+
 /// Unit eigenvector of the largest eigenvalue, in the sense of `along` (any sense where `along` is 0
 /// or at a right angle). An isotropic tensor gives `along` itself.
 ///

@@ -1,6 +1,6 @@
 //! Follows many half streamlines, eight at a time: a lane whose streamline stopped takes the next.
 
-use super::direction::{deviator, principal};
+use super::direction::{deflected, deviator, principal};
 use super::field::{INSIDE, LANES, Lane, Points, Sampler};
 use super::integrate::{DirectionField, step};
 use super::queue::{PENDING, Queue, senses};
@@ -22,6 +22,8 @@ pub struct Rules {
     pub max_steps: u32,
     /// What reaching `max_steps` is called.
     pub at_max: StopReason,
+    /// Weights of e, u and D u where the direction of the step before is deflected.
+    pub deflection: Option<[f32; 3]>,
 }
 
 /// A seed whose tensor allows a start.
@@ -96,7 +98,13 @@ struct View {
 }
 
 #[inline(always)]
-fn look(sampler: &impl Sampler, rules: &Rules, at: &Points, along: &Points) -> View {
+fn look<const DEFLECT: bool>(
+    sampler: &impl Sampler,
+    rules: &Rules,
+    at: &Points,
+    along: &Points,
+) -> View {
+    let weights = rules.deflection.unwrap_or_default();
     let samples = sampler.sample(at);
     let mut view = View {
         direction: Points::default(),
@@ -107,7 +115,11 @@ fn look(sampler: &impl Sampler, rules: &Rules, at: &Points, along: &Points) -> V
         let d = [r[0], r[1], r[2], r[3], r[4], r[5]];
         let parts = deviator(d);
         let [ax, ay, az] = along.get(lane);
-        let [x, y, z] = principal(d, &parts, [ax, ay, az]);
+        let mut direction = principal(d, &parts, [ax, ay, az]);
+        if DEFLECT {
+            direction = deflected(d, direction, [ax, ay, az], weights);
+        }
+        let [x, y, z] = direction;
         let cos = (x * ax + y * ay) + z * az;
         // Positive questions, so that NaN fails each; the last that fails names the reason.
         let verdict = if cos >= rules.min_cos {
@@ -189,7 +201,7 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
             for (lane, seed) in seeds.iter().enumerate() {
                 at.set(lane, *seed);
             }
-            let view = look(self.sampler, &rules, &at, &Points::default());
+            let view = look::<false>(self.sampler, &rules, &at, &Points::default());
             starts.extend(seeds.iter().enumerate().map(|(lane, &at)| {
                 let [x, y, z] = view.direction.get(lane);
                 let up = z > 0.0 || (z == 0.0 && (y > 0.0 || (y == 0.0 && x >= 0.0)));
@@ -251,7 +263,10 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 along,
                 self.rules.step_mm,
             );
-            let view = look(self.sampler, self.rules, &next, &along);
+            let view = match self.rules.deflection {
+                None => look::<false>(self.sampler, self.rules, &next, &along),
+                Some(_) => look::<true>(self.sampler, self.rules, &next, &along),
+            };
             let near = self.gates.near([&next.x, &next.y, &next.z]);
             let mut stopped = 0u32;
             for (lane, journey) in journeys.iter_mut().enumerate() {

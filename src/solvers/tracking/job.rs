@@ -8,7 +8,7 @@ use super::regions::Gates;
 use super::room::Room;
 use super::seeding::Seeds;
 use super::spline::Coefficients;
-use super::{Error, Interpolation, Output, Params};
+use super::{Deflection, Error, Interpolation, Output, Params};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use rayon::prelude::*;
@@ -20,6 +20,8 @@ pub struct Job<'a> {
     pub limits: Limits,
     pub control: &'a Control,
     pub room: Room<'a>,
+    /// How often all seeds are followed.
+    pub repetitions: usize,
 }
 
 /// The seeds that can start, in order.
@@ -42,9 +44,11 @@ impl<'a> Job<'a> {
     ) -> Result<Self, Error> {
         let limit = params.step_limit();
         let step_mm = params.step_mm as f32;
+        let repetitions = params.repetitions.unwrap_or(1);
         let seeds = Seeds::new(field, regions, params, control)?;
         Ok(Self {
-            room: Room::new("streamlines", seeds.len(), memory, control),
+            room: Room::new("streamlines", seeds.len() * repetitions, memory, control),
+            repetitions,
             seeds,
             gates: Gates::new(regions, params.step_mm, params),
             rules: Rules {
@@ -56,6 +60,10 @@ impl<'a> Job<'a> {
                     .map_or(-2.0, |angle| angle.cos() as f32),
                 max_steps: limit.steps,
                 at_max: limit.at_max,
+                deflection: params.deflection.map(|Deflection { f, g }| {
+                    let rest = 1.0 - f;
+                    [f, rest * (1.0 - g), rest * g].map(|w| w as f32)
+                }),
             },
             limits: Limits {
                 both_ways: params.both_ways,

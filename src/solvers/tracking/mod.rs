@@ -10,6 +10,11 @@
 //! interpolation has kinks at cell faces and an error of second order in the voxel size, which then
 //! limits the result; splines have an error of fourth order.
 //!
+//! *Deflection* (Lazar et al. 2003, Hum Brain Mapp 18:306, eq. 3) takes instead of e the direction
+//! v = f e + (1 − f)((1 − g) u + g D u), where u is the direction of the step before and v, u, e and
+//! D u are scaled to unit length: only then are f and g shares. It is defined by the step: each is
+//! straight (Euler), and a longer one is deflected less often. f = 1 is Euler's rule along e.
+//!
 //! *Cost.* One, two or four interpolations and directions a step; eight streamlines side by side in
 //! vector registers (`follow`). All arithmetic is plain IEEE `f32` without fused operations, so
 //! that every instruction set gives the same streamlines. Graphics cards fuse and take shorter roots:
@@ -43,7 +48,6 @@ mod integrate;
 mod job;
 mod join;
 pub(super) mod queue;
-mod random;
 pub(super) mod regions;
 pub(super) mod room;
 mod sample;
@@ -58,6 +62,8 @@ pub use sample::sample;
 pub use seeding::MAX_SEEDS;
 
 pub use super::Error;
+use super::random;
+use super::tensor_fit::Residuals;
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, Shape, TensorField, Tractogram};
 use serde::{Deserialize, Serialize};
@@ -116,6 +122,21 @@ pub struct Params {
     pub includes: Match,
     /// Follow both senses from the seed; else only the one with positive z (then y, then x).
     pub both_ways: bool,
+    /// `None`: along the principal direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deflection: Option<Deflection>,
+    /// Repetitions of the wild bootstrap, all from the same seeds; `None`: the tensors as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<usize>,
+}
+
+/// How far the tensor turns the direction of the step before; a step of Euler's rule each.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Deflection {
+    /// Share of the principal direction, 0..=1; 1 leaves nothing else.
+    pub f: f64,
+    /// Share, 0..=1, of the deflected direction in the rest; what is left keeps straight on.
+    pub g: f64,
 }
 
 /// Of several regions with one role.
@@ -241,8 +262,8 @@ pub enum Fate {
 }
 
 /// Streamlines with, per streamline, `stop_start` and `stop_end` (a [`StopReason`] as number),
-/// `seed` (index of the seed point), and, where there are targets, `target` (index among the
-/// target regions in the order given). Per point nothing.
+/// `seed` (index of the seed point), where there are targets `target` (index among the target
+/// regions in the order given), and of a bootstrap `repetition` (from 0). Per point nothing.
 #[derive(Clone, Debug)]
 pub struct Output {
     pub kept: Tractogram,
@@ -284,13 +305,49 @@ pub fn track_within(
     control: &Control,
 ) -> Result<Output, Error> {
     check(field, regions, params).map_err(Error::Input)?;
+    if params.repetitions.is_some() {
+        return Err(Error::Input(
+            "A bootstrap was asked for without the scan that the tensors are from; open the scan"
+                .into(),
+        ));
+    }
     control.check()?;
     match backend {
         Backend::Cpu { .. } => {
             backend.install(|| cpu::track(field, regions, params, memory, control))
         }
+        // The kernel knows no deflection.
+        Backend::Cuda { .. } if params.deflection.is_some() => {
+            backend.install(|| cpu::track(field, regions, params, memory, control))
+        }
         Backend::Cuda { .. } => cuda::track(field, regions, params, memory, backend, control),
     }
+}
+
+/// Probabilistic streamlines: those of [`track_within`] in the tensors of each repetition of a wild
+/// bootstrap, one repetition after the other, as many as the parameters say; on the CPU.
+///
+/// Each repetition is a whole field with signs of its own in every voxel, so that every streamline
+/// sees one consistent sample of the noise, as in a scan that was taken again. It depends on the random
+/// seed and its number alone; fates and stops are counted over all. At any time one repetition's tensors
+/// are held. `field` is the fit that the residuals are from.
+pub fn track_bootstrap(
+    field: &TensorField,
+    residuals: &Residuals,
+    regions: &[Region],
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    check(field, regions, params).map_err(Error::Input)?;
+    if !field.grid.matches(residuals.grid()) {
+        return Err(Error::Input(
+            "The residuals are of another grid than the tensors; fit the scan again".into(),
+        ));
+    }
+    control.check()?;
+    backend.install(|| cpu::bootstrap(field, residuals, regions, params, memory, control))
 }
 
 /// Unit eigenvector of the largest eigenvalue of the tensor xx xy xz yy yz zz, in the sense of
@@ -367,6 +424,34 @@ pub(super) fn check(
             "The step limit is {}, expected a number from 1 to {MAX_STEPS}; choose for example 10000",
             params.max_steps
         ));
+    }
+    /// So many are exact in `f32`, and far more than anyone waits for.
+    const MAX_REPETITIONS: usize = 100_000;
+    if let Some(n) = params
+        .repetitions
+        .filter(|n| !(1..=MAX_REPETITIONS).contains(n))
+    {
+        return Err(format!(
+            "{n} repetitions of the bootstrap were asked for, expected 1 to {MAX_REPETITIONS}; choose \
+             for example 50"
+        ));
+    }
+    if let Some(deflection) = params.deflection {
+        for (name, share) in [("f", deflection.f), ("g", deflection.g)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!(
+                    "The deflection's {name} is {share}, expected a number from 0 to 1; choose for \
+                     example 0.3"
+                ));
+            }
+        }
+        if params.integrator != Integrator::Euler {
+            return Err(format!(
+                "Deflection was asked for with the integrator {:?}, but its steps are straight; \
+                 choose Euler",
+                params.integrator
+            ));
+        }
     }
     if field.tensors.len() > MAX_VOXELS {
         return Err(format!(

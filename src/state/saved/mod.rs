@@ -6,6 +6,7 @@
 //! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
 //! what is new, the format's version goes up.
 
+mod maps;
 mod read;
 mod write;
 
@@ -20,6 +21,7 @@ use crate::data::Role;
 use crate::data::turn::Turn;
 use crate::io::Space;
 use crate::jobs::session::{ReadSession, Store};
+use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{tensor_fit, tracking};
 use glam::DVec3;
@@ -87,6 +89,30 @@ pub enum Origin {
     Made { map: String },
     /// Streamlines or rays that were kept.
     Kept(Box<SavedCurves>),
+    /// Where another layer's streamlines pass.
+    Density(Box<SavedDensity>),
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedDensity {
+    /// A layer.
+    pub of: u64,
+    /// `None`: voxels around the streamlines.
+    pub grid: Option<SavedGrid>,
+    /// Edge of cubes, mm; `None`: the grid's own voxels.
+    pub voxel_mm: Option<f64>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<usize>,
+    pub params: density::Params,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedGrid {
+    pub shape: [usize; 3],
+    /// World mm from voxels, column by column.
+    pub affine: [f64; 12],
+    pub space_code: i16,
 }
 
 /// What the user said of a file where it is silent itself.

@@ -1,5 +1,6 @@
 //! From a session to the state.
 
+use super::maps;
 use super::write::result_name;
 use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedLayer, SavedMask, SavedRegion,
@@ -13,6 +14,7 @@ use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
 use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask, Rays};
+use crate::state::maps::words;
 use crate::state::recipe::{FitRecipe, RegionSpec, Source};
 use crate::state::session::Curves;
 use crate::state::{Camera, Document, Recipe, Tool, View};
@@ -112,6 +114,14 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
         Origin::Made { .. } => None,
+        Origin::Density(saved) => {
+            let map = maps::read(saved)?;
+            Some(Item::Density {
+                of: map.of.0,
+                on: map.on,
+                params: map.params,
+            })
+        }
         Origin::Kept(_) => {
             let name = result_name(layer.id);
             let sum = read.results.iter().find(|r| r.of == name);
@@ -182,6 +192,7 @@ pub fn build(
             Err(why) => notes.push(format!("{} cannot be made again: {why}", layer.name)),
         }
     }
+    map_recipes(&mut document, read, saved);
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
@@ -192,6 +203,31 @@ pub fn build(
         .collect();
     document.awaited = Some(saved.layers.clone().into());
     (document, notes)
+}
+
+/// What the maps among the layers are of, and their recipes.
+fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocument) {
+    for layer in &saved.layers {
+        let (id, Origin::Density(from)) = (LayerId(layer.id), &layer.from) else {
+            continue;
+        };
+        let (Some(_), Ok(map)) = (document.layer(id), maps::read(from)) else {
+            continue;
+        };
+        let Some(of) = document.layer(map.of).map(|l| l.recipe.clone()) else {
+            continue;
+        };
+        let template = from.template.and_then(|n| read.files.get(n));
+        let recipe = Recipe::Density {
+            of: Box::new(of),
+            template: template.map(|f| f.path.clone()),
+            voxel_mm: from.voxel_mm,
+            params: map.params.clone(),
+        };
+        let (_, unit) = words(&map.params);
+        document.edit_layer(id, |l| (l.recipe, l.unit) = (recipe, unit));
+        document.maps.insert(id, Arc::new(map));
+    }
 }
 
 /// What is neither layer nor region.
@@ -262,6 +298,13 @@ fn restore(saved: &SavedLayer, restored: Restored) -> Result<(Layer, Vec<String>
                 region: String::new(),
             };
             (Held::Tractogram(tractogram), recipe, None)
+        }
+        // Its recipe follows once all layers are there.
+        (Origin::Density(_), Restored::Density(volume)) => {
+            let recipe = Recipe::NoCommand {
+                region: String::new(),
+            };
+            (Held::Image(volume), recipe, None)
         }
         _ => return Err("The session says something else of it".to_owned()),
     };

@@ -1,5 +1,6 @@
 //! From the state to a session.
 
+use super::maps;
 use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedLayer, SavedMask, SavedRegion,
     SavedShape, SavedSource, SavedTold,
@@ -170,6 +171,22 @@ impl Lists<'_> {
             }
             recipe => (recipe.clone(), None),
         };
+        if let Some(map) = document.maps.get(&layer.id) {
+            let template = match &layer.recipe {
+                Recipe::Density {
+                    template: Some(path),
+                    ..
+                } => Some(self.file(path, false)),
+                _ => None,
+            };
+            return Some(SavedLayer {
+                id: layer.id.0,
+                name: layer.name.clone(),
+                display: finite(&layer.display),
+                from: Origin::Density(Box::new(maps::saved(map, template))),
+                turn: None,
+            });
+        }
         let from = match (&plain, document.made.get(&layer.id)) {
             (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
             (Recipe::Phantom { seed }, _) => Origin::Head {
@@ -297,6 +314,11 @@ impl Lists<'_> {
                         let found = read.masks.get(*mask)?.as_ref()?;
                         *mask = self.mask(found);
                     }
+                }
+            }
+            Origin::Density(map) => {
+                if let Some(template) = &mut map.template {
+                    self.renumber(read, template, &mut [])?;
                 }
             }
             Origin::Head { .. } | Origin::Made { .. } => {}

@@ -3,7 +3,7 @@
 use super::sessions;
 use crate::data::gradients::volume_numbers;
 use crate::data::{Mask, Volume};
-use crate::jobs::{FitKey, Request, Slot};
+use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::render::colour_map::ColourMap;
 use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
@@ -192,6 +192,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         without_direction: fit.without_direction.clone(),
         outside_range: fit.outside_range.clone(),
         wall_ms: *wall_ms,
+        residuals: Kept::default(),
     }));
 }
 

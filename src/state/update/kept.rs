@@ -58,6 +58,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         fa: tensors.fa.clone(),
         regions,
         params: state.document.track.clone(),
+        resample: tracks::resample(&state.document),
         coarse: false,
         whole_brain: true,
     }));

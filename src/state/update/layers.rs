@@ -31,9 +31,24 @@ pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effe
 }
 
 pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
+    let mut maps = 0;
     edit(state, "Delete layer", false, |document| {
-        document.layers.retain(|l| l.id != id)
+        // A map of streamlines goes with them: nothing could make it again.
+        let with = |l: LayerId| document.maps.get(&l).is_some_and(|m| m.of == id);
+        let gone: Vec<LayerId> = document
+            .layers
+            .iter()
+            .map(|l| l.id)
+            .filter(|l| with(*l))
+            .collect();
+        maps = gone.len();
+        document
+            .layers
+            .retain(|l| l.id != id && !gone.contains(&l.id));
     });
+    if maps > 0 {
+        "Deleted with the density maps of it".clone_into(&mut state.session.status);
+    }
     if state.session.selected_layer == Some(id) {
         state.session.selected_layer = None;
     }

@@ -8,6 +8,7 @@ mod follow;
 mod kept;
 mod layers;
 mod making;
+mod maps;
 mod opening;
 mod rays;
 mod regions;
@@ -16,6 +17,7 @@ mod sessions;
 mod tracks;
 
 pub use kept::losses;
+pub use maps::sent;
 pub use sessions::{is_session, remake, wrong_files};
 
 use super::action::{Action, Effect, Phase};
@@ -207,6 +209,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TrackWholeBrain => kept::whole_brain(state, effects),
         Action::Retrack => tracks::retrack(state, false, effects),
         Action::KeepTracks => kept::keep(state),
+        Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
 
         Action::FindCards => backend::find_cards(state, effects),
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),

@@ -455,6 +455,7 @@ pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Resul
         Some(t) => Tensors::Here {
             field: t.field.clone(),
             fa: t.fa.clone(),
+            resample: document.resample().map(Box::new),
         },
         None => Tensors::Fit {
             dwi: dwi.clone(),

@@ -2,7 +2,7 @@
 
 use super::rays;
 use crate::data::{Region, Role};
-use crate::jobs::{Request, Slot};
+use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// While dragging, at most this many seeds: a few milliseconds of work.
 const COARSE_SEEDS: usize = 400;
+/// Each refits every voxel.
+const COARSE_REPETITIONS: usize = 2;
 
 pub fn regions(document: &Document) -> Vec<Region> {
     document.regions.iter().map(|r| (**r).clone()).collect()
@@ -143,8 +145,15 @@ fn params(document: &Document, coarse: bool) -> tracking::Params {
                 count: COARSE_SEEDS,
             },
         };
+        params.repetitions = params.repetitions.map(|n| n.min(COARSE_REPETITIONS));
     }
     params
+}
+
+/// What a bootstrap needs, where one is wanted.
+pub fn resample(document: &Document) -> Option<Box<Resample>> {
+    document.track.repetitions?;
+    document.resample().map(Box::new)
 }
 
 /// Whether all that is asked for takes so long that something should be seen before.
@@ -162,7 +171,9 @@ fn slow(state: &State) -> bool {
         (Method::Streamlines, Seeding::Random { count }) => {
             let known = live.filter(|l| l.rays.is_none() && l.wall_ms > 0.0);
             let known = known.map(|l| l.seeds as f64 / l.wall_ms);
-            (Some(count), known.unwrap_or(STREAMLINES_PER_MS))
+            let repetitions = state.document.track.repetitions.unwrap_or(1);
+            let all = count.saturating_mul(repetitions);
+            (Some(all), known.unwrap_or(STREAMLINES_PER_MS))
         }
         (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => return false,
     };
@@ -219,6 +230,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
                 fa: tensors.fa.clone(),
                 regions: regions(document),
                 params: params(document, few),
+                resample: resample(document),
                 coarse: few,
                 whole_brain: false,
             };

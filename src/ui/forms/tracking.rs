@@ -2,6 +2,7 @@
 //! controls of streamlines.
 
 pub mod empty;
+mod lines;
 mod results;
 
 use super::display::select_row;
@@ -22,7 +23,7 @@ use crate::ui::widgets::{menu, paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
 
-const MORE: &str = "Integrator, seeding, random seed";
+const MORE: &str = "Deflection, integrator, seeding";
 
 pub fn show(
     ui: &mut Ui,
@@ -209,6 +210,7 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         set(usual.clone(), Phase::Done);
     }
     seeds(ui, params, &mut set);
+    lines::bootstrap(ui, state, params, &mut set);
     walk::step(ui, params, &usual, &mut set);
     walk::angle(ui, params, &usual, &mut set);
     walk::fa(ui, params, &usual, "off: paths cross low FA", &mut set);
@@ -219,7 +221,9 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         memory.toggle(MORE);
     }
     if open {
-        walk::integrator(ui, params, None, &mut set);
+        lines::deflection(ui, state, params, &mut set);
+        let straight = params.deflection.map(|_| "Deflected steps are straight");
+        walk::integrator(ui, params, straight, &mut set);
         walk::interpolation(ui, params, None, &mut set);
         seeding(ui, params, &mut set);
         walk::random_seed(ui, params, &mut set);

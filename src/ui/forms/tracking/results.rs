@@ -6,8 +6,8 @@ use crate::render::colour_map::ColourMap;
 use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;
 use crate::state::{Action, Live, Method, Phase, Severity, Slot, Standing, State};
-use crate::ui::forms::display;
 use crate::ui::forms::geodesic::measures;
+use crate::ui::forms::{density, display};
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::{self, Lengths, Remedy};
 use crate::ui::widgets::button::eye;
@@ -104,6 +104,9 @@ pub fn show(
         }
     }
     look(ui, state, memory, narrow, actions);
+    let empty = output.kept.is_empty().then_some("There is nothing to map");
+    let unfinished = (standing != Some(Standing::Final)).then_some("Waits for the full result");
+    density::show(ui, state, None, empty.or(unfinished), memory, actions);
 }
 
 /// What is said before there is a result.

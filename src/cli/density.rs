@@ -1,0 +1,179 @@
+//! `arcuate density`: visit maps and track-density images.
+
+use super::options::{ToldOptions, positive};
+use super::runner::{Failure, Runner};
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::io::{self, Format, quoted};
+use crate::jobs::{Loaded, MapDensity, Output, Request};
+use crate::solvers::density::{Measure, On, Params};
+use crate::state::recipe::density_arguments;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate density prob.trx --sent 5000 --template fa.nii.gz --out visits.nii.gz
+  arcuate density whole.tck --template dwi.nii.gz --voxel 0.5 --out tdi.nii.gz
+  arcuate density whole.tck --voxel 1 --measure length --by-direction --out tdi_dec.nii.gz
+
+Each streamline counts once in each voxel that it passes. --sent divides by the number of streamlines that were
+sent from the seeds, which gives the share that passes. Lengths are cut exactly at the voxels' faces. By direction
+there are three volumes: left-right, front-back, up-down.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Streamline file
+    pub tracks: PathBuf,
+    /// NIfTI to write
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Image whose voxels are taken (default: the grid in the streamline file)
+    #[arg(long, value_name = "FILE")]
+    pub template: Option<PathBuf>,
+    /// Cubes of this edge instead, mm: in the template's box, or around the streamlines where there is none
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
+    pub voxel: Option<f64>,
+    /// Streamlines that pass each voxel, or their length in it, mm
+    #[arg(long, value_enum, default_value = "visits")]
+    pub measure: MeasureName,
+    /// Divide by the number of streamlines that were sent
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub sent: Option<u64>,
+    /// Three volumes, by direction
+    #[arg(long)]
+    pub by_direction: bool,
+    #[command(flatten)]
+    pub told: ToldOptions,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum MeasureName {
+    Visits,
+    Length,
+}
+
+impl Options {
+    pub fn params(&self) -> Params {
+        Params {
+            measure: match self.measure {
+                MeasureName::Visits => Measure::Visits,
+                MeasureName::Length => Measure::Length,
+            },
+            sent: self.sent,
+            by_direction: self.by_direction,
+        }
+    }
+
+    fn on(&self, tractogram: &Tractogram) -> Result<On, Failure> {
+        let template = match &self.template {
+            Some(path) => {
+                let volume = io::open(path, &Control::new());
+                match volume.map_err(|e| Failure::new(e.to_string()))? {
+                    io::Opened::Volume(volume, _) => Some(volume.grid),
+                    io::Opened::Tractogram(..) => {
+                        return Err(Failure::new(format!(
+                            "The template is no image, expected one: {}",
+                            path.display()
+                        )));
+                    }
+                }
+            }
+            None => None,
+        };
+        let own = template.or_else(|| tractogram.grid.clone());
+        match (own, self.voxel) {
+            (Some(grid), None) => Ok(On::Grid(grid)),
+            (Some(grid), Some(mm)) => Ok(On::Within(grid, mm)),
+            (None, Some(mm)) => Ok(On::Around(mm)),
+            (None, None) => Err(Failure::usage(format!(
+                "The streamline file has no grid: name an image with --template or an edge with \
+                 --voxel: {}",
+                self.tracks.display()
+            ))),
+        }
+    }
+
+    fn command(&self) -> String {
+        let [tracks, out] = [&self.tracks, &self.out].map(|p| quoted(&p.to_string_lossy()));
+        let arguments = density_arguments(&self.params(), self.template.as_deref(), self.voxel);
+        format!(
+            "arcuate density {tracks}{arguments} --out {out}{}",
+            self.told.told()
+        )
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if Format::named(&options.out) != Some(Format::Nifti) {
+        return Err(Failure::usage(format!(
+            "A density map cannot be written under this name, expected one that ends in .nii.gz or .nii: \
+             {}",
+            options.out.display()
+        )));
+    }
+    runner.may_write(&options.out)?;
+    let request = Request::OpenTold {
+        path: options.tracks.clone(),
+        told: options.told.told(),
+    };
+    let (output, _) = runner.run(request)?;
+    let Output::Opened {
+        loaded: Loaded::Tractogram(tractogram),
+        notes,
+        ..
+    } = output
+    else {
+        return Err(Failure::new(format!(
+            "Not a streamline file, expected one that ends in {}: {}",
+            Format::streamline_endings(),
+            options.tracks.display()
+        )));
+    };
+    for note in notes {
+        eprintln!("arcuate: {note}: {}", options.tracks.display());
+    }
+    let count = tractogram.len();
+    let on = options.on(&tractogram)?;
+    let request = Request::Density(Box::new(MapDensity {
+        tractogram,
+        on,
+        params: options.params(),
+        layer: 0,
+    }));
+    let (Output::Density(made), wall_ms) = runner.run(request)? else {
+        return Err(Failure::new("No map was made"));
+    };
+    let volume = made.output.volume.clone();
+    let [x, y, z] = volume.grid.shape;
+    let highest = volume.values.iter().copied().fold(0.0f32, f32::max);
+    runner.run(Request::SaveVolume {
+        volume,
+        path: options.out.clone(),
+        command: options.command(),
+    })?;
+    let output = &made.output;
+    if output.not_finite > 0 {
+        eprintln!(
+            "arcuate: {} segments with an end that is no number were left out: {}",
+            output.not_finite,
+            options.tracks.display()
+        );
+    }
+    let text = format!(
+        "{count} streamlines, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} voxels passed, \
+         highest value {highest}, {wall_ms:.0} ms\n{}\n",
+        output.inside_mm,
+        output.outside_mm,
+        output.voxels,
+        options.out.display()
+    );
+    let value = json!({
+        "command": "density", "streamlines": count, "shape": [x, y, z], "voxels": output.voxels,
+        "inside_mm": output.inside_mm, "outside_mm": output.outside_mm, "highest": highest,
+        "not_finite": output.not_finite, "wall_ms": wall_ms, "file": options.out,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}

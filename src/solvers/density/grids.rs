@@ -1,0 +1,83 @@
+//! The voxels that maps are made on.
+
+use super::Error;
+use crate::data::{AffineSource, Grid};
+use glam::{DAffine3, DMat3, DVec3};
+use std::sync::Arc;
+
+/// What a map is made on.
+#[derive(Clone, PartialEq, Debug)]
+pub enum On {
+    /// These voxels.
+    Grid(Arc<Grid>),
+    /// Cubes of this edge, mm, in the box of these voxels and along their axes.
+    Within(Arc<Grid>, f64),
+    /// Cubes of this edge, mm, around the streamlines, along the world's axes.
+    Around(f64),
+}
+
+/// Beyond this a map would not be read by programs that count voxels in 32 bits.
+const MOST_VOXELS: f64 = i32::MAX as f64;
+
+impl On {
+    /// `bounds`: of the streamlines, mm.
+    pub fn grid(&self, bounds: Option<(DVec3, DVec3)>) -> Result<Arc<Grid>, Error> {
+        match self {
+            Self::Grid(grid) => Ok(grid.clone()),
+            Self::Within(grid, edge_mm) => {
+                let axes = grid.world_from_voxel.matrix3;
+                let corner = grid.world(DVec3::splat(-0.5));
+                let spacing = grid.spacing();
+                let directions = DMat3::from_cols(
+                    axes.x_axis / spacing.x,
+                    axes.y_axis / spacing.y,
+                    axes.z_axis / spacing.z,
+                );
+                let extent = spacing * DVec3::from_array(grid.shape.map(|n| n as f64));
+                let made = cubes(corner, directions, extent, *edge_mm)?;
+                Ok(Arc::new(made.with_space_code(grid.space_code)))
+            }
+            Self::Around(edge_mm) => {
+                let (low, high) = bounds.ok_or_else(|| {
+                    Error::Input(
+                        "There are no streamlines to lay voxels around; name an image as template"
+                            .into(),
+                    )
+                })?;
+                check(*edge_mm)?;
+                // A voxel more on each side, and corners at whole multiples: two maps of one edge match.
+                let low = (low / *edge_mm).floor() * *edge_mm - *edge_mm;
+                let high = (high / *edge_mm).ceil() * *edge_mm + *edge_mm;
+                Ok(Arc::new(cubes(low, DMat3::IDENTITY, high - low, *edge_mm)?))
+            }
+        }
+    }
+}
+
+fn check(edge_mm: f64) -> Result<(), Error> {
+    if edge_mm > 0.0 && edge_mm.is_finite() {
+        return Ok(());
+    }
+    Err(Error::Input(format!(
+        "The voxels' edge is {edge_mm} mm, expected a positive number; choose for example 0.5 mm"
+    )))
+}
+
+/// Cubes from an outer corner along unit directions that cover an extent, mm.
+fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Result<Grid, Error> {
+    check(edge_mm)?;
+    // By a hair less, so that 10 mm are 20 voxels of 0.5 mm however they round.
+    let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
+    if !(counts.element_product() <= MOST_VOXELS) {
+        return Err(Error::Input(format!(
+            "Voxels of {edge_mm} mm would be {:.1e} of them, expected at most {MOST_VOXELS:.1e}; choose \
+             larger ones",
+            counts.element_product()
+        )));
+    }
+    let axes = directions * edge_mm;
+    let affine = DAffine3::from_mat3_translation(axes, corner + axes * DVec3::splat(0.5));
+    let shape = counts.to_array().map(|n| n as usize);
+    Grid::new(shape, affine, AffineSource::Computed)
+        .ok_or_else(|| Error::Input("The template has no volume; choose another image".into()))
+}

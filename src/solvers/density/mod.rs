@@ -1,0 +1,264 @@
+//! Maps of where streamlines pass: visits of voxels, lengths in them, and their directions.
+//!
+//! *Visits.* A streamline counts once in each voxel that it passes, however often it comes back; divided
+//! by the number of streamlines that were sent, a visit map of a seed region (Behrens et al. 2003, Magn
+//! Reson Med 50:1077); on a grid finer than the scan's, a track-density image (Calamante et al. 2010,
+//! NeuroImage 53:1233). *Lengths* are exact: each segment is cut at the faces between voxels, so that the
+//! sum over the grid is the length of all that lies in it. *Directions* are the mean of abs(x), abs(y),
+//! abs(z) of the segments by their length, scaled to the voxel's value: red, green, blue of the world's
+//! axes (Pajevic and Pierpaoli 1999).
+//!
+//! Lengths are added as whole numbers of 2⁻²⁴ mm: no sum depends on the order, and so on the number of
+//! threads. Along a streamline they are differences of one rounded running length: the error of a
+//! streamline is 2⁻²⁴ mm, of whatever number of pieces. Cost: one floor per axis and segment, one cut per
+//! face that is crossed.
+
+mod grids;
+mod walk;
+
+pub use grids::On;
+
+pub use super::Error;
+use crate::compute::{Backend, Cancelled, Control};
+use crate::data::{Grid, Tractogram, Volume, VolumeKind};
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use walk::Walk;
+
+/// Units of length in a mm: whole numbers of them are added.
+const UNITS_PER_MM: f64 = (1 << 24) as f64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Measure {
+    /// Streamlines that pass the voxel.
+    Visits,
+    /// mm of streamlines in the voxel.
+    Length,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    pub measure: Measure,
+    /// How many streamlines were sent: values are divided by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Three frames, by direction, instead of one.
+    pub by_direction: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// One frame, or three: abs(x), abs(y), abs(z) of the mean direction times the value.
+    pub volume: Volume,
+    /// Length inside and outside the grid, mm.
+    pub inside_mm: f64,
+    pub outside_mm: f64,
+    /// Voxels that any streamline passes.
+    pub voxels: u64,
+    /// Segments with an end that is not finite: left out.
+    pub not_finite: u64,
+}
+
+impl Output {
+    /// The image to look at: values of three frames become a colour image, of which 0.2 % of the voxels
+    /// are brighter than can be shown.
+    pub fn picture(&self) -> Volume {
+        let volume = &self.volume;
+        if volume.frames != 3 {
+            return volume.clone();
+        }
+        let n = volume.grid.voxel_count();
+        let norm = |i: usize| {
+            let v = |frame: usize| volume.values[frame * n + i];
+            Vec3::new(v(0), v(1), v(2)).length()
+        };
+        let norms: Vec<f32> = (0..n).map(norm).collect();
+        let (_, high) = Volume::scalar(volume.grid.clone(), norms).percentiles(0, 0.0, 0.998);
+        let scale = if high > 0.0 { 1.0 / high } else { 1.0 };
+        let values: Vec<f32> = volume.values.iter().map(|v| v * scale).collect();
+        Volume::new(volume.grid.clone(), 3, VolumeKind::Rgb, values)
+    }
+}
+
+/// Memory that a map takes while it is made, bytes.
+fn bytes(grid: &Grid, params: &Params) -> u64 {
+    let sums = if params.by_direction { 4 * 8 } else { 8 };
+    let frames = if params.by_direction { 12 } else { 4 };
+    grid.voxel_count() as u64 * (sums + frames)
+}
+
+/// Refused where it would take more than so many bytes of memory.
+pub fn density(
+    tractogram: &Tractogram,
+    grid: &Arc<Grid>,
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    if params.sent == Some(0) {
+        return Err(Error::Input(
+            "The number of streamlines sent is 0, expected at least 1; leave it out for counts"
+                .into(),
+        ));
+    }
+    let bytes = bytes(grid, params);
+    if let Some(free) = memory.filter(|&free| bytes > free) {
+        let [x, y, z] = grid.shape;
+        return Err(Error::Input(format!(
+            "A map of {x} × {y} × {z} voxels would take {:.1} GB of memory, {:.1} are free; choose \
+             larger voxels",
+            bytes as f64 / 1e9,
+            free as f64 / 1e9
+        )));
+    }
+    match backend {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            Ok(backend.install(|| count(tractogram, grid, params, control))?)
+        }
+    }
+}
+
+/// What threads add to.
+struct Sums {
+    visits: Vec<AtomicU32>,
+    lengths: Vec<AtomicU64>,
+    /// By axis; empty where nobody asks.
+    directions: [Vec<AtomicU64>; 3],
+    inside: AtomicU64,
+    all: AtomicU64,
+    not_finite: AtomicU64,
+}
+
+fn count(
+    tractogram: &Tractogram,
+    grid: &Arc<Grid>,
+    params: &Params,
+    control: &Control,
+) -> Result<Output, Cancelled> {
+    /// Streamlines of one piece of work.
+    const PIECE: usize = 64;
+    let n = grid.voxel_count();
+    let visits = params.measure == Measure::Visits;
+    let zeros = |wanted: bool| -> Vec<AtomicU64> {
+        let n = if wanted { n } else { 0 };
+        (0..n).map(|_| AtomicU64::new(0)).collect()
+    };
+    let sums = Sums {
+        visits: (0..if visits { n } else { 0 })
+            .map(|_| AtomicU32::new(0))
+            .collect(),
+        lengths: zeros(!visits),
+        directions: [(); 3].map(|()| zeros(params.by_direction)),
+        inside: AtomicU64::new(0),
+        all: AtomicU64::new(0),
+        not_finite: AtomicU64::new(0),
+    };
+    control.begin("Density", tractogram.len() as u64);
+    let pieces = tractogram.len().div_ceil(PIECE);
+    (0..pieces).into_par_iter().try_for_each_init(
+        || (Walk::new(grid), Vec::new()),
+        |(walk, passed), piece| {
+            control.check()?;
+            let range = piece * PIECE..tractogram.len().min((piece + 1) * PIECE);
+            let count = range.len() as u64;
+            for i in range {
+                add(tractogram.streamline(i), &sums, walk, passed);
+            }
+            control.advance(count);
+            Ok(())
+        },
+    )?;
+    Ok(output(&sums, grid, params))
+}
+
+fn add(line: &[[f32; 3]], sums: &Sums, walk: &mut Walk, passed: &mut Vec<usize>) {
+    let more = |sum: &AtomicU64, units: u64| {
+        sum.fetch_add(units, Ordering::Relaxed);
+    };
+    let units = |mm: f64| (mm * UNITS_PER_MM).round() as u64;
+    passed.clear();
+    let mut before_mm = 0.0;
+    let mut inside = 0;
+    let mut broken = 0;
+    let world = |p: [f32; 3]| DVec3::from_array(p.map(f64::from));
+    for pair in line.windows(2) {
+        let (from, to) = (world(pair[0]), world(pair[1]));
+        if !(from.is_finite() && to.is_finite()) {
+            broken += 1;
+            continue;
+        }
+        let along = to - from;
+        let length = along.length();
+        let share = if length > 0.0 {
+            along.abs() / length
+        } else {
+            DVec3::ZERO
+        };
+        walk.segment(from, to, |voxel, (begin, end)| {
+            let piece = units(before_mm + end * length) - units(before_mm + begin * length);
+            inside += piece;
+            passed.push(voxel);
+            if let Some(sum) = sums.lengths.get(voxel) {
+                more(sum, piece);
+            }
+            for (axis, share) in share.to_array().into_iter().enumerate() {
+                if let Some(sum) = sums.directions[axis].get(voxel) {
+                    more(sum, (share * piece as f64).round() as u64);
+                }
+            }
+        });
+        before_mm += length;
+    }
+    if let [point] = line
+        && let Some(voxel) = walk.point(world(*point))
+    {
+        passed.push(voxel);
+    }
+    if !sums.visits.is_empty() {
+        passed.sort_unstable();
+        passed.dedup();
+        for &voxel in &*passed {
+            sums.visits[voxel].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    more(&sums.inside, inside);
+    more(&sums.all, units(before_mm));
+    more(&sums.not_finite, broken);
+}
+
+fn output(sums: &Sums, grid: &Arc<Grid>, params: &Params) -> Output {
+    let mm = |sum: &AtomicU64| sum.load(Ordering::Relaxed) as f64 / UNITS_PER_MM;
+    let sent = params.sent.map_or(1.0, |n| n as f64);
+    let value = |voxel: usize| match params.measure {
+        Measure::Visits => f64::from(sums.visits[voxel].load(Ordering::Relaxed)) / sent,
+        Measure::Length => mm(&sums.lengths[voxel]) / sent,
+    };
+    let n = grid.voxel_count();
+    let values: Vec<f32> = if params.by_direction {
+        let mut all = vec![0.0; 3 * n];
+        let (red, rest) = all.split_at_mut(n);
+        let (green, blue) = rest.split_at_mut(n);
+        let planes = red.par_iter_mut().zip(green).zip(blue).enumerate();
+        planes.for_each(|(voxel, ((red, green), blue))| {
+            let mean = DVec3::from_array([0, 1, 2].map(|a| mm(&sums.directions[a][voxel])));
+            let colour = mean.normalize_or_zero() * value(voxel);
+            [*red, *green, *blue] = colour.as_vec3().to_array();
+        });
+        all
+    } else {
+        (0..n).into_par_iter().map(|v| value(v) as f32).collect()
+    };
+    let frames = if params.by_direction { 3 } else { 1 };
+    let inside_mm = mm(&sums.inside);
+    Output {
+        voxels: (0..n).into_par_iter().filter(|&v| value(v) > 0.0).count() as u64,
+        volume: Volume::new(grid.clone(), frames, VolumeKind::Scalar, values),
+        inside_mm,
+        outside_mm: (mm(&sums.all) - inside_mm).max(0.0),
+        not_finite: sums.not_finite.load(Ordering::Relaxed),
+    }
+}

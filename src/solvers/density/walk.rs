@@ -1,0 +1,89 @@
+//! Which voxels a segment passes, and where it enters and leaves each.
+
+use crate::data::Grid;
+use glam::{DAffine3, DVec3};
+
+pub struct Walk {
+    /// To coordinates in which voxel i is the half-open interval from i to i + 1.
+    cells_from_world: DAffine3,
+    shape: [usize; 3],
+    /// Where the present segment crosses a face, 0..=1.
+    cuts: Vec<f64>,
+}
+
+impl Walk {
+    pub fn new(grid: &Grid) -> Self {
+        let half = DAffine3::from_translation(DVec3::splat(0.5));
+        Self {
+            cells_from_world: half * grid.voxel_from_world,
+            shape: grid.shape,
+            cuts: Vec::new(),
+        }
+    }
+
+    fn index(&self, cell: DVec3) -> Option<usize> {
+        let [nx, ny, nz] = self.shape;
+        let cell = cell.floor();
+        let inside = |c: f64, n: usize| c >= 0.0 && c < n as f64;
+        (inside(cell.x, nx) && inside(cell.y, ny) && inside(cell.z, nz))
+            .then(|| cell.x as usize + nx * (cell.y as usize + ny * cell.z as usize))
+    }
+
+    /// The voxel that holds a world point.
+    pub fn point(&self, at: DVec3) -> Option<usize> {
+        self.index(self.cells_from_world.transform_point3(at))
+    }
+
+    /// Calls `passes` with each voxel on the way and the shares of the segment at which it begins and
+    /// ends there; on a face, those of the voxel that the middle between two cuts lies in.
+    pub fn segment(&mut self, from: DVec3, to: DVec3, mut passes: impl FnMut(usize, (f64, f64))) {
+        let from = self.cells_from_world.transform_point3(from);
+        let to = self.cells_from_world.transform_point3(to);
+        if from.floor() == to.floor() {
+            if let Some(voxel) = self.index(from) {
+                passes(voxel, (0.0, 1.0));
+            }
+            return;
+        }
+        let along = to - from;
+        // What lies outside the grid is left out first: a far end would cross faces for ever.
+        let (mut begin, mut end) = (0.0f64, 1.0f64);
+        for axis in 0..3 {
+            let (a, d, n) = (from[axis], along[axis], self.shape[axis] as f64);
+            if d == 0.0 {
+                if !(a >= 0.0 && a < n) {
+                    return;
+                }
+                continue;
+            }
+            let (low, high) = (-a / d, (n - a) / d);
+            begin = begin.max(low.min(high));
+            end = end.min(low.max(high));
+        }
+        if !(begin < end) {
+            return;
+        }
+        self.cuts.clear();
+        self.cuts.extend([begin, end]);
+        for axis in 0..3 {
+            let (a, d, n) = (from[axis], along[axis], self.shape[axis] as f64);
+            if d == 0.0 {
+                continue;
+            }
+            let (b, e) = (a + begin * d, a + end * d);
+            let first = b.min(e).ceil().clamp(0.0, n) as i64;
+            let last = b.max(e).floor().clamp(0.0, n) as i64;
+            let cuts = (first..=last).map(|face| (face as f64 - a) / d);
+            self.cuts.extend(cuts.filter(|t| *t > begin && *t < end));
+        }
+        self.cuts.sort_unstable_by(f64::total_cmp);
+        for pair in self.cuts.windows(2) {
+            let (begin, end) = (pair[0], pair[1]);
+            if begin < end
+                && let Some(voxel) = self.index(from + along * (0.5 * (begin + end)))
+            {
+                passes(voxel, (begin, end));
+            }
+        }
+    }
+}

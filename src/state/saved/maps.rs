@@ -1,0 +1,60 @@
+//! Density maps in a session: not the values, but what they are of.
+
+use super::{SavedDensity, SavedGrid};
+use crate::data::{AffineSource, Grid};
+use crate::solvers::density::On;
+use crate::state::LayerId;
+use crate::state::document::DensityMap;
+use glam::DAffine3;
+use std::sync::Arc;
+
+/// Far above any image: a damaged session asks for no memory.
+const MOST_VOXELS: usize = i32::MAX as usize;
+
+pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
+    let grid = |grid: &Grid| SavedGrid {
+        shape: grid.shape,
+        affine: grid.world_from_voxel.to_cols_array(),
+        space_code: grid.space_code,
+    };
+    let (grid, voxel_mm) = match &map.on {
+        On::Grid(on) => (Some(grid(on)), None),
+        On::Within(on, mm) => (Some(grid(on)), Some(*mm)),
+        On::Around(mm) => (None, Some(*mm)),
+    };
+    SavedDensity {
+        of: map.of.0,
+        grid,
+        voxel_mm,
+        template,
+        params: map.params.clone(),
+    }
+}
+
+/// An error is a sentence.
+pub fn read(saved: &SavedDensity) -> Result<DensityMap, String> {
+    let grid = saved.grid.as_ref().map(|g| {
+        let voxels = g
+            .shape
+            .iter()
+            .try_fold(1usize, |n, &side| n.checked_mul(side));
+        let affine = DAffine3::from_cols_array(&g.affine);
+        let grid = Grid::new(g.shape, affine, AffineSource::Computed);
+        let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
+        grid.map(|grid| Arc::new(grid.with_space_code(g.space_code)))
+            .ok_or("The voxels of the map make no sense")
+    });
+    let on = match (grid.transpose()?, saved.voxel_mm) {
+        (Some(grid), None) => On::Grid(grid),
+        (Some(grid), Some(mm)) => On::Within(grid, mm),
+        (None, Some(mm)) => On::Around(mm),
+        (None, None) => {
+            return Err("The session does not say on which voxels the map is".to_owned());
+        }
+    };
+    Ok(DensityMap {
+        of: LayerId(saved.of),
+        on,
+        params: saved.params.clone(),
+    })
+}

@@ -1,0 +1,109 @@
+//! Controls that streamlines have and rays have not: deflection and the bootstrap.
+
+use super::super::display::segment_row;
+use super::super::walk::Set;
+use crate::solvers::tracking::{Deflection, Integrator, Params};
+use crate::state::{Phase, State, defaults};
+use crate::ui::widgets::rows;
+use crate::ui::widgets::slider::{Change, SliderRow};
+use egui::Ui;
+
+const ON_CPU: &str = "Computed on the CPU";
+
+/// How often the tensors are fitted again.
+pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+    let repetitions = params.repetitions.unwrap_or(defaults::REPETITIONS);
+    let row = SliderRow::new("Bootstrap", repetitions as f64, 1.0..=1_000.0)
+        .logarithmic()
+        .decimals(0)
+        .default(defaults::REPETITIONS as f64)
+        .limits(1.0..=100_000.0)
+        .switch(params.repetitions.is_some(), "off: tensors as they are")
+        .help(
+            "Probabilistic: tracks from every seed so many times, each time in tensors fitted to the \
+             scan with its residuals' signs changed at random (wild bootstrap)",
+        );
+    let (repetitions, phase) = match row.show(ui) {
+        Some(Change::To(v, phase)) => (Some(v as usize), phase),
+        Some(Change::Switched(on)) => (on.then_some(repetitions), Phase::Done),
+        None => return hint(ui, state, params),
+    };
+    let changed = Params {
+        repetitions,
+        ..params.clone()
+    };
+    set(changed, phase);
+    hint(ui, state, params);
+}
+
+/// What a bootstrap wants, or where it runs.
+fn hint(ui: &mut Ui, state: &State, params: &Params) {
+    if params.repetitions.is_some() && state.document.resample().is_none() {
+        rows::hint(ui, "Needs the scan that the tensors were fitted from");
+    } else if params.repetitions.is_some() && on_card(state) {
+        rows::hint(ui, ON_CPU);
+    }
+}
+
+fn on_card(state: &State) -> bool {
+    state.session.backend.starts_with("CUDA")
+}
+
+/// Whether the tensor turns the last direction, or gives its own.
+pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+    let help = "Principal: along the tensor's main direction. Deflected (TEND): the tensor turns the \
+                direction of the step before, which keeps on course where it is flat or fibres cross";
+    let now = usize::from(params.deflection.is_some());
+    if let Some(i) = segment_row(ui, "Direction", help, &["Principal", "Deflected"], now) {
+        let deflected = i == 1;
+        let changed = Params {
+            deflection: deflected.then(defaults::deflection),
+            integrator: match deflected {
+                true => Integrator::Euler,
+                false => defaults::track().integrator,
+            },
+            ..params.clone()
+        };
+        if i != now {
+            set(changed, Phase::Done);
+        }
+    }
+    let Some(deflection) = params.deflection else {
+        return;
+    };
+    let usual = defaults::deflection();
+    let row = |name, value, usual, help| {
+        SliderRow::new(name, value, 0.0..=1.0)
+            .default(usual)
+            .limits(0.0..=1.0)
+            .help(help)
+    };
+    let f = row(
+        "Principal f",
+        deflection.f,
+        usual.f,
+        "Share of the tensor's main direction in each step; 1 is tracking without deflection",
+    );
+    let f = f
+        .value(ui)
+        .map(|(f, phase)| (Deflection { f, ..deflection }, phase));
+    let g = row(
+        "Deflected g",
+        deflection.g,
+        usual.g,
+        "Share of the direction that the tensor turned in the rest; what is left keeps straight on",
+    );
+    let g = g
+        .value(ui)
+        .map(|(g, phase)| (Deflection { g, ..deflection }, phase));
+    if let Some((deflection, phase)) = f.or(g) {
+        let changed = Params {
+            deflection: Some(deflection),
+            ..params.clone()
+        };
+        set(changed, phase);
+    }
+    if on_card(state) {
+        rows::hint(ui, ON_CPU);
+    }
+}

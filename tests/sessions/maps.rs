@@ -1,0 +1,118 @@
+//! Bootstrapped and deflected streamlines, and density maps, in sessions.
+
+use super::{Window, difference, told};
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::solvers::tracking::{Deflection, Integrator, Seeding};
+use arcuate::state::maps::{Value, Wanted};
+use arcuate::state::{Action, Content, LayerId, Phase, SessionAction};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::bootstraps and maps come back", come_back),
+        test("sessions::bootstraps are made again", made_again),
+        test("sessions::a map goes with its streamlines", together),
+    ]
+}
+
+fn sampled(folder: &std::path::Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
+    let mut params = window.state.document.track.clone();
+    params.min_length_mm = 5.0;
+    params.seeding = Seeding::Random { count: 40 };
+    params.repetitions = Some(3);
+    params.integrator = Integrator::Euler;
+    params.deflection = Some(Deflection { f: 0.2, g: 0.6 });
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    assert!(window.state.final_live().is_some(), "{}", window.said());
+    window
+}
+
+fn map(
+    window: &mut Window,
+    layer: Option<LayerId>,
+    value: Value,
+    voxel_mm: Option<f64>,
+) -> LayerId {
+    let wanted = Wanted {
+        value,
+        voxel_mm,
+        by_direction: false,
+    };
+    window.act(Action::MapDensity { layer, wanted });
+    let id = window.state.session.selected_layer.expect("a layer");
+    assert!(
+        window.state.document.maps.contains_key(&id),
+        "{}",
+        window.said()
+    );
+    id
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    let layers = window.state.document.layers.len();
+    let first = map(&mut window, None, Value::Share, None);
+    // The live streamlines were kept with their map.
+    assert_eq!(window.state.document.layers.len(), layers + 2);
+    let of = window.state.document.maps[&first].of;
+    map(&mut window, Some(of), Value::Count, Some(0.7));
+    map(&mut window, Some(of), Value::Length, None);
+    let share = window.state.document.layer(first).expect("a map").clone();
+    let Content::Image(volume) = &share.content else {
+        panic!("no image")
+    };
+    let (low, high) = volume.range(0);
+    assert!(low == 0.0 && high > 0.01 && high <= 1.0, "{low} {high}");
+    let path = folder.path().join("maps.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    for layer in &window.state.document.layers {
+        let other = again.state.document.layer(layer.id).expect("there");
+        assert_eq!(layer.unit, other.unit, "{}", layer.name);
+        if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {
+            assert_eq!(a.values, b.values, "{}", layer.name);
+        }
+    }
+    assert!(told(&again.state).contains("--bootstrap 3"));
+    assert!(told(&again.state).contains("--deflect 0.2,0.6"));
+    assert!(told(&again.state).contains("&& arcuate density tracks.trx"));
+    // Taken back one by one.
+    again.act(Action::DeleteLayer(first));
+    again.act(Action::Undo);
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+}
+
+fn made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    window.act(Action::KeepTracks);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
+    let mut again = Window::opened(&path);
+    let absent = again.state.document.absent[0].layer.id;
+    again.session(SessionAction::MakeAgain(LayerId(absent)));
+    let status = &again.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+}
+
+fn together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    let layers = window.state.document.layers.len();
+    let id = map(&mut window, None, Value::Count, None);
+    let of = window.state.document.maps[&id].of;
+    window.act(Action::DeleteLayer(of));
+    assert_eq!(window.state.document.layers.len(), layers);
+    assert!(window.state.session.status.contains("maps"));
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.layers.len(), layers + 2);
+}
