@@ -442,7 +442,7 @@ fn switches() {
         .click();
     window.run();
     assert_eq!(window.state().state.document.track.min_fa, Some(0.15));
-    click(&mut window, "Integrator, seeding, random seed");
+    click(&mut window, "Deflection, integrator, seeding");
     click(&mut window, "Integrator: Euler");
     click(&mut window, "Both ways from the seed");
     assert!(!window.state().state.document.track.both_ways);

@@ -55,7 +55,7 @@ fn pages() -> Vec<(&'static str, State)> {
 fn unfold(window: &mut Window) {
     for name in [
         "Tensor fit",
-        "Integrator, seeding, random seed",
+        "Deflection, integrator, seeding",
         "Why ends stopped",
         "Appearance",
     ] {
