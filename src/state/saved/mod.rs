@@ -112,6 +112,8 @@ pub struct SavedGrid {
     pub shape: [usize; 3],
     /// World mm from voxels, column by column.
     pub affine: [f64; 12],
+    /// What the affine is from, as the grid's source is called.
+    pub source: String,
     pub space_code: i16,
 }
 
