@@ -140,9 +140,12 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     let c = sqrt(1.0 - s * s);
     let diffuse = max(s * in.lighting.x + c * in.lighting.y, 0.0);
     let shine = max(s * in.lighting.z + c * in.lighting.w, 0.0);
-    var colour = in.colour * (0.32 + 0.80 * diffuse) + 0.22 * pow(shine, 36.0);
+    // What stands for a value is compared with a scale: it keeps nearly its lightness.
+    let by_value = style.kind.x == BY_VALUE;
+    let light = select(vec3<f32>(0.32, 0.80, 0.22), vec3<f32>(0.84, 0.22, 0.05), by_value);
+    var colour = in.colour * (light.x + light.y * diffuse) + light.z * pow(shine, 36.0);
     // A dark border parts neighbours of one colour.
-    colour *= 1.0 - in.border * 0.72 * smoothstep(0.62, 1.0, abs(s));
+    colour *= 1.0 - in.border * select(0.72, 0.36, by_value) * smoothstep(0.62, 1.0, abs(s));
     return vec4<f32>(colour, style.tube.z);
 }
 

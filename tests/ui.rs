@@ -10,6 +10,7 @@ mod sample;
 mod sessions;
 mod sliders;
 mod told;
+mod trial;
 mod words;
 
 use crate::support::test;
@@ -145,6 +146,7 @@ pub fn tests() -> Vec<Trial> {
         regions::tests(),
         sliders::tests(),
         told::tests(),
+        trial::tests(),
         words::tests(),
     ]
     .into_iter()
@@ -563,8 +565,7 @@ fn running_job() {
     );
     window.state_mut().state.session.jobs[0].started = ago(5_000).unwrap();
     window.run_steps(2);
-    // A quarter took five seconds.
-    window.get_by_label("Fitting tensors · voxels · 25\u{202F}% · 15\u{202F}s left");
+    window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();
     window.run_steps(2);
     assert!(matches!(

@@ -1,16 +1,20 @@
-//! What outlives the window: recent files, the theme, where solvers run.
+//! What outlives the window: recent files, where files were saved, the theme, where solvers run.
 
 use crate::compute::BackendKind;
 use crate::state::State;
 use eframe::Storage;
 
 const RECENT: &str = "recent";
+const EXPORTS: &str = "exports";
 const LIGHT: &str = "light";
 const BACKEND: &str = "backend";
 
 pub fn save(storage: &mut dyn Storage, state: &State) {
     if let Ok(recent) = serde_json::to_string(&state.session.recent) {
         storage.set_string(RECENT, recent);
+    }
+    if let Ok(exports) = serde_json::to_string(&state.session.exports) {
+        storage.set_string(EXPORTS, exports);
     }
     let light = state.view.light_theme.then(|| "yes".to_owned());
     put(storage, LIGHT, light);
@@ -34,6 +38,9 @@ fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
 pub fn load(storage: &dyn Storage, state: &mut State) {
     if let Some(recent) = storage.get_string(RECENT) {
         state.session.recent = serde_json::from_str(&recent).unwrap_or_default();
+    }
+    if let Some(exports) = storage.get_string(EXPORTS) {
+        state.session.exports = serde_json::from_str(&exports).unwrap_or_default();
     }
     state.view.light_theme = storage.get_string(LIGHT).is_some();
     let backend = storage.get_string(BACKEND);

@@ -9,12 +9,29 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate bench                        every workload
   arcuate bench tracking --quick --threads 1
+  arcuate bench geodesic --case wavy   the cases with this word in their name
 
 Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in one
 run on one machine.";
 
-/// Measures and gives one object per case; `quick` ends within about 15 s on two cores.
-type Workload = fn(quick: bool, backend: &Backend) -> Vec<Value>;
+/// How much is measured, and which cases.
+#[derive(Clone, Copy)]
+pub struct Choice<'a> {
+    /// Ends within about 15 s on two cores.
+    pub quick: bool,
+    /// Cases have this in their name; all where nothing is asked for.
+    pub case: Option<&'a str>,
+}
+
+impl Choice<'_> {
+    pub fn takes(&self, name: &str) -> bool {
+        let word = self.case.map(str::to_lowercase);
+        word.is_none_or(|word| name.to_lowercase().contains(&word))
+    }
+}
+
+/// Measures and gives one object per case.
+type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
 const WORKLOADS: [(&str, Workload); 6] = [
     ("fit", bench_fit::run),
@@ -34,19 +51,30 @@ pub struct Options {
     /// Smaller sizes and fewer repeats
     #[arg(long)]
     pub quick: bool,
+    /// Only cases with this in their name
+    #[arg(long, value_name = "WORD")]
+    pub case: Option<String>,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let wanted = |name: &str| options.name.as_deref().is_none_or(|n| n == name);
+    let choice = Choice {
+        quick: options.quick,
+        case: options.case.as_deref(),
+    };
     let (mut cases, mut failed) = (0, 0);
     for (_, workload) in WORKLOADS.iter().filter(|(name, _)| wanted(name)) {
-        for line in workload(options.quick, &runner.backend) {
+        for line in workload(choice, &runner.backend) {
             cases += 1;
             failed += usize::from(line.get("error").is_some());
             print_line(&line.to_string());
         }
     }
     match failed {
+        0 if cases == 0 => Err(Failure::usage(format!(
+            "No case has \"{}\" in its name",
+            options.case.as_deref().unwrap_or_default()
+        ))),
         0 => Ok(()),
         n => Err(Failure::new(format!(
             "{n} of {cases} cases failed; their lines say why"

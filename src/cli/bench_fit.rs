@@ -1,5 +1,6 @@
 //! Speed of the tensor fit: voxels per second on a made-up, brain-like scan in memory.
 
+use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Grid, Mask, Volume, VolumeKind};
 use crate::solvers::tensor_fit::{self, Error, Method, Params};
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// One line per method; all with the same scan (64 directions with b 1000 and one b = 0).
-pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
-    let (shape, repeats) = if quick {
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let (shape, repeats) = if choice.quick {
         ([64, 64, 40], 5)
     } else {
         ([96, 96, 60], 9)
@@ -31,7 +32,11 @@ pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
         let wall_s = median_s(repeats, || fit().map(drop));
         report(name, wall_s, &dwi, &mask, backend)
     };
-    let mut lines: Vec<Value> = methods.into_iter().map(line).collect();
+    let methods = methods.into_iter().filter(|m| choice.takes(m.0));
+    let mut lines: Vec<Value> = methods.map(line).collect();
+    if !choice.takes("maps") {
+        return lines;
+    }
     let params = Params {
         method: Method::Ols,
         b_range_s_per_mm2: (0.0, f64::INFINITY),

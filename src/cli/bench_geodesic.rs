@@ -5,6 +5,7 @@
 //! patch of 22 × 4 voxels. `papers` is the figure they print (GTX 260). The papers' own algorithm is
 //! measured beside ours.
 
+use super::bench::Choice;
 use super::bench_tracking::{brain, field, median, prolate, seed};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, Shape, TensorField};
@@ -59,20 +60,23 @@ impl Case {
     }
 }
 
-/// One JSON object per case; `quick` ends within some 20 s on two cores.
-pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
+const PREPARATION: &str = "preparation of tensors";
+
+/// One JSON object per case; a quick run ends within some 20 s on two cores.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let quick = choice.quick;
     let on_card = !backend.devices().is_empty();
     let cases = cases(quick && !on_card, on_card);
     let repeats = if quick { 2 } else { 5 };
     let mut results: Vec<_> = cases
         .iter()
+        .filter(|case| choice.takes(&case.name))
         .map(|case| measure(case, repeats, backend))
         .collect();
-    results.push(preparation(
-        if on_card { 200 } else { 60 },
-        repeats,
-        backend,
-    ));
+    if choice.takes(PREPARATION) {
+        let size = if on_card { 200 } else { 60 };
+        results.push(preparation(size, repeats, backend));
+    }
     results
 }
 
@@ -81,7 +85,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
     let field = field([size; 3], 1.0, |x| {
         Some(prolate(1.7e-3, 0.3e-3, (x + DVec3::ONE).normalize()))
     });
-    let workload = "geodesic preparation of tensors";
+    let workload = format!("geodesic {PREPARATION}");
     let (mut walls, mut kernels) = (Vec::new(), Vec::new());
     // The first run is not counted: it uploads the tensors.
     for run in 0..=repeats {

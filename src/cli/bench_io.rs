@@ -3,6 +3,7 @@
 //! `ARCUATE_BENCH_FILES` names a folder whose files are read instead of our own, so that another
 //! program can be timed on the same ones (tests/peers/speed.py does).
 
+use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram};
 use crate::io::atomic::Scratch;
@@ -14,31 +15,49 @@ use std::time::Instant;
 
 const FILES_VARIABLE: &str = "ARCUATE_BENCH_FILES";
 
-pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
-    let (count, repeats) = if quick { (10_000, 3) } else { (100_000, 5) };
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let (count, repeats) = if choice.quick {
+        (10_000, 3)
+    } else {
+        (100_000, 5)
+    };
     let outcome = backend.install(|| match std::env::var_os(FILES_VARIABLE) {
-        Some(folder) => read_all(Path::new(&folder), repeats, backend),
-        None => own(count, repeats, backend),
+        Some(folder) => read_all(Path::new(&folder), choice, repeats, backend),
+        None => own(count, choice, repeats, backend),
     });
     outcome.unwrap_or_else(|why| vec![json!({"workload": "io", "error": why})])
 }
 
 /// Files that lie in a folder.
-fn read_all(folder: &Path, repeats: usize, backend: &Backend) -> Result<Vec<Value>, String> {
+fn read_all(
+    folder: &Path,
+    choice: Choice,
+    repeats: usize,
+    backend: &Backend,
+) -> Result<Vec<Value>, String> {
     let mut paths: Vec<PathBuf> = crate::io::names_in(folder).map_err(|e| e.to_string())?;
     paths.retain(|p| Format::named(p).is_some_and(|f| f.content() == Content::Streamlines));
+    paths.retain(|p| choice.takes(&p.to_string_lossy()));
     paths
         .iter()
         .map(|path| read(path, repeats, backend))
         .collect()
 }
 
-fn own(count: usize, repeats: usize, backend: &Backend) -> Result<Vec<Value>, String> {
+fn own(
+    count: usize,
+    choice: Choice,
+    repeats: usize,
+    backend: &Backend,
+) -> Result<Vec<Value>, String> {
     let scratch = Scratch::new().map_err(|e| e.to_string())?;
     let tractogram = arcs(count);
     let mut results = Vec::new();
     for format in Format::of_saved_streamlines() {
         let ending = format.extensions()[0];
+        if !choice.takes(ending) {
+            continue;
+        }
         let path = scratch.path().join(format!("t.{ending}"));
         let mut seconds = Vec::new();
         for _ in 0..repeats.min(3) {

@@ -1,5 +1,6 @@
 //! How fast the 3-D view draws: 100,000 streamlines while the camera orbits.
 
+use super::bench::Choice;
 use crate::compute::Backend;
 use crate::data::Tractogram;
 use crate::render::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
@@ -11,13 +12,13 @@ use std::time::Instant;
 
 const POINTS: usize = 100;
 
-pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let mut offscreen = match Offscreen::new() {
         Ok(offscreen) => offscreen,
         Err(error) => return vec![json!({"workload": "render", "error": error.to_string()})],
     };
     // A processor that draws takes seconds for what a graphics card does in milliseconds.
-    let small = quick || offscreen.is_software();
+    let small = choice.quick || offscreen.is_software();
     let (count, size_px, frames) = if small {
         (10_000, [800, 600], 6)
     } else {
@@ -29,7 +30,7 @@ pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
         ("tubes", LineStyle::Tubes { radius_mm: 0.35 }),
     ];
     let mut results = Vec::new();
-    for (name, style) in styles {
+    for (name, style) in styles.into_iter().filter(|s| choice.takes(s.0)) {
         let (mut device, mut encode) = (Vec::new(), Vec::new());
         let started = Instant::now();
         for frame in 0..frames {

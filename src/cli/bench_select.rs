@@ -1,6 +1,7 @@
 //! `arcuate bench select`: how fast regions choose among 100,000 streamlines, with all boxes around
 //! pieces made anew, and with those of the time before.
 
+use super::bench::Choice;
 use super::bench_io::arcs;
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
@@ -11,8 +12,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
-    let (count, repeats) = if quick { (10_000, 5) } else { (100_000, 9) };
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let (count, repeats) = if choice.quick {
+        (10_000, 5)
+    } else {
+        (100_000, 9)
+    };
     let tractogram = arcs(count);
     let sphere = Shape::Sphere {
         centre: DVec3::new(64.0, 64.0, 64.0),
@@ -23,7 +28,9 @@ pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
     let mask: Option<Mask> = grid.map(|grid| sphere.mask_on(&Arc::new(grid)));
     let shapes = [("sphere", Some(sphere)), ("mask", mask.map(Shape::Mask))];
     for (name, shape) in shapes {
-        let Some(shape) = shape else { continue };
+        let Some(shape) = shape.filter(|_| choice.takes(name)) else {
+            continue;
+        };
         let rules = Rules {
             regions: vec![Region {
                 id: RegionId(0),

@@ -4,6 +4,7 @@
 //! voxels of 2 mm with seeds all over its mask, and the uniform field of 64 × 256 × 64 voxels of van
 //! Aart (2010). `live` is what a drag asks for: 2000 seeds in a sphere, default settings.
 
+use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::{Grid, Region, Role, Shape, Tensor, TensorField};
@@ -16,8 +17,9 @@ use std::time::Instant;
 /// A field, the regions in it and how to track.
 pub type Case = (&'static str, TensorField, Vec<Region>, Params);
 
-/// One JSON object per case; `quick` ends within some 10 s on two cores.
-pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
+/// One JSON object per case; a quick run ends within some 10 s on two cores.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let quick = choice.quick;
     let (seeds, repeats) = if quick { (5_000, 3) } else { (20_000, 5) };
     let mut all = cases(seeds);
     if !quick && !backend.devices().is_empty() {
@@ -32,6 +34,7 @@ pub fn run(quick: bool, backend: &Backend) -> Vec<Value> {
         ));
     }
     all.iter()
+        .filter(|case| choice.takes(case.0))
         .map(|case| measure(case, repeats, backend))
         .collect()
 }

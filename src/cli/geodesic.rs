@@ -1,12 +1,13 @@
 //! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
 
 use super::runner::{Failure, Runner};
-use super::track::{self, CurveOptions, Tracked};
+use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
 use crate::jobs::{Output, Request, Shoot, Shot, Values};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::{self, MediumRecipe};
-use crate::state::{Recipe, defaults, words};
+use crate::state::words::{self, count};
+use crate::state::{Recipe, defaults};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ pub struct RayOptions {
     #[arg(long, value_enum, default_value = "f32")]
     pub precision: PrecisionName,
     /// Keep one point in so many steps, and the last
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = keep_every)]
     pub keep_every: Option<usize>,
     /// Carry each ray on behind its seed
     #[arg(long, conflicts_with = "one_way")]
@@ -92,12 +93,18 @@ fn directions(text: &str) -> Result<Directions, String> {
         }),
         _ => None,
     };
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         format!(
             "expected principal, sphere:N, cone:N,DEGREES, icosphere:LEVEL or towards:X,Y,Z, found \
              \"{text}\""
         )
-    })
+    })?;
+    found.check().map(|()| found)
+}
+
+fn keep_every(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| format!("expected a whole number from 1, found \"{text}\""))
 }
 
 fn sharpening(text: &str) -> Result<Sharpening, String> {
@@ -199,6 +206,13 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     let (mut value, text) = track::summary(tracked, "rays");
     let rays = shot.seeds * shot.directions;
     let passed = shot.measures.len();
+    let gates = [Role::Target, Role::Include, Role::Exclude];
+    let gated = tracked.regions.iter().any(|r| gates.contains(&r.role));
+    let what = match gated {
+        true => "pass the regions",
+        // Without regions nothing else is asked of them.
+        false => "start and are long enough",
+    };
     let mut sorted = shot.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
     // Of an even number the two in the middle share.
@@ -216,8 +230,11 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     value["kernel_ms"] = json!(shot.kernel_s.map(|s| 1e3 * s));
     value["repaired"] = json!(shot.medium.repaired);
     let mut said = format!(
-        "{passed} of {rays} rays ({} seeds, {} directions) pass the regions\n",
-        shot.seeds, shot.directions
+        "{} of {} rays ({} seeds, {} directions) {what}\n",
+        count(passed as u64),
+        count(rays),
+        count(shot.seeds),
+        count(shot.directions)
     );
     if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
         said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
@@ -226,7 +243,8 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
         said += &format!("The cut leaves those from {least:.3}\n");
     }
     if shot.medium.repaired > 0 {
-        said += &format!("{} tensors were repaired\n", shot.medium.repaired);
+        let repaired = count(shot.medium.repaired);
+        said += &format!("{repaired} tensors were repaired\n");
     }
     (value, said + &text)
 }
@@ -234,6 +252,7 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(runner)?;
+    check_lengths(&options.params().walk)?;
     let values = Values::beside(&curves.out);
     let beside = || values.iter().flat_map(Values::files);
     for file in beside() {
@@ -278,7 +297,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);
         eprintln!(
             "arcuate: The cut keeps none of {} rays, whose measures go up to {:.3}; lower it",
-            shot.measures.len(),
+            count(shot.measures.len() as u64),
             most.unwrap_or(f32::NAN)
         );
     }
@@ -289,6 +308,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in files {
         text += &format!("{}\n", file.display());
     }
+    text += &key(&tracked, &curves.out);
     runner.report(&value, &text);
     Ok(())
 }

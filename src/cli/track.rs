@@ -8,8 +8,10 @@ use crate::jobs::{Kept, Output, Request, Resample, Values};
 use crate::solvers::tracking::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
-use crate::state::{Recipe, defaults, recipe, words};
+use crate::state::words::{self, count};
+use crate::state::{Recipe, defaults, recipe};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -357,6 +359,8 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .iter()
         .map(|(name, s)| (name.clone(), json!(output.stops[*s as usize])))
         .collect();
+    let codes = output.kept.codes.iter();
+    let codes: BTreeMap<&String, &[String]> = codes.map(|(name, words)| (name, &**words)).collect();
     let value = json!({
         "command": "track",
         "seeds": seeds,
@@ -365,30 +369,33 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "fates": fate_counts,
         "stops": stop_counts,
         "targets": per_target,
+        "codes": codes,
         "steps": output.steps,
         "track_ms": tracked.wall_ms,
     });
     let mut text = format!(
-        "Kept {} of {seeds} {curves} in {:.0} ms\n",
-        output.kept.len(),
+        "Kept {} of {} {curves} in {:.0} ms\n",
+        count(output.kept.len() as u64),
+        count(seeds),
         tracked.wall_ms
     );
     let dropped: Vec<String> = fates[1..]
         .iter()
         .filter(|(_, f)| output.fates[*f as usize] > 0)
-        .map(|(name, f)| format!("{name} {}", output.fates[*f as usize]))
+        .map(|(name, f)| format!("{name} {}", count(output.fates[*f as usize])))
         .collect();
     if !dropped.is_empty() {
         text += &format!("Dropped: {}\n", dropped.join(", "));
     }
+    // Where only one half was asked for, the other end is the seed: nothing stopped there.
     let ends: Vec<String> = stops
         .iter()
-        .filter(|(_, s)| output.stops[*s as usize] > 0)
-        .map(|(name, s)| format!("{name} {}", output.stops[*s as usize]))
+        .filter(|(_, s)| *s != StopReason::Seed && output.stops[*s as usize] > 0)
+        .map(|(name, s)| format!("{name} {}", count(output.stops[*s as usize])))
         .collect();
     text += &format!("Ends: {}\n", ends.join(", "));
     for (region, n) in targets.iter().zip(&output.per_target) {
-        text += &format!("{}: reached by {n} {curves}\n", region.name);
+        text += &format!("{}: reached by {} {curves}\n", region.name, count(*n));
     }
     (value, text)
 }
@@ -418,9 +425,26 @@ pub fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Lengths that no curve has are wrong usage.
+pub fn check_lengths(params: &tracking::Params) -> Result<(), Failure> {
+    params.check_lengths().map_err(Failure::usage)
+}
+
+/// What the numbers in a file stand for, where its format has no place to say so.
+pub fn key(tracked: &Tracked, out: &Path) -> String {
+    match Format::named(out) {
+        Some(Format::Trk | Format::Vtk) => {
+            let lines = tracked.output.kept.key();
+            lines.iter().map(|line| format!("{line}\n")).collect()
+        }
+        _ => String::new(),
+    }
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(runner)?;
+    check_lengths(&curves.track.params())?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
     curves.save(&tracked, None, runner)?;
@@ -428,6 +452,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["file"] = json!(curves.out);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     text += &format!("{}\n", curves.out.display());
+    text += &key(&tracked, &curves.out);
     if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {
         eprintln!("arcuate: {why}");
     }

@@ -21,6 +21,8 @@ pub struct Tractogram {
     pub offsets: Arc<[u64]>,
     /// Values per streamline (dps), each as long as there are streamlines.
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
+    /// What whole numbers among those values stand for, from 0 on, by the values' name.
+    pub codes: Arc<BTreeMap<String, Arc<[String]>>>,
     /// Values per point (dpv), each as long as `points`.
     pub per_point: BTreeMap<String, Arc<[f32]>>,
     /// Streamlines that belong together, by index; a streamline may be in several or in none.
@@ -49,6 +51,7 @@ impl Tractogram {
             points,
             offsets,
             per_streamline: BTreeMap::new(),
+            codes: Arc::default(),
             per_point: BTreeMap::new(),
             groups: BTreeMap::new(),
             per_group: BTreeMap::new(),
@@ -68,6 +71,20 @@ impl Tractogram {
         assert_eq!(values.len(), self.len(), "one value per streamline");
         self.per_streamline.insert(name.to_owned(), values);
         self
+    }
+
+    /// Says what the numbers 0, 1, … of some values per streamline stand for.
+    pub fn with_codes(mut self, name: &str, words: impl Into<Arc<[String]>>) -> Self {
+        Arc::make_mut(&mut self.codes).insert(name.to_owned(), words.into());
+        self
+    }
+
+    /// The key to the values per streamline that are numbers for something: `stop_end: 0 = Reached
+    /// target, 1 = …`, one line each.
+    pub fn key(&self) -> Vec<String> {
+        let known = self.codes.iter();
+        let known = known.filter(|(name, _)| self.per_streamline.contains_key(*name));
+        known.map(|(name, words)| key_line(name, words)).collect()
     }
 
     /// Adds values per point. Panics if their number is wrong.
@@ -179,6 +196,7 @@ impl Tractogram {
             let members = members.iter().filter_map(|&i| index[i as usize]);
             out = out.with_group(name, members.collect::<Vec<u32>>());
         }
+        out.codes = self.codes.clone();
         out.per_group = self.per_group.clone();
         out.grid = self.grid.clone();
         out
@@ -192,6 +210,13 @@ impl Tractogram {
             .map(|w| glam::Vec3::from(w[0]).distance(glam::Vec3::from(w[1])))
             .sum()
     }
+}
+
+/// `name: 0 = …, 1 = …`.
+pub fn key_line(name: &str, words: &[String]) -> String {
+    let pairs = words.iter().enumerate();
+    let pairs: Vec<String> = pairs.map(|(i, word)| format!("{i} = {word}")).collect();
+    format!("{name}: {}", pairs.join(", "))
 }
 
 /// Values of one name: one column, or several where the names are `name[0]`, `name[1]` and so on,

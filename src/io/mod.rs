@@ -53,6 +53,9 @@ pub use memory::available_bytes;
 pub use nifti::SpaceInfo;
 pub use told::{Space, Told, quoted};
 
+/// Goes into every exported file.
+pub const DISCLAIMER: &str = "For research only: not a medical device";
+
 use crate::compute::Control;
 use crate::data::{Tractogram, Volume};
 use source::Source;

@@ -4,10 +4,12 @@
 
 use super::fibres::{FibreInfo, free_name};
 use super::source::read_text;
+use super::surface::one_line;
 use super::whole::Whole;
-use super::{Error, atomic, little_endian, tck, with_extension};
+use super::{DISCLAIMER, Error, atomic, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::tractogram::key_line;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +49,7 @@ pub fn save_points(
         return Err(Error::malformed(beside, found, expected));
     }
     let start = format!(
-        "{MAGIC}\ntimestamp: {stamp}\nname: {name}\ndatatype: Float32LE\ncount: {:010}\n",
+        "{MAGIC}\ntimestamp: {stamp}\nname: {name}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\ncount: {:010}\n",
         tractogram.len()
     );
     let mut bytes = tck::ended(start).into_bytes();
@@ -60,12 +62,17 @@ pub fn save_points(
     write(path, &bytes)
 }
 
-/// Writes the per-streamline values `name`, one number a line, in the order of the streamlines.
+/// Writes the per-streamline values `name`, one number a line, in the order of the streamlines, below
+/// remarks (`#`), which MRtrix and NumPy skip.
 pub fn save_weights(path: &Path, tractogram: &Tractogram, name: &str) -> Result<(), Error> {
     let Some(values) = tractogram.per_streamline.get(name) else {
         return Err(missing(path, name));
     };
-    let text: String = values.iter().map(|v| format!("{v}\n")).collect();
+    let mut text = format!("# {DISCLAIMER}\n");
+    if let Some(words) = tractogram.codes.get(name) {
+        text += &format!("# {}\n", one_line(&key_line(name, words)));
+    }
+    text.extend(values.iter().map(|v| format!("{v}\n")));
     write(path, text.as_bytes())
 }
 

@@ -1,7 +1,7 @@
 //! Surfaces: what their formats share. All are written in world mm, RAS+.
 
 use super::format::{Content, Format};
-use super::{Error, atomic, gifti, obj, ply, stl};
+use super::{DISCLAIMER, Error, atomic, gifti, obj, ply, stl};
 use crate::compute::Control;
 use crate::data::Surface;
 use std::io::Write as _;
@@ -27,6 +27,7 @@ pub fn save(
             "choose a region or mask that holds a voxel",
         ));
     }
+    let description = &format!("{DISCLAIMER}; {description}");
     let bytes = match Format::named(path) {
         Some(Format::Ply) => ply::bytes(surface, description),
         Some(Format::Stl) => stl::bytes(surface, description),

@@ -4,7 +4,7 @@
 //! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
 use super::whole::{Whole, filled};
-use super::{Error, FibreInfo, atomic, little_endian, scalars};
+use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
@@ -365,7 +365,7 @@ fn header(count: usize, command: &str) -> String {
         .unwrap_or_default();
     let command = command.replace(['\n', '\r'], " ");
     let start = format!(
-        "{MAGIC}\ntimestamp: {}.{:09}\ncommand_history: {command}\ndatatype: Float32LE\n\
+        "{MAGIC}\ntimestamp: {}.{:09}\ncommand_history: {command}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\n\
          count: {count:010}\n",
         now.as_secs(),
         now.subsec_nanos(),

@@ -68,6 +68,16 @@ impl Values {
     }
 }
 
+/// Where files may go. Asks the disk: not for the window's thread.
+pub struct SavePlace;
+
+impl SavePlace {
+    /// Whether a file could be made in this folder now.
+    pub fn takes_files(folder: &Path) -> bool {
+        io::atomic::check_file(&folder.join("a file")).is_ok()
+    }
+}
+
 /// Every value that the format holds, and beside a TCK those that it does not.
 pub(super) fn save_with_values(
     tractogram: Tractogram,

@@ -16,7 +16,7 @@ mod trace;
 /// What was found in a folder.
 pub use crate::io::bids::Folder;
 pub use density::{MapDensity, Mapped};
-pub use export::Values;
+pub use export::{SavePlace, Values};
 pub use fault::CardFailure;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use place::{Placed, sentence};

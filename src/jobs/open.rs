@@ -4,7 +4,7 @@ use super::Values;
 use super::{Loaded, Output};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
-use crate::data::{Tractogram, VolumeKind};
+use crate::data::{Region, Role, Tractogram, VolumeKind};
 use crate::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,16 @@ pub(super) fn with_lengths(tractogram: Tractogram) -> Tractogram {
         .map(|i| tractogram.length_mm(i))
         .collect();
     tractogram.with_per_streamline(LENGTH, lengths)
+}
+
+/// With the names of the targets that its numbers stand for.
+pub(super) fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
+    let targets = regions.iter().filter(|r| r.role == Role::Target);
+    let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
+    match names.is_empty() {
+        true => tractogram,
+        false => tractogram.with_codes("target", names),
+    }
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.

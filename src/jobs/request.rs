@@ -4,7 +4,7 @@ use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
 use super::making::{ForRegions, OfRegions};
-use super::open::{open, with_lengths};
+use super::open::{open, with_lengths, with_target_names};
 use super::place::{self, Place, Placed};
 use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
@@ -386,7 +386,8 @@ impl Request {
                 };
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
                 let kept = output.kept.with_per_point("fa", along);
-                output.kept = with_lengths(kept).with_grid(field.grid.clone());
+                let kept = with_target_names(with_lengths(kept), &regions);
+                output.kept = kept.with_grid(field.grid.clone());
                 Ok(Output::Tracked {
                     output: Arc::new(output),
                     field: field.id(),

@@ -2,7 +2,7 @@
 
 use super::Values;
 use super::fault::Fault;
-use super::open::with_lengths;
+use super::open::{with_lengths, with_target_names};
 use super::request::{Output, memory_for_curves};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
@@ -83,7 +83,7 @@ pub(super) fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Resu
     let measures = measures.unwrap_or_default();
     let along = backend.install(|| tracking::sample(&fa, &output.kept));
     let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
-    let all = all.with_grid(field.grid.clone());
+    let all = with_target_names(all, &regions).with_grid(field.grid.clone());
     let (kept, least) = geodesic::rank(&all, cut);
     output.kept = kept;
     Ok(Output::Shot(Box::new(Shot {

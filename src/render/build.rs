@@ -95,7 +95,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             colour: OUTLINE_RGB,
             opacity: OUTLINE_OPACITY,
         }),
-        lines: missed(state).into_iter().chain(in_scene(state)).collect(),
+        lines: missed(state).into_iter().chain(lines(state)).collect(),
         solids: solids(state),
         moving: view.moving,
     }
@@ -207,16 +207,8 @@ fn missed(state: &State) -> Option<Lines> {
     })
 }
 
-/// The live streamlines and the visible tractograms.
+/// The live streamlines, perhaps only those that stopped for one reason, and the visible tractograms.
 fn lines(state: &State) -> Vec<Lines> {
-    tractograms(state)
-        .into_iter()
-        .filter_map(|(tractogram, display)| shown(tractogram, &display))
-        .collect()
-}
-
-/// The same in the 3-D view: of the live ones perhaps only those that stopped for one reason.
-fn in_scene(state: &State) -> Vec<Lines> {
     let stopped = stopped(state);
     let only = |tractogram| match stopped {
         Some(stopped) if stopped.of[0] == Tractogram::id(tractogram) => &stopped.kept,

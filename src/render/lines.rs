@@ -33,6 +33,9 @@ const BY_VALUE: u32 = 2;
 /// Thinner than this, lines break up into dots, px.
 const LEAST_HALF_WIDTH_PX: f64 = 0.5;
 
+/// What is coloured by a value is compared with a scale: its distance shows in less haze.
+const VALUE_HAZE: f32 = 0.3;
+
 /// Lines on slices have a dark rim, or they would drown in colours like their own.
 const RIM_PX: f64 = 1.0;
 const RIM_OPACITY: f32 = 0.6;
@@ -172,6 +175,9 @@ impl LinePipelines {
             haze: view.haze,
             ..coloured(lines)
         };
+        if style.kind[0] == BY_VALUE {
+            style.haze[3] *= VALUE_HAZE;
+        }
         let least = LEAST_HALF_WIDTH_PX * f64::from(view.pixel_scale);
         let (radius_mm, half_width) = match lines.style {
             LineStyle::Lines { width_px } => {

@@ -35,7 +35,7 @@ pub use gpu::{cleared, shader_sources};
 use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu};
 use line_buffers::{LineKey, LineStore};
-use pace::Pace;
+use pace::{Ask, PATIENCE_MS, Pace};
 use scene::{Quality, Scenes, Targets, Tools};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -70,6 +70,7 @@ pub struct Renderer {
     /// Device time of a picture whose pane is gone.
     last_ms: f64,
     loading: Option<Duration>,
+    patience_ms: f64,
 }
 
 /// What a pane shows now.
@@ -89,6 +90,8 @@ struct Pane {
     scene: Option<ScenePart>,
     /// All its streamlines are loaded.
     complete: bool,
+    /// What it shows was drawn roughly.
+    rough: bool,
     slots_drawn: usize,
     textures: Vec<Key>,
     lines: Vec<LineKey>,
@@ -120,6 +123,7 @@ impl Renderer {
             last_scene: None,
             last_ms: 0.0,
             loading: Some(LOADING_SLICE),
+            patience_ms: PATIENCE_MS,
             gpu,
         }
     }
@@ -132,6 +136,12 @@ impl Renderer {
     /// Loads streamlines a slice of time per call, as windows want it and as a renderer starts.
     pub fn load_in_pieces(&mut self) {
         self.loading = Some(LOADING_SLICE);
+    }
+
+    /// 3-D pictures of new panes that take longer than this, ms, are drawn roughly at first and then
+    /// in pieces, one a call.
+    pub fn set_patience_ms(&mut self, ms: f64) {
+        self.patience_ms = ms;
     }
 
     pub fn device(&self) -> &wgpu::Device {
@@ -184,6 +194,7 @@ impl Renderer {
             }
             gpu.queue.submit([encoder.finish()]);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
+            self.draws += 1;
             self.drawn(id, List::Slice(list), used, keys);
         }
         self.view(id)
@@ -201,11 +212,14 @@ impl Renderer {
         let patient = self.loading.is_none();
         let owed = self.textures.owes;
         self.textures.begin(self.loading);
-        let rested = |s: &ScenePart| s.pace.rested();
+        // The next piece of a better picture waits for the one before: what is on its way to the
+        // device cannot be called back.
+        let rested = |s: &ScenePart| s.pace.rested() && !s.stopwatch.is_running();
         let better = self.panes[&id].scene.as_ref().is_some_and(rested);
         // While streamlines come in, more pictures follow of their own accord.
         let moving = list.moving || !self.loaded(&list.lines, &keys).1;
-        if better || owed || self.stale(id, &list.lines, &keys, same) {
+        let stale = owed || self.stale(id, &list.lines, &keys, same);
+        if better || stale {
             let started = Instant::now();
             let Some(pane) = self.panes.get_mut(&id) else {
                 return self.view(id);
@@ -213,13 +227,18 @@ impl Renderer {
             let part = pane.scene.get_or_insert_with(|| ScenePart {
                 targets: None,
                 stopwatch: Stopwatch::new(&self.gpu),
-                pace: Pace::new(self.gpu.software),
+                pace: Pace::new(self.gpu.software, self.patience_ms),
             });
             let measured = part.stopwatch.fresh();
+            let ask = match (changed, stale) {
+                (true, _) => Ask::New,
+                (false, true) => Ask::More,
+                (false, false) => Ask::Better,
+            };
             let quality = if patient && !moving {
                 Quality::best(self.gpu.software)
             } else {
-                part.pace.quality(measured, moving, changed)
+                part.pace.quality(measured, moving, ask)
             };
             let tools = Tools {
                 gpu: &self.gpu,
@@ -233,13 +252,29 @@ impl Renderer {
             let (used, filled) = self
                 .scenes
                 .draw(tools, &list, &keys, quality, targets, view);
-            self.blit
-                .show_corner(&self.gpu, &pane.corner, filled, list.size_px);
+            if let Some(filled) = filled {
+                pane.rough = quality.rough;
+                self.draws += 1;
+                self.blit
+                    .show_corner(&self.gpu, &pane.corner, filled, list.size_px);
+            }
             self.last_scene = Some(id);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
             self.drawn(id, List::Scene(list), used, keys);
         }
         self.view(id)
+    }
+
+    /// Whether the 3-D view shows all that this list asks for of its streamlines, as seen from
+    /// wherever: neither others nor a few of them, and not roughly.
+    pub fn shows(&self, list: &ScenePane, id: PaneId) -> bool {
+        let shown = |pane: &Pane| {
+            let Some(List::Scene(drawn)) = &pane.list else {
+                return false;
+            };
+            pane.complete && !pane.rough && drawn.lines == list.lines
+        };
+        self.panes.get(&id).is_some_and(shown)
     }
 
     /// Shows a pane, stretched over the pass's viewport; nothing before it was drawn once, or
@@ -349,6 +384,7 @@ impl Renderer {
                     group,
                     scene,
                     complete: false,
+                    rough: false,
                     slots_drawn: 0,
                     textures: Vec::new(),
                     lines: Vec::new(),
@@ -390,7 +426,6 @@ impl Renderer {
     }
 
     fn drawn(&mut self, id: PaneId, list: List, textures: Vec<Key>, keys: Vec<LineKey>) {
-        self.draws += 1;
         let lines = match &list {
             List::Slice(l) => &l.lines,
             List::Scene(l) => &l.lines,

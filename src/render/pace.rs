@@ -1,4 +1,5 @@
-//! How coarse the 3-D view is drawn while it changes, so that the hand feels no delay.
+//! How coarse the 3-D view is drawn while it changes, so that the hand feels no delay, and in how
+//! many pieces at rest, so that a hand that moves again is not kept waiting.
 
 use super::scene::Quality;
 use std::time::{Duration, Instant};
@@ -10,34 +11,58 @@ const FLUID_SOFTWARE_MS: f64 = 45.0;
 /// Coarser than this nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
 const FEWEST_SLOTS: f64 = 40_000.0;
-/// A picture at rest that holds a processor up for longer is drawn with fewer samples, ms.
-const PATIENCE_MS: f64 = 600.0;
+/// What takes longer is drawn in pieces of about half as much, ms.
+pub(super) const PATIENCE_MS: f64 = 250.0;
+/// Every piece handles all points once: more pieces would cost more than they spare.
+const MOST_PIECES: u32 = 12;
 /// Changes that follow each other within this belong to one gesture.
 const GESTURE: Duration = Duration::from_millis(200);
 
+/// What a measured picture was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Drawn {
+    Rough,
+    Whole,
+    /// One of so many pieces.
+    Piece(u32),
+}
+
+/// What is to be drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    /// A new list.
+    New,
+    /// The same, of which more has been loaded.
+    More,
+    /// The better picture of a list that was drawn roughly.
+    Better,
+}
+
 pub(super) struct Pace {
     software: bool,
+    patience_ms: f64,
     scale: f64,
     slots: f64,
-    /// What the last picture that was not rough took.
+    /// What a picture that is not rough takes as a whole, about.
     full_ms: Option<f64>,
-    /// Of pictures that are not rough.
-    samples: u32,
     changed: Option<Instant>,
     /// The last picture was rough and will not be followed by a change of its own accord.
     owes_better: bool,
+    /// The next piece of the better picture, and of how many.
+    piece: Option<(u32, u32)>,
 }
 
 impl Pace {
-    pub fn new(software: bool) -> Self {
+    pub fn new(software: bool, patience_ms: f64) -> Self {
         Self {
             software,
+            patience_ms,
             scale: if software { 0.6 } else { 1.0 },
             slots: if software { 150_000.0 } else { 1e12 },
             full_ms: None,
-            samples: 4,
             changed: None,
             owes_better: false,
+            piece: None,
         }
     }
 
@@ -59,52 +84,60 @@ impl Pace {
         self.owes_better && self.changed.is_none_or(|c| c.elapsed() > GESTURE)
     }
 
-    /// How to draw a list that is new (`changed`), or the better picture of an old one. `measured`
-    /// is the last picture's time and whether it was rough, if that is known by now.
-    pub fn quality(
-        &mut self,
-        measured: Option<(f64, bool)>,
-        moving: bool,
-        changed: bool,
-    ) -> Quality {
+    /// How to draw. `measured`: time and kind of the last picture, if they are known by now.
+    pub fn quality(&mut self, measured: Option<(f64, Drawn)>, moving: bool, ask: Ask) -> Quality {
         match measured {
-            Some((ms, true)) => self.adapt(ms),
-            Some((ms, false)) => {
-                self.full_ms = Some(ms);
-                if self.software && ms > PATIENCE_MS {
-                    self.samples = 1;
-                } else if ms < PATIENCE_MS / 5.0 {
-                    self.samples = 4;
-                }
+            Some((ms, Drawn::Rough)) => self.adapt(ms),
+            Some((ms, Drawn::Whole)) => self.full_ms = Some(ms),
+            // Between one piece, where the points are all the work, and all, where the pixels are.
+            Some((ms, Drawn::Piece(of))) => {
+                let whole = ms * f64::from(of).sqrt();
+                self.full_ms = Some(0.5 * (whole + self.full_ms.unwrap_or(whole)));
             }
             None => {}
         }
         let now = Instant::now();
-        let before = if changed {
-            self.changed.replace(now)
-        } else {
-            None
+        let before = match ask {
+            Ask::New => self.changed.replace(now),
+            Ask::More | Ask::Better => None,
         };
         let in_gesture = before.is_some_and(|b| now - b < GESTURE);
         // Before anything was measured a processor counts as slow.
         let slow = self
             .full_ms
             .map_or(self.software, |ms| ms > self.fluid_ms());
-        let rough = (moving || in_gesture) && slow;
-        self.owes_better = rough && !moving;
-        if !rough {
+        // So long a picture would hold up even a hand that has only begun to move.
+        let heavy = self.full_ms.is_some_and(|ms| ms > self.patience_ms);
+        let rough = (moving || in_gesture) && slow || heavy && ask != Ask::Better;
+        if rough {
+            self.owes_better = !moving;
+            self.piece = None;
             return Quality {
-                samples: self.samples,
-                ..Quality::best(self.software)
+                samples: 1,
+                scale: self.scale,
+                glass: 2,
+                most_slots: self.slots as usize,
+                rough: true,
+                piece: (0, 1),
             };
         }
+        let piece = match self.piece.take() {
+            Some(next) if ask == Ask::Better => next,
+            _ if heavy => (0, self.pieces()),
+            _ => (0, 1),
+        };
+        let (this, of) = piece;
+        self.owes_better = this + 1 < of;
+        self.piece = self.owes_better.then_some((this + 1, of));
         Quality {
-            samples: 1,
-            scale: self.scale,
-            glass: 2,
-            most_slots: self.slots as usize,
-            rough,
+            piece,
+            ..Quality::best(self.software)
         }
+    }
+
+    fn pieces(&self) -> u32 {
+        let ms = self.full_ms.unwrap_or(0.0);
+        ((ms / (0.5 * self.patience_ms)).ceil() as u32).clamp(1, MOST_PIECES)
     }
 
     fn adapt(&mut self, ms: f64) {

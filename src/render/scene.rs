@@ -1,11 +1,12 @@
 //! The 3-D view: opaque things, see-through things, then the outline's glass over both.
 
 use super::darkening::{Darkening, Hollows};
-use super::draw_list::{ScenePane, SolidShape};
+use super::draw_list::{Lines, ScenePane, SolidShape};
 use super::gpu::{COLOUR, DEPTH, Gpu, Slot, cleared, depth_source};
 use super::line_buffers::{LineKey, LineStore};
-use super::lines::{LinePipelines, Rank, Strand};
+use super::lines::{LinePipelines, Rank, Strand, values_of};
 use super::outline::{GLASS, Outlines, linear_sampler};
+use super::pace::Drawn;
 use super::slice::Slices;
 use super::solids::Solids;
 use super::stopwatch::Stopwatch;
@@ -28,6 +29,8 @@ struct TogetherUniform {
 
 /// How much of the light hollows lose, and how deep the darkest are, mm.
 const HOLLOWS: [f32; 2] = [0.62, 14.0];
+/// How much of it where colours stand for values.
+const VALUE_HOLLOWS: f32 = 0.22;
 
 /// How much work one picture may be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,9 +45,19 @@ pub(super) struct Quality {
     pub most_slots: usize,
     /// A better picture follows soon.
     pub rough: bool,
+    /// Which of how many stripes, from the top; the picture shows with the last.
+    pub piece: (u32, u32),
 }
 
 impl Quality {
+    fn drawn(&self) -> Drawn {
+        match (self.rough, self.piece) {
+            (true, _) => Drawn::Rough,
+            (false, (_, 1)) => Drawn::Whole,
+            (false, (_, of)) => Drawn::Piece(of),
+        }
+    }
+
     pub fn best(software: bool) -> Self {
         Self {
             samples: 4,
@@ -53,6 +66,7 @@ impl Quality {
             glass: if software { 2 } else { 1 },
             most_slots: usize::MAX,
             rough: false,
+            piece: (0, 1),
         }
     }
 }
@@ -211,7 +225,8 @@ impl Scenes {
     }
 
     /// Draws into `pane`, a texture of the list's size; `keys` are its lines' buffers. Returns the
-    /// textures it used, and the size of the pane's corner that a rough picture fills.
+    /// textures it used, and the size of the pane's corner that a rough picture fills; `None` where
+    /// more pieces have to follow: the pane is as it was.
     pub fn draw(
         &self,
         tools: Tools,
@@ -220,7 +235,7 @@ impl Scenes {
         quality: Quality,
         targets: &mut Option<Targets>,
         pane: &wgpu::TextureView,
-    ) -> (Vec<Key>, [u32; 2]) {
+    ) -> (Vec<Key>, Option<[u32; 2]>) {
         let Tools {
             gpu,
             textures,
@@ -262,8 +277,14 @@ impl Scenes {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
         let stages = stages(&strands);
+        let (piece, pieces) = quality.piece;
+        let row = |piece: u32| (u64::from(drawn[1]) * u64::from(piece) / u64::from(pieces)) as u32;
+        let rows = row(piece)..row(piece + 1);
+        let complete = piece + 1 == pieces;
+        stopwatch.start(quality.drawn());
         for (i, &stage) in stages.iter().enumerate() {
-            let (first, last) = (i == 0, i + 1 == stages.len());
+            let (begins, ends) = (i == 0, i + 1 == stages.len());
+            let (first, last) = (begins && piece == 0, ends && complete);
             if let Stage::SeeThrough(_) = stage {
                 targets.set_aside(gpu, &mut encoder);
             }
@@ -303,17 +324,13 @@ impl Scenes {
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: if first {
-                    stopwatch.start(quality.rough)
-                } else {
-                    None
-                },
+                timestamp_writes: stopwatch.writes(begins, ends && !complete),
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
             let [width, height] = drawn.map(|n| n as f32);
             pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
-            pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
+            pass.set_scissor_rect(0, rows.start, drawn[0], rows.end - rows.start);
             if matches!(stage, Stage::Slices | Stage::All) {
                 slices.draw_quads(&mut pass, &layers, samples);
             }
@@ -326,6 +343,10 @@ impl Scenes {
             if let Stage::SeeThrough(rank) = stage {
                 lines.draw_scene(&mut pass, &strands, samples, rank);
             }
+        }
+        if !complete {
+            stopwatch.stop(gpu, encoder);
+            return (used, None);
         }
         if let Some(outline) = &list.outline {
             self.outlines.march(
@@ -361,7 +382,7 @@ impl Scenes {
             stopwatch,
         );
         stopwatch.stop(gpu, encoder);
-        (used, drawn)
+        (used, Some(drawn))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -385,7 +406,12 @@ impl Scenes {
             hollows: if quality.rough {
                 [0.0; 4]
             } else {
-                [HOLLOWS[0], HOLLOWS[1], 0.0, 0.0]
+                let of_values = |l: &Lines| !l.context && values_of(l).is_some();
+                let deep = match list.lines.iter().any(of_values) {
+                    true => VALUE_HOLLOWS,
+                    false => HOLLOWS[0],
+                };
+                [deep, HOLLOWS[1], 0.0, 0.0]
             },
         };
         let buffer = gpu.uniform(&uniform);
@@ -405,7 +431,7 @@ impl Scenes {
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("together"),
             color_attachments: &cleared(pane),
-            timestamp_writes: stopwatch.end(),
+            timestamp_writes: stopwatch.writes(false, true),
             ..Default::default()
         });
         // What is coarse is stretched when it is shown, not before.

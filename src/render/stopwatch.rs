@@ -1,6 +1,7 @@
 //! How long the device takes for a picture, asked without waiting for it.
 
 use super::gpu::Gpu;
+use super::pace::Drawn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -12,7 +13,7 @@ pub(super) struct Stopwatch {
     running: Arc<AtomicBool>,
     started: bool,
     /// Said of the picture that is being measured.
-    rough: bool,
+    drawn: Drawn,
     /// Bits of the last result, ms as f64.
     last_ms: Arc<AtomicU64>,
     results: u64,
@@ -57,37 +58,33 @@ impl Stopwatch {
             queries,
             running: Arc::new(AtomicBool::new(false)),
             started: false,
-            rough: false,
+            drawn: Drawn::Whole,
             last_ms: Arc::new(AtomicU64::new(0)),
             results: 0,
             arrived: Arc::new(AtomicU64::new(0)),
         }
     }
 
-    /// For the first pass of a picture; `rough` is handed back with the result.
-    pub fn start(&mut self, rough: bool) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
-        self.started = !self.running.load(Ordering::Acquire);
+    /// Before the first pass of a picture; `drawn` is handed back with the result.
+    pub fn start(&mut self, drawn: Drawn) {
+        self.started = !self.is_running();
         if self.started {
-            self.rough = rough;
+            self.drawn = drawn;
         }
-        self.writes(Some(0), None)
     }
 
-    /// For its last pass.
-    pub fn end(&self) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
-        self.writes(None, Some(1))
+    /// The device has not finished what was measured last.
+    pub fn is_running(&self) -> bool {
+        self.running.load(Ordering::Acquire)
     }
 
-    fn writes(
-        &self,
-        begin: Option<u32>,
-        end: Option<u32>,
-    ) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
+    /// For a pass that is the picture's first or last, or both.
+    pub fn writes(&self, first: bool, last: bool) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
         let queries = self.queries.as_ref().filter(|_| self.started)?;
-        Some(wgpu::RenderPassTimestampWrites {
+        (first || last).then(|| wgpu::RenderPassTimestampWrites {
             query_set: &queries.set,
-            beginning_of_pass_write_index: begin,
-            end_of_pass_write_index: end,
+            beginning_of_pass_write_index: first.then_some(0),
+            end_of_pass_write_index: last.then_some(1),
         })
     }
 
@@ -138,14 +135,14 @@ impl Stopwatch {
         });
     }
 
-    /// The last result and whether that picture was rough; each result once.
-    pub fn fresh(&mut self) -> Option<(f64, bool)> {
+    /// The last result and what that picture was; each result once.
+    pub fn fresh(&mut self) -> Option<(f64, Drawn)> {
         let arrived = self.arrived.load(Ordering::Acquire);
         if arrived == self.results {
             return None;
         }
         self.results = arrived;
-        Some((self.last_ms(), self.rough))
+        Some((self.last_ms(), self.drawn))
     }
 
     pub fn last_ms(&self) -> f64 {

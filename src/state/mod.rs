@@ -25,7 +25,7 @@ pub mod words;
 
 /// In the words of the files.
 pub use crate::io::{Space, Told};
-pub use crate::jobs::{BackendKind, Job, SaveLabels, SaveMasks, Slot, Values, Which};
+pub use crate::jobs::{BackendKind, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Which};
 pub use action::{Action, Effect, Phase, Shot};
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};

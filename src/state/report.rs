@@ -6,8 +6,7 @@ use super::{Action, State};
 use crate::data::{Region, Shape};
 use serde_json::{Value, json};
 
-/// Goes into every exported file.
-pub const DISCLAIMER: &str = "For research only: not a medical device";
+pub use crate::io::DISCLAIMER;
 
 fn shape(shape: &Shape) -> Value {
     match shape {

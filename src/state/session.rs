@@ -12,7 +12,8 @@ use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::gradient_check;
 use crate::solvers::tracking;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,6 +149,27 @@ pub struct Recent {
     pub opened: u64,
 }
 
+/// Where files were saved last, and as what: the next go there, too.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Exports {
+    pub folder: Option<PathBuf>,
+    /// Whole names of the last files, by what they were.
+    pub last: BTreeMap<String, String>,
+}
+
+impl Exports {
+    pub const TRACKS: &str = "tracks";
+    pub const LAYER: &str = "layer";
+    pub const REGION: &str = "region";
+    pub const PICTURE: &str = "picture";
+
+    pub fn remember(&mut self, what: &str, path: &Path) {
+        self.folder = path.parent().map(Path::to_owned);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.last.insert(what.to_owned(), name.into_owned());
+    }
+}
+
 /// Steps of the guide, in order; each advances when its act is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuideStep {
@@ -217,6 +239,7 @@ pub struct Session {
     /// How the gradients' axes compare, and of which scan's image.
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
     pub recent: Vec<Recent>,
+    pub exports: Exports,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
     /// Masks on their way to files.
@@ -268,6 +291,7 @@ impl Session {
             live_error: None,
             axes: None,
             recent: Vec::new(),
+            exports: Exports::default(),
             selected_region: None,
             selected_layer: None,
             exporting: Vec::new(),

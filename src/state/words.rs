@@ -90,7 +90,7 @@ pub fn none_passed(output: &Output, targets: &[&str]) -> String {
             .to_owned();
     }
     let goal = match targets {
-        [] => "pass the regions".to_owned(),
+        [] => "are kept".to_owned(),
         [name] => format!("reach '{name}'"),
         _ => "reach a target".to_owned(),
     };

@@ -16,7 +16,7 @@ use super::widgets::paint;
 use crate::io::Format;
 use crate::state::update::losses;
 use crate::state::{Action, Pane, Severity, State};
-use disk::{Existing, existing_beside, typed_paths, with_measures, wrong};
+use disk::{Existing, elsewhere, existing_beside, typed_paths, with_measures, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -65,6 +65,8 @@ enum Answer {
     /// The same of what a dialog gave.
     ChosenExists(Purpose, Place, Existing),
     Wrong(Sheet, String),
+    /// Nothing can be saved where the first path was suggested.
+    Elsewhere(String, String),
 }
 
 /// File dialogs and the path field.
@@ -104,11 +106,14 @@ impl Files {
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if self.desktop == Desktop::Without || again {
-            return self.type_path(purpose, place, suggested);
+            self.type_path(purpose, place, suggested);
+            return self.look_for_room(ctx, suggested);
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        let suggested = suggested.to_owned();
+        let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
         std::thread::spawn(move || {
+            let room = purpose.saves().then(|| elsewhere(&suggested, &folder));
+            let suggested = room.flatten().unwrap_or(suggested);
             let answer = match dialog(&purpose, &suggested) {
                 Some(paths) => match existing_beside(&purpose, &paths) {
                     Some(existing) => Answer::ChosenExists(purpose, place, existing),
@@ -119,6 +124,21 @@ impl Files {
             // The window may be gone by now.
             let _ = sender.send(answer);
             ctx.request_repaint();
+        });
+    }
+
+    /// Whether files can be saved where that was suggested; if not, another place is.
+    fn look_for_room(&self, ctx: &egui::Context, suggested: &str) {
+        if !self.sheet.as_ref().is_some_and(|s| s.purpose.saves()) || suggested.is_empty() {
+            return;
+        }
+        let (ctx, sender) = (ctx.clone(), self.sender.clone());
+        let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
+        std::thread::spawn(move || {
+            if let Some(better) = elsewhere(&suggested, &folder) {
+                let _ = sender.send(Answer::Elsewhere(suggested, better));
+                ctx.request_repaint();
+            }
         });
     }
 
@@ -165,6 +185,12 @@ impl Files {
                         error: Some(why),
                         ..sheet
                     });
+                }
+                Answer::Elsewhere(suggested, better) => {
+                    let untouched = self.sheet.as_mut().filter(|s| s.text == suggested);
+                    if let Some(sheet) = untouched {
+                        sheet.text = better;
+                    }
                 }
                 Answer::Exists(purpose, place, existing) => {
                     self.ask_to_replace(purpose, place, existing);
@@ -314,11 +340,16 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         sheet.error = None;
     }
     if let Purpose::Tracks { measured: true, .. } = sheet.purpose {
-        let text = with_measures(Path::new(sheet.text.trim()));
-        let place = row(ui, 18.0);
+        let lines = with_measures(Path::new(sheet.text.trim()));
+        let place = row(ui, 18.0 * lines.len() as f32);
         let response = ui.interact(place, ui.make_persistent_id("beside"), Sense::hover());
-        let font = theme::regular(size::CAPTION);
-        paint::left(ui.painter(), place, &text, font, p.t2);
+        for (i, line) in lines.iter().enumerate() {
+            let top = place.min + vec2(0.0, 18.0 * i as f32);
+            let place = Rect::from_min_size(top, vec2(width, 18.0));
+            let font = theme::regular(size::CAPTION);
+            paint::left(ui.painter(), place, line, font, p.t2);
+        }
+        let text = lines.join(", ");
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
     }
     if let Some(why) = &sheet.error {
@@ -481,13 +512,15 @@ fn last_part(ending: &str) -> &str {
     ending.rsplit('.').next().unwrap_or(ending)
 }
 
-/// `name.ending` beside the scan, or in the working folder where nothing was opened from a file.
+/// `name.ending` where the last file was saved, else beside the scan, or in the working folder where
+/// nothing was opened from a file; with the ending of the last file of its kind.
 pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
-    let folder = state
-        .document
-        .layers
-        .iter()
-        .find_map(|l| l.path.as_deref()?.parent().map(Path::to_owned));
+    let exports = &state.session.exports;
+    let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
+    let folder = last.or_else(|| {
+        let mut layers = state.document.layers.iter();
+        layers.find_map(|l| l.path.as_deref()?.parent().map(Path::to_owned))
+    });
     let plain: String = name
         .chars()
         .map(|c| {
@@ -504,7 +537,11 @@ pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
     } else {
         format!("{stem}_{plain}")
     };
-    let ending = purpose.endings().first().copied().unwrap_or_default();
+    let before = purpose.kind().and_then(|kind| exports.last.get(kind));
+    let same = |e: &&str| before.is_some_and(|name| name.ends_with(&format!(".{e}")));
+    let endings = purpose.endings();
+    let ending = endings.iter().find(|e| same(e)).or(endings.first());
+    let ending = ending.copied().unwrap_or_default();
     let file = format!("{}.{ending}", stem.to_lowercase());
     folder.unwrap_or_default().join(file).display().to_string()
 }

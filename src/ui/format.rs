@@ -14,6 +14,16 @@ pub fn significant(value: f64) -> String {
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
 }
 
+/// A connectivity measure, as scales and tables show it: `0.80`, `12.3`, `380`.
+pub fn measure(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    fixed(value, decimals)
+}
+
 /// `81 × 105 × 60`, with the number of volumes where there are several.
 pub fn shape(shape: [usize; 3], frames: usize) -> String {
     let [x, y, z] = shape;

@@ -5,13 +5,14 @@ use super::widgets::note::{Answer, Note};
 use super::{Memory, icons, theme};
 use crate::data::Role;
 use crate::state::session::GuideStep;
-use crate::state::{Action, State, Task, Tool};
+use crate::state::{Action, Method, State, Task, Tool};
 use egui::Ui;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let Some(step) = state.session.guide else {
         return;
     };
+    let rays = state.document.method == Method::Rays;
     let (text, word, icon) = match step {
         GuideStep::ClickSlice => (
             "Click a slice to move the crosshair. All views follow",
@@ -19,22 +20,46 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             icons::ARROW_RIGHT,
         ),
         GuideStep::PlaceSeed => (
-            "Press S, then click white matter on a slice. Streamlines start there at once",
+            match rays {
+                true => "Press S, then click white matter on a slice. Rays leave it at once",
+                false => {
+                    "Press S, then click white matter on a slice. Streamlines start there at once"
+                }
+            },
             "Take the seed",
             icons::TARGET,
         ),
         GuideStep::DragSeed => (
-            "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow",
+            match rays {
+                true => {
+                    "Drag the yellow seed over a slice, or its rim to resize it. The rays follow"
+                }
+                false => {
+                    "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
+                }
+            },
             "Show the seed",
             icons::CROSSHAIR,
         ),
         GuideStep::PlaceTarget => (
-            "Press T, then click where the streamlines should end. The others turn grey",
+            match rays {
+                true => "Press T, then click where the rays should end. The others turn grey",
+                false => {
+                    "Press T, then click where the streamlines should end. The others turn grey"
+                }
+            },
             "Take the target",
             icons::FLAG,
         ),
         GuideStep::Save => (
-            "Save what you found: streamlines go to a TCK file that other programs read",
+            match rays {
+                true => {
+                    "Save what you found: rays and their CM go to files that other programs read"
+                }
+                false => {
+                    "Save what you found: streamlines go to a TCK file that other programs read"
+                }
+            },
             "Export…",
             icons::EXPORT,
         ),

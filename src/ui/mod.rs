@@ -27,7 +27,7 @@ mod regions;
 mod relocate;
 mod shortcuts;
 pub mod snapshot;
-mod status_bar;
+pub mod status_bar;
 pub mod theme;
 mod top_bar;
 pub mod tracks;

@@ -1,10 +1,11 @@
 //! The one place where egui meets the renderer: each pane is drawn into a texture of its own before
 //! egui's pass, and shown in it.
 
-use crate::render::draw_list::{ScenePane, SlicePane};
+use crate::render::draw_list::{Lines, ScenePane, SlicePane};
 use crate::render::{PaneId, Renderer, Surface};
-use egui::{Context, PaintCallbackInfo, Rect, Shape};
+use egui::{Context, Id, PaintCallbackInfo, Rect, Shape};
 use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
+use std::sync::Arc;
 
 /// What a pane shows.
 #[derive(Clone, Debug)]
@@ -27,6 +28,35 @@ pub fn pixels(ctx: &Context, rect: Rect, pane: PaneId, list: List) -> Shape {
         ctx: ctx.clone(),
     };
     egui_wgpu::Callback::new_paint_callback(rect, callback).into()
+}
+
+/// Whether the last frame's 3-D picture in a pane had all streamlines of this list.
+pub fn shows(ctx: &Context, pane: PaneId, list: &ScenePane) -> bool {
+    let shown = ctx.data(|d| d.get_temp::<Shown>(shown_id(pane)));
+    shown.is_some_and(|lines| *lines == list.lines)
+}
+
+/// Streamlines that a pane shows, all of them.
+type Shown = Arc<Vec<Lines>>;
+
+fn shown_id(pane: PaneId) -> Id {
+    Id::unique(("streamlines shown", pane))
+}
+
+/// Remembers whether a pane shows all streamlines of a list; asks for a frame to say so.
+fn note(ctx: &Context, pane: PaneId, list: &ScenePane, all: bool) {
+    let id = shown_id(pane);
+    if all == shows(ctx, pane, list) {
+        return;
+    }
+    ctx.data_mut(|d| {
+        if all {
+            d.insert_temp::<Shown>(id, Arc::new(list.lines.clone()));
+        } else {
+            d.remove::<Shown>(id);
+        }
+    });
+    ctx.request_repaint();
 }
 
 /// Says what egui's pass draws to. Without it, a window's usual format is assumed to be
@@ -67,7 +97,11 @@ impl CallbackTrait for Pixels {
             .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
         match &self.list {
             List::Slice(list) => drop(renderer.slice(list, self.pane)),
-            List::Scene(list) => drop(renderer.scene(list, self.pane)),
+            List::Scene(list) => {
+                renderer.scene(list, self.pane);
+                let all = renderer.shows(list, self.pane);
+                note(&self.ctx, self.pane, list, all);
+            }
         }
         renderer.prepare_blit(surface);
         if renderer.busy() {

@@ -24,7 +24,7 @@ pub struct Reached {
 pub struct Cache {
     bins: Option<(DataId, [u32; BINS])>,
     kept: Option<((DataId, Cut), usize)>,
-    reached: Option<(DataId, Vec<Reached>)>,
+    reached: Option<((DataId, Cut), Vec<Reached>)>,
 }
 
 impl Cache {
@@ -50,15 +50,33 @@ impl Cache {
         }
     }
 
-    /// One for each target.
-    pub fn reached(&mut self, kept: &Tractogram, targets: usize) -> &[Reached] {
-        let id = kept.id();
+    /// One for each target: of all rays those that a cut leaves, also before they are there; of very
+    /// many those that are there.
+    pub fn reached(
+        &mut self,
+        kept: &Tractogram,
+        rays: &LiveRays,
+        cut: Cut,
+        targets: usize,
+    ) -> &[Reached] {
+        const AT_ONCE: usize = 500_000;
+        let there = rays.cut == cut || rays.measures.len() > AT_ONCE;
+        let (of, cut) = if there {
+            (kept, Cut::All)
+        } else {
+            (&rays.all, cut)
+        };
+        let key = (of.id(), cut);
         let known = self
             .reached
             .as_ref()
-            .is_some_and(|(known, all)| *known == id && all.len() == targets);
+            .is_some_and(|(known, all)| *known == key && all.len() == targets);
         if !known {
-            self.reached = Some((id, reached(kept, targets)));
+            let marks = match there {
+                true => vec![true; kept.len()],
+                false => cut.marks(&rays.measures),
+            };
+            self.reached = Some((key, reached(of, &marks, targets)));
         }
         self.reached.as_ref().map_or(&[], |(_, all)| all)
     }
@@ -73,16 +91,16 @@ fn bins(measures: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
     bins
 }
 
-fn reached(kept: &Tractogram, targets: usize) -> Vec<Reached> {
-    let values = |name: &str| kept.per_streamline.get(name);
+fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<Reached> {
+    let values = |name: &str| all.per_streamline.get(name);
     let (Some(cm), Some(length)) = (values("cm"), values("length")) else {
         return vec![Reached::default(); targets];
     };
     let of = values("target");
     let one = |target: usize| {
         // Where they name no target they have met all of them.
-        let is = |i: &usize| of.is_none_or(|of| of[*i] as usize == target);
-        let here = || (0..kept.len()).filter(is);
+        let is = |i: &usize| marks[*i] && of.is_none_or(|of| of[*i] as usize == target);
+        let here = || (0..marks.len()).filter(is);
         Reached {
             count: here().count() as u64,
             measure: median(&mut here().map(|i| cm[i]).collect::<Vec<_>>()),

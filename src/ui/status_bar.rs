@@ -4,11 +4,13 @@ use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
 use crate::state::{Action, Job, Slot, State};
-use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
-use std::time::Duration;
+use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use std::time::{Duration, Instant};
 
 /// Shorter jobs are not worth a word.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// Estimates of the end are averaged over about this, seconds.
+const SLUGGISH_S: f64 = 4.0;
 /// An estimate of the end needs this much experience.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
 
@@ -136,10 +138,13 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
         words = format!("{words} · {}", progress.stage.to_lowercase());
     }
     if let Some(share) = share {
-        let percent = format::with_unit(&format::fixed(f64::from(share) * 100.0, 0), "%");
+        let percent = f64::from(share) * 100.0;
+        // What takes minutes moves by less than a percent for a while.
+        let decimals = usize::from(percent < 10.0 && elapsed > ESTIMATE_AFTER);
+        let percent = format::with_unit(&format::fixed(percent, decimals), "%");
         words = format!("{words} · {percent}");
-        if elapsed > ESTIMATE_AFTER && share > 0.02 {
-            let left = elapsed.as_secs_f64() * f64::from((1.0 - share) / share);
+        let done = (progress.done, progress.total);
+        if let Some(left) = left(ui, job.ticket, &progress.stage, done) {
             words = format!("{words} · {} left", duration(left));
         }
     }
@@ -153,6 +158,64 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
     );
     let response = ui.interact(shown, id.with("words"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &words));
+}
+
+/// How fast a stage of a job goes.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    stage: String,
+    /// When it was first seen, and how much was done by then.
+    since: Instant,
+    done: u64,
+    /// The time left as it was last said, seconds, and when.
+    said: Option<(f64, Instant)>,
+}
+
+impl Pace {
+    pub fn new(stage: &str, done: u64, now: Instant) -> Self {
+        Self {
+            stage: stage.to_owned(),
+            since: now,
+            done,
+            said: None,
+        }
+    }
+
+    /// Seconds until the end of the stage, as fast as it has gone since it was first seen: what came
+    /// before it was other work. `None` as long as there is too little experience.
+    pub fn left(&mut self, (done, total): (u64, u64), now: Instant) -> Option<f64> {
+        let elapsed = now - self.since;
+        let gone = done.saturating_sub(self.done);
+        if elapsed < ESTIMATE_AFTER || gone == 0 {
+            return None;
+        }
+        let to_do = total.saturating_sub(done);
+        let estimate = elapsed.as_secs_f64() * to_do as f64 / gone as f64;
+        // Counts down between estimates, and follows them slowly: other work comes and goes.
+        let said = match self.said {
+            Some((said, when)) => {
+                let since = (now - when).as_secs_f64();
+                let follow = (since / SLUGGISH_S).min(1.0);
+                let counted = (said - since).max(0.0);
+                counted + follow * (estimate - counted)
+            }
+            None => estimate,
+        };
+        self.said = Some((said, now));
+        Some(said)
+    }
+}
+
+/// Seconds until the end of a job's stage.
+fn left(ui: &Ui, ticket: u64, stage: &str, (done, total): (u64, u64)) -> Option<f64> {
+    let id = Id::unique(("pace of", ticket));
+    let now = Instant::now();
+    let known: Option<Pace> = ui.data(|d| d.get_temp(id));
+    let known = known.filter(|p| p.stage == stage && p.done <= done);
+    let mut pace = known.unwrap_or_else(|| Pace::new(stage, done, now));
+    let left = pace.left((done, total), now);
+    ui.data_mut(|d| d.insert_temp(id, pace));
+    left
 }
 
 /// `6 s`, `3 min`.

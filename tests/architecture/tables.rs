@@ -48,7 +48,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             // Which formats there are, what they hold and what is said about files: plain values.
             (
                 "io",
-                Only(&["Content", "Format", "Space", "Told", "quoted"]),
+                Only(&["Content", "DISCLAIMER", "Format", "Space", "Told", "quoted"]),
             ),
             // How a layer is shown, in the words of the draw list: plain values.
             ("render", Only(&["colour_map", "draw_list"])),

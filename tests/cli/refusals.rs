@@ -17,9 +17,11 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::wrong_numbers_are_named", wrong_numbers),
+        test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
         test("cli::nothing_is_overwritten_unasked", overwriting),
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
+        test("cli::one_case_of_a_benchmark", one_case),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
     ]
 }
@@ -63,6 +65,55 @@ fn wrong_numbers() {
     };
     assert!(spacing("500").contains("larger than"), "{}", spacing("500"));
     assert!(spacing("0.01").contains("so small"), "{}", spacing("0.01"));
+}
+
+/// What no data could make right is exit code 2, in our own words, before anything is read.
+fn wrong_rays() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cases: [(&str, &[&str], &str); 9] = [
+        ("geodesic", &["--directions", "cone:20,200"], "at most 180°"),
+        ("geodesic", &["--directions", "cone:0,30"], "0 directions"),
+        ("geodesic", &["--directions", "cone:20,0"], "more than 0°"),
+        ("geodesic", &["--directions", "icosphere:20"], "at most 6"),
+        ("geodesic", &["--directions", "sphere:70000"], "1 to 65536"),
+        ("geodesic", &["--directions", "towards:0,0,0"], "not all 0"),
+        ("geodesic", &["--keep-every", "0"], "from 1"),
+        (
+            "geodesic",
+            &["--min-length", "50", "--max-length", "40"],
+            "largest length, 40 mm",
+        ),
+        ("track", &["--min-length", "301"], "largest length, 300 mm"),
+    ];
+    for (command, options, words) in cases {
+        let line = [&[command, "none.nii"], options, &["--out", "t.tck"]].concat();
+        let output = arcuate(&line, folder.path());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {error}");
+        assert!(error.contains(words), "{line:?}: {error}");
+    }
+}
+
+/// One case of a benchmark is measured alone; a word that is in no name is wrong usage.
+fn one_case() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let bench = |case: &str| {
+        let line = [
+            "bench",
+            "geodesic",
+            "--quick",
+            "--backend",
+            "cpu",
+            "--case",
+            case,
+        ];
+        arcuate(&line, folder.path())
+    };
+    let output = bench("Preparation");
+    assert_eq!(output.status.code(), Some(0));
+    let line: Value = serde_json::from_slice(&output.stdout).expect("one line");
+    assert_eq!(line["workload"], "geodesic preparation of tensors");
+    assert_eq!(bench("no such").status.code(), Some(2));
 }
 
 /// Refused with a sentence, where the process may not take what it would need.

@@ -4,20 +4,87 @@ use super::sentence;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::io::{scalars, tck};
+use arcuate::data::tractogram::key_line;
+use arcuate::io::{self, fibres, scalars, tck};
+use arcuate::solvers::tracking::StopReason;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "io::scalars::of_another_file_are_refused",
-        another_file,
-    )]
+    vec![
+        test("io::scalars::of_another_file_are_refused", another_file),
+        test("io::scalars::files_say_what_they_are_for", said_in_files),
+        test("io::scalars::the_readme_has_the_key", readme),
+    ]
 }
 
 fn lines(count: usize) -> Tractogram {
     let points: Vec<[f32; 3]> = (0..2 * count).map(|i| [i as f32, 0.0, 0.0]).collect();
     let offsets: Vec<u64> = (0..=count as u64).map(|i| 2 * i).collect();
     Tractogram::new(points, offsets).with_per_point("cm", vec![1.0; 2 * count])
+}
+
+/// Every format with a place for it says that it is for research, and what numbers stand for; what
+/// is written is read back as it was.
+fn said_in_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words: Vec<String> = ["Reached target", "Left -- the mask"]
+        .map(str::to_owned)
+        .into();
+    let key = "stop_end: 0 = Reached target, 1 = Left";
+    let plain = lines(3)
+        .with_per_streamline("stop_end", vec![0.0, 1.0, 0.0])
+        .with_codes("stop_end", words.clone())
+        .with_codes("gone", words);
+    for (name, codes) in [
+        ("a.tck", false),
+        ("a.trx", true),
+        ("a.vtk", false),
+        ("a.vtp", true),
+        ("a.weights.txt", true),
+        ("a.tsf", false),
+    ] {
+        let path = folder.path().join(name);
+        let control = Control::new();
+        match name {
+            "a.tsf" => {
+                let beside = folder.path().join("a.tck");
+                scalars::save_points(&path, &beside, &plain, "cm").expect("saved");
+            }
+            "a.weights.txt" => scalars::save_weights(&path, &plain, "stop_end").expect("saved"),
+            _ => fibres::save(&path, &plain, "arcuate track", &control).expect("saved"),
+        }
+        let bytes = std::fs::read(&path).expect("written");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(io::DISCLAIMER), "{name}");
+        let told = text.contains(key) || text.contains("\"stop_end\":[\"Reached target\",");
+        assert_eq!(told, codes, "{name}");
+        assert!(
+            !text.contains("gone"),
+            "{name}: no key to what is not there"
+        );
+    }
+    // The weights of a TCK are read with their remarks; a TRX keeps the key.
+    let read = |name: &str| match io::open(&folder.path().join(name), &Control::new()) {
+        Ok(io::Opened::Tractogram(tractogram, info)) => {
+            assert!(info.warnings.is_empty(), "{:?}", info.warnings);
+            tractogram
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(*read("a.tck").per_streamline["weights"], [0.0, 1.0, 0.0]);
+    let again = read("a.trx");
+    assert_eq!(again.codes["stop_end"], plain.codes["stop_end"]);
+    assert_eq!(again.filtered(&[true, false, true]).key(), plain.key());
+    assert_eq!(*read("a.vtp").per_streamline["stop_end"], [0.0, 1.0, 0.0]);
+}
+
+/// The numbers of reasons to stop are those that the README lists.
+fn readme() {
+    let readme = include_str!("../../README.md").replace('\n', " ");
+    let words = StopReason::ALL.map(|r| r.words().to_owned());
+    let line = key_line("", &words);
+    let key = line.trim_start_matches(": ");
+    assert!(readme.contains(key), "{key}");
 }
 
 /// Values of three streamlines say nothing beside a file of five.

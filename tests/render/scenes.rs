@@ -3,6 +3,7 @@
 use super::{apart, ball, image, lines, offscreen, project, scene, tractogram};
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Mask, Volume};
+use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{
     ById, LineColour, LineStyle, Lines, Outline, ScenePane, SliceQuad, Solid, SolidShape,
 };
@@ -20,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::boxes_and_masks_are_solid", boxes_and_masks),
         test("render::nearer_tubes_hide_farther", nearer_hides),
         test("render::tube_colours_by_direction", tube_colours),
+        test(
+            "render::values_keep_the_lightness_of_their_scale",
+            lightness,
+        ),
         test("render::slices_are_cut_out", cut_out),
         test("render::slices_lose_their_black", lose_black),
         test("render::outline_is_a_rim", outline_is_a_rim),
@@ -177,6 +182,56 @@ fn tube_colours() {
             found[channel] > 120 && next < found[channel] / 2,
             "{axis} {found:?}"
         );
+    }
+}
+
+/// Relative luminance of sRGB bytes (IEC 61966-2-1).
+fn luminance(colour: &[u8]) -> f64 {
+    let linear = |c: u8| match f64::from(c) / 255.0 {
+        c if c <= 0.04045 => c / 12.92,
+        c => ((c + 0.055) / 1.055).powf(2.4),
+    };
+    0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2])
+}
+
+/// A lit tube is compared with a colour bar: seen from anywhere, it is read as its own value, not
+/// as a lower one.
+fn lightness() {
+    let mut random = Random::fresh("lightness");
+    let mut offscreen = offscreen();
+    for _ in 0..12 {
+        let eye = random.direction().with_z(0.4).normalize() * 300.0;
+        let along = eye.cross(random.direction()).normalize() * 15.0;
+        let value = random.uniform(0.1, 0.9) as f32;
+        let line = tractogram(&[straight(-along, along)]);
+        let line = line.with_per_streamline("measure", vec![value]);
+        let colour = LineColour::Scalar {
+            name: "measure".to_owned(),
+            range: (0.0, 1.0),
+            colour_map: ColourMap::Viridis,
+        };
+        for radius_mm in [0.35, 1.5] {
+            let mut list = scene(160, eye);
+            let tube = LineStyle::Tubes { radius_mm };
+            list.lines = vec![lines(&line, colour.clone(), tube)];
+            let picture = offscreen.scene(&list).expect("a picture");
+            // The lighter half of what is covered: edges are mixed with the background.
+            let all = (0..160 * 160).map(|i| picture.pixel(i % 160, i / 160));
+            let mut lit: Vec<[u8; 4]> = all.filter(|p| p[..3] != [0; 3]).collect();
+            lit.sort_by(|a, b| luminance(b).total_cmp(&luminance(a)));
+            let half = &lit[..lit.len() / 2];
+            assert!(half.len() > 100, "{}", half.len());
+            let mean = half.iter().map(|p| luminance(p)).sum::<f64>() / half.len() as f64;
+            // Read back on the bar: off by less than a tenth of its range.
+            let read = |t: f32| (luminance(&ColourMap::Viridis.at(t)) - mean).abs();
+            let steps = (0..=1000).map(|i| i as f32 / 1000.0);
+            let read = steps.min_by(|a, b| read(*a).total_cmp(&read(*b)));
+            let read = read.unwrap_or(f32::NAN);
+            assert!(
+                (read - value).abs() < 0.1,
+                "{radius_mm} mm: {value} looks like {read}"
+            );
+        }
     }
 }
 

@@ -35,12 +35,11 @@ pub fn tests() -> Vec<Trial> {
         test("ui::rays replace no file unasked", overwriting),
         test("ui::measures beside a TCK are not lost", beside),
         test("ui::a reason to stop is chosen and let go", reasons),
-        test("ui::how many a cut leaves is counted once", counted_once),
     ]
 }
 
 /// With rays whose measures are spread evenly from 0.8 to 1.6.
-fn shot() -> State {
+pub(super) fn shot() -> State {
     let mut state = tracking();
     state.document.method = Method::Rays;
     let regions = state.document.regions.iter();
@@ -76,7 +75,7 @@ fn shot() -> State {
     state
 }
 
-fn rays(window: &Window) -> &arcuate::state::Rays {
+pub(super) fn rays(window: &Window) -> &arcuate::state::Rays {
     &window.state().state.document.rays
 }
 
@@ -93,7 +92,7 @@ fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
 }
 
 /// With a measure at every point of what is kept.
-fn measured() -> State {
+pub(super) fn measured() -> State {
     let mut state = shot();
     let live = state.session.live.as_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
@@ -159,6 +158,7 @@ fn cut() {
         let above = (400.0 * (1.0 - share)).round() as usize;
         let words = format!("Connectivity measure (CM) {above} kept");
         window.get_by_label(&words);
+        window.get_by_label_contains(&format!("Target Motor L, {above} rays"));
     }
     window.drop_at(at(0.5));
     window.run();
@@ -366,28 +366,6 @@ fn overwriting() {
     );
 }
 
-fn counted_once() {
-    let state = shot();
-    let live = state.session.live.as_ref().unwrap();
-    let mut rays = live.rays.clone().unwrap();
-    let mut cache = arcuate::ui::rays::Cache::default();
-    for cut in [
-        Cut::All,
-        Cut::AtLeast(1.2),
-        Cut::Top(17),
-        Cut::TopShare(0.3),
-    ] {
-        let marked = cut.marks(&rays.measures).iter().filter(|k| **k).count();
-        assert_eq!(cache.kept(&rays, cut), marked, "{cut:?}");
-    }
-    let cut = Cut::AtLeast(1.2);
-    assert_eq!(cache.kept(&rays, cut), 200);
-    // The same rays by their id: nobody looks at the measures again.
-    rays.measures = Arc::new([]);
-    assert_eq!(cache.kept(&rays, cut), 200);
-    assert_eq!(cache.kept(&rays, Cut::All), 0);
-}
-
 fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
     let mut rays = rays(window).clone();
     edit(&mut rays);
@@ -503,10 +481,33 @@ fn best() {
     type_over(&mut window, "30");
     assert_eq!(kept(&window), 30);
     click(&mut window, "Keep: Best %");
-    assert_eq!(kept(&window), 40);
+    assert_eq!(
+        (rays(&window).cut, kept(&window)),
+        (Cut::TopShare(0.075), 30)
+    );
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
-    assert_eq!(kept(&window), 40, "the cut stands where the best begin");
+    assert_eq!(kept(&window), 30, "the cut stands where the best begin");
+    click(&mut window, "Keep: Best n");
+    assert_eq!(rays(&window).cut, Cut::Top(30));
+    // There is no half ray, and that is said.
+    window
+        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .click();
+    window.run();
+    type_over(&mut window, "5.5");
+    assert_eq!(kept(&window), 6);
+    window.get_by_label_contains("only whole numbers, 6 was taken");
+    // Setting the controls back leaves the cut, which is none of them.
+    change(&mut window, |r| r.params.walk.step_mm = 0.3);
+    click(&mut window, "Reset to defaults");
+    let usual = arcuate::state::defaults::rays();
+    assert_eq!(rays(&window).params, usual.params);
+    assert_eq!(rays(&window).cut, Cut::Top(6));
+    // From all of them to some.
+    change(&mut window, |r| r.cut = Cut::All);
+    click(&mut window, "Keep: Best %");
+    assert_eq!(kept(&window), 40);
 }
 
 /// No ray kept, and the target far outside.

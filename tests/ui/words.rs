@@ -38,6 +38,11 @@ fn numbers() {
     assert_eq!(format::fixed(-0.01, 1), "0.0");
     assert_eq!(format::fixed(12_345.678, 2), "12\u{202F}345.68");
     assert_eq!(format::significant(0.5778), "0.578");
+    let measures = [0.8, 9.994, 9.996, 99.96, 379.77, 1184.2].map(format::measure);
+    assert_eq!(
+        measures,
+        ["0.80", "9.99", "10.0", "100", "380", "1\u{202F}184"]
+    );
     assert_eq!(format::significant(1184.2), "1\u{202F}184");
     assert_eq!(format::with_unit("0.71", "mm"), "0.71\u{202F}mm");
     assert_eq!(
@@ -76,7 +81,7 @@ fn no_rays() {
         (
             [0, 0, 100, 0, 0, 0],
             &[],
-            "0 of 100 rays pass the regions: 100 miss an include region",
+            "0 of 100 rays are kept: 100 miss an include region",
         ),
     ] {
         output.fates = fates;

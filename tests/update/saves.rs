@@ -182,7 +182,11 @@ fn regions_by_a_job() {
     let region = state.session.selected_region.expect("selected");
     let path = PathBuf::from("/data/r.nii");
     let effects = update(&mut state, Action::SaveRegion { region, path });
-    let [arcuate::state::Effect::Submit(Request::SaveRegion { shape, grid, .. })] = &effects[..]
+    use arcuate::state::Effect;
+    let [
+        Effect::Store,
+        Effect::Submit(Request::SaveRegion { shape, grid, .. }),
+    ] = &effects[..]
     else {
         panic!("{effects:?}")
     };

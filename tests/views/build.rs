@@ -224,11 +224,11 @@ fn colours_streamlines() {
         length,
         "whole centimetres around 40 to 72 mm"
     );
-    let stops = scalar("stop_end", (0.0, 10.0), ColourMap::Stops);
+    let stops = scalar("stop_end", (0.0, 11.0), ColourMap::Stops);
     assert_eq!(coloured(LineColouring::StopReason), stops);
     // A reason's number lands on its own colour.
     assert_eq!(ColourMap::Stops.at(0.0), [0x2B, 0xB6, 0x8A]);
-    assert_eq!(ColourMap::Stops.at(5.0 / 10.0), [0xE6, 0x9F, 0x00]);
+    assert_eq!(ColourMap::Stops.at(5.0 / 11.0), [0xE6, 0x9F, 0x00]);
 
     // A file without values is coloured by direction, whatever was asked for.
     let bare = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);

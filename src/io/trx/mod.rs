@@ -31,6 +31,8 @@ use std::sync::Arc;
 use store::Part;
 
 const HEADER: &str = "header.json";
+/// Our own key of the header: what the numbers of some values stand for.
+const CODES: &str = "CODES";
 
 /// By the ending of a member's name; `bit` is one byte for each, as trx-python keeps it.
 fn named(number: &str) -> Option<Type> {
@@ -132,6 +134,13 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         tractogram.groups.insert(name, members);
     }
     tractogram.grid = grid(&header, &mut info).map(Arc::new);
+    for (name, words) in header[CODES].as_object().into_iter().flatten() {
+        let words = words.as_array().into_iter().flatten();
+        let words = words.map(|w| w.as_str().unwrap_or_default().to_owned());
+        if tractogram.per_streamline.contains_key(name) {
+            tractogram = tractogram.with_codes(name, words.collect::<Vec<_>>());
+        }
+    }
     info.check(&tractogram, None);
     Ok((tractogram, info))
 }

@@ -2,8 +2,8 @@
 //! used where it lies, or as files of a folder.
 
 use super::super::fibres::{difference, free_name, same_values};
-use super::super::{Error, atomic, extension, little_endian};
-use super::{HEADER, is_folder, read};
+use super::super::{DISCLAIMER, Error, atomic, extension, little_endian};
+use super::{CODES, HEADER, is_folder, read};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::columns;
@@ -164,7 +164,13 @@ fn members(
         let (axes, shift) = (m.matrix3, m.translation);
         json!([axes.x_axis[r], axes.y_axis[r], axes.z_axis[r], shift[r]])
     };
+    // The format says nothing of further keys: readers pass over them.
+    let codes = tractogram.codes.iter();
+    let codes = codes.filter(|(name, _)| tractogram.per_streamline.contains_key(*name));
+    let codes: BTreeMap<_, &[String]> = codes.map(|(name, words)| (name, &**words)).collect();
     let header = json!({
+        "COMMENT": DISCLAIMER,
+        CODES: codes,
         "DIMENSIONS": shape,
         "VOXEL_TO_RASMM": [row(0), row(1), row(2), json!([0.0, 0.0, 0.0, 1.0])],
         "NB_VERTICES": tractogram.points.len(),

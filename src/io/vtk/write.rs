@@ -1,7 +1,7 @@
 //! Writing legacy VTK: binary, version 3.0, which every reader knows, in RAS.
 
 use super::super::fibres::{difference, same_values};
-use super::super::{Error, atomic};
+use super::super::{DISCLAIMER, Error, atomic};
 use super::read;
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -54,7 +54,7 @@ fn write(
     command: &str,
     control: &Control,
 ) -> Result<(), atomic::Stop> {
-    let title = format!("SPACE=RAS {command}");
+    let title = format!("SPACE=RAS {DISCLAIMER}; {command}");
     let plain = |c: char| if c.is_ascii_graphic() { c } else { ' ' };
     let title: String = title.chars().map(plain).take(TITLE).collect();
     let points = tractogram.points.len();

@@ -1,7 +1,7 @@
 //! Writing VTP: arrays appended raw, little-endian, not compressed, in RAS.
 
 use super::super::fibres::{difference, same_values};
-use super::super::{Error, atomic, little_endian};
+use super::super::{DISCLAIMER, Error, atomic, little_endian};
 use super::read;
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -21,7 +21,9 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     let (points, lines) = (tractogram.points.len(), tractogram.len());
     let of_points = columns(&tractogram.per_point);
     let of_lines = columns(&tractogram.per_streamline);
-    let xml = head(&of_points, &of_lines, points, lines);
+    let mut remarks = vec![DISCLAIMER.to_owned()];
+    remarks.extend(tractogram.key());
+    let xml = head(&of_points, &of_lines, points, lines, &remarks);
     atomic::write_verified(
         path,
         |file| {
@@ -62,8 +64,18 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
 }
 
 /// The XML before the arrays, which follow in the order in which it names them.
-fn head(of_points: &[Columns], of_lines: &[Columns], points: usize, lines: usize) -> String {
+fn head(
+    of_points: &[Columns],
+    of_lines: &[Columns],
+    points: usize,
+    lines: usize,
+    remarks: &[String],
+) -> String {
     let mut offset = 0;
+    // Two hyphens end a comment.
+    let plain = |remark: &String| remark.replace('-', "\u{2010}");
+    let remarks = remarks.iter().map(|r| format!("<!-- {} -->\n", plain(r)));
+    let remarks: String = remarks.collect();
     let mut array = |number: &str, name: &str, columns: usize, bytes: usize| {
         let tag = format!(
             "        <DataArray type=\"{number}\" Name=\"{}\" NumberOfComponents=\"{columns}\" \
@@ -89,7 +101,7 @@ fn head(of_points: &[Columns], of_lines: &[Columns], points: usize, lines: usize
     format!(
         "<?xml version=\"1.0\"?>\n\
          <VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
-         \x20 <PolyData>\n    <FieldData>{space}</FieldData>\n\
+         {remarks}\x20 <PolyData>\n    <FieldData>{space}</FieldData>\n\
          \x20   <Piece NumberOfPoints=\"{points}\" NumberOfVerts=\"0\" NumberOfLines=\"{lines}\" \
          NumberOfStrips=\"0\" NumberOfPolys=\"0\">\n\
          \x20     <PointData>\n{of_points}      </PointData>\n\

@@ -1,7 +1,7 @@
 //! Kept streamlines and rays that are made again.
 
 use super::super::fault::Fault;
-use super::super::open::with_lengths;
+use super::super::open::{with_lengths, with_target_names};
 use super::super::resample::{Kept, Resample};
 use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
@@ -81,6 +81,7 @@ impl Remake {
                 (fit.field, maps.fa, Some(Box::new(resample)))
             }
         };
+        let regions = self.regions.clone();
         let request = match self.curves {
             Remade::Streamlines(params) => Request::Track {
                 field,
@@ -114,6 +115,6 @@ impl Remake {
             _ => return Err("Nothing was made again".to_owned().into()),
         };
         tractogram.bounds();
-        Ok(with_lengths(tractogram))
+        Ok(with_target_names(with_lengths(tractogram), &regions))
     }
 }

@@ -163,37 +163,7 @@ pub fn shoot_within(
 /// One sentence about the first thing that makes no sense.
 fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
     tracking::check(&medium.field, regions, &params.walk)?;
-    let count = params.directions.count();
-    if let Directions::Icosphere { level } = params.directions
-        && count > MAX_DIRECTIONS
-    {
-        return Err(format!(
-            "The icosphere's level is {level}, expected at most 6 (40962 directions); choose for \
-             example 2"
-        ));
-    }
-    if !(1..=MAX_DIRECTIONS).contains(&count) {
-        return Err(format!(
-            "The fan has {count} directions, expected 1 to {MAX_DIRECTIONS}; choose for example 64"
-        ));
-    }
-    if let Directions::Cone { half_angle_rad, .. } = params.directions
-        && !(half_angle_rad > 0.0 && half_angle_rad <= std::f64::consts::PI)
-    {
-        return Err(format!(
-            "The cone's half angle is {}°, expected more than 0° and at most 180°; choose for \
-             example 30°",
-            (half_angle_rad.to_degrees() * 1e9).round() / 1e9
-        ));
-    }
-    if let Directions::Towards { direction } = params.directions
-        && !(direction.iter().all(|c| c.is_finite()) && direction.iter().any(|c| *c != 0.0))
-    {
-        return Err(format!(
-            "The direction is {direction:?}, expected three numbers that are not all 0; choose for \
-             example 1, 0, 0"
-        ));
-    }
+    params.directions.check()?;
     if params.keep_every == 0 {
         return Err(
             "One point in 0 is to be kept, expected at least 1; choose for example 1".into(),

@@ -134,6 +134,10 @@ fn tractogram(parts: Vec<Lines>, with_targets: bool, measured: bool) -> Tractogr
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
+    let words: Arc<[String]> = StopReason::ALL.map(|r| r.words().to_owned()).into();
+    for name in ["stop_start", "stop_end"] {
+        tractogram = tractogram.with_codes(name, words.clone());
+    }
     if let Some(target) = target {
         tractogram = tractogram.with_per_streamline("target", target);
     }

@@ -139,6 +139,20 @@ pub struct Deflection {
     pub g: f64,
 }
 
+impl Params {
+    /// One sentence about lengths that no curve has.
+    pub fn check_lengths(&self) -> Result<(), String> {
+        let (shortest, longest) = (self.min_length_mm, self.max_length_mm.unwrap_or(f64::MAX));
+        if (0.0..=longest).contains(&shortest) {
+            return Ok(());
+        }
+        Err(format!(
+            "The smallest length is {shortest} mm, expected a number from 0 to the largest length, \
+             {longest} mm; lower it or raise that"
+        ))
+    }
+}
+
 /// Of several regions with one role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Match {
@@ -409,16 +423,7 @@ pub(super) fn check(
     if let Some(length) = params.max_length_mm {
         positive(length, "largest length", "300")?;
     }
-    let (shortest, longest) = (
-        params.min_length_mm,
-        params.max_length_mm.unwrap_or(f64::MAX),
-    );
-    if !(0.0..=longest).contains(&shortest) {
-        return Err(format!(
-            "The smallest length is {shortest} mm, expected a number from 0 to the largest length, \
-             {longest} mm; lower it or raise that"
-        ));
-    }
+    params.check_lengths()?;
     if !(1..=MAX_STEPS).contains(&params.max_steps) {
         return Err(format!(
             "The step limit is {}, expected a number from 1 to {MAX_STEPS}; choose for example 10000",

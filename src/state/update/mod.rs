@@ -21,9 +21,10 @@ pub use maps::sent;
 pub use sessions::{is_session, remake, wrong_files};
 
 use super::action::{Action, Effect, Phase};
-use super::session::{GuideStep, Severity};
+use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, SliceCamera, Task, Tool};
 use super::{Camera, Content, Document, Layer, Leaving, Method, Recipe, State, Told};
+use crate::data::Role;
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,20 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     apply(state, action, &mut effects);
     follow::follow(state);
+    skip_done(state);
     effects
+}
+
+/// The guide asks for nothing that is there already.
+fn skip_done(state: &mut State) {
+    let there = |role| state.document.regions.iter().any(|r| r.role == role);
+    let session = &mut state.session;
+    if session.guide == Some(GuideStep::PlaceSeed) && there(Role::Seed) {
+        session.guide_done(GuideStep::PlaceSeed);
+    }
+    if session.guide == Some(GuideStep::PlaceTarget) && there(Role::Target) {
+        session.guide_done(GuideStep::PlaceTarget);
+    }
 }
 
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
@@ -50,19 +64,19 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Session(action) => sessions::act(state, action, effects),
         Action::SaveTracks { layer, path } => {
-            state.session.forget_failures(Slot::Save);
+            exported(state, Exports::TRACKS, &path, effects);
             kept::save(state, layer, path, effects);
         }
         Action::SaveLayer { layer, path } => {
-            state.session.forget_failures(Slot::Save);
+            exported(state, Exports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
         }
         Action::SaveRegion { region, path } => {
-            state.session.forget_failures(Slot::Save);
+            exported(state, Exports::REGION, &path, effects);
             regions::save(state, region, path, effects);
         }
         Action::Screenshot(shot) => {
-            state.session.forget_failures(Slot::Save);
+            exported(state, Exports::PICTURE, &shot.path, effects);
             effects.push(Effect::TakeShot(shot));
         }
 
@@ -158,7 +172,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::DuplicateRegion(region) => regions::duplicate(state, region, effects),
         Action::SaveRegions { path, as_labels } => {
-            state.session.forget_failures(Slot::Save);
+            exported(state, Exports::REGION, &path, effects);
             regions::save_all(state, path, as_labels, effects);
         }
 
@@ -259,6 +273,13 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ShotTaken(Ok(sentence)) => state.session.status = sentence,
         Action::ShotTaken(Err(sentence)) => state.session.say(Severity::Error, sentence),
     }
+}
+
+/// Something is being saved: the next goes to the same folder, in the same format.
+fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    state.session.exports.remember(what, path);
+    effects.push(Effect::Store);
 }
 
 /// Changes the document as one undoable step.

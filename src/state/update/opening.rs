@@ -6,6 +6,7 @@ use crate::io::Told;
 use crate::jobs::{Folder, Loaded, Request};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, Severity};
+use crate::state::words::count;
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,8 +91,10 @@ pub fn opened(
     let summary = match &loaded {
         Loaded::Scan { dwi, gradients, .. } => scan_summary(dwi, gradients.as_deref()),
         Loaded::Image(volume) => grid_summary(volume),
-        Loaded::Mask(mask) => format!("{} voxels inside", mask.count()),
-        Loaded::Tractogram(tractogram) => format!("{} streamlines", tractogram.len()),
+        Loaded::Mask(mask) => format!("{} voxels inside", count(mask.count() as u64)),
+        Loaded::Tractogram(tractogram) => {
+            format!("{} streamlines", count(tractogram.len() as u64))
+        }
     };
     let mut recipe = match told.is_nothing() {
         true => Recipe::File(path.clone()),

@@ -3,6 +3,7 @@
 use super::{axes, backend, fitting, kept, making, maps, opening, rays, sessions, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
+use crate::state::words::count;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -144,7 +145,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
-            state.session.status = format!("Selected {} streamlines", kept.len());
+            state.session.status = format!("Selected {} streamlines", count(kept.len() as u64));
         }
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),

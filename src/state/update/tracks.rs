@@ -8,7 +8,7 @@ use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
-use crate::state::words::{THIN, count};
+use crate::state::words::{count, fixed, with_unit};
 use crate::state::{Document, Effect, Recipe, State};
 use std::sync::Arc;
 
@@ -110,8 +110,9 @@ pub fn taken_in(
         Curves::Rays(..) => ("Shot", "rays"),
     };
     state.session.status = format!(
-        "{verb} {} {what} in {wall_ms:.0}{THIN}ms",
-        count(seeds as u64)
+        "{verb} {} {what} in {}",
+        count(seeds as u64),
+        with_unit(&fixed(wall_ms, 0), "ms")
     );
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {

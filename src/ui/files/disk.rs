@@ -2,7 +2,7 @@
 //! window's thread.
 
 use super::Purpose;
-use crate::state::Values;
+use crate::state::{SavePlace, Values};
 use std::path::{Path, PathBuf};
 
 /// What would be overwritten.
@@ -73,6 +73,15 @@ pub fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
     Some(format!("There is no folder {}", folder.display()))
 }
 
+/// The same name in the home folder, where nothing can be saved in its own.
+pub fn elsewhere(suggested: &str, folder: &Path) -> Option<String> {
+    let path = folder.join(suggested);
+    let (above, name) = (path.parent()?, path.file_name()?);
+    let home = std::env::var_os("HOME").map(PathBuf::from)?;
+    let better = above != home && !SavePlace::takes_files(above) && SavePlace::takes_files(&home);
+    better.then(|| home.join(name).display().to_string())
+}
+
 /// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
 pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
     let words = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
@@ -85,16 +94,19 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Where the measures of rays go that are written under this name.
-pub fn with_measures(path: &Path) -> String {
+/// Where the measures of rays go that are written under this name, a line each.
+pub fn with_measures(path: &Path) -> Vec<String> {
     match Values::beside(path) {
         Some(values) => {
             let [points, weights] = values.files().map(|path| {
                 let name = path.file_name().unwrap_or_default();
                 name.to_string_lossy().into_owned()
             });
-            format!("With their CM: {points} along the rays, {weights} one a ray")
+            vec![
+                format!("CM along the rays: {points}"),
+                format!("CM of whole rays: {weights}"),
+            ]
         }
-        None => "With their CM in the same file".to_owned(),
+        None => vec!["With their CM in the same file".to_owned()],
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::io::Format;
+use crate::state::session::Exports;
 use crate::state::update::is_session;
 use crate::state::{
     Action, Content, LayerId, Leaving, Pane, SaveLabels, SaveMasks, SessionAction, Shot, State,
@@ -109,6 +110,17 @@ impl Purpose {
             Self::Screenshot { .. } => "Save a screenshot",
             Self::Session { .. } => "Save the session",
             Self::Locate { .. } => "Where is the file now?",
+        }
+    }
+
+    /// What the last such file is remembered as.
+    pub(super) fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Open | Self::Locate { .. } | Self::Session { .. } => None,
+            Self::Tracks { .. } => Some(Exports::TRACKS),
+            Self::Layer { .. } => Some(Exports::LAYER),
+            Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
+            Self::Screenshot { .. } => Some(Exports::PICTURE),
         }
     }
 

@@ -208,7 +208,7 @@ fn opacity(ui: &mut Ui, d: &Display, default: f64, set: &mut impl FnMut(Display,
 fn frame(ui: &mut Ui, volume: &Volume, d: &Display, set: &mut impl FnMut(Display, Phase)) {
     let last = (volume.frames - 1) as f64;
     let row = SliderRow::new("Volume", d.frame as f64, 0.0..=last)
-        .decimals(0)
+        .whole()
         .help("Which volume of the scan is shown, counted from 0");
     if let Some((v, phase)) = row.value(ui) {
         let frame = (v as usize).min(volume.frames - 1);
@@ -343,7 +343,13 @@ pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Disp
             Phase::Done,
         );
     }
-    if by_measure(&d.line_colouring)
+    if measured && !by_measure(&d.line_colouring) {
+        // The rows below keep their places.
+        SliderRow::new("Colour map", 0.0, 0.0..=1.0)
+            .help("Colours from low to high")
+            .inactive(Some("of CM only"))
+            .show(ui);
+    } else if by_measure(&d.line_colouring)
         && let Some(colour_map) = colour_maps(ui, &ColourMap::FOR_MEASURES, d.colour_map)
     {
         let display = d.clone();

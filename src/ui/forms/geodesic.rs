@@ -26,8 +26,12 @@ type Set<'a> = dyn FnMut(Rays, Phase) + 'a;
 
 pub fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let usual = defaults::rays();
     let rays = &state.document.rays;
+    // The cut is no control: it stands with the results.
+    let usual = Rays {
+        cut: rays.cut,
+        ..defaults::rays()
+    };
     let mut set = |rays: Rays, phase: Phase| actions.push(Action::SetRays { rays, phase });
     if walk::reset(ui, place, *rays == usual) {
         set(usual.clone(), Phase::Done);
@@ -97,7 +101,7 @@ fn strength(ui: &mut Ui, rays: &Rays, set: &mut Set) {
         }
         Sharpening::Paper { power, below_fa } => {
             let row = SliderRow::new("Sharpening n", f64::from(power), 1.0..=SHARPEST)
-                .decimals(0)
+                .whole()
                 .default(2.0)
                 .limits(1.0..=16.0)
                 .help("Whole power of the tensor where the FA is below the threshold");

@@ -238,7 +238,7 @@ fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
         Seeding::Random { count } => {
             let row = SliderRow::new("Streamlines", count as f64, 100.0..=1e6)
                 .logarithmic()
-                .decimals(0)
+                .whole()
                 .default(2_000.0)
                 .limits(1.0..=16_777_216.0)
                 .help("Seed points drawn from the whole seed");
@@ -254,7 +254,7 @@ fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
         }
         Seeding::PerVoxel { count } => {
             let row = SliderRow::new("Seeds per voxel", count as f64, 1.0..=64.0)
-                .decimals(0)
+                .whole()
                 .default(4.0)
                 .limits(1.0..=10_000.0)
                 .help("Random points in each voxel of the seed");

@@ -1,8 +1,9 @@
-//! The state badge of the 3-D view: coarse while something is dragged, final soon after.
+//! The state badge of the 3-D view: coarse while something is dragged, final as soon as the picture
+//! shows the final result.
 
 use crate::solvers::tracking::Seeding;
 use crate::state::{Method, Standing, State};
-use crate::ui::format::{THIN, count};
+use crate::ui::format::{self, count};
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
 use egui::{Color32, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -21,7 +22,7 @@ pub struct Badge {
 /// What the badge says, and how the result stands to what is asked for.
 pub fn words(state: &State) -> Option<(String, Standing)> {
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
-    let ms = format!("{:.0}{THIN}ms", live.wall_ms.max(1.0));
+    let ms = format::with_unit(&format::fixed(live.wall_ms.max(1.0), 0), "ms");
     let words = match standing {
         Standing::Final => format!("Final · {ms}"),
         Standing::Updating => "Updating…".to_owned(),
@@ -48,17 +49,23 @@ fn share(state: &State, seeds: usize) -> String {
 }
 
 impl Badge {
-    /// Paints at the top right of a pane; returns its rectangle. `still`: as bright as news.
+    /// Paints at the top right of a pane; returns its rectangle. `drawn`: the picture has all that
+    /// there is; `still`: as bright as news.
     pub fn show(
         &mut self,
         ui: &Ui,
         painter: &Painter,
         pane: Rect,
         state: &State,
+        drawn: bool,
         still: bool,
     ) -> Option<Rect> {
-        let (words, standing) = words(state)?;
-        let news = standing != Standing::Final;
+        let (mut words, standing) = words(state)?;
+        let drawing = standing == Standing::Final && !drawn;
+        if drawing {
+            words = "Drawing…".to_owned();
+        }
+        let news = standing != Standing::Final || drawing;
         let now = ui.input(|i| i.time);
         if self.words != words {
             self.words.clone_from(&words);

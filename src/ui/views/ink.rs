@@ -13,8 +13,22 @@ const PLATE: Color32 = Color32::from_black_alpha(178);
 
 /// One line of text with a dark rim; returns where it is.
 pub fn text(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
+    text_over(painter, at, align, spans, &[])
+}
+
+/// The same over rings at these places: where one would run through it, the text has a plate.
+pub fn text_over(
+    painter: &Painter,
+    at: Pos2,
+    align: Align2,
+    spans: &[Span],
+    rings: &[Rect],
+) -> Rect {
     let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
     let rect = align.anchor_size(at, galley.size());
+    if rings.iter().any(|ring| ring.intersects(rect)) {
+        painter.rect_filled(rect.expand2(vec2(4.0, 0.0)), radius::CHIP, PLATE);
+    }
     for (x, y) in [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)] {
         painter.galley_with_override_text_color(rect.min + vec2(x, y), galley.clone(), HALO);
     }
@@ -89,18 +103,18 @@ pub fn handles(painter: &Painter, at: [Pos2; 4]) {
     }
 }
 
-/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane.
+/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane; returns where it is.
 pub fn colour_bar(
     painter: &Painter,
     pane: Rect,
     ink: Color32,
     (low, name, high): (&str, &str, &str),
     colour: impl Fn(f32) -> [u8; 3],
-) {
+) -> Rect {
     const STEPS: usize = 64;
     let height = 140f32.min(pane.height() - 80.0);
     if height < 40.0 {
-        return;
+        return Rect::NOTHING;
     }
     let bar = Rect::from_center_size(
         pos2(pane.right() - 16.0, pane.center().y),
@@ -128,15 +142,17 @@ pub fn colour_bar(
             at,
             Align2::RIGHT_CENTER,
             &[(words, font.clone(), colour)],
-        );
+        )
     };
-    label(bar.top() + 6.0, high, ink);
-    label(bar.center().y, name, ink.gamma_multiply(0.75));
-    label(bar.bottom() - 6.0, low, ink);
+    let high = label(bar.top() + 6.0, high, ink);
+    let name = label(bar.center().y, name, ink.gamma_multiply(0.75));
+    let low = label(bar.bottom() - 6.0, low, ink);
+    bar.union(high).union(name).union(low)
 }
 
-/// What the colours of a direction-encoded image mean; top right, or left of `right`.
-pub fn dec_legend(painter: &Painter, right: f32, top: f32) {
+/// What the colours of a direction-encoded image mean; top right, or left of `right`. Returns where it
+/// is.
+pub fn dec_legend(painter: &Painter, right: f32, top: f32) -> Rect {
     for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
         let (colour, y) = (theme::DEC[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
@@ -150,6 +166,7 @@ pub fn dec_legend(painter: &Painter, right: f32, top: f32) {
         let dash = [pos2(left - 20.0, y), pos2(left - 6.0, y)];
         painter.line_segment(dash, Stroke::new(3.0, colour));
     }
+    Rect::from_min_max(pos2(right - 44.0, top), pos2(right, top + 46.0))
 }
 
 /// The tool in hand, as a word beside the pointer.

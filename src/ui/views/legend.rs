@@ -6,7 +6,7 @@ use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::LineColour;
 use crate::solvers::tracking::StopReason;
 use crate::state::{Layer, State};
-use crate::ui::format::{fixed, significant, with_unit};
+use crate::ui::format::{fixed, measure, significant, with_unit};
 
 /// Colours of a view in words.
 #[derive(Clone, PartialEq, Debug)]
@@ -75,10 +75,10 @@ pub fn of_scene(state: &State) -> Option<Legend> {
                     "Length".to_owned(),
                     [low, high].map(|v| with_unit(&fixed(f64::from(v), 0), "mm")),
                 ),
-                "measure" => ("CM".to_owned(), [format!("{low:.2}"), format!("{high:.2}")]),
+                "measure" => ("CM".to_owned(), [low, high].map(|v| measure(f64::from(v)))),
                 "cm" => (
                     "CM along ray".to_owned(),
-                    [format!("{low:.2}"), format!("{high:.2}")],
+                    [low, high].map(|v| measure(f64::from(v))),
                 ),
                 _ => (name, [low, high].map(|v| significant(f64::from(v)))),
             };

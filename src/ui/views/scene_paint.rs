@@ -20,7 +20,8 @@ const MARGIN: f32 = 10.0;
 const ARM: f64 = 20.0;
 
 impl Views {
-    pub(super) fn scene_overlay(&mut self, ui: &Ui, scene: &Scene, hovered: bool) {
+    /// `drawn`: the picture has all that there is of the streamlines.
+    pub(super) fn scene_overlay(&mut self, ui: &Ui, scene: &Scene, hovered: bool, drawn: bool) {
         let state = scene.state;
         if state.document.is_empty() {
             return;
@@ -51,27 +52,36 @@ impl Views {
             ));
         }
         fan::in_scene(&painter, scene);
-        self.scene_regions(ui, &painter, scene, hovered, &mut taken);
         // A picture of this view alone is about what is in it, not about how long that took.
         let alone = self.still && state.view.layout == Layout::Single;
-        let badge = (!alone).then(|| self.badge.show(ui, &painter, scene.rect, state, self.still));
-        let badge = badge.flatten();
+        let badge = if alone {
+            None
+        } else {
+            let badge = &mut self.badge;
+            badge.show(ui, &painter, scene.rect, state, drawn, self.still)
+        };
         let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
-        match legend::of_scene(state) {
-            Some(Legend::Dec) => {
-                ink::dec_legend(&painter, scene.rect.right() - MARGIN, below_badge);
-            }
+        let right = scene.rect.right() - MARGIN;
+        let scale = match legend::of_scene(state) {
+            Some(Legend::Dec) => Some(ink::dec_legend(&painter, right, below_badge)),
             Some(Legend::Bar {
                 name,
                 low,
                 high,
                 colour_map,
-            }) => ink::colour_bar(&painter, scene.rect, p.t1, (&low, &name, &high), |t| {
-                colour_map.at(t)
-            }),
-            Some(Legend::Stops(words)) => stops(&painter, p, scene.rect, below_badge, &words),
-            None => {}
-        }
+            }) => Some(ink::colour_bar(
+                &painter,
+                scene.rect,
+                p.t1,
+                (&low, &name, &high),
+                |t| colour_map.at(t),
+            )),
+            Some(Legend::Stops(words)) => Some(stops(&painter, p, scene.rect, below_badge, &words)),
+            None => None,
+        };
+        taken.extend(badge.into_iter().chain(scale));
+        // Names come last: they give way to all this.
+        self.scene_regions(ui, &painter, scene, hovered, &mut taken);
         axis_marker(&painter, scene);
     }
 
@@ -98,6 +108,14 @@ impl Views {
                 Some((r.id, Rect::from_center_size(middle, side)))
             })
             .collect();
+        // Some points of the live curves.
+        const POINTS: usize = 1_500;
+        let live = state.session.live.as_ref();
+        let points = live.map_or(&[][..], |live| &live.output.kept.points[..]);
+        let some = points.iter().step_by(points.len() / POINTS + 1);
+        let curves: Vec<Pos2> = some
+            .filter_map(|p| scene.screen(glam::Vec3::from(*p).as_dvec3()))
+            .collect();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let colour = theme::region_colour(region);
             let selected = state.session.selected_region == Some(region.id);
@@ -121,14 +139,20 @@ impl Views {
             if matches!(&*region.shape, Shape::Sphere { .. }) {
                 rings::rim(painter, &rim, region.role, colour, selected);
             }
-            // To the left where there is no room on the right: never over its own region.
+            // Never over its own region; to the left if fewer curves are there, or no room on the right.
             let font = theme::medium(size::LABEL);
             let text = painter.layout_no_wrap(region.name.clone(), font, colour);
-            let wide = text.size().x + 12.0;
-            let mut beside = middle + vec2(radius + 10.0, 0.0);
-            if beside.x + wide > scene.rect.right() - 2.0 {
-                beside.x = middle.x - radius - 10.0 - wide;
-            }
+            let size = text.size() + vec2(12.0, 4.0);
+            let places = [middle.x + radius + 10.0, middle.x - radius - 10.0 - size.x];
+            let cost = |x: &&f32| {
+                let place = Rect::from_min_size(pos2(**x, middle.y - 0.5 * size.y), size);
+                let hidden = curves.iter().filter(|at| place.contains(**at)).count();
+                let inside = scene.rect.shrink(2.0).x_range();
+                let fits = inside.contains(place.left()) && inside.contains(place.right());
+                if fits { hidden } else { usize::MAX }
+            };
+            let x = places.iter().min_by_key(cost).copied().unwrap_or(middle.x);
+            let beside = pos2(x, middle.y);
             // Labels lie beside other regions, not over them.
             let others = solids.iter().filter(|(id, _)| *id != region.id);
             let mut around: Vec<Rect> = others.map(|(_, rect)| *rect).collect();
@@ -174,17 +198,21 @@ impl Views {
     }
 }
 
-fn stops(painter: &Painter, p: &Palette, pane: Rect, top: f32, words: &[(&str, [u8; 3])]) {
+/// Returns where they are.
+fn stops(painter: &Painter, p: &Palette, pane: Rect, top: f32, words: &[(&str, [u8; 3])]) -> Rect {
+    let mut all = Rect::NOTHING;
     for (i, (word, [r, g, b])) in words.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(pane.right() - MARGIN - 14.0, y);
         let span = (*word, theme::regular(size::CAPTION), p.t2);
-        ink::bare(painter, at, Align2::RIGHT_CENTER, &[span]);
+        all = all.union(ink::bare(painter, at, Align2::RIGHT_CENTER, &[span]));
         let dot = Rect::from_center_size(pos2(pane.right() - MARGIN - 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
         let rim = Stroke::new(1.0, p.line);
         painter.rect(dot, 2.0, colour, rim, StrokeKind::Inside);
+        all = all.union(dot);
     }
+    all
 }
 
 /// Three arms to the ends of the body that face the viewer.

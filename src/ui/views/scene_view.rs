@@ -7,7 +7,7 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::render::build::{self, Size};
 use crate::state::{Action, Camera, Pane, Phase, State, Tool};
-use crate::ui::paint_callback::{List, pixels};
+use crate::ui::paint_callback::{self, List, pixels};
 use egui::{CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
@@ -173,8 +173,9 @@ impl Views {
         let painter = ui.painter().clone();
         painter.rect_filled(rect, 0.0, crate::ui::theme::palette(ui.style()).canvas);
         let id = self.pane_id(Pane::Scene);
+        let drawn = self.still || paint_callback::shows(&ctx, id, &list);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));
-        self.scene_overlay(ui, &scene, hovered);
+        self.scene_overlay(ui, &scene, hovered, drawn);
         if (hovered && self.drag.is_none()) || self.menu == Some(Pane::Scene) {
             self.scene_buttons(ui, &scene, actions);
         }

@@ -9,6 +9,7 @@ use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{fixed, significant, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
+use crate::ui::widgets::paint::Span;
 use egui::emath::GuiRounding as _;
 use egui::{Align2, Color32, Painter, Rect, Ui, vec2};
 
@@ -32,38 +33,37 @@ impl Views {
             crosshair(&painter, slice);
         }
         fan::on_slice(&painter, slice);
-        self.regions(ui, &painter, slice, hovered);
+        let rings = self.regions(ui, &painter, slice, hovered);
         if state.view.show_letters {
-            letters(&painter, slice);
+            letters(&painter, slice, &rings);
         }
-        title(&painter, slice);
+        title(&painter, slice, &rings);
         scale_bar(&painter, slice);
         window_text(&painter, slice);
         if legend {
             match legend::of_slices(state) {
-                Some(Legend::Dec) => ink::dec_legend(
-                    &painter,
-                    slice.rect.right() - MARGIN,
-                    slice.rect.top() + MARGIN,
-                ),
+                Some(Legend::Dec) => {
+                    let (right, top) = (slice.rect.right(), slice.rect.top());
+                    ink::dec_legend(&painter, right - MARGIN, top + MARGIN);
+                }
                 Some(Legend::Bar {
                     name,
                     low,
                     high,
                     colour_map,
-                }) => ink::colour_bar(
-                    &painter,
-                    slice.rect,
-                    IN_VIEW.t1,
-                    (&low, &name, &high),
-                    |t| colour_map.at(t),
-                ),
+                }) => {
+                    let words = (&*low, &*name, &*high);
+                    ink::colour_bar(&painter, slice.rect, IN_VIEW.t1, words, |t| {
+                        colour_map.at(t)
+                    });
+                }
                 Some(Legend::Stops(_)) | None => {}
             }
         }
     }
 
-    fn regions(&mut self, ui: &Ui, painter: &Painter, slice: &Slice, hovered: bool) {
+    /// Paints the regions; returns where their rings are.
+    fn regions(&mut self, ui: &Ui, painter: &Painter, slice: &Slice, hovered: bool) -> Vec<Rect> {
         let state = slice.state;
         let selected = state.session.selected_region;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
@@ -74,16 +74,18 @@ impl Views {
         // Where the title stands.
         let title = Rect::from_min_size(slice.rect.min + vec2(MARGIN, MARGIN - 3.0), TITLE);
         let mut taken = vec![title];
+        let mut placed = Vec::new();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces);
             let Some(cut) = cut else { continue };
             let colour = theme::region_colour(region);
             let is_selected = selected == Some(region.id);
             rings::ring(painter, &cut, region.role, colour, is_selected);
+            placed.extend(cut.bounds().map(|b| b.expand(2.0)));
             let named = !state.view.tool.draws();
             let under_pointer = named && at.is_some_and(|at| cut.distance(at) < 4.0);
             if dragged == Some(region.id) || under_pointer {
-                let words = format!("{} {}", region.name, grip::size_words(&region.shape));
+                let words = format!("{} · {}", region.name, grip::size_words(&region.shape));
                 let beside = cut
                     .bounds()
                     .map_or(pointer(ui).unwrap_or(slice.rect.center()), |b| {
@@ -95,7 +97,7 @@ impl Views {
         }
         self.drawing_marks(ui, painter, slice, at);
         let Tool::Place { role, .. } = state.view.tool else {
-            return;
+            return placed;
         };
         let colour = ink::role_colour(role);
         let default_radius = defaults::region_radius_mm(role) / slice.plane.mm_per_point;
@@ -119,6 +121,7 @@ impl Views {
                 }
             }
         }
+        placed
     }
 }
 
@@ -171,7 +174,10 @@ fn resampled(state: &State) -> Option<String> {
     differ.then(|| "resampled".to_owned())
 }
 
-fn title(painter: &Painter, slice: &Slice) {
+fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
+    let text = |at, spans: &[Span]| {
+        ink::text_over(painter, at, Align2::LEFT_CENTER, spans, rings);
+    };
     let state = slice.state;
     let crosshair = state.view.crosshair;
     let (axis, value) = match slice.pane {
@@ -187,10 +193,8 @@ fn title(painter: &Painter, slice: &Slice) {
     let extra = resampled(state).map_or(String::new(), |words| format!(" · {words}"));
     let regular = theme::regular(size::LABEL);
     let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
-    ink::text(
-        painter,
+    text(
         at,
-        Align2::LEFT_CENTER,
         &[
             (slice.pane.name(), theme::semibold(size::LABEL), IN_VIEW.t1),
             (&position, regular.clone(), IN_VIEW.t2),
@@ -203,27 +207,23 @@ fn title(painter: &Painter, slice: &Slice) {
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
     };
     let second = at + vec2(0.0, 17.0);
-    ink::text(
-        painter,
+    let only = state.session.stopped.as_ref();
+    let only = only.map_or(String::new(), |s| format!(" · only: {}", s.reason.words()));
+    let medium = theme::medium(size::LABEL);
+    text(
         second,
-        Align2::LEFT_CENTER,
-        &[(words, regular.clone(), colour)],
+        &[
+            (words, regular.clone(), colour),
+            (&only, medium.clone(), IN_VIEW.warning),
+        ],
     );
     if unknown {
-        ink::text(
-            painter,
-            second + vec2(0.0, 17.0),
-            Align2::LEFT_CENTER,
-            &[(
-                "left and right unknown",
-                theme::medium(size::LABEL),
-                IN_VIEW.warning,
-            )],
-        );
+        let words = ("left and right unknown", medium, IN_VIEW.warning);
+        text(second + vec2(0.0, 17.0), &[words]);
     }
 }
 
-fn letters(painter: &Painter, slice: &Slice) {
+fn letters(painter: &Painter, slice: &Slice, rings: &[Rect]) {
     let Some(letters) = slice.state.view.letters(slice.pane) else {
         return;
     };
@@ -244,7 +244,7 @@ fn letters(painter: &Painter, slice: &Slice) {
             (letter.to_string(), IN_VIEW.t1)
         };
         let font = theme::semibold(size::LETTER);
-        ink::text(painter, at, align, &[(&word, font, colour)]);
+        ink::text_over(painter, at, align, &[(&word, font, colour)], rings);
     }
 }
 

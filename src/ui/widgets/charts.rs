@@ -110,6 +110,32 @@ pub struct Part<T> {
     pub colour: Color32,
 }
 
+/// From the left of a legend's cell to its name; between name and count.
+const SWATCH: f32 = 15.0;
+const GAP: &str = "  ";
+
+/// Width of a part in the legend.
+fn needed<T>(ui: &Ui, part: &Part<T>) -> f32 {
+    let name = format!("{}{GAP}", part.name);
+    let count = format::count(part.count);
+    let name = paint::width(ui, &name, theme::regular(size::CAPTION));
+    SWATCH + name + paint::width(ui, &count, theme::medium(size::CAPTION)) + 2.0
+}
+
+/// The legend's rows: two parts where both fit into a column.
+fn pairs<'a, T>(ui: &Ui, parts: &'a [Part<T>], column: f32) -> Vec<&'a [Part<T>]> {
+    let fits = |part: &Part<T>| needed(ui, part) <= column;
+    let mut rows = Vec::new();
+    let mut rest = parts;
+    while !rest.is_empty() {
+        let two = rest.len() > 1 && rest[..2].iter().all(fits);
+        let (row, more) = rest.split_at(if two { 2 } else { 1 });
+        rows.push(row);
+        rest = more;
+    }
+    rows
+}
+
 /// Parts of a whole as one bar, and a legend of two columns below. A click on a part chooses it, on the
 /// chosen one none: then that is returned.
 pub fn stacked<T: Copy + PartialEq>(
@@ -149,14 +175,17 @@ pub fn stacked<T: Copy + PartialEq>(
     }
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, name));
     ui.add_space(4.0);
-    for pair in parts.chunks(2) {
+    for pair in pairs(ui, parts, 0.5 * bar.width() - 6.0) {
         let (row, _) = ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
         let row = paint::inset(row, space::INSET, space::INSET);
         for (i, part) in pair.iter().enumerate() {
             let half = row.width() * 0.5;
+            // What is too long for a column has the row.
+            let alone = pair.len() == 1 && needed(ui, part) > half - 6.0;
+            let wide = if alone { row.width() } else { half - 6.0 };
             let cell = Rect::from_min_size(
                 pos2(row.left() + half * i as f32, row.top()),
-                vec2(half - 6.0, row.height()),
+                vec2(wide, row.height()),
             );
             let id = ui.make_persistent_id(("part", &part.name));
             let response = ui.interact(cell, id, Sense::click());
@@ -174,10 +203,10 @@ pub fn stacked<T: Copy + PartialEq>(
             let swatch = paint::at_left(cell, vec2(9.0, 9.0));
             ui.painter().rect_filled(swatch, 2.0, part.colour);
             let count = format::count(part.count);
-            let text = paint::inset(cell, 15.0, 0.0);
+            let text = paint::inset(cell, SWATCH, 0.0);
             let spans = [
                 (&*part.name, theme::regular(size::CAPTION), ink[0]),
-                ("  ", theme::regular(size::CAPTION), ink[0]),
+                (GAP, theme::regular(size::CAPTION), ink[0]),
                 (&*count, theme::medium(size::CAPTION), ink[1]),
             ];
             paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &spans);
@@ -193,7 +222,7 @@ pub fn stacked<T: Copy + PartialEq>(
             let share = format::with_unit(&format::fixed(share, 1), "%");
             let does = match is_chosen {
                 true => "Shows all again",
-                false => "Shows only these in 3-D",
+                false => "Shows only these",
             };
             response.on_hover_text(format!("{share}\n{does}"));
         }

@@ -89,28 +89,23 @@ impl CutHistogram<'_> {
     /// The ends and, under the line, the value as a field.
     fn texts(&self, ui: &mut Ui, rect: Rect, bars: Rect, x: f32, cut: Option<f32>) -> Option<f32> {
         let p = theme::palette(ui.style());
-        let text = |v: f32| format::fixed(f64::from(v), 2);
+        let text = |v: f32| format::measure(f64::from(v));
         let line = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 4.0), rect.max);
         let line = Rect::from_min_size(line.min, vec2(line.width(), FIELD.y));
         let place = Rect::from_center_size(pos2(x, line.center().y), FIELD);
-        let inside =
-            (rect.left() - place.left()).max(0.0) - (place.right() - rect.right()).max(0.0);
-        let place = place.translate(vec2(inside, 0.0));
         let font = theme::regular(size::CAPTION);
         let (low, high) = self.range;
-        // What the field would cover is left out.
-        let wide = paint::width(ui, &text(high), font.clone()) + 4.0;
-        if place.left() > line.left() + wide {
-            paint::left(ui.painter(), line, &text(low), font.clone(), p.t3);
-        }
-        if place.right() < line.right() - wide {
-            paint::right(ui.painter(), line, &text(high), font, p.t3);
-        }
+        // The field keeps clear of both ends.
+        let low = paint::left(ui.painter(), line, &text(low), font.clone(), p.t3);
+        let high = paint::right(ui.painter(), line, &text(high), font, p.t3);
+        let (first, last) = (low.right() + 6.0, high.left() - 6.0);
+        let inside = (first - place.left()).max(0.0) - (place.right() - last).max(0.0);
+        let place = place.translate(vec2(inside, 0.0));
         let shown = cut.map_or("all".to_owned(), |cut| format!("≥\u{202F}{}", text(cut)));
         let name = format!("{}, cut", self.name);
         let typed = field::value(ui, place, &name, &shown, "")?;
         if typed.trim().eq_ignore_ascii_case("all") {
-            return Some(low);
+            return Some(self.range.0);
         }
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {

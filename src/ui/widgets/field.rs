@@ -2,6 +2,7 @@
 
 use super::super::theme::{self, size};
 use super::paint;
+use egui::text_edit::TextEditState;
 use egui::{CursorIcon, Frame, Id, Margin, Rect, Role, Sense, TextEdit, Ui, WidgetInfo};
 
 /// A field that shows a value and becomes a text field when clicked; returns what was typed if it
@@ -42,6 +43,13 @@ pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Op
             d.insert_temp(editing, shown.to_owned());
             d.insert_temp(id.with("before"), shown.to_owned());
         });
+        // By now, with all selected: what is typed right after the click replaces the value, even if
+        // it comes with the next frame.
+        response.request_focus();
+        let mut state = TextEditState::default();
+        let all = egui::text::CCursorRange::select_all_str(shown);
+        state.cursor.set_char_range(Some(all));
+        state.store(ui.ctx(), id);
         ui.ctx().request_repaint();
     }
     None
@@ -55,7 +63,6 @@ fn typing(
     draft: String,
 ) -> Option<String> {
     let mut text = draft;
-    let first = ui.data(|d| d.get_temp::<bool>(editing).is_none());
     let p = theme::palette(ui.style());
     paint::field(ui.painter(), p, rect, p.b2);
     let stroke = egui::Stroke::new(1.0, p.accent);
@@ -77,29 +84,15 @@ fn typing(
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     child.spacing_mut().interact_size.y = inner.height();
     let output = edit.show(&mut child);
-    let response = output.response.response.clone();
+    let response = output.response.response;
     response.widget_info(|| WidgetInfo {
         current_text_value: Some(text.clone()),
         ..WidgetInfo::labeled(Role::TextInput, true, name)
     });
-    if first {
-        // All selected, so that typing replaces the value.
-        response.request_focus();
-        let mut state = output.state;
-        let all = egui::text::CCursorRange::select_all_str(&text);
-        state.cursor.set_char_range(Some(all));
-        state.store(ui.ctx(), id);
-        ui.data_mut(|d| d.insert_temp(editing, true));
-        ui.data_mut(|d| d.insert_temp(editing, text));
-        return None;
-    }
     let left = response.lost_focus() || !response.has_focus();
     let cancelled = ui.input(|i| i.key_pressed(egui::Key::Escape));
     if left {
-        ui.data_mut(|d| {
-            d.remove::<String>(editing);
-            d.remove::<bool>(editing);
-        });
+        ui.data_mut(|d| d.remove::<String>(editing));
         // What is shown is rounded: leaving it as it was is no edit.
         let before = ui.data_mut(|d| d.remove_temp::<String>(id.with("before")));
         return (!cancelled && before.as_ref() != Some(&text)).then_some(text);
@@ -128,6 +121,16 @@ pub fn text(
     let p = theme::palette(ui.style());
     paint::field(ui.painter(), p, rect, p.b2);
     let id = ui.make_persistent_id(("text", name));
+    let before: Option<String> = ui.data(|d| d.get_temp(id));
+    let enters = focus && !ui.memory(|m| m.has_focus(id));
+    if enters || before.is_some_and(|before| before != *text) {
+        // A text that comes from elsewhere is seen by its end.
+        let mut state = TextEditState::load(ui.ctx(), id).unwrap_or_default();
+        let end = egui::text::CCursor::new(text.chars().count());
+        let end = egui::text::CCursorRange::one(end);
+        state.cursor.set_char_range(Some(end));
+        state.store(ui.ctx(), id);
+    }
     let edit = TextEdit::singleline(text)
         .id(id)
         .hint_text(hint)
@@ -140,6 +143,7 @@ pub fn text(
     child.spacing_mut().interact_size.y = inner.height();
     let response = child.add(edit);
     let response = response.accessible_name(name);
+    ui.data_mut(|d| d.insert_temp(id, text.clone()));
     let stroke = egui::Stroke::new(
         1.0,
         if response.has_focus() {

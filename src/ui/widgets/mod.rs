@@ -15,3 +15,4 @@ pub mod rows;
 mod scale;
 pub mod section;
 pub mod slider;
+pub mod typed;

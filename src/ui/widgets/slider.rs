@@ -3,7 +3,8 @@
 use super::super::format;
 use super::super::theme::{self, Palette, size, space};
 pub use super::scale::Scale;
-use super::{button, field, focus, notice, paint};
+use super::typed::{no_number, whole, within};
+use super::{button, field, focus, paint};
 use crate::state::Phase;
 use egui::accesskit::{Action, ActionData};
 use egui::{
@@ -62,6 +63,7 @@ pub struct SliderRow<'a> {
     switch: Option<bool>,
     off: &'a str,
     waits: bool,
+    whole: bool,
     inactive: Option<&'a str>,
 }
 
@@ -90,6 +92,7 @@ impl<'a> SliderRow<'a> {
             switch: None,
             off: "",
             waits: false,
+            whole: false,
             inactive: None,
         }
     }
@@ -137,6 +140,13 @@ impl<'a> SliderRow<'a> {
     /// the knob is.
     pub fn waits(mut self) -> Self {
         self.waits = true;
+        self
+    }
+
+    /// There are only whole numbers, on the rail and typed.
+    pub fn whole(mut self) -> Self {
+        self.whole = true;
+        self.scale.decimals = 0;
         self
     }
 
@@ -197,7 +207,10 @@ impl<'a> SliderRow<'a> {
             let limits = self.limits.unwrap_or(self.scale.range.clone());
             match format::parse(&typed) {
                 Some(value) => {
-                    let value = within(ui, place, self.name, value, &limits, self.unit);
+                    let mut value = within(ui, place, self.name, value, &limits, self.unit);
+                    if self.whole {
+                        value = whole(ui, place, self.name, value);
+                    }
                     if value != stands_for {
                         change = Some(Change::To(value, Phase::Done));
                     }
@@ -317,39 +330,6 @@ impl Columns {
         along.max.x = along.max.x.min(place.left() - GAP - 2.0);
         (along, place)
     }
-}
-
-/// A typed value brought within the limits, with a word about it.
-fn within(
-    ui: &Ui,
-    place: Rect,
-    name: &str,
-    value: f64,
-    limits: &RangeInclusive<f64>,
-    unit: &str,
-) -> f64 {
-    let (low, high) = (*limits.start(), *limits.end());
-    let taken = value.clamp(low, high);
-    if taken != value {
-        let word = if value < low { "least" } else { "most" };
-        let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
-        let number = format::fixed(taken, decimals);
-        let shown = match unit {
-            "°" => format!("{number}°"),
-            _ => format::with_unit(&number, unit),
-        };
-        notice::say(ui, place, format!("{name}: {shown} is the {word}"));
-    }
-    taken
-}
-
-fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
-    let typed: String = typed.trim().chars().take(20).collect();
-    notice::say(
-        ui,
-        place,
-        format!("{name}: \"{typed}\" is no number, {kept} stays"),
-    );
 }
 
 /// A control's label with its help line; a double click resets.

@@ -42,7 +42,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, usual: &Rays, kinds: &mut Kinds, set: &m
     let now = rays.count().or(usual.count()).unwrap_or(1);
     let row = SliderRow::new("Rays", now as f64, 100.0..=1e6)
         .logarithmic()
-        .decimals(0)
+        .whole()
         .default(usual.count().unwrap_or(1) as f64)
         .limits(1.0..=MOST)
         .help("Drawn from the whole seed, in whole fans");
@@ -123,7 +123,7 @@ fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let now = rays.params.directions;
     if let Directions::Icosphere { level } = now {
         let row = SliderRow::new("Subdivisions", level as f64, 0.0..=4.0)
-            .decimals(0)
+            .whole()
             .default(1.0)
             .help("Of the icosahedron: 12, 42, 162, 642 or 2562 directions");
         if let Some((level, phase)) = row.value(ui) {
@@ -136,7 +136,7 @@ fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let single = matches!(now, Directions::Principal | Directions::Towards { .. });
     let row = SliderRow::new("Rays per seed point", kinds.fan as f64, 2.0..=500.0)
         .logarithmic()
-        .decimals(0)
+        .whole()
         .default(USUAL as f64)
         .limits(1.0..=65_536.0)
         .help("Directions of one fan; the number of rays in all stays")

@@ -12,7 +12,7 @@ use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::cut::CutHistogram;
 use crate::ui::widgets::slider::Columns;
-use crate::ui::widgets::{field, notice, paint, rows};
+use crate::ui::widgets::{field, notice, paint, rows, typed};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
 
@@ -29,6 +29,10 @@ pub fn nothing(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
+    // A few rays say nothing about the others that are on their way.
+    if live.coarse && !state.stalled() {
+        return;
+    }
     let now = &state.document.rays;
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
@@ -75,16 +79,16 @@ pub fn nothing(
     }
 }
 
-/// Measures of all rays, and the cut to be dragged.
+/// Measures of all rays, and the cut to be dragged; returns the cut as it is asked for by now.
 pub fn histogram(
     ui: &mut Ui,
     state: &State,
     rays: &LiveRays,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
-) {
+) -> Cut {
     if rays.measures.is_empty() {
-        return;
+        return state.document.rays.cut;
     }
     let now = &state.document.rays;
     let (low, _) = rays.range;
@@ -130,6 +134,18 @@ pub fn histogram(
         let rays = Rays { cut, ..now.clone() };
         actions.push(Action::SetRays { rays, phase });
     }
+    asked.map_or(now.cut, |(cut, _)| cut)
+}
+
+/// The share that leaves just as many, with as few digits as that takes.
+fn share_of(measures: &[f32], kept: usize) -> Cut {
+    let exact = kept as f64 / measures.len().max(1) as f64;
+    let rounded = (0..6).map(|digits| {
+        let scale = 10f64.powi(digits + 2);
+        Cut::TopShare((exact * scale).round() / scale)
+    });
+    let mut same = rounded.filter(|cut| cut.count(measures) == kept);
+    same.next().unwrap_or(Cut::TopShare(exact))
 }
 
 /// Which rays stay: those above the cut, or the best ones.
@@ -148,10 +164,13 @@ fn keep(ui: &mut Ui, now: &Rays, live: &LiveRays, kept: usize) -> Option<(Cut, P
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
     if let Some(i) = segmented(ui, place, "Keep", &words, chosen) {
-        let cut = match i {
-            0 => live.least.map_or(Cut::All, Cut::AtLeast),
-            1 => Cut::Top(kept.clamp(1, 100)),
-            _ => Cut::TopShare(0.1),
+        // As many as are kept now; where all are, fewer to begin with.
+        let cut = match (i, now.cut) {
+            (0, _) => live.least.map_or(Cut::All, Cut::AtLeast),
+            (1, Cut::All) => Cut::Top(kept.clamp(1, 100)),
+            (1, _) => Cut::Top(kept.max(1)),
+            (_, Cut::All) => Cut::TopShare(0.1),
+            _ => share_of(&live.measures, kept),
         };
         return Some((cut, Phase::Done));
     }
@@ -160,15 +179,18 @@ fn keep(ui: &mut Ui, now: &Rays, live: &LiveRays, kept: usize) -> Option<(Cut, P
         Cut::Top(count) => ("Best number", format::count(count as u64), ""),
         Cut::TopShare(share) => ("Best share", format::significant(share * 100.0), "%"),
     };
-    let typed = field::value(ui, columns.field, name, &shown, unit)?;
-    let Some(number) = format::parse(&typed) else {
-        let words = format!("{name}: \"{}\" is no number", typed.trim());
+    let text = field::value(ui, columns.field, name, &shown, unit)?;
+    let Some(number) = format::parse(&text) else {
+        let words = format!("{name}: \"{}\" is no number", text.trim());
         notice::say(ui, columns.field, words);
         return None;
     };
     let cut = match now.cut {
         Cut::TopShare(_) => Cut::TopShare(number.clamp(0.01, 100.0) / 100.0),
-        _ => Cut::Top(number.round().clamp(1.0, 16_777_216.0) as usize),
+        _ => {
+            let whole = typed::whole(ui, columns.field, name, number);
+            Cut::Top(whole.clamp(1.0, 16_777_216.0) as usize)
+        }
     };
     Some((cut, Phase::Done))
 }

@@ -3,8 +3,10 @@
 use super::empty::Empty;
 use crate::data::{Region, Role};
 use crate::render::colour_map::ColourMap;
+use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;
+use crate::state::session::LiveRays;
 use crate::state::{Action, Live, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
@@ -68,10 +70,10 @@ pub fn show(
     }
     match &live.rays {
         Some(rays) => {
-            measures::histogram(ui, state, rays, memory, actions);
+            let cut = measures::histogram(ui, state, rays, memory, actions);
             // Below what a hand may be dragging.
             measures::nothing(ui, state, live, memory, actions);
-            measured_targets(ui, state, live, memory, actions);
+            measured_targets(ui, state, live, (rays, cut), memory, actions);
         }
         None => {
             if let Some((text, remedy)) = tracks::nothing_kept(output, params) {
@@ -252,24 +254,28 @@ fn tracked_targets(
     });
 }
 
-/// Of each target the rays that the cut leaves.
+/// Of each target the rays that a cut leaves.
 fn measured_targets(
     ui: &mut Ui,
     state: &State,
     live: &Live,
+    (rays, cut): (&LiveRays, Cut),
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let reached = memory.rays.reached(&live.output.kept, live.targets.len());
+    let kept = &live.output.kept;
+    let reached = memory.rays.reached(kept, rays, cut, live.targets.len());
     let heads = [("Count", 56.0), ("CM", 48.0), ("Length", 60.0)];
     table(ui, state, live, &heads, actions, |i, name| {
         let found = reached.get(i).copied().unwrap_or_default();
         let count = format::count(found.count);
-        let text = |value: f32, decimals, unit: &str| match found.count {
+        let or_none = |text: String| match found.count {
             0 => "–".to_owned(),
-            _ => format::with_unit(&format::fixed(f64::from(value), decimals), unit),
+            _ => text,
         };
-        let (cm, mm) = (text(found.measure, 2, ""), text(found.length_mm, 0, "mm"));
+        let cm = or_none(format::measure(f64::from(found.measure)));
+        let mm = format::fixed(f64::from(found.length_mm), 0);
+        let mm = or_none(format::with_unit(&mm, "mm"));
         let spoken = format!("Target {name}, {count} rays, median CM {cm}, median length {mm}");
         (vec![count, cm, mm], spoken)
     });

@@ -1,0 +1,51 @@
+//! Typed numbers: brought to what there is, with a word beside the field.
+
+use super::super::format;
+use super::notice;
+use egui::{Rect, Ui};
+use std::ops::RangeInclusive;
+
+/// A typed value brought within the limits, with a word about it.
+pub fn within(
+    ui: &Ui,
+    place: Rect,
+    name: &str,
+    value: f64,
+    limits: &RangeInclusive<f64>,
+    unit: &str,
+) -> f64 {
+    let (low, high) = (*limits.start(), *limits.end());
+    let taken = value.clamp(low, high);
+    if taken != value {
+        let word = if value < low { "least" } else { "most" };
+        let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
+        let number = format::fixed(taken, decimals);
+        let shown = match unit {
+            "°" => format!("{number}°"),
+            _ => format::with_unit(&number, unit),
+        };
+        notice::say(ui, place, format!("{name}: {shown} is the {word}"));
+    }
+    taken
+}
+
+/// A typed value as a whole number, with a word where it was none.
+pub fn whole(ui: &Ui, place: Rect, name: &str, value: f64) -> f64 {
+    let taken = value.round();
+    if taken != value {
+        let number = format::fixed(taken, 0);
+        let words = format!("{name}: there are only whole numbers, {number} was taken");
+        notice::say(ui, place, words);
+    }
+    taken
+}
+
+/// A word about what cannot be read; the value stays.
+pub fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
+    let typed: String = typed.trim().chars().take(20).collect();
+    notice::say(
+        ui,
+        place,
+        format!("{name}: \"{typed}\" is no number, {kept} stays"),
+    );
+}

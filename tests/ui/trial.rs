@@ -1,0 +1,181 @@
+//! What a user's trial of the rays found: lost digits, rows that jump, a guide and a dialog that forget.
+
+use super::rays::{measured, rays, shot};
+use super::{Window, click, submitted, type_over, window};
+use crate::support::{Random, test};
+use arcuate::data::{Role, Shape};
+use arcuate::solvers::geodesic::Cut;
+use arcuate::state::document::LineColouring;
+use arcuate::state::{Action, Phase};
+use arcuate::ui::status_bar::Pace;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::the time left is that of the stage", time_left),
+        test("ui::how many a cut leaves is counted once", counted_once),
+        test("ui::digits right behind a click are typed", typed_at_once),
+        test("ui::the row of the colour map stays", colours),
+        test("ui::the guide speaks of rays", guided),
+        test(
+            "ui::the next export goes where the last one went",
+            remembered,
+        ),
+    ]
+}
+
+/// At an even pace the time left only falls, whatever was done before; where others take the
+/// processor for a while it follows, without a leap.
+fn time_left() {
+    let start = Instant::now();
+    let at = |s: f64| start + Duration::from_secs_f64(s);
+    let mut random = Random::fresh("time_left");
+    let mut pace = Pace::new("Shooting rays", 700, start);
+    assert_eq!(
+        pace.left((720, 4_700), at(1.0)),
+        None,
+        "too little is known"
+    );
+    // 20 a second, give or take one.
+    let mut last = f64::INFINITY;
+    for tenth in 20..1_000 {
+        let s = f64::from(tenth) * 0.1;
+        let done = (700.0 + 20.0 * s + random.uniform(-1.0, 1.0)) as u64;
+        let left = pace.left((done, 4_700), at(s)).unwrap();
+        let truth = 200.0 - s;
+        // One of forty at first, less and less later.
+        assert!(
+            (left - truth).abs() < 0.06 * truth + 1.0,
+            "{s}: {left} of {truth}"
+        );
+        assert!(left < last + 0.5, "{s}: {left} after {last}");
+        last = left;
+    }
+    // Half as fast from here on.
+    for tenth in 1_000..1_400 {
+        let s = f64::from(tenth) * 0.1;
+        let done = (2_700.0 + 10.0 * (s - 100.0)) as u64;
+        let left = pace.left((done, 4_700), at(s)).unwrap();
+        assert!((left - last).abs() < 1.5, "{s}: {left} after {last}");
+        last = left;
+    }
+    assert!(last > 80.0, "{last}");
+}
+
+/// What is typed right behind the click replaces the value, however few frames there are.
+fn typed_at_once() {
+    let mut window = window(shot(), [1280.0, 800.0]);
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Rays");
+    let at = field.rect().center();
+    let events = [true, false].map(|pressed| egui::Event::PointerButton {
+        pos: at,
+        button: egui::PointerButton::Primary,
+        pressed,
+        modifiers: egui::Modifiers::NONE,
+    });
+    window.hover_at(at);
+    window.run();
+    events.into_iter().for_each(|e| window.event(e));
+    window.step();
+    // The frame after the click brings all digits at once.
+    window.event(egui::Event::Text("120".to_owned()));
+    window.event(egui::Event::Text("0".to_owned()));
+    window.step();
+    window.key_press(egui::Key::Enter);
+    window.run();
+    assert_eq!(rays(&window).count(), Some(1_200));
+}
+
+/// Rows below the colours keep their places.
+fn colours() {
+    let mut window = window(shot(), [1920.0, 1080.0]);
+    let row = |window: &Window| {
+        let row = window.get_by_role_and_label(egui::Role::Slider, "Tube radius");
+        row.rect().center().y
+    };
+    let before = row(&window);
+    let state = &mut window.state_mut().state;
+    let mut display = state.document.ray_display.clone();
+    display.line_colouring = LineColouring::Direction;
+    let phase = Phase::Done;
+    arcuate::state::update(state, Action::SetLiveDisplay { display, phase });
+    window.run();
+    window.get_by_label("Colour map: of CM only");
+    assert!((row(&window) - before).abs() < 0.5);
+}
+
+/// The guide speaks of what there is, and asks for nothing that is there.
+fn guided() {
+    use arcuate::state::session::GuideStep;
+    let mut state = shot();
+    state.session.guide = Some(GuideStep::DragSeed);
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label_contains("The rays follow");
+    let state = &mut window.state_mut().state;
+    let seed = state.document.regions.iter().find(|r| r.role == Role::Seed);
+    let seed = seed.unwrap().id;
+    let shape = Shape::Sphere {
+        centre: glam::DVec3::splat(3.0),
+        radius_mm: 4.0,
+    };
+    let moved = Action::SetRegionShape {
+        region: seed,
+        shape,
+        phase: Phase::Done,
+    };
+    arcuate::state::update(state, moved);
+    // There is a target.
+    assert_eq!(state.session.guide, Some(GuideStep::Save));
+    window.run();
+    window.get_by_label_contains("rays and their CM");
+}
+
+/// The next export goes where the last one went, in its format.
+fn remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = window(measured(), [1280.0, 800.0]);
+    let path = |window: &Window| {
+        let field = window.get_by_role_and_label(egui::Role::TextInput, "Path");
+        field.accesskit_node().value().unwrap_or_default()
+    };
+    click(&mut window, "Export…");
+    assert!(path(&window).ends_with(".tck"), "{}", path(&window));
+    let file = folder.path().join("mine.trx");
+    type_over(&mut window, file.to_str().unwrap());
+    let patience = std::time::Instant::now();
+    while submitted(&window).is_empty() {
+        assert!(patience.elapsed().as_secs() < 10, "no answer");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        window.run();
+    }
+    click(&mut window, "Export…");
+    let next = path(&window);
+    assert_eq!(Path::new(&next).parent(), Some(folder.path()), "{next}");
+    assert!(next.ends_with(".trx"), "{next}");
+}
+
+fn counted_once() {
+    let state = shot();
+    let live = state.session.live.as_ref().unwrap();
+    let mut rays = live.rays.clone().unwrap();
+    let mut cache = arcuate::ui::rays::Cache::default();
+    for cut in [
+        Cut::All,
+        Cut::AtLeast(1.2),
+        Cut::Top(17),
+        Cut::TopShare(0.3),
+    ] {
+        let marked = cut.marks(&rays.measures).iter().filter(|k| **k).count();
+        assert_eq!(cache.kept(&rays, cut), marked, "{cut:?}");
+    }
+    let cut = Cut::AtLeast(1.2);
+    assert_eq!(cache.kept(&rays, cut), 200);
+    // The same rays by their id: nobody looks at the measures again.
+    rays.measures = Arc::new([]);
+    assert_eq!(cache.kept(&rays, cut), 200);
+    assert_eq!(cache.kept(&rays, Cut::All), 0);
+}
