@@ -103,18 +103,19 @@ pub fn handles(painter: &Painter, at: [Pos2; 4]) {
     }
 }
 
-/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane; returns where it is.
+/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane; returns where each
+/// of these is.
 pub fn colour_bar(
     painter: &Painter,
     pane: Rect,
     ink: Color32,
     (low, name, high): (&str, &str, &str),
     colour: impl Fn(f32) -> [u8; 3],
-) -> Rect {
+) -> Vec<Rect> {
     const STEPS: usize = 64;
     let height = 140f32.min(pane.height() - 80.0);
     if height < 40.0 {
-        return Rect::NOTHING;
+        return Vec::new();
     }
     let bar = Rect::from_center_size(
         pos2(pane.right() - 16.0, pane.center().y),
@@ -147,7 +148,7 @@ pub fn colour_bar(
     let high = label(bar.top() + 6.0, high, ink);
     let name = label(bar.center().y, name, ink.gamma_multiply(0.75));
     let low = label(bar.bottom() - 6.0, low, ink);
-    bar.union(high).union(name).union(low)
+    vec![bar, high, name, low]
 }
 
 /// What the colours of a direction-encoded image mean; top right, or left of `right`. Returns where it

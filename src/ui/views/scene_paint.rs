@@ -63,21 +63,19 @@ impl Views {
         let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
         let right = scene.rect.right() - MARGIN;
         let scale = match legend::of_scene(state) {
-            Some(Legend::Dec) => Some(ink::dec_legend(&painter, right, below_badge)),
+            Some(Legend::Dec) => vec![ink::dec_legend(&painter, right, below_badge)],
             Some(Legend::Bar {
                 name,
                 low,
                 high,
                 colour_map,
-            }) => Some(ink::colour_bar(
-                &painter,
-                scene.rect,
-                p.t1,
-                (&low, &name, &high),
-                |t| colour_map.at(t),
-            )),
-            Some(Legend::Stops(words)) => Some(stops(&painter, p, scene.rect, below_badge, &words)),
-            None => None,
+            }) => ink::colour_bar(&painter, scene.rect, p.t1, (&low, &name, &high), |t| {
+                colour_map.at(t)
+            }),
+            Some(Legend::Stops(words)) => {
+                vec![stops(&painter, p, scene.rect, below_badge, &words)]
+            }
+            None => Vec::new(),
         };
         taken.extend(badge.into_iter().chain(scale));
         // Names come last: they give way to all this.
