@@ -339,10 +339,7 @@ fn odd() {
     assert_eq!(map.volume.values[grid.index([1, 1, 1])], 1.0);
     assert_eq!((sum(&map.volume.values), map.inside_mm), (1.0, 0.0));
     // Far ends are cut off, what is no number is left out and counted.
-    let mut far = lines(&[vec![
-        DVec3::new(-1e7, 1.0, 1.0),
-        DVec3::new(1e7, 1.0, 1.0),
-    ]]);
+    let mut far = lines(&[vec![DVec3::new(-1e7, 1.0, 1.0), DVec3::new(1e7, 1.0, 1.0)]]);
     let map = run(&far, &grid, &plain(Measure::Visits));
     assert_eq!(map.voxels, 4);
     far = Tractogram::new(

@@ -3,6 +3,7 @@
 // A test that cannot read what it made itself has failed.
 #![allow(clippy::unwrap_used)]
 
+mod alignment;
 mod architecture;
 mod backend;
 mod cli;
@@ -34,6 +35,7 @@ fn main() {
     sessions::kill::child();
     let arguments = libtest_mimic::Arguments::from_args();
     let tests = [
+        alignment::tests(),
         architecture::tests(),
         backend::tests(),
         cli::tests(),

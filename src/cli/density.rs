@@ -141,6 +141,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         on,
         params: options.params(),
         layer: 0,
+        by: glam::DAffine3::IDENTITY,
     }));
     let (Output::Density(made), wall_ms) = runner.run(request)? else {
         return Err(Failure::new("No map was made"));

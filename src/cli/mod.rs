@@ -3,6 +3,7 @@
 //! Every command submits the requests the window submits and waits for them, so that both give the
 //! same result. Standard output carries the result, standard error progress and complaints.
 
+mod align;
 mod bench;
 mod bench_fit;
 mod bench_geodesic;
@@ -53,6 +54,7 @@ Examples:
   arcuate replay tracts.arcuate        make its results again, and compare them
   arcuate select tracks.trx left.trx --include mask:left.nii.gz --length 20..200
   arcuate density tracks.trx --template dwi.nii.gz --out density.nii.gz
+  arcuate align t1.nii.gz dwi.nii.gz --out t1_to_dwi.txt
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -117,6 +119,8 @@ pub enum Command {
     Select(select::Options),
     /// Map where streamlines pass: visits, lengths, directions per voxel
     Density(density::Options),
+    /// Align an image to another, rigidly; writes the affine, resamples nothing
+    Align(align::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -163,6 +167,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Replay(options) => replay::run(&options, &mut runner),
         Command::Select(options) => select::run(&options, &mut runner),
+        Command::Align(options) => align::run(&options, &mut runner),
         Command::Density(options) => density::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),

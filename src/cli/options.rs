@@ -4,7 +4,7 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, Region, Role, Shape, Volume};
-use crate::io::{self, Space, Told};
+use crate::io::{self, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::state::defaults;
@@ -93,6 +93,13 @@ pub struct ToldOptions {
     /// beside it)
     #[arg(long, value_name = "FILE")]
     pub colours: Option<PathBuf>,
+    /// Move it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, the rows
+    /// in world mm. Nothing is resampled
+    #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
+    pub affine: Option<ToldAffine>,
+    /// The image that FLIRT aligned to (its -ref)
+    #[arg(long, value_name = "IMAGE", requires = "affine")]
+    pub fixed: Option<PathBuf>,
 }
 
 impl ToldOptions {
@@ -100,8 +107,29 @@ impl ToldOptions {
         Told {
             vtk_space: self.vtk_space,
             colours: self.colours.clone(),
+            affine: self.affine.clone().map(|affine| {
+                Box::new(match affine {
+                    ToldAffine::File { path, .. } => ToldAffine::File {
+                        path,
+                        fixed: self.fixed.clone(),
+                    },
+                    matrix => matrix,
+                })
+            }),
         }
     }
+}
+
+fn affine(text: &str) -> Result<ToldAffine, String> {
+    let Some(numbers) = text.strip_prefix("matrix:") else {
+        let path = PathBuf::from(text);
+        return Ok(ToldAffine::File { path, fixed: None });
+    };
+    let rows: Option<Vec<f64>> = numbers.split(',').map(|n| n.trim().parse().ok()).collect();
+    let rows = rows.and_then(|rows| <[f64; 12]>::try_from(rows).ok());
+    rows.filter(|rows| rows.iter().all(|n| n.is_finite()))
+        .map(ToldAffine::Matrix)
+        .ok_or_else(|| format!("expected a file, or matrix: and 12 numbers, found \"{text}\""))
 }
 
 fn space(text: &str) -> Result<Space, String> {
@@ -152,6 +180,32 @@ pub fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Resul
         eprintln!("arcuate: {warning}: {}", path.display());
     }
     Ok(mask)
+}
+
+/// An image, with the gradients of a scan; what reading brought up goes to standard error.
+pub fn noted_volume(
+    path: &Path,
+    runner: &mut Runner,
+) -> Result<(Volume, Option<Arc<Gradients>>), Failure> {
+    let request = Request::Open {
+        path: path.to_owned(),
+        gradients: Vec::new(),
+    };
+    let (Output::Opened { loaded, notes, .. }, _) = runner.run(request)? else {
+        return Err(Failure::new(format!("Not an image: {}", path.display())));
+    };
+    for note in notes {
+        eprintln!("arcuate: {note}: {}", path.display());
+    }
+    match loaded {
+        Loaded::Scan { dwi, gradients, .. } => Ok((dwi, gradients)),
+        Loaded::Image(volume) => Ok((volume, None)),
+        Loaded::Mask(mask) => Ok((mask.image().clone(), None)),
+        Loaded::Tractogram(_) => Err(Failure::new(format!(
+            "Found streamlines, expected an image: {}",
+            path.display()
+        ))),
+    }
 }
 
 /// Makes a folder for results, with those above it.

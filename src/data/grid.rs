@@ -61,6 +61,17 @@ impl Grid {
         })
     }
 
+    /// The same voxels, moved in the world; `None` where that leaves no volume.
+    pub fn moved(&self, by: DAffine3) -> Option<Self> {
+        let made = Self::new(
+            self.shape,
+            by * self.world_from_voxel,
+            AffineSource::Computed,
+        )?;
+        // Aligned with another image.
+        Some(made.with_space_code(2))
+    }
+
     pub fn with_space_code(self, space_code: i16) -> Self {
         Self { space_code, ..self }
     }

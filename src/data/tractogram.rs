@@ -122,6 +122,29 @@ impl Tractogram {
         self
     }
 
+    /// The same streamlines elsewhere, with the grid that they name; lengths that were known are those
+    /// of the moved points.
+    pub fn moved(&self, by: glam::DAffine3) -> Self {
+        let point = |p: &[f32; 3]| {
+            let world = DVec3::from_array(p.map(f64::from));
+            by.transform_point3(world).as_vec3().to_array()
+        };
+        let points: Vec<[f32; 3]> = self.points.iter().map(point).collect();
+        let mut moved = Self {
+            id: DataId::fresh(),
+            points: points.into(),
+            bounds: Arc::default(),
+            pieces: Arc::default(),
+            grid: self.grid.as_ref().and_then(|g| g.moved(by)).map(Arc::new),
+            ..self.clone()
+        };
+        if let Some(lengths) = moved.per_streamline.remove(LENGTH) {
+            let lengths: Vec<f32> = (0..lengths.len()).map(|i| moved.length_mm(i)).collect();
+            moved = moved.with_per_streamline(LENGTH, lengths);
+        }
+        moved
+    }
+
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -64,6 +64,17 @@ impl Volume {
         }
     }
 
+    /// The same values elsewhere. Panics if the grid has another shape (a broken invariant, not data).
+    pub fn on_grid(&self, grid: Arc<Grid>) -> Self {
+        assert_eq!(self.grid.shape, grid.shape, "a moved grid has its shape");
+        Self {
+            id: DataId::fresh(),
+            grid,
+            painted: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// Says what the numbers stand for.
     pub fn with_labels(self, labels: Arc<Labels>) -> Self {
         Self {

@@ -6,6 +6,7 @@
 //! Writing: every file goes through [`atomic`] and is read back before it gets its name; only the
 //! window's record, which grows while it runs, is written line by line ([`lines`]).
 
+pub mod affine;
 pub mod atomic;
 pub mod bids;
 pub mod checksum;
@@ -51,7 +52,7 @@ pub use format::{Content, Format, Named};
 pub use mask::{as_mask, mask, mask_on_own_grid};
 pub use memory::available_bytes;
 pub use nifti::SpaceInfo;
-pub use told::{Space, Told, quoted};
+pub use told::{Space, Told, ToldAffine, quoted};
 
 /// Goes into every exported file.
 pub const DISCLAIMER: &str = "For research only: not a medical device";
@@ -204,6 +205,48 @@ pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
 
 /// As [`open`], with what the user says about the file.
 pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
+    let opened = open_unmoved(path, told, control)?;
+    match &told.affine {
+        Some(affine) => moved(path, opened, affine, control),
+        None => Ok(opened),
+    }
+}
+
+fn moved(path: &Path, opened: Opened, by: &ToldAffine, control: &Control) -> Result<Opened, Error> {
+    let own = match &opened {
+        Opened::Volume(volume, _) => Some(volume.grid.clone()),
+        Opened::Tractogram(tractogram, _) => tractogram.grid.clone(),
+    };
+    let by = match by {
+        ToldAffine::Matrix(rows) => ToldAffine::of_rows(rows),
+        ToldAffine::File { path: file, fixed } => {
+            let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
+            let fixed = fixed.transpose()?;
+            let affine = affine::read(file)?;
+            affine
+                .in_world(own.as_deref(), fixed.as_ref())
+                .ok_or_else(|| {
+                    Error::unsupported(
+                        file,
+                        "a FLIRT matrix, which counts in the voxels of two images",
+                        "name the image that was aligned to with --fixed, and move an image or \
+                         streamlines that bring a grid",
+                    )
+                })?
+        }
+    };
+    Ok(match opened {
+        Opened::Volume(volume, info) => {
+            let grid = volume.grid.moved(by).ok_or_else(|| {
+                Error::unsupported(path, "an affine that leaves no volume", "name another")
+            })?;
+            Opened::Volume(volume.on_grid(grid.into()), info)
+        }
+        Opened::Tractogram(tractogram, info) => Opened::Tractogram(tractogram.moved(by), info),
+    })
+}
+
+fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
     let format = detect(path)?;
     match format.content() {
         Content::Image => {

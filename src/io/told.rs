@@ -1,5 +1,6 @@
 //! What a user says about a file where the file itself is silent.
 
+use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -31,12 +32,57 @@ impl Space {
 }
 
 /// Where a file says it itself, that goes before.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Told {
     /// Of a VTK file's points.
     pub vtk_space: Option<Space>,
     /// Of a label map: the file of its names and colours.
     pub colours: Option<PathBuf>,
+    /// Where it belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affine: Option<Box<ToldAffine>>,
+}
+
+/// How an image or streamlines are to be moved.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum ToldAffine {
+    /// By a file; `fixed` is the image that FLIRT aligned it to.
+    File {
+        path: PathBuf,
+        fixed: Option<PathBuf>,
+    },
+    /// In the world, RAS mm; by rows.
+    Matrix([f64; 12]),
+}
+
+impl ToldAffine {
+    pub fn matrix(by: DAffine3) -> Self {
+        let c = by.to_cols_array();
+        Self::Matrix(std::array::from_fn(|i| c[3 * (i % 4) + i / 4]))
+    }
+
+    /// Of the rows.
+    pub fn of_rows(rows: &[f64; 12]) -> DAffine3 {
+        DAffine3::from_cols_array(&std::array::from_fn(|i| rows[4 * (i % 3) + i / 3]))
+    }
+}
+
+impl fmt::Display for ToldAffine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, fixed } => {
+                write!(f, " --affine {}", quoted(&path.to_string_lossy()))?;
+                match fixed {
+                    Some(fixed) => write!(f, " --fixed {}", quoted(&fixed.to_string_lossy())),
+                    None => Ok(()),
+                }
+            }
+            Self::Matrix(rows) => {
+                let numbers: Vec<String> = rows.iter().map(f64::to_string).collect();
+                write!(f, " --affine matrix:{}", numbers.join(","))
+            }
+        }
+    }
 }
 
 impl Told {
@@ -53,6 +99,9 @@ impl fmt::Display for Told {
         }
         if let Some(table) = &self.colours {
             write!(f, " --colours {}", quoted(&table.to_string_lossy()))?;
+        }
+        if let Some(affine) = &self.affine {
+            affine.fmt(f)?;
         }
         Ok(())
     }

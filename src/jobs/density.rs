@@ -5,6 +5,7 @@ use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram, Volume};
 use crate::solvers::density::{self, On, Output, Params};
+use glam::DAffine3;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -12,13 +13,15 @@ pub struct MapDensity {
     pub tractogram: Tractogram,
     pub on: On,
     pub params: Params,
-    /// The layer that the streamlines are of; comes back with the map.
+    /// The layer that the streamlines are of, and where it was moved; both come back with the map.
     pub layer: u64,
+    pub by: DAffine3,
 }
 
 #[derive(Clone, Debug)]
 pub struct Mapped {
     pub layer: u64,
+    pub by: DAffine3,
     pub on: On,
     pub params: Params,
     pub output: Output,
@@ -34,6 +37,7 @@ impl MapDensity {
         picture.usual_windows();
         Ok(Mapped {
             layer: self.layer,
+            by: self.by,
             on: self.on,
             params: self.params,
             output,

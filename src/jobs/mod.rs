@@ -1,6 +1,7 @@
 //! When work runs: the only threads. The window submits a [`Request`], a worker answers with an
 //! [`Event`]; nobody waits.
 
+mod align;
 mod density;
 mod export;
 mod fault;
@@ -15,6 +16,7 @@ mod trace;
 
 /// What was found in a folder.
 pub use crate::io::bids::Folder;
+pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 pub use density::{MapDensity, Mapped};
 pub use export::{SavePlace, Values};
 pub use fault::CardFailure;
@@ -37,7 +39,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Fit`, `Live`, `Track`, `Rank`, `Check`, `Select` and `Region` the newest request wins: it
+/// One thread each. In `Fit`, `Live`, `Track`, `Rank`, `Check`, `Select`, `Align` and `Region` the newest request wins: it
 /// cancels the running one and replaces those that wait. In the others requests queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -60,6 +62,8 @@ pub enum Slot {
     Select,
     /// Maps of where streamlines pass.
     Density,
+    /// One image to another.
+    Align,
     /// Finding and opening graphics cards.
     Device,
     Save,
@@ -70,7 +74,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -81,6 +85,7 @@ impl Slot {
         Self::Labels,
         Self::Select,
         Self::Density,
+        Self::Align,
         Self::Device,
         Self::Save,
         Self::Remake,
@@ -107,6 +112,7 @@ impl Slot {
                 | Self::Check
                 | Self::Region
                 | Self::Select
+                | Self::Align
         )
     }
 }

@@ -1,5 +1,6 @@
 //! What can be asked of a worker, and what it answers.
 
+use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
@@ -78,6 +79,8 @@ pub enum Request {
         field: TensorField,
         params: gradient_check::Params,
     },
+    Align(Box<AlignImages>),
+    ReadAffine(ReadAffine),
     /// Counts where streamlines pass.
     Density(Box<MapDensity>),
     /// Applies rules to streamlines.
@@ -216,6 +219,8 @@ pub enum Output {
         scan: DataId,
         output: Arc<gradient_check::Output>,
     },
+    Aligned(Box<Aligned>),
+    AffineRead(AffineRead),
     Density(Box<Mapped>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
@@ -252,6 +257,7 @@ impl Request {
             Self::CheckGradients { .. } => Slot::Check,
             Self::Select { .. } => Slot::Select,
             Self::Density(_) => Slot::Density,
+            Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
             Self::FindCards | Self::UseBackend { .. } => Slot::Device,
             Self::Session(request) => request.slot(),
         }
@@ -275,6 +281,8 @@ impl Request {
             Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
             Self::Density(_) => "Mapping density".to_owned(),
+            Self::Align(_) => "Aligning".to_owned(),
+            Self::ReadAffine(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Regions(work) => work.label(),
@@ -418,6 +426,8 @@ impl Request {
                     output: Arc::new(output),
                 })
             }
+            Self::Align(wanted) => Ok(Output::Aligned(Box::new(wanted.run(backend, control)?))),
+            Self::ReadAffine(wanted) => Ok(Output::AffineRead(wanted.run()?)),
             Self::Density(wanted) => Ok(Output::Density(Box::new(wanted.run(backend, control)?))),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;

@@ -4,6 +4,7 @@
 //! inputs, parameters, backend, binary and instruction set give the same bytes at any number of
 //! threads. Parameters have no `Default`: defaults, with their reasons, live in the window's forms.
 
+pub mod alignment;
 pub mod density;
 pub mod geodesic;
 pub mod gradient_check;

@@ -14,7 +14,7 @@ use crate::jobs::{BackendKind, Event, Job, Request, Slot};
 use crate::solvers::region::Found;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::{tensor_fit, tracking};
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use std::path::PathBuf;
 
 /// Whether more edits of the same gesture (a drag, a moving slider) follow.
@@ -100,6 +100,19 @@ pub enum Action {
     },
     /// Shows one image layer and hides the other images.
     ShowOnly(LayerId),
+    /// Moves a layer in the world, so far from where its file says.
+    ShiftLayer {
+        layer: LayerId,
+        by: DAffine3,
+        phase: Phase,
+    },
+    /// Moves an image to the scan, or to another image, by what they tell about each other.
+    AlignLayer(LayerId),
+    /// Moves a layer as a file of FLIRT or ITK says.
+    ApplyAffine {
+        layer: LayerId,
+        path: PathBuf,
+    },
     /// To another place in the list, counted from the bottom.
     MoveLayer {
         layer: LayerId,

@@ -1,6 +1,7 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::Recipe;
+use super::moved::Moved;
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, SavedLayer};
 use super::session::Curves;
@@ -14,7 +15,7 @@ use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{self, Seeding};
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -193,6 +194,8 @@ pub struct Document {
     pub made: BTreeMap<LayerId, Arc<Made>>,
     /// What density maps are of.
     pub maps: BTreeMap<LayerId, Arc<DensityMap>>,
+    /// Layers that were moved in the world.
+    pub moved: BTreeMap<LayerId, Arc<Moved>>,
     /// Which of them a session keeps beside itself.
     pub store: Store,
     /// Layers of a session that are not here.
@@ -219,6 +222,8 @@ pub struct Made {
 #[derive(Clone, PartialEq, Debug)]
 pub struct DensityMap {
     pub of: LayerId,
+    /// Where that was moved then.
+    pub by: DAffine3,
     pub on: density::On,
     pub params: density::Params,
 }
@@ -249,6 +254,7 @@ impl Default for Document {
             ray_display: super::defaults::ray_display(),
             made: BTreeMap::new(),
             maps: BTreeMap::new(),
+            moved: BTreeMap::new(),
             store: Store::default(),
             absent: Vec::new(),
             awaited: None,
@@ -414,7 +420,9 @@ impl Document {
                 let (_, path) = files.find(|(id, _)| *id == mask.id())?;
                 Some(path.clone())
             };
-            opened.and_then(|l| l.path.clone()).or_else(exported)
+            // The file of one that was moved says where it was.
+            let there = opened.filter(|l| !self.moved.contains_key(&l.id));
+            there.and_then(|l| l.path.clone()).or_else(exported)
         };
         let spec = |r: &Region| {
             let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref()).ok_or(r.name.clone())?;

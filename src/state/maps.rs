@@ -31,12 +31,15 @@ pub struct Wanted {
     pub by_direction: bool,
 }
 
-/// In a map's name, and after its values.
-pub fn words(params: &Params) -> (&'static str, &'static str) {
-    let (what, unit) = match (params.measure, params.sent) {
-        (Measure::Visits, Some(_)) => ("visits", "of those sent"),
-        (Measure::Visits, None) => ("density", "streamlines"),
-        (Measure::Length, _) => ("length", "mm"),
+/// What a map is called, the unit of its values and what they are multiplied by before they are told.
+pub fn words(params: &Params) -> (&'static str, &'static str, f32) {
+    let (what, unit, scale) = match (params.measure, params.sent) {
+        (Measure::Visits, Some(_)) => ("Visits", "%", 100.0),
+        (Measure::Visits, None) => ("Density", "", 1.0),
+        (Measure::Length, _) => ("Length", "mm", 1.0),
     };
-    (what, if params.by_direction { "" } else { unit })
+    match params.by_direction {
+        true => (what, "", 1.0),
+        false => (what, unit, scale),
+    }
 }

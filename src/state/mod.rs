@@ -12,6 +12,7 @@ pub mod drawing;
 pub mod history;
 pub mod making;
 pub mod maps;
+pub mod moved;
 mod packed;
 pub mod recipe;
 pub mod report;

@@ -3,12 +3,12 @@
 use super::defaults;
 use crate::data::turn::Turn;
 use crate::data::{Role, Shape};
-use crate::io::{Told, quoted};
+use crate::io::{Told, ToldAffine, quoted};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -86,6 +86,11 @@ pub enum Recipe {
         medium: MediumRecipe,
         params: geodesic::Params,
         cut: geodesic::Cut,
+    },
+    /// Moved in the world.
+    Moved {
+        of: Box<Recipe>,
+        by: DAffine3,
     },
     /// A map of where streamlines pass.
     Density {
@@ -433,6 +438,26 @@ pub fn density_arguments(
     text
 }
 
+/// `moved_t1.nii.gz`.
+fn moved_name(of: &Recipe) -> String {
+    let file = match of {
+        Recipe::File(file) | Recipe::FileAs { file, .. } => file.file_name(),
+        _ => None,
+    };
+    format!("moved_{}", file.unwrap_or_default().to_string_lossy())
+}
+
+fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
+    let affine = ToldAffine::matrix(by);
+    let (file, told) = match of {
+        Recipe::File(file) => (file, String::new()),
+        Recipe::FileAs { file, told } => (file, told.to_string()),
+        // Nothing on a disk is moved.
+        of => return of.command(),
+    };
+    format!("arcuate convert {} {}{told}{affine}", path(file), path(out))
+}
+
 /// Without the file that the map is written to; streamlines that are in no file are made first.
 fn density_command(
     of: &Recipe,
@@ -473,7 +498,7 @@ impl Recipe {
                  without a file: export that region as a mask first, or save the session, whose command \
                  makes all of it again"
             )),
-            Self::Density { of, .. } => of.no_command(),
+            Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             _ => None,
         }
     }
@@ -483,6 +508,7 @@ impl Recipe {
         let name = match self {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
+            Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
             _ => "tracks.tck",
         };
         self.command_to(Path::new(name))
@@ -500,6 +526,7 @@ impl Recipe {
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),
             Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),
+            Self::Moved { of, by } => moved_command(of, *by, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {
                 format!("arcuate fit {} --maps mask --out maps", source.arguments())

@@ -315,7 +315,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     );
     let verb = match sheet.purpose {
         Purpose::Open => "Enter opens",
-        Purpose::Locate { .. } => "Enter takes it",
+        Purpose::Locate { .. } | Purpose::Affine { .. } => "Enter takes it",
         _ => "Enter saves",
     };
     let keys = format!("{verb} · Esc closes");
@@ -381,7 +381,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let word = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (Purpose::Open, None) => "Open",
-        (Purpose::Locate { .. }, None) => "Take it",
+        (Purpose::Locate { .. } | Purpose::Affine { .. }, None) => "Take it",
         _ => "Save",
     };
     let empty = sheet.text.trim().is_empty();

@@ -48,7 +48,15 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             // Which formats there are, what they hold and what is said about files: plain values.
             (
                 "io",
-                Only(&["Content", "DISCLAIMER", "Format", "Space", "Told", "quoted"]),
+                Only(&[
+                    "Content",
+                    "DISCLAIMER",
+                    "Format",
+                    "Space",
+                    "Told",
+                    "ToldAffine",
+                    "quoted",
+                ]),
             ),
             // How a layer is shown, in the words of the draw list: plain values.
             ("render", Only(&["colour_map", "draw_list"])),
@@ -175,6 +183,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("geodesic", Some("geodesic")),
     ("region", Some("region")),
     ("density", Some("density")),
+    ("alignment", Some("align")),
     ("eikonal", Some("cost")),
     ("level_set", Some("segment")),
     ("commit", Some("commit")),

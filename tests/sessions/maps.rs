@@ -76,7 +76,8 @@ fn come_back() {
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     for layer in &window.state.document.layers {
         let other = again.state.document.layer(layer.id).expect("there");
-        assert_eq!(layer.unit, other.unit, "{}", layer.name);
+        let told = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
+        assert_eq!(told(layer), told(other), "{}", layer.name);
         if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {
             assert_eq!(a.values, b.values, "{}", layer.name);
         }

@@ -14,6 +14,7 @@ use crate::data::{Mask, TensorField, Tractogram, Volume};
 use crate::io::{Told, session};
 use crate::phantom;
 use crate::solvers::density;
+use glam::DAffine3;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,6 +111,8 @@ pub enum Item {
     /// A density map of another layer's streamlines; what it is on was checked.
     Density {
         of: u64,
+        /// Where that layer was moved.
+        by: DAffine3,
         on: density::On,
         params: density::Params,
     },

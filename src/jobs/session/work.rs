@@ -11,6 +11,7 @@ use crate::io::recovery;
 use crate::io::session::{self, Entry, PackedMask, SessionFile, Standing, Sum};
 use crate::phantom;
 use crate::solvers::density::{On, Params};
+use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -295,10 +296,14 @@ pub fn load(
                     })
                 }
             },
-            Item::Density { of, on, params } => {
+            Item::Density { of, by, on, params } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
                 let of = of.and_then(|(_, one)| one.as_ref().ok()).and_then(curves);
-                density(of, &on, &params, backend, control)
+                let of = of.map(|t| match by == DAffine3::IDENTITY {
+                    true => t.clone(),
+                    false => t.moved(by),
+                });
+                density(of.as_ref(), &on, &params, backend, control)
             }
             Item::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {

@@ -2,6 +2,7 @@
 
 use super::{SavedDensity, SavedGrid};
 use crate::data::{AffineSource, Grid};
+use crate::io::ToldAffine;
 use crate::solvers::density::On;
 use crate::state::LayerId;
 use crate::state::document::DensityMap;
@@ -33,10 +34,19 @@ pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
     };
     SavedDensity {
         of: map.of.0,
+        moved: rows(map.by),
         grid,
         voxel_mm,
         template,
         params: map.params.clone(),
+    }
+}
+
+/// Of a move; `None` for one that moves nothing.
+pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
+    match ToldAffine::matrix(by) {
+        ToldAffine::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),
+        _ => None,
     }
 }
 
@@ -65,6 +75,10 @@ pub fn read(saved: &SavedDensity) -> Result<DensityMap, String> {
     };
     Ok(DensityMap {
         of: LayerId(saved.of),
+        by: saved
+            .moved
+            .as_ref()
+            .map_or(DAffine3::IDENTITY, ToldAffine::of_rows),
         on,
         params: saved.params.clone(),
     })

@@ -71,6 +71,9 @@ pub struct SavedLayer {
     /// Axes of a scan's gradients that were exchanged or flipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+    /// Where it was moved to: from the file's world to this one, mm, by rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<[f64; 12]>,
 }
 
 /// Where a layer comes from.
@@ -95,8 +98,10 @@ pub enum Origin {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedDensity {
-    /// A layer.
+    /// A layer, and where it was moved then, as [`SavedLayer::moved`].
     pub of: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<[f64; 12]>,
     /// `None`: voxels around the streamlines.
     pub grid: Option<SavedGrid>,
     /// Edge of cubes, mm; `None`: the grid's own voxels.

@@ -9,7 +9,7 @@ use super::{
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
 use crate::data::{Region, Shape};
-use crate::io::Told;
+use crate::io::{Told, ToldAffine};
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
@@ -110,6 +110,7 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
             told: Told {
                 vtk_space: told.vtk_space,
                 colours: told.colours.map(|n| file(read, n)).transpose()?,
+                affine: None,
             },
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
@@ -118,6 +119,7 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
             let map = maps::read(saved)?;
             Some(Item::Density {
                 of: map.of.0,
+                by: map.by,
                 on: map.on,
                 params: map.params,
             })
@@ -152,15 +154,20 @@ pub fn build(
     document.reserve_ids(last + 1);
     let mut missing = absent;
     for (id, one) in restored {
-        let Some(layer) = saved.layers.iter().find(|l| l.id == id) else {
+        let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| restore(layer, one)) {
+        match one.and_then(|one| restore(of, one)) {
             Ok((layer, said)) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(said.into_iter().map(|note| format!("{note}: {path}")));
                 document.layers.push(Arc::new(layer));
+                if let Some(rows) = &of.moved
+                    && let Err(why) = document.shift(LayerId(id), ToldAffine::of_rows(rows))
+                {
+                    notes.push(why);
+                }
             }
             Err(why) => missing.push((id, why)),
         }
@@ -224,8 +231,10 @@ fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocumen
             voxel_mm: from.voxel_mm,
             params: map.params.clone(),
         };
-        let (_, unit) = words(&map.params);
-        document.edit_layer(id, |l| (l.recipe, l.unit) = (recipe, unit));
+        let (_, unit, unit_scale) = words(&map.params);
+        document.edit_layer(id, |l| {
+            (l.recipe, l.unit, l.unit_scale) = (recipe, unit, unit_scale)
+        });
         document.maps.insert(id, Arc::new(map));
     }
 }

@@ -164,7 +164,9 @@ impl Lists<'_> {
     }
 
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
-        let (plain, turn) = match &layer.recipe {
+        let moved = document.moved.get(&layer.id);
+        let of = moved.map_or(&layer.recipe, |m| &m.recipe);
+        let (plain, turn) = match of {
             Recipe::Scan(source) => {
                 let (of, turn) = source.untouched();
                 (of.clone().recipe(), turn)
@@ -185,6 +187,7 @@ impl Lists<'_> {
                 display: finite(&layer.display),
                 from: Origin::Density(Box::new(maps::saved(map, template))),
                 turn: None,
+                moved: None,
             });
         }
         let from = match (&plain, document.made.get(&layer.id)) {
@@ -203,7 +206,7 @@ impl Lists<'_> {
                     _ => Vec::new(),
                 };
                 let scan = matches!(layer.content, Held::Scan { .. }) && gradients.is_empty();
-                let told = match &layer.recipe {
+                let told = match of {
                     Recipe::FileAs { told, .. } => SavedTold {
                         vtk_space: told.vtk_space,
                         colours: told.colours.as_ref().map(|p| self.file(p, false)),
@@ -223,6 +226,7 @@ impl Lists<'_> {
             display: finite(&layer.display),
             from,
             turn,
+            moved: moved.and_then(|m| maps::rows(m.by)),
         })
     }
 

@@ -26,12 +26,23 @@ pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
 }
 
 pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &mut Vec<Effect>) {
-    let mut live_sent = None;
+    let mut live_sent: Option<u64> = None;
     let layer = layer.or_else(|| {
-        let all: u64 = state.final_live()?.output.fates.iter().sum();
-        live_sent = Some(all);
+        let live = state.final_live()?;
+        live_sent = Some(live.output.fates.iter().sum());
+        let live = live.output.kept.id();
+        let is_live =
+            |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == live);
+        if let Some(kept) = state.document.layers.iter().find(is_live) {
+            return Some(kept.id);
+        }
         kept::keep(state);
-        state.session.selected_layer
+        let kept = state.session.selected_layer?;
+        // The live ones are there, and both would hide the map.
+        state
+            .document
+            .edit_layer(kept, |l| l.display.visible = false);
+        Some(kept)
     });
     let Some(layer) = layer.and_then(|id| state.document.layer(id).cloned()) else {
         return;
@@ -65,6 +76,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
             by_direction: wanted.by_direction,
         },
         layer: layer.id.0,
+        by: state.document.moved_by(layer.id),
     }))));
 }
 
@@ -104,10 +116,11 @@ pub fn done(state: &mut State, mapped: Mapped) {
         voxel_mm,
         params: params.clone(),
     };
-    let (what, unit) = words(params);
+    let (what, unit, unit_scale) = words(params);
     let volume = mapped.picture;
     let map = DensityMap {
         of,
+        by: mapped.by,
         on: mapped.on,
         params: params.clone(),
     };
@@ -115,15 +128,19 @@ pub fn done(state: &mut State, mapped: Mapped) {
     let mut id = LayerId(0);
     edit(state, "Density map", false, |document| {
         id = LayerId(document.fresh_id());
+        let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
+        let mut names =
+            std::iter::once(what.to_owned()).chain((2..).map(|n| format!("{what} {n}")));
+        let name = names.find(|name| !taken(name)).unwrap_or_default();
         let layer = Layer {
             id,
-            name: format!("{}, {what}", source.name),
+            name,
             content: Content::Image(volume),
             display,
             recipe,
             path: None,
             unit,
-            unit_scale: 1.0,
+            unit_scale,
             notes: Vec::new(),
         };
         // Above the images, below the streamlines that it is of.

@@ -9,6 +9,7 @@ mod kept;
 mod layers;
 mod making;
 mod maps;
+mod moved;
 mod opening;
 mod rays;
 mod regions;
@@ -18,6 +19,7 @@ mod tracks;
 
 pub use kept::losses;
 pub use maps::sent;
+pub use moved::fixed_name;
 pub use sessions::{is_session, remake, wrong_files};
 
 use super::action::{Action, Effect, Phase};
@@ -127,6 +129,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 d.edit_layer(layer, |l| l.display = display)
             });
         }
+        Action::ShiftLayer { layer, by, phase } => moved::shift(state, layer, by, phase, effects),
+        Action::AlignLayer(layer) => moved::align(state, layer, effects),
+        Action::ApplyAffine { layer, path } => moved::apply(state, layer, path, effects),
         Action::ShowOnly(layer) => layers::show_only(state, layer),
         Action::MoveLayer { layer, to } => layers::move_to(state, layer, to, effects),
         Action::RenameLayer { layer, name } => {

@@ -1,5 +1,6 @@
 //! What the jobs bring back.
 
+use super::moved;
 use super::{axes, backend, fitting, kept, making, maps, opening, rays, sessions, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
@@ -139,6 +140,8 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::event(state, output, wall_ms, effects),
         Output::GradientsChecked { scan, output } => axes::checked(state, scan, output),
+        Output::Aligned(aligned) => moved::aligned(state, &aligned, effects),
+        Output::AffineRead(read) => moved::read(state, read, effects),
         Output::Density(mapped) => maps::done(state, *mapped),
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);

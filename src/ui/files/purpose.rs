@@ -41,6 +41,10 @@ pub enum Purpose {
     Session {
         then: Option<Leaving>,
     },
+    /// An affine that moves a layer.
+    Affine {
+        layer: LayerId,
+    },
     /// A file of the session that is being opened, by its number.
     Locate {
         index: usize,
@@ -93,7 +97,7 @@ impl Purpose {
     }
 
     pub(super) fn saves(&self) -> bool {
-        !matches!(self, Self::Open | Self::Locate { .. })
+        !matches!(self, Self::Open | Self::Locate { .. } | Self::Affine { .. })
     }
 
     pub(super) fn title(&self) -> &'static str {
@@ -110,6 +114,7 @@ impl Purpose {
             Self::Screenshot { .. } => "Save a screenshot",
             Self::Session { .. } => "Save the session",
             Self::Locate { .. } => "Where is the file now?",
+            Self::Affine { .. } => "An affine of FLIRT or ITK",
         }
     }
 
@@ -127,7 +132,7 @@ impl Purpose {
     /// Endings a file of this kind may have, the usual one first.
     pub(super) fn endings(&self) -> Vec<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } => Vec::new(),
+            Self::Open | Self::Locate { .. } | Self::Affine { .. } => Vec::new(),
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
@@ -183,6 +188,7 @@ impl Purpose {
                 Action::Session(SessionAction::Save { path, then })
             }
             Self::Locate { index } => Action::Session(SessionAction::Relocate { index, path }),
+            Self::Affine { layer } => Action::ApplyAffine { layer, path },
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Region(region) => Action::SaveRegion { region, path },

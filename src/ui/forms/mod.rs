@@ -1,5 +1,6 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
+pub mod alignment;
 pub mod density;
 mod display;
 pub mod geodesic;

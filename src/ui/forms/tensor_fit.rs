@@ -4,7 +4,7 @@ pub mod axes;
 pub mod checks;
 
 use super::display::{controls, select_row};
-use super::{density, recipe, shown_layer};
+use super::{alignment, density, recipe, shown_layer};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
 use crate::state::{Action, Content, Layer, Recipe, Slot, State, defaults};
@@ -27,6 +27,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(layer) = layer {
         show_list(ui, state, layer, actions);
         controls(ui, state, layer, memory, actions);
+        alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {
             let why = tractogram.is_empty().then_some("There is no streamline");
             density::show(ui, state, Some(layer.id), why, memory, actions);

@@ -1,0 +1,98 @@
+//! `arcuate align`: one image to another, by what they tell about each other.
+
+use super::options::noted_volume;
+use super::runner::{Failure, Runner};
+use crate::io::{self, quoted};
+use crate::jobs::{AlignImages, Fixed, Output, Request};
+use crate::solvers::alignment::Params;
+use glam::DAffine3;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate align t1.nii.gz dwi.nii.gz --out t1_to_dwi.txt
+  arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.txt
+  arcuate align t1.nii.gz b0.nii.gz --out t1_to_b0.mat
+
+Rigid, by normalised mutual information at three resolutions. No image is resampled: the affine says where the
+moving image belongs, and convert --affine writes it into a header. A name that ends in .mat gives a matrix of
+FSL's FLIRT between the two images, any other ITK's text, which ANTs and Slicer read.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Image to be moved
+    pub moving: PathBuf,
+    /// Image that stays; of a diffusion scan the mean of its volumes without weighting
+    pub fixed: PathBuf,
+    /// Where the affine is written: .txt or .tfm for ITK's, .mat for FLIRT's
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Begin only from where the images lie
+    #[arg(long)]
+    pub near: bool,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    runner.may_write(&options.out)?;
+    let (moving, _) = noted_volume(&options.moving, runner)?;
+    let (fixed, gradients) = noted_volume(&options.fixed, runner)?;
+    let grid = fixed.grid.clone();
+    let request = Request::Align(Box::new(AlignImages {
+        moving: moving.clone(),
+        fixed: match gradients {
+            Some(gradients) => Fixed::Scan {
+                dwi: fixed,
+                gradients,
+            },
+            None => Fixed::Image(fixed),
+        },
+        params: Params {
+            from: DAffine3::IDENTITY,
+            wide: !options.near,
+        },
+        layer: 0,
+    }));
+    let (Output::Aligned(aligned), wall_ms) = runner.run(request)? else {
+        return Err(Failure::new("Nothing was aligned"));
+    };
+    let output = &aligned.output;
+    let ending = options.out.extension();
+    let flirt = ending.is_some_and(|e| e.eq_ignore_ascii_case("mat"));
+    let saved = if flirt {
+        io::affine::save_flirt(&options.out, output.moved, &moving.grid, &grid)
+    } else {
+        io::affine::save_itk(&options.out, output.moved)
+    };
+    saved.map_err(|e| Failure::new(e.to_string()))?;
+    let [moving, fixed, out] =
+        [&options.moving, &options.fixed, &options.out].map(|p| quoted(&p.to_string_lossy()));
+    let mut apply = format!("arcuate convert {moving} moved.nii.gz --affine {out}");
+    if flirt {
+        apply += &format!(" --fixed {fixed}");
+    }
+    let text = format!(
+        "Moved by {:.2} mm, turned by {:.2}°\nMutual information {:.4}, was {:.4}\n{} evaluations in \
+         {wall_ms:.0} ms\n{}\nTo move it: {apply}\n",
+        output.shifted_mm,
+        output.turned_rad.to_degrees(),
+        output.after,
+        output.before,
+        output.evaluations,
+        options.out.display()
+    );
+    let value = json!({
+        "command": "align", "shifted_mm": output.shifted_mm,
+        "turned_deg": output.turned_rad.to_degrees(), "information": output.after,
+        "information_before": output.before, "evaluations": output.evaluations,
+        "matrix": rows(output.moved), "wall_ms": wall_ms, "file": options.out, "apply": apply,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}
+
+fn rows(affine: DAffine3) -> Vec<f64> {
+    let c = affine.to_cols_array();
+    (0..12).map(|i| c[3 * (i % 4) + i / 4]).collect()
+}

@@ -1,0 +1,110 @@
+//! Aligning images, and affines from files.
+
+use super::fault::Fault;
+use crate::compute::{Backend, Control};
+use crate::data::gradients::Weighting;
+use crate::data::{Gradients, Grid, Volume};
+use crate::io;
+use crate::solvers::Error;
+use crate::solvers::alignment::{self, Params};
+use glam::DAffine3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is aligned to.
+#[derive(Clone, Debug)]
+pub enum Fixed {
+    /// The mean of a scan's volumes without weighting.
+    Scan {
+        dwi: Volume,
+        gradients: Arc<Gradients>,
+    },
+    Image(Volume),
+}
+
+impl Fixed {
+    fn image(self, control: &Control) -> Result<Volume, Error> {
+        let (dwi, gradients) = match self {
+            Self::Image(volume) => return Ok(volume),
+            Self::Scan { dwi, gradients } => (dwi, gradients),
+        };
+        let all = 0..dwi.frames.min(gradients.len());
+        let mut frames: Vec<usize> = all
+            .filter(|&v| gradients.weighting(v) == Weighting::B0)
+            .collect();
+        if frames.is_empty() {
+            frames.push(0);
+        }
+        let share = 1.0 / frames.len() as f32;
+        let mut mean = vec![0f32; dwi.grid.voxel_count()];
+        for frame in frames {
+            control.check()?;
+            for (sum, value) in mean.iter_mut().zip(dwi.frame(frame)) {
+                *sum += share * value;
+            }
+        }
+        Ok(Volume::scalar(dwi.grid.clone(), mean))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct AlignImages {
+    pub moving: Volume,
+    pub fixed: Fixed,
+    pub params: Params,
+    /// The layer that is moved; comes back.
+    pub layer: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Aligned {
+    pub layer: u64,
+    pub output: alignment::Output,
+}
+
+impl AlignImages {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Aligned, Fault> {
+        control.begin("Preparing images", 0);
+        let fixed = self.fixed.image(control)?;
+        let output = alignment::align(&self.moving, &fixed, &self.params, backend, control)?;
+        Ok(Aligned {
+            layer: self.layer,
+            output,
+        })
+    }
+}
+
+/// An affine from a file, for a layer.
+#[derive(Clone, Debug)]
+pub struct ReadAffine {
+    pub path: PathBuf,
+    /// Of the layer as it was opened.
+    pub moving: Option<Arc<Grid>>,
+    /// Of the scan: what FLIRT is taken to have aligned to.
+    pub fixed: Option<Arc<Grid>>,
+    pub layer: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct AffineRead {
+    pub layer: u64,
+    pub by: DAffine3,
+}
+
+impl ReadAffine {
+    pub(super) fn run(self) -> Result<AffineRead, Fault> {
+        let affine = io::affine::read(&self.path).map_err(|e| Fault::Said(e.to_string()))?;
+        let by = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
+        let by = by.ok_or_else(|| {
+            Fault::Said(format!(
+                "A FLIRT matrix counts in the voxels of two images, found a layer without a grid or no \
+                 scan that it was aligned to; open that scan, or convert the matrix: {}",
+                self.path.display()
+            ))
+        })?;
+        Ok(AffineRead {
+            layer: self.layer,
+            by,
+        })
+    }
+}

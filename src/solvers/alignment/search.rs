@@ -1,0 +1,188 @@
+//! The best of six numbers by line searches (Powell 1964, Comput J 7:155).
+
+use crate::compute::{Cancelled, Control};
+use glam::{DAffine3, DQuat, DVec3};
+
+/// A rigid move about some point.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Rigid {
+    /// mm.
+    pub shift: DVec3,
+    /// Axis times angle, radians.
+    pub turn: DVec3,
+}
+
+/// How far the edge of a head is from its middle, mm.
+const HEAD_MM: f64 = 70.0;
+const SIZE: usize = 6;
+type Place = [f64; SIZE];
+
+impl Rigid {
+    pub fn about(&self, centre: DVec3) -> DAffine3 {
+        let turn = DAffine3::from_quat(DQuat::from_scaled_axis(self.turn));
+        DAffine3::from_translation(centre + self.shift) * turn * DAffine3::from_translation(-centre)
+    }
+
+    /// Shifts by so much, and the turn that moves the edge of a head as far.
+    pub fn unit(mm: f64) -> Self {
+        Self {
+            shift: DVec3::splat(mm),
+            turn: DVec3::splat(mm / HEAD_MM),
+        }
+    }
+
+    fn numbers(&self) -> Place {
+        let (s, t) = (self.shift, self.turn);
+        [s.x, s.y, s.z, t.x, t.y, t.z]
+    }
+
+    fn of([a, b, c, x, y, z]: Place) -> Self {
+        Self {
+            shift: DVec3::new(a, b, c),
+            turn: DVec3::new(x, y, z),
+        }
+    }
+}
+
+pub struct Searched {
+    pub place: Rigid,
+    pub value: f64,
+    pub evaluations: usize,
+}
+
+/// The place of the largest value near `from`, where `unit` is a step that shows.
+pub fn powell(
+    from: Rigid,
+    unit: Rigid,
+    value: &impl Fn(&Rigid) -> f64,
+    control: &Control,
+) -> Result<Searched, Cancelled> {
+    /// Rounds of all directions.
+    const ROUNDS: usize = 12;
+    /// Units that a round has to move for another to follow.
+    const SETTLED: f64 = 0.02;
+    let scale = unit.numbers();
+    let mut search = Search {
+        value: &|p: &Place| {
+            let scaled: Place = std::array::from_fn(|i| p[i] * scale[i]);
+            value(&Rigid::of(scaled))
+        },
+        evaluations: 0,
+    };
+    let start = from.numbers();
+    let mut at: Place = std::array::from_fn(|i| start[i] / scale[i]);
+    let mut best = search.at(&at);
+    let mut directions: [Place; SIZE] =
+        std::array::from_fn(|i| std::array::from_fn(|k| f64::from(u8::from(i == k))));
+    for _ in 0..ROUNDS {
+        let (before, first) = (at, best);
+        let mut steepest = (0, 0.0);
+        for (i, direction) in directions.iter().enumerate() {
+            control.check()?;
+            let gained = best;
+            (at, best) = search.line(at, best, direction);
+            if best - gained > steepest.1 {
+                steepest = (i, best - gained);
+            }
+        }
+        let moved: Place = std::array::from_fn(|i| at[i] - before[i]);
+        let length = moved.iter().map(|m| m * m).sum::<f64>().sqrt();
+        if length < SETTLED {
+            break;
+        }
+        // The whole round's direction takes the place of the one that gained most, where going on in
+        // it still gains (Press et al., Numerical Recipes, section 10.7).
+        let beyond: Place = std::array::from_fn(|i| 2.0 * at[i] - before[i]);
+        let further = search.at(&beyond);
+        if further > first {
+            let bend =
+                2.0 * (first - 2.0 * best + further).abs() * (best - first - steepest.1).powi(2);
+            if bend < steepest.1 * (further - first).powi(2) {
+                let along: Place = moved.map(|m| m / length);
+                (at, best) = search.line(at, best, &along);
+                directions[steepest.0] = directions[SIZE - 1];
+                directions[SIZE - 1] = along;
+            }
+        }
+    }
+    Ok(Searched {
+        place: Rigid::of(std::array::from_fn(|i| at[i] * scale[i])),
+        value: best,
+        evaluations: search.evaluations,
+    })
+}
+
+struct Search<'a> {
+    value: &'a dyn Fn(&Place) -> f64,
+    evaluations: usize,
+}
+
+impl Search<'_> {
+    fn at(&mut self, place: &Place) -> f64 {
+        self.evaluations += 1;
+        (self.value)(place)
+    }
+
+    /// The best place on a line: three places around it, then parabolas through the best three.
+    fn line(&mut self, from: Place, value: f64, along: &Place) -> (Place, f64) {
+        const STEP: f64 = 0.5;
+        const DOUBLINGS: usize = 5;
+        const PARABOLAS: usize = 4;
+        /// Units within which a line is not looked at more closely.
+        const CLOSE: f64 = 0.01;
+        let place = |t: f64| -> Place { std::array::from_fn(|i| from[i] + t * along[i]) };
+        let mut points = vec![(0.0, value)];
+        for t in [-STEP, STEP] {
+            let v = self.at(&place(t));
+            points.push((t, v));
+        }
+        let best = |points: &[(f64, f64)]| {
+            let largest = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+            largest.unwrap_or((0.0, value))
+        };
+        for _ in 0..DOUBLINGS {
+            let (t, _) = best(&points);
+            let outer = points.iter().map(|p| p.0.abs()).fold(0.0, f64::max);
+            // Bracketed: a worse place lies on either side.
+            if points.iter().any(|p| p.0 < t) && points.iter().any(|p| p.0 > t) {
+                break;
+            }
+            let next = t.signum() * 2.0 * outer;
+            let v = self.at(&place(next));
+            points.push((next, v));
+        }
+        for _ in 0..PARABOLAS {
+            let (t, v) = best(&points);
+            let below = points
+                .iter()
+                .filter(|p| p.0 < t)
+                .max_by(|a, b| a.0.total_cmp(&b.0));
+            let above = points
+                .iter()
+                .filter(|p| p.0 > t)
+                .min_by(|a, b| a.0.total_cmp(&b.0));
+            let (Some(&(a, fa)), Some(&(b, fb))) = (below, above) else {
+                break;
+            };
+            let (p, q) = ((t - a) * (v - fb), (t - b) * (v - fa));
+            let (num, den) = ((t - a) * p - (t - b) * q, p - q);
+            let vertex = t - 0.5 * num / den;
+            let inside = vertex > a && vertex < b && (vertex - t).abs() > 1e-3 * (b - a);
+            // Else into the larger part.
+            let next = if inside {
+                vertex
+            } else if b - t > t - a {
+                t + 0.38 * (b - t)
+            } else {
+                t - 0.38 * (t - a)
+            };
+            if b - a < CLOSE || (next - t).abs() < 0.5 * CLOSE {
+                break;
+            }
+            let value = self.at(&place(next));
+            points.push((next, value));
+        }
+        let (t, v) = best(&points);
+        (place(t), v)
+    }
+}

@@ -1,0 +1,137 @@
+//! Layers that were moved in the world: by hand, by a file, by alignment. Only their affine changes.
+
+use super::document::{Content, LayerId};
+use super::{Document, Recipe};
+use crate::data::Mask;
+use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
+use std::sync::Arc;
+
+/// A layer as it was opened, and where it was moved.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub original: Content,
+    pub recipe: Recipe,
+    /// From the world that the file says, mm.
+    pub by: DAffine3,
+}
+
+impl Content {
+    /// Elsewhere; `None` where that leaves no volume, and for a scan, whose gradients would have to turn.
+    fn moved(&self, by: DAffine3) -> Option<Self> {
+        Some(match self {
+            Self::Scan { .. } => return None,
+            Self::Image(volume) => {
+                let grid = Arc::new(volume.grid.moved(by)?);
+                Self::Image(volume.on_grid(grid))
+            }
+            Self::Mask(mask) => {
+                let whole = mask.whole();
+                let grid = Arc::new(whole.grid.moved(by)?);
+                Self::Mask(Mask::new(grid, whole.inside.clone()))
+            }
+            Self::Tractogram(tractogram) => by
+                .is_finite()
+                .then(|| Self::Tractogram(tractogram.moved(by)))?,
+        })
+    }
+}
+
+impl Document {
+    /// Whether a layer can be moved: one that was opened, and is no scan. What was computed here lies
+    /// where its scan lies.
+    pub fn can_move(&self, id: LayerId) -> bool {
+        self.layer(id).is_some_and(|layer| {
+            let opened = matches!(
+                layer.recipe,
+                Recipe::File(_)
+                    | Recipe::FileAs { .. }
+                    | Recipe::Phantom { .. }
+                    | Recipe::Moved { .. }
+            );
+            opened && !matches!(layer.content, Content::Scan { .. })
+        })
+    }
+
+    /// Where a layer was moved, from where its file says.
+    pub fn moved_by(&self, id: LayerId) -> DAffine3 {
+        self.moved.get(&id).map_or(DAffine3::IDENTITY, |m| m.by)
+    }
+
+    /// Of a layer as it was opened.
+    pub fn unmoved(&self, id: LayerId) -> Option<&Content> {
+        let moved = self.moved.get(&id).map(|m| &m.original);
+        moved.or_else(|| self.layer(id).map(|l| &l.content))
+    }
+
+    /// Moves a layer so far from where its file says; an error is a sentence.
+    pub fn shift(&mut self, id: LayerId, by: DAffine3) -> Result<(), String> {
+        let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
+            return Err(
+                "Only images, masks and streamlines that were opened can be moved".to_owned(),
+            );
+        };
+        let (original, recipe) = match self.moved.get(&id) {
+            Some(moved) => (moved.original.clone(), moved.recipe.clone()),
+            None => (layer.content.clone(), layer.recipe.clone()),
+        };
+        if by == DAffine3::IDENTITY {
+            self.moved.remove(&id);
+            self.edit_layer(id, |l| (l.content, l.recipe) = (original, recipe));
+            return Ok(());
+        }
+        let content = original
+            .moved(by)
+            .ok_or("The affine leaves no volume: choose another")?;
+        let made = Recipe::Moved {
+            of: Box::new(recipe.clone()),
+            by,
+        };
+        self.edit_layer(id, |l| (l.content, l.recipe) = (content, made));
+        let moved = Moved {
+            original,
+            recipe,
+            by,
+        };
+        self.moved.insert(id, Arc::new(moved));
+        Ok(())
+    }
+}
+
+/// A rigid move about a point, as people set it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Nudge {
+    /// To the right, front and top, mm.
+    pub shift_mm: DVec3,
+    /// About the axes to the right, front and top, in this order, degrees.
+    pub turn_deg: DVec3,
+}
+
+impl Nudge {
+    pub fn about(&self, centre: DVec3) -> DAffine3 {
+        let [x, y, z] = self.turn_deg.to_array().map(f64::to_radians);
+        let turn = DQuat::from_euler(EulerRot::ZYX, z, y, x);
+        DAffine3::from_translation(centre + self.shift_mm)
+            * DAffine3::from_quat(turn)
+            * DAffine3::from_translation(-centre)
+    }
+
+    /// What a move is; `None` where it also scales or shears.
+    pub fn of(by: DAffine3, centre: DVec3) -> Option<Self> {
+        let m = by.matrix3;
+        let off = m.transpose() * m - DMat3::IDENTITY;
+        // Files are written with six digits.
+        const RIGID: f64 = 1e-4;
+        let largest = off
+            .to_cols_array()
+            .into_iter()
+            .fold(0.0, |a: f64, b| a.max(b.abs()));
+        if !(largest < RIGID && m.determinant() > 0.0) {
+            return None;
+        }
+        let (z, y, x) = DQuat::from_mat3(&m).normalize().to_euler(EulerRot::ZYX);
+        Some(Self {
+            shift_mm: by.transform_point3(centre) - centre,
+            turn_deg: DVec3::new(x.to_degrees(), y.to_degrees(), z.to_degrees()),
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! Moving layers: by hand, by a file, by alignment; each a step that can be taken back.
+
+use super::{edit, fitting};
+use crate::data::Volume;
+use crate::jobs::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine, Request, Slot};
+use crate::solvers::alignment::Params;
+use crate::state::action::Phase;
+use crate::state::document::{Content, LayerId};
+use crate::state::session::Severity;
+use crate::state::words::THIN;
+use crate::state::{Document, Effect, Layer, State};
+use glam::DAffine3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn shift(
+    state: &mut State,
+    layer: LayerId,
+    by: DAffine3,
+    phase: Phase,
+    effects: &mut Vec<Effect>,
+) {
+    if !state.document.can_move(layer) {
+        return refuse(state);
+    }
+    let mut failed = None;
+    edit(state, "Move image", phase == Phase::Live, |document| {
+        failed = document.shift(layer, by).err();
+    });
+    if let Some(why) = failed {
+        state.session.say(Severity::Error, why);
+    }
+    // A mask that is moved is the fit's no more.
+    fitting::fit(state, effects);
+}
+
+fn refuse(state: &mut State) {
+    state.session.say(
+        Severity::Information,
+        "Only images, masks and streamlines that were opened can be moved: the scan, and what was computed \
+         from it, stay",
+    );
+}
+
+/// What a layer is aligned to: the scan, else the lowest other image.
+fn fixed(document: &Document, layer: LayerId) -> Option<&Arc<Layer>> {
+    let images = document.layers.iter();
+    let mut images = images.filter(|l| l.id != layer && l.content.volume().is_some());
+    document.scan().or_else(|| images.next())
+}
+
+/// The name of that layer.
+pub fn fixed_name(document: &Document, layer: LayerId) -> Option<String> {
+    fixed(document, layer).map(|l| l.name.clone())
+}
+
+pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Align);
+    let document = &state.document;
+    if !document.can_move(layer) {
+        return refuse(state);
+    }
+    let (Some(Content::Image(moving)), Some(fixed)) =
+        (document.unmoved(layer), fixed(document, layer))
+    else {
+        let sentence = "An image can be aligned to a scan or another image: open that first";
+        return state.session.say(Severity::Information, sentence);
+    };
+    let fixed = match &fixed.content {
+        Content::Scan {
+            dwi,
+            gradients: Some(gradients),
+        } => Fixed::Scan {
+            dwi: dwi.clone(),
+            gradients: gradients.clone(),
+        },
+        content => match content.volume() {
+            Some(volume) => Fixed::Image(volume.clone()),
+            None => return,
+        },
+    };
+    effects.push(Effect::Submit(Request::Align(Box::new(AlignImages {
+        moving: moving.clone(),
+        fixed,
+        params: Params {
+            from: document.moved_by(layer),
+            wide: true,
+        },
+        layer: layer.0,
+    }))));
+}
+
+pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) {
+    let output = &aligned.output;
+    let layer = LayerId(aligned.layer);
+    if state.document.layer(layer).is_none() {
+        return;
+    }
+    if output.after <= output.before {
+        "Aligned: it lies best where it is".clone_into(&mut state.session.status);
+        return;
+    }
+    shift(state, layer, output.moved, Phase::Done, effects);
+    state.session.status = format!(
+        "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
+        output.shifted_mm,
+        output.turned_rad.to_degrees(),
+        output.after,
+        output.before
+    );
+}
+
+pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Align);
+    let document = &state.document;
+    if !document.can_move(layer) {
+        return refuse(state);
+    }
+    let grid = |volume: &Volume| volume.grid.clone();
+    let moving = document.unmoved(layer).and_then(|content| match content {
+        Content::Mask(mask) => Some(mask.grid.clone()),
+        Content::Tractogram(tractogram) => tractogram.grid.clone(),
+        content => content.volume().map(grid),
+    });
+    let fixed = fixed(document, layer).and_then(|l| l.content.volume().map(grid));
+    effects.push(Effect::Submit(Request::ReadAffine(ReadAffine {
+        path,
+        moving,
+        fixed,
+        layer: layer.0,
+    })));
+}
+
+pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
+    let layer = LayerId(read.layer);
+    if state.document.layer(layer).is_none() {
+        return;
+    }
+    shift(state, layer, read.by, Phase::Done, effects);
+    if state.document.moved.contains_key(&layer) {
+        "Moved as the file says".clone_into(&mut state.session.status);
+    }
+}

@@ -1,0 +1,155 @@
+//! Where a layer lies: by numbers, by a file, by aligning it to the scan.
+
+use crate::state::moved::Nudge;
+use crate::state::update::fixed_name;
+use crate::state::{Action, Content, Layer, Phase, Slot, State};
+use crate::ui::files::{Place, Purpose};
+use crate::ui::theme::space;
+use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{paint, rows, section};
+use crate::ui::{Memory, icons, panels};
+use egui::{Sense, Ui, vec2};
+use glam::{DAffine3, DVec3};
+
+const TITLE: &str = "Alignment";
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    if !state.document.can_move(layer.id) {
+        return;
+    }
+    let (open, clicked) = section::fold(ui, TITLE, memory.is_open(TITLE, false));
+    if clicked {
+        memory.toggle(TITLE);
+    }
+    if !open {
+        return;
+    }
+    let Some(original) = state.document.unmoved(layer.id) else {
+        return;
+    };
+    let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
+    let centre = (low + high) * 0.5;
+    let by = state.document.moved_by(layer.id);
+    match Nudge::of(by, centre) {
+        Some(nudge) => {
+            if let Some((nudge, phase)) = numbers(ui, nudge) {
+                let by = match nudge == Nudge::default() {
+                    true => DAffine3::IDENTITY,
+                    false => nudge.about(centre),
+                };
+                actions.push(Action::ShiftLayer {
+                    layer: layer.id,
+                    by,
+                    phase,
+                });
+            }
+        }
+        None => rows::hint(
+            ui,
+            "Moved by an affine that also scales: set it back to move it by hand",
+        ),
+    }
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Align);
+    let to = fixed_name(&state.document, layer.id);
+    let why = match (&layer.content, &to) {
+        (Content::Image(_), Some(_)) if running => Some("It is being aligned"),
+        (Content::Image(_), Some(_)) => None,
+        (Content::Image(_), None) => Some("There is nothing to align to"),
+        _ => Some("Only images can be aligned by what they show"),
+    };
+    let to = to.unwrap_or_default();
+    let hint =
+        format!("To {to}: rigid, by mutual information, from where it lies. No voxel changes");
+    let buttons = vec![
+        Button::plain("Align").disabled(why).hint(&hint),
+        Button::plain("Affine…").icon(icons::FOLDER).hint(
+            "Moves it as a file says: FLIRT's .mat from this image to the scan, ITK's or ANTs' affine",
+        ),
+    ];
+    let size = vec2(ui.available_width(), space::BUTTON + 8.0);
+    let (place, _) = ui.allocate_exact_size(size, Sense::hover());
+    let mut place = paint::inset(place, space::INSET, space::INSET);
+    place.min.y += 4.0;
+    let (responses, _) = panels::button_row(ui, place, buttons);
+    if responses[0].clicked() {
+        actions.push(Action::AlignLayer(layer.id));
+    }
+    if responses[1].clicked() {
+        let purpose = Purpose::Affine { layer: layer.id };
+        memory.files.ask(ui.ctx(), purpose, Place::Middle, "");
+    }
+    let reset = IconButton::new(icons::RESET, "Back to where the file says")
+        .side(24.0)
+        .disabled(by == DAffine3::IDENTITY);
+    if reset.show_right(ui, place).clicked() {
+        actions.push(Action::ShiftLayer {
+            layer: layer.id,
+            by: DAffine3::IDENTITY,
+            phase: Phase::Done,
+        });
+    }
+}
+
+/// Six rows; what one of them was set to.
+fn numbers(ui: &mut Ui, nudge: Nudge) -> Option<(Nudge, Phase)> {
+    let mut changed = None;
+    for (axis, name, help) in [
+        (
+            0,
+            "Right",
+            "Moves it to the patient's right; arrow keys by small steps",
+        ),
+        (
+            1,
+            "Front",
+            "Moves it to the front; arrow keys by small steps",
+        ),
+        (
+            2,
+            "Up",
+            "Moves it to the top of the head; arrow keys by small steps",
+        ),
+    ] {
+        let row = SliderRow::new(name, tidy(nudge.shift_mm[axis]), -50.0..=50.0)
+            .decimals(1)
+            .default(0.0)
+            .limits(-1000.0..=1000.0)
+            .unit("mm")
+            .help(help);
+        if let Some((mm, phase)) = row.value(ui) {
+            let mut shift_mm = nudge.shift_mm;
+            shift_mm[axis] = mm;
+            changed = Some((Nudge { shift_mm, ..nudge }, phase));
+        }
+    }
+    for (axis, name, help) in [
+        (0, "Nod", "Turns it about the axis from left to right"),
+        (1, "Tilt", "Turns it about the axis from back to front"),
+        (2, "Turn", "Turns it about the axis from below to above"),
+    ] {
+        let row = SliderRow::new(name, tidy(nudge.turn_deg[axis]), -45.0..=45.0)
+            .decimals(1)
+            .default(0.0)
+            .limits(-180.0..=180.0)
+            .unit("°")
+            .help(help);
+        if let Some((degrees, phase)) = row.value(ui) {
+            let mut turn_deg = nudge.turn_deg;
+            turn_deg[axis] = degrees;
+            changed = Some((Nudge { turn_deg, ..nudge }, phase));
+        }
+    }
+    changed
+}
+
+/// Without what products of matrices leave behind.
+fn tidy(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6 + 0.0
+}
