@@ -121,7 +121,7 @@ impl Purpose {
     /// What the last such file is remembered as.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Session { .. } => None,
+            Self::Open | Self::Locate { .. } | Self::Affine { .. } | Self::Session { .. } => None,
             Self::Tracks { .. } => Some(Exports::TRACKS),
             Self::Layer { .. } => Some(Exports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
