@@ -403,7 +403,8 @@ impl Document {
     /// Whether there is something that cannot be opened or computed again: regions, kept streamlines.
     pub fn has_work(&self) -> bool {
         let kept = |l: &Arc<Layer>| l.path.is_none() && matches!(l.content, Content::Tractogram(_));
-        !self.regions.is_empty() || self.layers.iter().any(kept) || !self.absent.is_empty()
+        let moved = !self.moved.is_empty();
+        moved || !self.regions.is_empty() || self.layers.iter().any(kept) || !self.absent.is_empty()
     }
 
     /// Regions as text; an error names one that is a mask without a file.
