@@ -1,5 +1,6 @@
 //! The command line: every subcommand, exit codes, refusals, and "Copy as command".
 
+mod bundles;
 mod live;
 mod refusals;
 mod select;
@@ -43,6 +44,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::painted_regions_are_the_commands_masks", live::painted),
         test("cli::regions_by_command", live::region_commands),
         test("cli::streamlines_are_selected", select::selects),
+        test("cli::tables_profiles_and_connectomes", bundles::tables),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     own.into_iter().chain(refusals::tests()).collect()

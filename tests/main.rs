@@ -7,6 +7,7 @@ mod alignment;
 mod architecture;
 mod backend;
 mod cli;
+mod connectivity;
 mod data;
 mod density;
 mod geodesic;
@@ -16,6 +17,7 @@ mod jobs;
 mod kernels;
 mod lanes;
 mod phantom;
+mod profile;
 mod region;
 mod render;
 mod selection;
@@ -39,6 +41,7 @@ fn main() {
         architecture::tests(),
         backend::tests(),
         cli::tests(),
+        connectivity::tests(),
         data::tests(),
         density::tests(),
         geodesic::tests(),
@@ -48,6 +51,7 @@ fn main() {
         kernels::tests(),
         lanes::tests(),
         phantom::tests(),
+        profile::tests(),
         region::tests(),
         render::tests(),
         sessions::tests(),

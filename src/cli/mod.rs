@@ -11,6 +11,7 @@ mod bench_io;
 mod bench_render;
 mod bench_select;
 mod bench_tracking;
+mod connectome;
 mod convert;
 mod demo;
 mod density;
@@ -19,14 +20,17 @@ mod geodesic;
 mod gradients;
 mod headless;
 mod info;
+mod inputs;
 mod options;
 mod phantom;
 mod pictures;
+mod profile;
 mod region;
 mod render;
 mod replay;
 mod runner;
 mod select;
+mod table;
 mod track;
 
 pub use demo::{Options as DemoOptions, has_display};
@@ -55,6 +59,9 @@ Examples:
   arcuate select tracks.trx left.trx --include mask:left.nii.gz --length 20..200
   arcuate density tracks.trx --template dwi.nii.gz --out density.nii.gz
   arcuate align t1.nii.gz dwi.nii.gz --out t1_to_dwi.txt
+  arcuate table tracks.trx tracks.csv --image fa.nii.gz
+  arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
+  arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -121,6 +128,12 @@ pub enum Command {
     Density(density::Options),
     /// Align an image to another, rigidly; writes the affine, resamples nothing
     Align(align::Options),
+    /// Write a row for each streamline: length, values, means of images along it
+    Table(table::Options),
+    /// Write values along a bundle: mean and spread at each place
+    Profile(profile::Options),
+    /// Write how many streamlines connect the labels of a map
+    Connectome(connectome::Options),
     /// Draw a view to a PNG, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
@@ -169,6 +182,9 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Select(options) => select::run(&options, &mut runner),
         Command::Align(options) => align::run(&options, &mut runner),
         Command::Density(options) => density::run(&options, &mut runner),
+        Command::Table(options) => table::run(&options, &mut runner),
+        Command::Profile(options) => profile::run(&options, &mut runner),
+        Command::Connectome(options) => connectome::run(&options, &mut runner),
         Command::Render(options) => render::run(&options, &mut runner),
         Command::Phantom(options) => phantom::run(&options, &mut runner),
         Command::Demo(options) => demo::run(&options, &mut runner),

@@ -1,12 +1,15 @@
 //! `arcuate select`: some of a file's streamlines.
 
+use super::inputs::streamlines;
 use super::options::{RegionOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::io::{Format, quoted};
-use crate::jobs::{Loaded, Output, Request};
+use crate::io::quoted;
+use crate::jobs::{Output, Request};
+use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::selection::{Reason, Rules, Within};
-use crate::state::recipe::{RegionSpec, ShapeSpec, region_arguments};
+use crate::state::edits::Choice;
+use crate::state::recipe::{RegionSpec, ShapeSpec};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -49,6 +52,9 @@ pub struct Options {
     /// Keep those with a value in these limits; may be given several times
     #[arg(long, value_name = "NAME=LOW..HIGH", value_parser = value_within)]
     pub value: Vec<Within>,
+    /// Keep those of which an end stopped for this reason, as tracking notes it: low-fa, angle, left-mask, …
+    #[arg(long, value_name = "REASON", value_parser = stop)]
+    pub stop: Option<StopReason>,
     /// Keep just those that the rules so far drop
     #[arg(long)]
     pub invert: bool,
@@ -90,13 +96,20 @@ fn value_within(text: &str) -> Result<Within, String> {
     })
 }
 
-/// As [`limits`] reads it.
-fn range(low: f32, high: f32) -> String {
-    let end = |v: f32| match v.is_finite() {
-        true => v.to_string(),
-        false => String::new(),
-    };
-    format!("{}..{}", end(low), end(high))
+fn length_within(low: f32, high: f32) -> Within {
+    Within {
+        name: crate::data::tractogram::LENGTH.to_owned(),
+        low,
+        high,
+    }
+}
+
+fn stop(text: &str) -> Result<StopReason, String> {
+    let known = || StopReason::ALL.into_iter();
+    known().find(|reason| reason.key() == text).ok_or_else(|| {
+        let keys: Vec<String> = known().map(StopReason::key).collect();
+        format!("expected one of {}, found \"{text}\"", keys.join(", "))
+    })
 }
 
 impl Options {
@@ -111,15 +124,13 @@ impl Options {
     }
 
     fn rules(&self) -> Result<Rules, Failure> {
-        let length = self.length.map(|(low, high)| Within {
-            name: crate::data::tractogram::LENGTH.to_owned(),
-            low,
-            high,
-        });
+        let length = self.length.map(|(low, high)| length_within(low, high));
         Ok(Rules {
             regions: self.regions().regions()?,
             by_ends: self.ends,
             values: length.into_iter().chain(self.value.clone()).collect(),
+            given: Vec::new(),
+            stop: self.stop,
             invert: self.invert,
             at_most: self.number.map(|n| (n, self.random_seed)),
         })
@@ -130,37 +141,23 @@ impl Options {
         !regions.is_empty()
             || self.length.is_some()
             || !self.value.is_empty()
+            || self.stop.is_some()
             || self.number.is_some()
     }
 
     /// What is written into the output.
     fn command(&self) -> String {
         let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
-        let mut text = format!("arcuate select {input} {output}");
-        text += &region_arguments(&self.regions().specs());
-        if self.ends {
-            text += " --ends";
-        }
-        if let Some((low, high)) = self.length {
-            let _ = write!(text, " --length {}", range(low, high));
-        }
-        for Within { name, low, high } in &self.value {
-            let _ = write!(
-                text,
-                " --value {}",
-                quoted(&format!("{name}={}", range(*low, *high)))
-            );
-        }
-        if self.invert {
-            text += " --invert";
-        }
-        if let Some(number) = self.number {
-            let _ = write!(
-                text,
-                " --number {number} --random-seed {}",
-                self.random_seed
-            );
-        }
+        let length = self.length.map(|(low, high)| length_within(low, high));
+        let choice = Choice {
+            regions: self.regions().specs(),
+            by_ends: self.ends,
+            values: length.into_iter().chain(self.value.clone()).collect(),
+            stop: self.stop,
+            invert: self.invert,
+            at_most: self.number.map(|n| (n, self.random_seed)),
+        };
+        let text = format!("arcuate select {input} {output}{choice}");
         text + &self.told.told().to_string()
     }
 }
@@ -168,32 +165,13 @@ impl Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if !options.selects() {
         return Err(Failure::usage(
-            "Nothing says which streamlines to keep: add a region, --length, --value or --number",
+            "Nothing says which streamlines to keep: add a region, --length, --value, --stop or --number",
         ));
     }
     must_be_streamlines(&options.output)?;
     runner.may_make(&options.output)?;
     let rules = options.rules()?;
-    let request = Request::OpenTold {
-        path: options.input.clone(),
-        told: options.told.told(),
-    };
-    let (output, _) = runner.run(request)?;
-    let Output::Opened {
-        loaded: Loaded::Tractogram(tractogram),
-        notes,
-        ..
-    } = output
-    else {
-        return Err(Failure::new(format!(
-            "Not a streamline file, expected one that ends in {}: {}",
-            Format::streamline_endings(),
-            options.input.display()
-        )));
-    };
-    for note in notes {
-        eprintln!("arcuate: {note}: {}", options.input.display());
-    }
+    let tractogram = streamlines(&options.input, &options.told, runner)?;
     let all = tractogram.len();
     let request = Request::Select { tractogram, rules };
     let (Output::Selected(kept, selection), wall_ms) = runner.run(request)? else {

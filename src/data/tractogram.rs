@@ -225,6 +225,18 @@ impl Tractogram {
         out
     }
 
+    /// Names of what is known of each streamline: its length, values per streamline, and those per point.
+    pub fn value_names(&self) -> Vec<&str> {
+        let own = self.per_streamline.keys().chain(self.per_point.keys());
+        let mut names = vec![LENGTH];
+        for name in own.map(String::as_str) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// Sum of the segment lengths of one streamline, mm.
     pub fn length_mm(&self, index: usize) -> f32 {
         let points = self.streamline(index);

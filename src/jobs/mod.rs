@@ -2,6 +2,7 @@
 //! [`Event`]; nobody waits.
 
 mod align;
+pub mod bundle;
 mod density;
 mod export;
 mod fault;
@@ -39,8 +40,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Fit`, `Live`, `Track`, `Rank`, `Check`, `Select`, `Align` and `Region` the newest request wins: it
-/// cancels the running one and replaces those that wait. In the others requests queue.
+/// One thread each. In `Load`, `Labels`, `Edit`, `Device`, `Save`, `Remake` and `Recovery` requests queue. In
+/// the others the newest wins: it cancels the running one and replaces those that wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
     /// Opening files.
@@ -64,6 +65,20 @@ pub enum Slot {
     Density,
     /// One image to another.
     Align,
+    /// Values of streamlines.
+    Columns,
+    /// The rows of a table, sorted.
+    Order,
+    /// Streamlines under the pointer.
+    Pick,
+    /// Streamlines that were chosen, to be drawn.
+    Extract,
+    /// Streamlines that are deleted or kept.
+    Edit,
+    /// Values along a bundle.
+    Profile,
+    /// Connections of a label map.
+    Connect,
     /// Finding and opening graphics cards.
     Device,
     Save,
@@ -74,7 +89,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 22] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -86,6 +101,13 @@ impl Slot {
         Self::Select,
         Self::Density,
         Self::Align,
+        Self::Columns,
+        Self::Order,
+        Self::Pick,
+        Self::Extract,
+        Self::Edit,
+        Self::Profile,
+        Self::Connect,
         Self::Device,
         Self::Save,
         Self::Remake,
@@ -113,6 +135,12 @@ impl Slot {
                 | Self::Region
                 | Self::Select
                 | Self::Align
+                | Self::Columns
+                | Self::Order
+                | Self::Pick
+                | Self::Extract
+                | Self::Profile
+                | Self::Connect
         )
     }
 }

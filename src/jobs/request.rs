@@ -1,6 +1,7 @@
 //! What can be asked of a worker, and what it answers.
 
 use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
+use super::bundle::{ForBundle, OfBundle};
 use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
@@ -88,6 +89,8 @@ pub enum Request {
         tractogram: Tractogram,
         rules: selection::Rules,
     },
+    /// Work on the streamlines of one layer.
+    Bundle(Box<ForBundle>),
     /// Writes one file after the other, and nothing more after one that failed.
     SaveTractogram {
         tractogram: Tractogram,
@@ -224,6 +227,7 @@ pub enum Output {
     Density(Box<Mapped>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
+    Bundle(OfBundle),
     Saved(Saved),
     Converted(io::convert::Converted),
     Session(SessionOutput),
@@ -258,6 +262,7 @@ impl Request {
             Self::Select { .. } => Slot::Select,
             Self::Density(_) => Slot::Density,
             Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
+            Self::Bundle(work) => work.slot(),
             Self::FindCards | Self::UseBackend { .. } => Slot::Device,
             Self::Session(request) => request.slot(),
         }
@@ -283,6 +288,7 @@ impl Request {
             Self::Density(_) => "Mapping density".to_owned(),
             Self::Align(_) => "Aligning".to_owned(),
             Self::ReadAffine(wanted) => format!("Opening {}", file(&wanted.path)),
+            Self::Bundle(work) => work.label(),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::Regions(work) => work.label(),
@@ -434,6 +440,7 @@ impl Request {
                 let kept = tractogram.filtered(&selection.marks);
                 Ok(Output::Selected(kept, selection))
             }
+            Self::Bundle(work) => work.run(backend, control),
             Self::SaveTractogram {
                 tractogram,
                 path,

@@ -9,6 +9,7 @@ pub mod camera;
 pub mod defaults;
 pub mod document;
 pub mod drawing;
+pub mod edits;
 pub mod history;
 pub mod making;
 pub mod maps;

@@ -188,6 +188,6 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("level_set", Some("segment")),
     ("commit", Some("commit")),
     ("metric", None),
-    ("connectivity", None),
+    ("connectivity", Some("connectome")),
     ("pathway", None),
 ];

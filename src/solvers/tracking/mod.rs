@@ -47,6 +47,7 @@ pub(super) mod gather;
 mod integrate;
 mod job;
 mod join;
+pub mod profile;
 pub(super) mod queue;
 pub(super) mod regions;
 pub(super) mod room;
@@ -58,7 +59,7 @@ mod words;
 
 pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};
-pub use sample::sample;
+pub use sample::{sample, sample_frame};
 pub use seeding::MAX_SEEDS;
 
 pub use super::Error;
@@ -258,6 +259,14 @@ impl StopReason {
             Self::Indefinite => "No metric",
             Self::Leap => "Leapt",
         }
+    }
+
+    /// In commands: `low-fa`.
+    pub fn key(self) -> String {
+        self.words()
+            .to_lowercase()
+            .replace(" the ", " ")
+            .replace(' ', "-")
     }
 }
 

@@ -4,14 +4,24 @@ use crate::data::{Tractogram, Volume};
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// Trilinear values of a volume's first frame at every point of a tractogram. Points outside the
-/// voxel centres take the nearest edge's value; a point that is not finite gives NaN.
+/// Trilinear values of a volume's first frame at every point of a tractogram.
 pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
+    tractogram
+        .points
+        .par_iter()
+        .with_min_len(4096)
+        .map(sample_frame(volume, 0))
+        .collect()
+}
+
+/// Trilinear values of one frame at points in the world. Points outside the voxel centres take the
+/// nearest edge's value; a point that is not finite gives NaN.
+pub fn sample_frame(volume: &Volume, frame: usize) -> impl Fn(&[f32; 3]) -> f32 + Sync + Send + '_ {
     let voxel_from_world = volume.grid.voxel_from_world.as_affine3a();
     let shape = volume.grid.shape;
-    let values = volume.frame(0);
+    let values = volume.frame(frame);
     let last = Vec3::from_array(shape.map(|n| (n - 1) as f32));
-    let at = |point: &[f32; 3]| {
+    move |point: &[f32; 3]| {
         let v = voxel_from_world.transform_point3(Vec3::from(*point));
         if !v.is_finite() {
             return f32::NAN;
@@ -31,11 +41,5 @@ pub fn sample(volume: &Volume, tractogram: &Tractogram) -> Vec<f32> {
         let row = |dj, dk| mix(value(0, dj, dk), value(1, dj, dk), t.x);
         let plane = |dk| mix(row(0, dk), row(1, dk), t.y);
         mix(plane(0), plane(1), t.z)
-    };
-    tractogram
-        .points
-        .par_iter()
-        .with_min_len(4096)
-        .map(at)
-        .collect()
+    }
 }

@@ -150,6 +150,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {} streamlines", count(kept.len() as u64));
         }
+        Output::Bundle(_) => {}
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::Saved(Saved {

@@ -5,14 +5,23 @@
 //! tractogram with few points loses none. Regions are closed sets, masks unions of voxel boxes, as in
 //! tracking.
 
+mod edit;
 mod meeting;
+pub mod pick;
+mod values;
 
+pub use edit::{Edit, Runs, apply};
+pub use values::{NAMED_STOPS, column, means};
+
+use super::StopReason;
 use super::random::Stream;
 use crate::compute::{Backend, Cancelled, Control};
-use crate::data::tractogram::LENGTH;
 use crate::data::{Region, Tractogram};
 use meeting::Met;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use values::{unknown, value};
 
 /// What streamlines must be like. A streamline that fails several rules counts for the first of them, in
 /// the order of [`Reason`].
@@ -24,6 +33,10 @@ pub struct Rules {
     /// Include regions and targets must hold an end of the streamline.
     pub by_ends: bool,
     pub values: Vec<Within>,
+    /// Limits of values that are no part of the tractogram.
+    pub given: Vec<Given>,
+    /// An end stopped for this reason.
+    pub stop: Option<StopReason>,
     /// Keeps just those that the rules above drop.
     pub invert: bool,
     /// Of those left so many at random, and what starts the random numbers.
@@ -32,9 +45,17 @@ pub struct Rules {
 
 /// Limits of a value per streamline, both allowed. `length` is measured (mm), whatever the tractogram
 /// says; of the values per point the mean counts.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Within {
     pub name: String,
+    pub low: f32,
+    pub high: f32,
+}
+
+/// Limits of one value for each streamline, both allowed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Given {
+    pub values: Arc<[f32]>,
     pub low: f32,
     pub high: f32,
 }
@@ -44,6 +65,7 @@ pub struct Within {
 #[repr(usize)]
 pub enum Reason {
     Value,
+    Stop,
     TouchedExclude,
     MissedInclude,
     MissedTargets,
@@ -55,8 +77,9 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Value,
+        Self::Stop,
         Self::TouchedExclude,
         Self::MissedInclude,
         Self::MissedTargets,
@@ -69,6 +92,7 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Self::Value => "have values beyond the limits",
+            Self::Stop => "stopped for other reasons",
             Self::TouchedExclude => "touch an exclude region",
             Self::MissedInclude => "miss an include region",
             Self::MissedTargets => "miss the targets",
@@ -108,6 +132,23 @@ pub fn select(
         if value(tractogram, &within.name, 0).is_none() && !tractogram.is_empty() {
             return Err(super::Error::Input(unknown(tractogram, &within.name)));
         }
+    }
+    if let Some(given) = rules
+        .given
+        .iter()
+        .find(|g| g.values.len() != tractogram.len())
+    {
+        return Err(super::Error::Input(format!(
+            "Found {} values for {} streamlines, expected one for each",
+            given.values.len(),
+            tractogram.len()
+        )));
+    }
+    if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
+        return Err(super::Error::Input(format!(
+            "The streamlines do not say why they stopped, expected the values {} and {}",
+            NAMED_STOPS[0], NAMED_STOPS[1]
+        )));
     }
     let met = Met::new(&rules.regions);
     control.begin("Selecting streamlines", tractogram.len() as u64);
@@ -153,37 +194,17 @@ fn judge(tractogram: &Tractogram, rules: &Rules, met: &Met, line: usize) -> Opti
         let value = value(tractogram, &w.name, line);
         value.is_some_and(|v| w.low <= v && v <= w.high)
     };
-    if !rules.values.iter().all(within) {
+    let given = |g: &Given| g.low <= g.values[line] && g.values[line] <= g.high;
+    if !(rules.values.iter().all(within) && rules.given.iter().all(given)) {
         return Some(Reason::Value);
     }
+    if rules
+        .stop
+        .is_some_and(|stop| !values::stopped(tractogram, line, stop))
+    {
+        return Some(Reason::Stop);
+    }
     met.judge(tractogram, line, rules.by_ends)
-}
-
-/// Of a streamline; `None` where nothing is called that.
-fn value(tractogram: &Tractogram, name: &str, line: usize) -> Option<f32> {
-    if name == LENGTH {
-        return Some(tractogram.length_mm(line));
-    }
-    if let Some(values) = tractogram.per_streamline.get(name) {
-        return Some(values[line]);
-    }
-    let values = tractogram.per_point.get(name)?;
-    let own = tractogram.offsets[line] as usize..tractogram.offsets[line + 1] as usize;
-    let own = &values[own];
-    let sum: f64 = own.iter().map(|v| f64::from(*v)).sum();
-    Some((sum / own.len() as f64) as f32)
-}
-
-fn unknown(tractogram: &Tractogram, name: &str) -> String {
-    let known = tractogram.per_streamline.keys();
-    let known = known.chain(tractogram.per_point.keys());
-    let mut known: Vec<&str> = known.map(String::as_str).filter(|k| *k != LENGTH).collect();
-    known.sort_unstable();
-    known.dedup();
-    format!(
-        "The streamlines have no value \"{name}\", expected one of {}",
-        [&[LENGTH], &known[..]].concat().join(", ")
-    )
 }
 
 /// Leaves `most` of those kept: each draws a number of its own, and the lowest stay.

@@ -1,0 +1,138 @@
+//! `arcuate connectome`: what streamlines connect the labels of a map.
+
+use super::inputs::{image, must_be_csv, streamlines};
+use super::options::ToldOptions;
+use super::runner::{Failure, Runner};
+use crate::jobs::bundle::{Among, ConnectomeTable, ForBundle, Measure, OfBundle, SaveConnectome};
+use crate::jobs::{Output, Request};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate connectome tracks.trx aparc+aseg.mgz counts.csv
+  arcuate connectome tracks.tck labels.nii.gz counts.csv --radius 2 --pairs pairs.csv --image fa.nii.gz
+  arcuate connectome tracks.trx labels.nii.gz length.csv --matrix length --colours FreeSurferColorLUT.txt
+
+An end counts for the label of the voxel that it lies in; where that is background, for the nearest labelled voxel
+whose centre is within --radius. The matrix is symmetric, its rows and columns are named after the label map's
+table of names where there is one (beside it, or --colours). --pairs holds a row for each pair that is connected:
+number of streamlines, mean length in mm, mean value.";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Matrix {
+    /// Number of streamlines
+    Count,
+    /// Mean length, mm
+    Length,
+    /// Mean of --value or --image
+    Value,
+}
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Streamline file to read
+    pub input: PathBuf,
+    /// Label map: whole numbers, 0 is background
+    pub labels: PathBuf,
+    /// Matrix to write (.csv)
+    pub output: PathBuf,
+    /// What the matrix holds
+    #[arg(long, value_enum, default_value = "count")]
+    pub matrix: Matrix,
+    /// Look for a label this far around an end in background, mm
+    #[arg(
+        long,
+        value_name = "MM",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    pub radius: f64,
+    /// Mean of this value of the streamlines, per streamline or per point
+    #[arg(long, value_name = "NAME", conflicts_with = "image")]
+    pub value: Option<String>,
+    /// Mean of this image along the streamlines
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
+    /// Write the pairs that are connected, too (.csv)
+    #[arg(long, value_name = "FILE")]
+    pub pairs: Option<PathBuf>,
+    #[command(flatten)]
+    pub told: ToldOptions,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let valued = options.value.is_some() || options.image.is_some();
+    if options.matrix == Matrix::Value && !valued {
+        return Err(Failure::usage(
+            "Nothing says which value the matrix holds: add --value or --image",
+        ));
+    }
+    let outputs = std::iter::once(&options.output).chain(&options.pairs);
+    for output in outputs.clone() {
+        must_be_csv(output)?;
+        runner.may_make(output)?;
+    }
+    let tractogram = streamlines(&options.input, &options.told, runner)?;
+    let labels = image(&options.labels, &options.told, runner)?;
+    let value = match (&options.value, &options.image) {
+        (Some(name), _) => Some(Measure::Value(name.clone())),
+        (None, Some(path)) => Some(Measure::Image(image(path, &options.told, runner)?, 0)),
+        (None, None) => None,
+    };
+    let work = ForBundle::Connect {
+        among: Among {
+            tractogram,
+            marks: None,
+        },
+        labels: labels.clone(),
+        frame: 0,
+        radius_mm: options.radius,
+        value,
+    };
+    let (output, wall_ms) = runner.run(Request::Bundle(Box::new(work)))?;
+    let Output::Bundle(OfBundle::Connected(found)) = output else {
+        return Err(Failure::new("There is no connectome"));
+    };
+    let names = found.names(&labels);
+    let matrix = match options.matrix {
+        Matrix::Count => ConnectomeTable::Count,
+        Matrix::Length => ConnectomeTable::Length,
+        Matrix::Value => ConnectomeTable::Value,
+    };
+    let pairs = options
+        .pairs
+        .iter()
+        .map(|path| (path, ConnectomeTable::Pairs));
+    for (path, what) in std::iter::once((&options.output, matrix)).chain(pairs) {
+        let save = ForBundle::SaveConnectome(SaveConnectome {
+            path: path.clone(),
+            connectome: found.clone(),
+            names: names.clone(),
+            what,
+        });
+        runner.run(Request::Bundle(Box::new(save)))?;
+    }
+    let n = found.nodes.len();
+    let both = found.looked_at - found.one_end - found.no_end;
+    let connected = (0..n).flat_map(|a| (a..n).map(move |b| (a, b)));
+    let connected = connected
+        .filter(|(a, b)| found.count[found.at(*a, *b)] > 0)
+        .count();
+    let mut text = format!(
+        "{both} of {} streamlines connect {connected} pairs of {n} labels\n  {} have a label at one \
+         end only\n  {} have none\n",
+        found.looked_at, found.one_end, found.no_end
+    );
+    for path in outputs {
+        text += &format!("{}\n", path.display());
+    }
+    let value = json!({
+        "command": "connectome", "streamlines": found.looked_at, "connecting": both,
+        "one_end": found.one_end, "no_end": found.no_end, "labels": n, "pairs": connected,
+        "wall_ms": wall_ms, "file": options.output, "pairs_file": options.pairs,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}

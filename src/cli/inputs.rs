@@ -1,0 +1,86 @@
+//! Files that several commands read, as the window opens them.
+
+use super::options::ToldOptions;
+use super::runner::{Failure, Runner};
+use crate::data::{Tractogram, Volume};
+use crate::io::Format;
+use crate::jobs::{Loaded, Output, Request};
+use std::path::{Path, PathBuf};
+
+fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
+    let request = Request::OpenTold {
+        path: path.to_owned(),
+        told: told.told(),
+    };
+    match runner.run(request)?.0 {
+        Output::Opened { loaded, notes, .. } => {
+            for note in notes {
+                eprintln!("arcuate: {note}: {}", path.display());
+            }
+            Ok(loaded)
+        }
+        _ => Err(Failure::new(format!(
+            "Found a folder, expected a file: {}",
+            path.display()
+        ))),
+    }
+}
+
+/// A file's streamlines; what reading it brought up goes to standard error.
+pub fn streamlines(
+    path: &Path,
+    told: &ToldOptions,
+    runner: &mut Runner,
+) -> Result<Tractogram, Failure> {
+    match open(path, told, runner)? {
+        Loaded::Tractogram(tractogram) => Ok(tractogram),
+        _ => Err(Failure::new(format!(
+            "Not a streamline file, expected one that ends in {}: {}",
+            Format::streamline_endings(),
+            path.display()
+        ))),
+    }
+}
+
+/// An image of one volume or several.
+pub fn image(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Volume, Failure> {
+    match open(path, told, runner)? {
+        Loaded::Scan { dwi, .. } => Ok(dwi),
+        Loaded::Image(volume) => Ok(volume),
+        Loaded::Mask(mask) => Ok(mask.image().clone()),
+        Loaded::Tractogram(_) => Err(Failure::new(format!(
+            "Found streamlines, expected an image: {}",
+            path.display()
+        ))),
+    }
+}
+
+/// Images with the names of their files, to stand over columns.
+pub fn images(
+    paths: &[PathBuf],
+    told: &ToldOptions,
+    runner: &mut Runner,
+) -> Result<Vec<(String, Volume)>, Failure> {
+    let one = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        Ok((name.to_owned(), image(path, told, runner)?))
+    };
+    paths.iter().map(one).collect()
+}
+
+/// Refuses other names, before anything is read.
+pub fn must_be_csv(path: &Path) -> Result<(), Failure> {
+    let ending = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    if ending.eq_ignore_ascii_case("csv") {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "Tables are written as CSV, expected a name that ends in .csv: {}",
+        path.display()
+    )))
+}

@@ -1,0 +1,118 @@
+//! `arcuate profile`: values along a bundle.
+
+use super::inputs::{images, must_be_csv, streamlines};
+use super::options::{RegionOptions, ToldOptions};
+use super::runner::{Failure, Runner};
+use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
+use crate::jobs::{Output, Request};
+use crate::solvers::tracking::profile::{Along, Sense, Start};
+use crate::state::recipe::ShapeSpec;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate profile cst.trx cst.csv --image fa.nii.gz --image md.nii.gz
+  arcuate profile rays.trx rays.csv --value cm --nodes 50 --start sphere:-24,-18,8,5
+
+Every streamline is resampled to the same number of nodes, equally far apart along it, and turned so that all run one
+way: by the mean distance of corresponding points to the bundle's mean line. The bundle starts at its left, back
+or lower end, whichever it spans most, or at the end nearer to --start. A row holds the node, its share of the
+way, its mean place in world mm, and of each value mean, standard deviation and number of streamlines.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Streamline file to read: one bundle
+    pub input: PathBuf,
+    /// Table to write (.csv)
+    pub output: PathBuf,
+    /// Look at this image along the bundle (trilinear); may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// Look at this value per point; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub value: Vec<String>,
+    /// Places along the bundle
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "100",
+        allow_negative_numbers = true
+    )]
+    pub nodes: usize,
+    /// The bundle starts at the end nearer to the middle of this region
+    #[arg(long, value_name = "REGION")]
+    pub start: Option<ShapeSpec>,
+    /// From the other end
+    #[arg(long)]
+    pub reverse: bool,
+    #[command(flatten)]
+    pub told: ToldOptions,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    if options.image.is_empty() && options.value.is_empty() {
+        return Err(Failure::usage(
+            "Nothing says what to look at along the bundle: add --image or --value",
+        ));
+    }
+    must_be_csv(&options.output)?;
+    runner.may_make(&options.output)?;
+    let start = RegionOptions {
+        include: options.start.iter().cloned().collect(),
+        ..RegionOptions::default()
+    };
+    let start = match start.regions()?.pop() {
+        Some(region) => Start::Near(Arc::new(region)),
+        None => Start::Axis,
+    };
+    let tractogram = streamlines(&options.input, &options.told, runner)?;
+    let images = images(&options.image, &options.told, runner)?;
+    let mut names = options.value.clone();
+    names.extend(images.iter().map(|(name, _)| name.clone()));
+    let values = options.value.iter().cloned().map(Along::Value);
+    let images = images
+        .into_iter()
+        .map(|(_, volume)| Along::Image(volume, 0));
+    let work = ForBundle::Profile {
+        among: Among {
+            tractogram,
+            marks: None,
+        },
+        along: values.chain(images).collect(),
+        nodes: options.nodes,
+        start,
+        sense: if options.reverse {
+            Sense::Turned
+        } else {
+            Sense::AsIs
+        },
+    };
+    let (output, wall_ms) = runner.run(Request::Bundle(Box::new(work)))?;
+    let Output::Bundle(OfBundle::Profiled(profile)) = output else {
+        return Err(Failure::new("There is no profile"));
+    };
+    let save = ForBundle::SaveProfile(SaveProfile {
+        path: options.output.clone(),
+        profile: profile.clone(),
+        names: names.clone(),
+    });
+    runner.run(Request::Bundle(Box::new(save)))?;
+    let mut text = format!(
+        "{} streamlines, {} nodes over {:.1} mm\n",
+        profile.lines, options.nodes, profile.length_mm
+    );
+    if profile.passed_over > 0 {
+        text += &format!("  {} without length left out\n", profile.passed_over);
+    }
+    text += &format!("{}\n", options.output.display());
+    let value = json!({
+        "command": "profile", "streamlines": profile.lines, "left_out": profile.passed_over,
+        "nodes": options.nodes, "length_mm": profile.length_mm, "values": names,
+        "wall_ms": wall_ms, "file": options.output,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}

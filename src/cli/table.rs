@@ -1,0 +1,114 @@
+//! `arcuate table`: a row for each streamline.
+
+use super::inputs::{images, must_be_csv, streamlines};
+use super::options::ToldOptions;
+use super::runner::{Failure, Runner};
+use crate::jobs::bundle::{ForBundle, Measure, Named, OfBundle, SaveTable};
+use crate::jobs::{Output, Request};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate table tracks.trx tracks.csv
+  arcuate table tracks.tck tracks.csv --image fa.nii.gz --image md.nii.gz --sort fa --descending
+
+A row holds the streamline's number, counted from 0, its length in mm, every value per streamline, and the
+mean over its points of every value per point and of every image (trilinear). What is no number is left
+empty; reasons why tracking stopped are words.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Streamline file to read
+    pub input: PathBuf,
+    /// Table to write (.csv)
+    pub output: PathBuf,
+    /// Add the mean of an image along each streamline; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// Sort by this column
+    #[arg(long, value_name = "NAME")]
+    pub sort: Option<String>,
+    /// The largest first
+    #[arg(long, requires = "sort")]
+    pub descending: bool,
+    #[command(flatten)]
+    pub told: ToldOptions,
+}
+
+fn bundle(work: ForBundle, runner: &mut Runner) -> Result<OfBundle, Failure> {
+    match runner.run(Request::Bundle(Box::new(work)))?.0 {
+        Output::Bundle(done) => Ok(done),
+        _ => Err(Failure::new("Nothing was computed")),
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    must_be_csv(&options.output)?;
+    runner.may_make(&options.output)?;
+    let tractogram = streamlines(&options.input, &options.told, runner)?;
+    let images = images(&options.image, &options.told, runner)?;
+    let own = tractogram.value_names().into_iter().map(str::to_owned);
+    let mut wanted: Vec<(String, Measure)> = own
+        .map(|name| (name.clone(), Measure::Value(name)))
+        .collect();
+    for (name, volume) in images {
+        // Two columns of one name would be one too many.
+        let taken = wanted.iter().any(|(known, _)| *known == name);
+        let name = if taken {
+            format!("{name} (image)")
+        } else {
+            name
+        };
+        wanted.push((name, Measure::Image(volume, 0)));
+    }
+    let (names, measures): (Vec<String>, Vec<Measure>) = wanted.into_iter().unzip();
+    let count = tractogram.len();
+    let work = ForBundle::Columns {
+        tractogram,
+        wanted: measures,
+    };
+    let OfBundle::Columns(values) = bundle(work, runner)? else {
+        return Err(Failure::new("No values were computed"));
+    };
+    let columns: Vec<Named> = names.iter().cloned().zip(values).collect();
+    let by = match &options.sort {
+        None => None,
+        Some(name) => {
+            let found = columns.iter().find(|(known, _)| known == name);
+            let found = found.ok_or_else(|| {
+                let known = names.join(", ");
+                Failure::new(format!(
+                    "There is no column \"{name}\", expected one of {known}"
+                ))
+            })?;
+            Some(found.1.clone())
+        }
+    };
+    let work = ForBundle::Order {
+        count,
+        among: None,
+        values: by,
+        descending: options.descending,
+    };
+    let OfBundle::Ordered(order) = bundle(work, runner)? else {
+        return Err(Failure::new("Nothing was sorted"));
+    };
+    let save = ForBundle::SaveTable(SaveTable {
+        path: options.output.clone(),
+        columns,
+        order,
+    });
+    runner.run(Request::Bundle(Box::new(save)))?;
+    let value = json!({
+        "command": "table", "streamlines": count, "columns": names, "file": options.output,
+    });
+    let list = names.join(", ");
+    let text = format!(
+        "{count} streamlines: {list}\n{}\n",
+        options.output.display()
+    );
+    runner.report(&value, &text);
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Which structures of a label map streamlines connect: counts, lengths and values per pair.
+//!
+//! A streamline counts for the pair of labels at its two ends (Hagmann et al. 2008, without a
+//! correction for length). An end has the label of the voxel it lies in; where that is background, of
+//! the labelled voxel whose centre is nearest within a radius (a radial search, Smith et al. 2015).
+//! Matrices are symmetric: streamlines have no direction. On the diagonal both ends have one label.
+
+mod ends;
+
+use super::Error;
+use super::region::Numbers;
+use crate::compute::{Backend, Cancelled, Control};
+use crate::data::{Tractogram, Volume};
+use ends::Ends;
+use rayon::prelude::*;
+
+const CHUNK: usize = 1024;
+/// A matrix of more structures than that is no picture, nor a table to be read.
+pub const MOST_NODES: usize = 4000;
+/// Stands in `pairs` for an end without a label.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Pairs of labels and what connects them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Connectome {
+    /// The numbers of the label map, ascending: rows and columns of the matrices.
+    pub nodes: Vec<i64>,
+    /// Streamlines of each pair, row by row, symmetric.
+    pub count: Vec<u32>,
+    /// Their mean length, mm; 0 where there is none.
+    pub length_mm: Vec<f32>,
+    /// The mean of their values; 0 where there is none; empty without values.
+    pub value: Vec<f32>,
+    /// The rows that each streamline connects, the lower first; [`NOWHERE`] for what has no label and,
+    /// in both, for a streamline that was left out.
+    pub pairs: Vec<[u32; 2]>,
+    /// Streamlines looked at; those with a label at one end only, and at none.
+    pub looked_at: usize,
+    pub one_end: usize,
+    pub no_end: usize,
+}
+
+impl Connectome {
+    pub fn at(&self, row: usize, column: usize) -> usize {
+        row * self.nodes.len() + column
+    }
+
+    /// Names of the nodes: those of the label map's table, else the numbers.
+    pub fn names(&self, labels: &Volume) -> Vec<String> {
+        let table = labels.labels.as_ref();
+        let known = |number: i64| table?.name(u32::try_from(number).ok()?);
+        let name = |number: &i64| known(*number).map_or(number.to_string(), str::to_owned);
+        self.nodes.iter().map(name).collect()
+    }
+
+    /// Marks of the streamlines of a pair.
+    pub fn members(&self, row: usize, column: usize) -> Vec<bool> {
+        let wanted = [row.min(column) as u32, row.max(column) as u32];
+        self.pairs.iter().map(|pair| *pair == wanted).collect()
+    }
+}
+
+/// Of those streamlines whose mark is set, or all; `values`, where given, one for each streamline.
+pub fn connectome(
+    tractogram: &Tractogram,
+    among: Option<&[bool]>,
+    (labels, frame, numbers): (&Volume, usize, &Numbers),
+    radius_mm: f64,
+    values: Option<&[f32]>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Connectome, Error> {
+    let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
+    if nodes.len() > MOST_NODES || nodes.is_empty() {
+        return Err(Error::Input(format!(
+            "Found {} labels, expected 1 to {MOST_NODES}",
+            nodes.len()
+        )));
+    }
+    if !(0.0..=1000.0).contains(&radius_mm) {
+        return Err(Error::Input(format!(
+            "Found a search radius of {radius_mm} mm, expected 0 to 1000 mm"
+        )));
+    }
+    let ends = Ends::new(labels, frame, radius_mm);
+    let row = |label: i64| match label {
+        0 => NOWHERE,
+        label => nodes.binary_search(&label).map_or(NOWHERE, |at| at as u32),
+    };
+    control.begin("Labels at the ends", tractogram.len() as u64);
+    let chunks = tractogram.len().div_ceil(CHUNK);
+    let pair = |line: usize| -> ([u32; 2], f32) {
+        let points = tractogram.streamline(line);
+        let shown = among.is_none_or(|marks| marks[line]);
+        match (points.first(), points.last()) {
+            (Some(first), Some(last)) if shown => {
+                let (a, b) = (row(ends.label(*first)), row(ends.label(*last)));
+                ([a.min(b), a.max(b)], tractogram.length_mm(line))
+            }
+            _ => ([NOWHERE; 2], 0.0),
+        }
+    };
+    let found: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
+        let chunk = |chunk: usize| {
+            control.check()?;
+            let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
+            control.advance(lines.len() as u64);
+            Ok(lines.map(pair).collect())
+        };
+        (0..chunks).into_par_iter().map(chunk).collect()
+    });
+    let found = found?.concat();
+    let n = nodes.len();
+    let mut count = vec![0u32; n * n];
+    let mut lengths = vec![0f64; n * n];
+    let mut sums = vec![(0f64, 0u32); values.map_or(0, |_| n * n)];
+    let (mut one_end, mut no_end) = (0, 0);
+    for (line, ([a, b], length)) in found.iter().enumerate() {
+        if among.is_some_and(|marks| !marks[line]) {
+            continue;
+        }
+        match (*a, *b) {
+            (NOWHERE, NOWHERE) => no_end += 1,
+            (_, NOWHERE) => one_end += 1,
+            (a, b) => {
+                let at = a as usize * n + b as usize;
+                count[at] += 1;
+                lengths[at] += f64::from(*length);
+                if let Some(value) = values.map(|v| v[line]).filter(|v| v.is_finite()) {
+                    sums[at].0 += f64::from(value);
+                    sums[at].1 += 1;
+                }
+            }
+        }
+    }
+    let mean = |sum: f64, n: u32| {
+        if n == 0 {
+            0.0
+        } else {
+            (sum / f64::from(n)) as f32
+        }
+    };
+    let mut length_mm: Vec<f32> = lengths
+        .iter()
+        .zip(&count)
+        .map(|(l, n)| mean(*l, *n))
+        .collect();
+    let mut value: Vec<f32> = sums.iter().map(|(sum, n)| mean(*sum, *n)).collect();
+    for a in 0..n {
+        for b in a + 1..n {
+            let (from, to) = (a * n + b, b * n + a);
+            count[to] = count[from];
+            length_mm[to] = length_mm[from];
+            if let Some(known) = value.get(from).copied() {
+                value[to] = known;
+            }
+        }
+    }
+    Ok(Connectome {
+        nodes,
+        count,
+        length_mm,
+        value,
+        pairs: found.iter().map(|(pair, _)| *pair).collect(),
+        looked_at: among.map_or(tractogram.len(), |m| m.iter().filter(|m| **m).count()),
+        one_end,
+        no_end,
+    })
+}

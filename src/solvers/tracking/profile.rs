@@ -1,0 +1,415 @@
+//! Values along a bundle: every streamline at the same number of places, all in one direction.
+//!
+//! Each streamline is resampled to `nodes` points, equally far apart along its length. Its direction is
+//! the one in which it lies nearer to the bundle's mean line, by the mean distance of corresponding
+//! points (Garyfallidis et al. 2012, eq. 1); the mean line is found anew until no streamline turns.
+//! At each node the mean and the sample standard deviation over the streamlines are taken (Yeatman et al.
+//! 2012, with equal weights), in double precision by pairwise updates (Chan et al. 1983).
+//!
+//! *Cost.* One pass over the points for the directions, one for the values.
+
+use super::Error;
+use super::sample::sample_frame;
+use crate::compute::{Backend, Cancelled, Control};
+use crate::data::{Region, Tractogram, Volume};
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Points by which directions are compared.
+const COARSE: usize = 12;
+/// Mean lines that are tried; few bundles need a third.
+const PASSES: usize = 10;
+const CHUNK: usize = 1024;
+/// What the window asks for at most.
+pub const MOST_NODES: usize = 1000;
+
+/// Where a bundle starts.
+#[derive(Clone, Debug)]
+pub enum Start {
+    /// At the end that is more to the left, behind or below, whichever the bundle spans most.
+    Axis,
+    /// At the end nearer to the middle of a region.
+    Near(Arc<Region>),
+}
+
+/// What is looked at along the streamlines.
+#[derive(Clone, Debug)]
+pub enum Along {
+    /// A value per point, linear between points.
+    Value(String),
+    /// A frame of an image, trilinear.
+    Image(Volume, usize),
+}
+
+/// One value along a bundle, one number for each node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Track {
+    pub mean: Vec<f32>,
+    /// Of the sample; 0 for one streamline.
+    pub sd: Vec<f32>,
+    /// Streamlines with a finite value there.
+    pub count: Vec<u32>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// World mm, the mean of all streamlines at each node.
+    pub centre: Vec<[f32; 3]>,
+    /// Mean length of the streamlines, mm.
+    pub length_mm: f32,
+    /// Streamlines that took part, and those without length, which could not.
+    pub lines: usize,
+    pub passed_over: usize,
+    /// In the order asked for.
+    pub tracks: Vec<Track>,
+}
+
+/// Which end of the bundle is the start, in words that a session keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Sense {
+    AsIs,
+    Turned,
+}
+
+/// Along those streamlines whose mark is set, or all. Fails where a value is named that there is not,
+/// and where no streamline has a length.
+pub fn profile(
+    tractogram: &Tractogram,
+    among: Option<&[bool]>,
+    wanted: &[Along],
+    (nodes, start, sense): (usize, &Start, Sense),
+    backend: &Backend,
+    control: &Control,
+) -> Result<Profile, Error> {
+    if !(2..=MOST_NODES).contains(&nodes) {
+        return Err(Error::Input(format!(
+            "Found {nodes} nodes, expected 2 to {MOST_NODES}"
+        )));
+    }
+    for along in wanted {
+        if let Along::Value(name) = along
+            && !tractogram.per_point.contains_key(name)
+        {
+            let known: Vec<&str> = tractogram.per_point.keys().map(String::as_str).collect();
+            let known = match known.is_empty() {
+                true => "an image to sample".to_owned(),
+                false => format!("one of {}, or an image to sample", known.join(", ")),
+            };
+            return Err(Error::Input(format!(
+                "The streamlines have no value \"{name}\" per point, expected {known}"
+            )));
+        }
+    }
+    let shown = |line: &usize| among.is_none_or(|marks| marks[*line]);
+    let chosen: Vec<usize> = (0..tractogram.len()).filter(shown).collect();
+    control.begin("Turning streamlines one way", 2 * chosen.len() as u64);
+    let coarse = chunks(&chosen, backend, control, |line| {
+        resampled(tractogram.streamline(line), COARSE).map(|places| Coarse {
+            line,
+            length: places.length,
+            points: std::array::from_fn(|i| places.points[i]),
+        })
+    })?;
+    let coarse: Vec<Coarse> = coarse.into_iter().flatten().flatten().collect();
+    let passed_over = chosen.len() - coarse.len();
+    if coarse.is_empty() {
+        return Err(Error::Input(
+            "Found no streamline with a length, expected at least one".to_owned(),
+        ));
+    }
+    let mut turned = directions(&coarse);
+    control.check()?;
+    let mean = mean_line(&coarse, &turned);
+    if starts_at_end(&mean, start) != (sense == Sense::Turned) {
+        turned.iter_mut().for_each(|t| *t = !*t);
+    }
+    let order: Vec<usize> = (0..coarse.len()).collect();
+    let samplers: Vec<Sampler> = wanted.iter().map(|a| Sampler::new(a, tractogram)).collect();
+    let parts = chunked(&order, backend, control, |some| {
+        let mut sums = Sums::new(nodes, samplers.len());
+        for &i in some {
+            let Coarse { line, .. } = coarse[i];
+            if let Some(places) = resampled(tractogram.streamline(line), nodes) {
+                sums.add(tractogram, line, &places, turned[i], &samplers);
+            }
+        }
+        sums
+    })?;
+    // In the order of the streamlines, whatever thread came first.
+    let sums = parts
+        .into_iter()
+        .fold(Sums::new(nodes, samplers.len()), Sums::joined);
+    let length: f64 = coarse.iter().map(|c| c.length).sum();
+    let n = coarse.len() as f64;
+    Ok(Profile {
+        centre: sums
+            .centre
+            .iter()
+            .map(|p| (*p / n).as_vec3().to_array())
+            .collect(),
+        length_mm: (length / n) as f32,
+        lines: coarse.len(),
+        passed_over,
+        tracks: sums.tracks.iter().map(|t| Track::of(t)).collect(),
+    })
+}
+
+/// A streamline at a few points.
+struct Coarse {
+    line: usize,
+    length: f64,
+    points: [DVec3; COARSE],
+}
+
+/// A streamline at equal distances.
+struct Places {
+    points: Vec<DVec3>,
+    /// Of each: the point before it and the share of the way to the next.
+    between: Vec<(usize, f64)>,
+    length: f64,
+}
+
+/// `None` where a streamline has no length, or a point that is none.
+fn resampled(points: &[[f32; 3]], nodes: usize) -> Option<Places> {
+    let at = |i: usize| Vec3::from(points[i]).as_dvec3();
+    let mut along = Vec::with_capacity(points.len());
+    let mut length = 0.0;
+    for i in 0..points.len() {
+        if i > 0 {
+            length += at(i).distance(at(i - 1));
+        }
+        along.push(length);
+    }
+    if !(length > 0.0 && length.is_finite()) {
+        return None;
+    }
+    let mut before = 0;
+    let mut places = Places {
+        points: Vec::with_capacity(nodes),
+        between: Vec::with_capacity(nodes),
+        length,
+    };
+    for node in 0..nodes {
+        let s = length * node as f64 / (nodes - 1) as f64;
+        while before + 2 < points.len() && along[before + 1] < s {
+            before += 1;
+        }
+        let run = along[before + 1] - along[before];
+        let t = if run > 0.0 {
+            ((s - along[before]) / run).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        places.points.push(at(before).lerp(at(before + 1), t));
+        places.between.push((before, t));
+    }
+    Some(places)
+}
+
+/// Which streamlines are turned about so that all run one way.
+fn directions(coarse: &[Coarse]) -> Vec<bool> {
+    // The first guess of the mean: a streamline of middling length.
+    let mut by_length: Vec<usize> = (0..coarse.len()).collect();
+    let middle = coarse.len() / 2;
+    by_length.select_nth_unstable_by(middle, |a, b| {
+        let (a, b) = (*a, *b);
+        coarse[a]
+            .length
+            .total_cmp(&coarse[b].length)
+            .then(a.cmp(&b))
+    });
+    let mut mean = coarse[by_length[middle]].points;
+    let mut turned = vec![false; coarse.len()];
+    for _ in 0..PASSES {
+        let mut changed = false;
+        for (turned, line) in turned.iter_mut().zip(coarse) {
+            let apart = |back: bool| -> f64 {
+                let at = |i: usize| line.points[if back { COARSE - 1 - i } else { i }];
+                (0..COARSE).map(|i| at(i).distance(mean[i])).sum()
+            };
+            let now = apart(true) < apart(false);
+            changed |= now != *turned;
+            *turned = now;
+        }
+        if !changed {
+            break;
+        }
+        mean = mean_line(coarse, &turned);
+    }
+    turned
+}
+
+fn mean_line(coarse: &[Coarse], turned: &[bool]) -> [DVec3; COARSE] {
+    let mut mean = [DVec3::ZERO; COARSE];
+    for (line, back) in coarse.iter().zip(turned) {
+        for (i, sum) in mean.iter_mut().enumerate() {
+            *sum += line.points[if *back { COARSE - 1 - i } else { i }];
+        }
+    }
+    mean.map(|sum| sum / coarse.len() as f64)
+}
+
+/// Whether the bundle starts where the mean line ends.
+fn starts_at_end(mean: &[DVec3; COARSE], start: &Start) -> bool {
+    let (first, last) = (mean[0], mean[COARSE - 1]);
+    match start {
+        Start::Near(region) => {
+            let centre = region.shape.centre();
+            last.distance(centre) < first.distance(centre)
+        }
+        Start::Axis => {
+            // Ends that meet again, as those of a U, are told apart all the same.
+            let along = last - first;
+            let axis = (0..3).max_by(|a, b| along[*a].abs().total_cmp(&along[*b].abs()));
+            along[axis.unwrap_or(0)] < 0.0
+        }
+    }
+}
+
+enum Sampler<'a> {
+    Value(&'a [f32]),
+    Image(Box<dyn Fn(&[f32; 3]) -> f32 + Sync + Send + 'a>),
+}
+
+impl<'a> Sampler<'a> {
+    fn new(along: &'a Along, tractogram: &'a Tractogram) -> Self {
+        match along {
+            Along::Value(name) => Self::Value(tractogram.per_point.get(name).map_or(&[], |v| v)),
+            Along::Image(volume, frame) => Self::Image(Box::new(sample_frame(volume, *frame))),
+        }
+    }
+}
+
+/// Number, mean and sum of squared deviations.
+#[derive(Clone, Copy, Default)]
+struct Moments {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, value: f64) {
+        self.n += 1.0;
+        let off = value - self.mean;
+        self.mean += off / self.n;
+        self.squares += off * (value - self.mean);
+    }
+
+    fn joined(self, other: Self) -> Self {
+        let n = self.n + other.n;
+        if n == 0.0 {
+            return self;
+        }
+        let off = other.mean - self.mean;
+        Self {
+            n,
+            mean: self.mean + off * other.n / n,
+            squares: self.squares + other.squares + off * off * self.n * other.n / n,
+        }
+    }
+}
+
+struct Sums {
+    centre: Vec<DVec3>,
+    tracks: Vec<Vec<Moments>>,
+}
+
+impl Sums {
+    fn new(nodes: usize, tracks: usize) -> Self {
+        Self {
+            centre: vec![DVec3::ZERO; nodes],
+            tracks: vec![vec![Moments::default(); nodes]; tracks],
+        }
+    }
+
+    fn add(
+        &mut self,
+        tractogram: &Tractogram,
+        line: usize,
+        places: &Places,
+        turned: bool,
+        samplers: &[Sampler],
+    ) {
+        let nodes = self.centre.len();
+        let first = tractogram.offsets[line] as usize;
+        for node in 0..nodes {
+            let own = if turned { nodes - 1 - node } else { node };
+            let at = places.points[own];
+            self.centre[node] += at;
+            for (track, sampler) in self.tracks.iter_mut().zip(samplers) {
+                let value = match sampler {
+                    Sampler::Image(sample) => f64::from(sample(&at.as_vec3().to_array())),
+                    Sampler::Value(values) => {
+                        let (before, t) = places.between[own];
+                        let value = |i: usize| f64::from(values[first + before + i]);
+                        if t > 0.0 {
+                            value(0) + (value(1) - value(0)) * t
+                        } else {
+                            value(0)
+                        }
+                    }
+                };
+                if value.is_finite() {
+                    track[node].add(value);
+                }
+            }
+        }
+    }
+
+    fn joined(mut self, other: Self) -> Self {
+        for (a, b) in self.centre.iter_mut().zip(&other.centre) {
+            *a += *b;
+        }
+        for (mine, theirs) in self.tracks.iter_mut().zip(&other.tracks) {
+            for (a, b) in mine.iter_mut().zip(theirs) {
+                *a = a.joined(*b);
+            }
+        }
+        self
+    }
+}
+
+impl Track {
+    fn of(moments: &[Moments]) -> Self {
+        let sd = |m: &Moments| match m.n > 1.0 {
+            true => (m.squares / (m.n - 1.0)).sqrt(),
+            false => 0.0,
+        };
+        let mean = |m: &Moments| if m.n > 0.0 { m.mean } else { f64::NAN };
+        Self {
+            mean: moments.iter().map(|m| mean(m) as f32).collect(),
+            sd: moments.iter().map(|m| sd(m) as f32).collect(),
+            count: moments.iter().map(|m| m.n as u32).collect(),
+        }
+    }
+}
+
+fn chunks<T: Send>(
+    lines: &[usize],
+    backend: &Backend,
+    control: &Control,
+    one: impl Fn(usize) -> T + Sync,
+) -> Result<Vec<Vec<T>>, Cancelled> {
+    chunked(lines, backend, control, |some| {
+        some.iter().map(|line| one(*line)).collect()
+    })
+}
+
+/// What `work` makes of some of the lines at a time, in order.
+fn chunked<T: Send>(
+    lines: &[usize],
+    backend: &Backend,
+    control: &Control,
+    work: impl Fn(&[usize]) -> T + Sync,
+) -> Result<Vec<T>, Cancelled> {
+    let one = |some: &[usize]| {
+        control.check()?;
+        let done = work(some);
+        control.advance(some.len() as u64);
+        Ok(done)
+    };
+    backend.install(|| lines.par_chunks(CHUNK).map(one).collect())
+}

@@ -1,0 +1,81 @@
+//! What was done to streamlines after they were made or read: recorded, so that it can be done again.
+
+use super::{Rules, select};
+use crate::compute::{Backend, Control};
+use crate::data::Tractogram;
+use serde::{Deserialize, Serialize};
+
+/// One step; each keeps some of the streamlines that the one before left.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    Select(Box<Rules>),
+    /// Chosen by hand.
+    Keep(Runs),
+}
+
+/// Some of `of` streamlines.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Runs {
+    pub of: u64,
+    /// First and number, ascending.
+    pub runs: Vec<[u64; 2]>,
+}
+
+impl Runs {
+    pub fn new(marks: &[bool]) -> Self {
+        let mut runs: Vec<[u64; 2]> = Vec::new();
+        for (i, _) in marks.iter().enumerate().filter(|(_, m)| **m) {
+            match runs.last_mut() {
+                Some([first, count]) if *first + *count == i as u64 => *count += 1,
+                _ => runs.push([i as u64, 1]),
+            }
+        }
+        Self {
+            of: marks.len() as u64,
+            runs,
+        }
+    }
+
+    /// `None` where a run lies beyond the end.
+    pub fn marks(&self) -> Option<Vec<bool>> {
+        let mut marks = vec![false; usize::try_from(self.of).ok()?];
+        for [first, count] in &self.runs {
+            let first = usize::try_from(*first).ok()?;
+            let end = first.checked_add(usize::try_from(*count).ok()?)?;
+            marks.get_mut(first..end)?.fill(true);
+        }
+        Some(marks)
+    }
+}
+
+/// Does the steps one after the other.
+pub fn apply(
+    tractogram: &Tractogram,
+    edits: &[Edit],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Tractogram, super::super::Error> {
+    let mut left = tractogram.clone();
+    for edit in edits {
+        let marks = match edit {
+            Edit::Select(rules) => select(&left, rules, backend, control)?.marks,
+            Edit::Keep(runs) => {
+                let wrong = |found: String| {
+                    super::super::Error::Input(format!(
+                        "Found {found}, expected the {} among which some were chosen by hand; choose \
+                         them again",
+                        runs.of
+                    ))
+                };
+                if runs.of != left.len() as u64 {
+                    return Err(wrong(format!("{} streamlines", left.len())));
+                }
+                let marks = runs.marks();
+                marks.ok_or_else(|| wrong("a choice beyond the last streamline".to_owned()))?
+            }
+        };
+        control.check()?;
+        left = left.filtered(&marks);
+    }
+    Ok(left)
+}

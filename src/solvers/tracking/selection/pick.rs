@@ -1,0 +1,232 @@
+//! Streamlines under the pointer and within an outline on the screen.
+//!
+//! Every segment is projected in single precision; one that comes behind the eye is passed over. On a slice
+//! only what lies in the slab counts.
+
+use super::super::Error;
+use crate::compute::{Backend, Cancelled, Control};
+use crate::data::Tractogram;
+use glam::{DMat4, DVec2, Mat4, Vec2, Vec3};
+use rayon::prelude::*;
+
+const CHUNK: usize = 2048;
+/// Streamlines are drawn about this wide: of several so near the one in front is meant, points.
+const ALIKE: f32 = 2.0;
+/// Segments within an outline are looked at this densely, points.
+const STEP: f32 = 1.5;
+
+/// From the world to the screen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Screen {
+    /// x and y in points, z a depth (smaller in front), all times w.
+    pub from_world: DMat4,
+    /// Depths beyond -1 and 1 are not shown.
+    pub slab: bool,
+}
+
+/// What is looked for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Wanted {
+    /// The one nearest to a place, at most so many points away.
+    Nearest { at: DVec2, radius: f64 },
+    /// Those that come into a closed outline.
+    Within(Vec<DVec2>),
+}
+
+/// The indices found, ascending; only streamlines whose mark is set, where there are marks.
+pub fn pick(
+    tractogram: &Tractogram,
+    among: Option<&[bool]>,
+    screen: &Screen,
+    wanted: &Wanted,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<u32>, Error> {
+    match wanted {
+        Wanted::Nearest { at, radius } => {
+            let at = at.as_vec2();
+            let radius = *radius as f32;
+            let key = |(off, depth): (f32, f32)| ((off - ALIKE).max(0.0), depth);
+            let found = each(tractogram, among, backend, control, |line| {
+                let near = nearest(tractogram.streamline(line), screen, at);
+                near.filter(|(off, _)| *off <= radius).map(key)
+            })?;
+            let least = found
+                .into_iter()
+                .min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            Ok(least.into_iter().map(|(line, _)| line).collect())
+        }
+        Wanted::Within(outline) => {
+            let Some(inside) = Filled::new(outline) else {
+                return Ok(Vec::new());
+            };
+            let found = each(tractogram, among, backend, control, |line| {
+                comes_in(tractogram.streamline(line), screen, &inside).then_some(())
+            })?;
+            Ok(found.into_iter().map(|(line, ())| line).collect())
+        }
+    }
+}
+
+/// What a look at each streamline gives, in order.
+fn each<T: Send>(
+    tractogram: &Tractogram,
+    among: Option<&[bool]>,
+    backend: &Backend,
+    control: &Control,
+    look: impl Fn(usize) -> Option<T> + Sync,
+) -> Result<Vec<(u32, T)>, Error> {
+    let shown = |line: usize| among.is_none_or(|marks| marks[line]);
+    let chunks = tractogram.len().div_ceil(CHUNK);
+    let found: Result<Vec<Vec<(u32, T)>>, Cancelled> = backend.install(|| {
+        let chunk = |chunk: usize| {
+            control.check()?;
+            let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
+            let found = lines.filter(|line| shown(*line));
+            Ok(found
+                .filter_map(|line| Some((line as u32, look(line)?)))
+                .collect())
+        };
+        (0..chunks).into_par_iter().map(chunk).collect()
+    });
+    Ok(found?.into_iter().flatten().collect())
+}
+
+/// Calls `visit` with the ends of every segment that is seen: x, y, depth.
+fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Vec3) -> bool) {
+    let m: Mat4 = screen.from_world.as_mat4();
+    let project = |p: &[f32; 3]| {
+        let v = m * Vec3::from(*p).extend(1.0);
+        (v.w > 1e-6)
+            .then(|| v.truncate() / v.w)
+            .filter(|v| v.is_finite())
+    };
+    let mut last = points.first().and_then(project);
+    if let (Some(only), 1) = (last, points.len()) {
+        if let Some((a, b)) = cut(only, only, screen.slab) {
+            visit(a, b);
+        }
+        return;
+    }
+    for point in points.iter().skip(1) {
+        let here = project(point);
+        if let (Some(a), Some(b)) = (last, here)
+            && let Some((a, b)) = cut(a, b, screen.slab)
+            && visit(a, b)
+        {
+            return;
+        }
+        last = here;
+    }
+}
+
+/// The part of a segment between the depths -1 and 1.
+fn cut(a: Vec3, b: Vec3, slab: bool) -> Option<(Vec3, Vec3)> {
+    if !slab {
+        return Some((a, b));
+    }
+    if a.z.min(b.z) > 1.0 || a.z.max(b.z) < -1.0 {
+        return None;
+    }
+    let rise = b.z - a.z;
+    if rise.abs() < 1e-6 {
+        return Some((a, b));
+    }
+    let (s, t) = ((-1.0 - a.z) / rise, (1.0 - a.z) / rise);
+    let (s, t) = (s.min(t).clamp(0.0, 1.0), s.max(t).clamp(0.0, 1.0));
+    Some((a.lerp(b, s), a.lerp(b, t)))
+}
+
+/// Distance on the screen, and the depth there.
+fn nearest(points: &[[f32; 3]], screen: &Screen, at: Vec2) -> Option<(f32, f32)> {
+    let mut best: Option<(f32, f32)> = None;
+    segments(points, screen, |a, b| {
+        let (start, along) = (a.truncate(), (b - a).truncate());
+        let squared = along.length_squared();
+        let t = if squared > 0.0 {
+            ((at - start).dot(along) / squared).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        let off = (start + along * t).distance(at);
+        if best.is_none_or(|(known, _)| off < known) {
+            best = Some((off, a.z + (b.z - a.z) * t));
+        }
+        false
+    });
+    best
+}
+
+fn comes_in(points: &[[f32; 3]], screen: &Screen, inside: &Filled) -> bool {
+    let mut found = false;
+    segments(points, screen, |a, b| {
+        let (a, b) = (a.truncate(), b.truncate());
+        if a.max(b).cmplt(inside.low).any() || a.min(b).cmpgt(inside.high).any() {
+            return false;
+        }
+        let steps = (a.distance(b) / STEP).ceil().clamp(1.0, 4096.0) as usize;
+        found = (0..=steps).any(|i| inside.holds(a.lerp(b, i as f32 / steps as f32)));
+        found
+    });
+    found
+}
+
+/// The inside of an outline, point by point.
+struct Filled {
+    low: Vec2,
+    high: Vec2,
+    size: [usize; 2],
+    inside: Vec<bool>,
+}
+
+impl Filled {
+    /// Even-odd; `None` for fewer than three corners or without size.
+    fn new(outline: &[DVec2]) -> Option<Self> {
+        const MOST: f64 = 1e4;
+        if outline.len() < 3
+            || !outline
+                .iter()
+                .all(|p| p.is_finite() && p.abs().max_element() < MOST)
+        {
+            return None;
+        }
+        let start = outline[0];
+        let low = outline.iter().fold(start, |m, p| m.min(*p)).floor();
+        let high = outline.iter().fold(start, |m, p| m.max(*p)).ceil();
+        let size = (high - low).max(DVec2::ONE);
+        let [w, h] = [size.x as usize, size.y as usize];
+        let mut inside = vec![false; w * h];
+        for row in 0..h {
+            let y = low.y + row as f64 + 0.5;
+            let mut crossings: Vec<f64> = Vec::new();
+            for (i, a) in outline.iter().enumerate() {
+                let b = outline[(i + 1) % outline.len()];
+                if (a.y <= y) != (b.y <= y) {
+                    crossings.push(a.x + (b.x - a.x) * (y - a.y) / (b.y - a.y));
+                }
+            }
+            crossings.sort_by(f64::total_cmp);
+            for pair in crossings.chunks_exact(2) {
+                let cell = |x: f64| (x - low.x - 0.5).ceil().clamp(0.0, w as f64) as usize;
+                inside[row * w + cell(pair[0])..row * w + cell(pair[1])].fill(true);
+            }
+        }
+        Some(Self {
+            low: low.as_vec2(),
+            high: high.as_vec2(),
+            size: [w, h],
+            inside,
+        })
+    }
+
+    fn holds(&self, at: Vec2) -> bool {
+        let d = at - self.low;
+        let [w, h] = self.size;
+        let (x, y) = (d.x.floor(), d.y.floor());
+        x >= 0.0
+            && y >= 0.0
+            && (x as usize) < w
+            && (y as usize) < h
+            && self.inside[y as usize * w + x as usize]
+    }
+}

@@ -1,0 +1,114 @@
+//! Values of streamlines: lengths, those of the file, means along them.
+
+use super::super::StopReason;
+use super::super::sample::sample_frame;
+use crate::compute::{Backend, Control};
+use crate::data::tractogram::LENGTH;
+use crate::data::{Tractogram, Volume};
+use rayon::prelude::*;
+
+/// Why the two ends of a streamline stopped, as numbers of [`StopReason`].
+pub const NAMED_STOPS: [&str; 2] = ["stop_start", "stop_end"];
+
+/// Streamlines looked at between two looks at the control.
+const CHUNK: usize = 4096;
+
+/// Of a streamline; `None` where nothing is called that.
+pub(super) fn value(tractogram: &Tractogram, name: &str, line: usize) -> Option<f32> {
+    if name == LENGTH {
+        return Some(tractogram.length_mm(line));
+    }
+    if let Some(values) = tractogram.per_streamline.get(name) {
+        return Some(values[line]);
+    }
+    let values = tractogram.per_point.get(name)?;
+    Some(mean(&values[points(tractogram, line)]))
+}
+
+fn points(tractogram: &Tractogram, line: usize) -> std::ops::Range<usize> {
+    tractogram.offsets[line] as usize..tractogram.offsets[line + 1] as usize
+}
+
+/// NaN of nothing.
+fn mean(values: &[f32]) -> f32 {
+    let sum: f64 = values.iter().map(|v| f64::from(*v)).sum();
+    (sum / values.len() as f64) as f32
+}
+
+pub(super) fn unknown(tractogram: &Tractogram, name: &str) -> String {
+    let known = tractogram.per_streamline.keys();
+    let known = known.chain(tractogram.per_point.keys());
+    let mut known: Vec<&str> = known.map(String::as_str).filter(|k| *k != LENGTH).collect();
+    known.sort_unstable();
+    known.dedup();
+    format!(
+        "The streamlines have no value \"{name}\", expected one of {}",
+        [&[LENGTH], &known[..]].concat().join(", ")
+    )
+}
+
+pub(super) fn has_stops(tractogram: &Tractogram) -> bool {
+    let known = |name: &&str| tractogram.per_streamline.contains_key(*name);
+    NAMED_STOPS.iter().any(known)
+}
+
+/// Whether an end stopped for this reason.
+pub(super) fn stopped(tractogram: &Tractogram, line: usize, reason: StopReason) -> bool {
+    let wanted = f32::from(reason as u8);
+    let ends = NAMED_STOPS
+        .iter()
+        .filter_map(|name| tractogram.per_streamline.get(*name));
+    ends.into_iter().any(|ends| ends[line] == wanted)
+}
+
+fn each(
+    tractogram: &Tractogram,
+    backend: &Backend,
+    control: &Control,
+    one: impl Fn(usize) -> f32 + Sync,
+) -> Result<Vec<f32>, super::super::Error> {
+    control.begin("Values of streamlines", tractogram.len() as u64);
+    let chunks = tractogram.len().div_ceil(CHUNK);
+    let values: Result<Vec<Vec<f32>>, crate::compute::Cancelled> = backend.install(|| {
+        let chunk = |chunk: usize| {
+            control.check()?;
+            let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
+            control.advance(lines.len() as u64);
+            Ok(lines.map(&one).collect())
+        };
+        (0..chunks).into_par_iter().map(chunk).collect()
+    });
+    Ok(values?.concat())
+}
+
+/// One value for each streamline: `length` measured (mm), a value per streamline, or the mean of a value
+/// per point.
+pub fn column(
+    tractogram: &Tractogram,
+    name: &str,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<f32>, super::super::Error> {
+    if !tractogram.is_empty() && value(tractogram, name, 0).is_none() {
+        return Err(super::super::Error::Input(unknown(tractogram, name)));
+    }
+    let one = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
+    each(tractogram, backend, control, one)
+}
+
+/// The mean over each streamline's points of an image's trilinear values.
+pub fn means(
+    tractogram: &Tractogram,
+    volume: &Volume,
+    frame: usize,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<f32>, super::super::Error> {
+    let at = sample_frame(volume, frame);
+    let one = |line: usize| {
+        let own = tractogram.streamline(line);
+        let sum: f64 = own.iter().map(|p| f64::from(at(p))).sum();
+        (sum / own.len() as f64) as f32
+    };
+    each(tractogram, backend, control, one)
+}

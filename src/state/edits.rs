@@ -1,0 +1,57 @@
+//! What was done to the streamlines of a layer, as text.
+
+use super::recipe::{RegionSpec, region_arguments};
+use crate::data::tractogram::LENGTH;
+use crate::io::quoted;
+use crate::solvers::tracking::StopReason;
+use crate::solvers::tracking::selection::Within;
+use std::fmt::{Display, Formatter, Result};
+
+/// Rules as `arcuate select` takes them.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub regions: Vec<RegionSpec>,
+    pub by_ends: bool,
+    pub values: Vec<Within>,
+    pub stop: Option<StopReason>,
+    pub invert: bool,
+    /// And the seed of the random numbers.
+    pub at_most: Option<(usize, u64)>,
+}
+
+/// `20..200`, `20..` or `..200`.
+fn range(low: f32, high: f32) -> String {
+    let end = |v: f32| match v.is_finite() {
+        true => v.to_string(),
+        false => String::new(),
+    };
+    format!("{}..{}", end(low), end(high))
+}
+
+impl Display for Choice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(&region_arguments(&self.regions))?;
+        if self.by_ends {
+            f.write_str(" --ends")?;
+        }
+        let mut measured = false;
+        for Within { name, low, high } in &self.values {
+            let range = range(*low, *high);
+            if name == LENGTH && !std::mem::replace(&mut measured, true) {
+                write!(f, " --length {range}")?;
+            } else {
+                write!(f, " --value {}", quoted(&format!("{name}={range}")))?;
+            }
+        }
+        if let Some(stop) = self.stop {
+            write!(f, " --stop {}", stop.key())?;
+        }
+        if self.invert {
+            f.write_str(" --invert")?;
+        }
+        if let Some((number, seed)) = self.at_most {
+            write!(f, " --number {number} --random-seed {seed}")?;
+        }
+        Ok(())
+    }
+}
