@@ -170,7 +170,7 @@ fn may_take(allowed: &[(&str, Take)], other: &str, rest: &[&str]) -> bool {
         Some((_, Types)) => match rest {
             [] => true,
             [one] => capital(one) || is_module(&format!("{other}/{one}")),
-            [one, two, ..] => capital(one) || capital(two),
+            names => names.iter().any(|name| capital(name)),
         },
     }
 }

@@ -6,6 +6,7 @@
 mod alignment;
 mod architecture;
 mod backend;
+mod bundle;
 mod cli;
 mod connectivity;
 mod data;
@@ -40,6 +41,7 @@ fn main() {
         alignment::tests(),
         architecture::tests(),
         backend::tests(),
+        bundle::tests(),
         cli::tests(),
         connectivity::tests(),
         data::tests(),

@@ -8,9 +8,11 @@ use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match, Standing, Sum};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::jobs::{Output, Request};
+use crate::solvers::tracking::selection::Edit;
+use crate::state::bundle::lines_of;
 use crate::state::saved;
 use crate::state::update::{remake, wrong_files};
-use crate::state::{Action, LayerId, SessionAction};
+use crate::state::{Action, Document, Layer, LayerId, SessionAction};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,6 +147,14 @@ fn open(options: &Options, window: &mut Headless) -> Result<(), Failure> {
 /// Makes kept streamlines again; a sentence where that cannot be.
 fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
     let document = window.state.document.clone();
+    // Steps are recorded in the session, not in what the streamlines were made from.
+    let steps = |id: u64| -> Result<Vec<Edit>, String> {
+        if let Some(steps) = document.edits.get(&LayerId(id)) {
+            return Ok(steps.to_vec());
+        }
+        let absent = document.absent.iter().find(|a| a.layer.id == id);
+        absent.map_or(Ok(Vec::new()), |a| saved::edits(&a.read, &a.layer.edits))
+    };
     let mut all: Vec<(u64, String, Result<Arc<_>, String>)> = Vec::new();
     for layer in &document.layers {
         if let Some(made) = document.made.get(&layer.id) {
@@ -161,7 +171,10 @@ fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Strin
     }
     let one = |(id, name, made): (u64, String, Result<Arc<_>, String>)| {
         let made = made?;
-        let remake: Remake = remake(&document, id, &name, &made)?;
+        let remake = Remake {
+            edits: steps(id)?,
+            ..remake(&document, id, &name, &made)?
+        };
         let request = Request::Session(SessionRequest::Remake(Box::new(remake)));
         let output = window.run(request).map_err(|f| f.sentence)?;
         let Output::Session(SessionOutput::Remade { tractogram, .. }) = output else {
@@ -176,6 +189,20 @@ fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Strin
         Ok(replayed.with_curves(&tractogram, command))
     };
     all.into_iter().map(one).collect()
+}
+
+/// Streamlines of files, of which some were kept: opening the session has done that again.
+fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
+    let layers = document.layers.iter();
+    let edited = layers.filter(|l| document.edits.contains_key(&l.id));
+    let of_files = edited.filter(|l| !document.made.contains_key(&l.id));
+    let one = |layer: &Arc<Layer>| {
+        let tractogram = lines_of(layer)?;
+        let name = saved::result_name(layer.id.0);
+        let replayed = Replayed::new(&layer.name, &name, read, &Again::Curves(tractogram));
+        Some(replayed.with_curves(tractogram, layer.recipe.command()))
+    };
+    of_files.filter_map(one).collect()
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -202,6 +229,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ));
     }
     results.extend(kept(&mut window, &read));
+    results.extend(edited(&window.state.document, &read).into_iter().map(Ok));
     // What the session had and what was not made.
     let made = |of: &str| results.iter().flatten().any(|r: &Replayed| r.of == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));

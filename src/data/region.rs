@@ -219,7 +219,7 @@ impl Shape {
 }
 
 /// Names a region within a document, for as long as the document lives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct RegionId(pub u64);
 
 #[derive(Clone, Debug)]

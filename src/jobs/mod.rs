@@ -167,6 +167,8 @@ pub struct Event {
     pub outcome: Outcome,
 }
 
+// A handful of them exist at a time.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Done(Output),

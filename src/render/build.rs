@@ -34,7 +34,7 @@ impl Size {
 }
 
 /// Streamlines within half of this of a slice are drawn on it, mm: about a voxel to either side.
-const SLAB_MM: f64 = 4.0;
+pub const SLAB_MM: f64 = 4.0;
 const LINE_ON_SLICE_PX: f32 = 1.6;
 /// Streamlines that miss the targets.
 const MISSED_RGB: [u8; 3] = [0xC8, 0xCC, 0xD2];
@@ -44,6 +44,11 @@ const MISSED_RADIUS_MM: f32 = 0.25;
 const OUTLINE_RGB: [u8; 3] = [0x8F, 0xB0, 0xEA];
 const OUTLINE_OPACITY: f32 = 0.75;
 const REGION_OPACITY: f32 = 0.6;
+/// Streamlines that are chosen lie around themselves, so to say.
+const CHOSEN_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
+const CHOSEN_ON_WHITE_RGB: [u8; 3] = [0x15, 0x18, 0x1C];
+const CHOSEN_RADIUS_MM: f32 = 0.55;
+const CHOSEN_ON_SLICE_PX: f32 = 2.8;
 /// Where the FA scale of streamlines starts and ends: white matter fills it.
 const FA_RANGE: (f32, f32) = (0.1, 0.8);
 
@@ -65,7 +70,16 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         right: plane.right * mm_per_pixel,
         down: plane.down * mm_per_pixel,
         images: images(&state.document),
-        lines: lines(state).into_iter().map(on_slice).collect(),
+        lines: {
+            let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
+                style: LineStyle::Lines {
+                    width_px: CHOSEN_ON_SLICE_PX,
+                },
+                ..lines
+            });
+            let all = lines(state).into_iter().map(on_slice);
+            all.chain(chosen).collect()
+        },
         slab_mm: SLAB_MM,
     })
 }
@@ -95,7 +109,15 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             colour: OUTLINE_RGB,
             opacity: OUTLINE_OPACITY,
         }),
-        lines: missed(state).into_iter().chain(lines(state)).collect(),
+        lines: {
+            let ink = if view.light_theme {
+                CHOSEN_ON_WHITE_RGB
+            } else {
+                CHOSEN_RGB
+            };
+            let all = missed(state).into_iter().chain(lines(state));
+            all.chain(chosen(state, ink)).collect()
+        },
         solids: solids(state),
         moving: view.moving,
     }
@@ -244,10 +266,39 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     });
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
-        Content::Tractogram(tractogram) => Some((tractogram, Cow::Borrowed(&l.display))),
+        // What a filter leaves of it.
+        Content::Tractogram(tractogram) => {
+            let shown = state
+                .sifted(l.id)
+                .map_or(tractogram, |sifted| &sifted.shown);
+            Some((shown, Cow::Borrowed(&l.display)))
+        }
         _ => None,
     });
     live.into_iter().chain(kept).collect()
+}
+
+/// Streamlines that are chosen, around which they are drawn as well.
+fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
+    let chosen = state.chosen()?;
+    let layer = state.document.layer(chosen.layer)?;
+    let (_, some) = state.session.bundle.extract.known()?;
+    let style = match layer.display.line_style {
+        LineStyle::Lines { width_px } => LineStyle::Lines {
+            width_px: width_px * 2.0 + 1.0,
+        },
+        LineStyle::Tubes { radius_mm } => LineStyle::Tubes {
+            radius_mm: (radius_mm * 1.5).max(CHOSEN_RADIUS_MM),
+        },
+    };
+    (layer.display.visible && !some.is_empty()).then(|| Lines {
+        tractogram: ById(some.clone()),
+        colour: LineColour::Fixed(ink),
+        style,
+        opacity: 1.0,
+        every: 1,
+        context: false,
+    })
 }
 
 fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {

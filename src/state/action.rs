@@ -1,6 +1,7 @@
 //! Everything a user, or a finished job, can do to the state.
 
 use super::SessionAction;
+use super::bundle::BundleAction;
 use super::document::{Display, LayerId, Method, Rays};
 use super::making::Source;
 use super::maps::Wanted;
@@ -174,6 +175,8 @@ pub enum Action {
         wanted: Vec<Found>,
         role: Role,
     },
+    /// What is done with the streamlines of a layer, and on rulers.
+    Bundle(BundleAction),
     // Drawing regions
     SetDrawing(Drawing),
     /// Which region the next stroke goes into; `None`: a new one of this role.

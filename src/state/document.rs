@@ -1,6 +1,7 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::Recipe;
+use super::bundle::Bundle;
 use super::moved::Moved;
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, SavedLayer};
@@ -14,6 +15,7 @@ use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;
+use crate::solvers::tracking::selection::Edit;
 use crate::solvers::tracking::{self, Seeding};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Names a layer for as long as the document lives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct LayerId(pub u64);
 
 #[derive(Clone, Debug)]
@@ -196,6 +198,10 @@ pub struct Document {
     pub maps: BTreeMap<LayerId, Arc<DensityMap>>,
     /// Layers that were moved in the world.
     pub moved: BTreeMap<LayerId, Arc<Moved>>,
+    /// What was done to streamlines after they were made or read, step by step.
+    pub edits: BTreeMap<LayerId, Arc<Vec<Edit>>>,
+    /// What is asked about streamlines, and what was measured.
+    pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
     pub store: Store,
     /// Layers of a session that are not here.
@@ -255,6 +261,8 @@ impl Default for Document {
             made: BTreeMap::new(),
             maps: BTreeMap::new(),
             moved: BTreeMap::new(),
+            edits: BTreeMap::new(),
+            bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
             awaited: None,
@@ -402,9 +410,14 @@ impl Document {
 
     /// Whether there is something that cannot be opened or computed again: regions, kept streamlines.
     pub fn has_work(&self) -> bool {
-        let kept = |l: &Arc<Layer>| l.path.is_none() && matches!(l.content, Content::Tractogram(_));
-        let moved = !self.moved.is_empty();
-        moved || !self.regions.is_empty() || self.layers.iter().any(kept) || !self.absent.is_empty()
+        let fresh = |l: &Layer| l.path.is_none() || self.edits.contains_key(&l.id);
+        let kept = |l: &Arc<Layer>| fresh(l) && matches!(l.content, Content::Tractogram(_));
+        let measured = !self.bundle.measurements.is_empty();
+        !self.regions.is_empty()
+            || self.layers.iter().any(kept)
+            || !self.absent.is_empty()
+            || measured
+            || !self.moved.is_empty()
     }
 
     /// Regions as text; an error names one that is a mask without a file.

@@ -1,11 +1,12 @@
 //! What was done to the streamlines of a layer, as text.
 
-use super::recipe::{RegionSpec, region_arguments};
+use super::recipe::{Recipe, RegionSpec, region_arguments};
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::selection::Within;
 use std::fmt::{Display, Formatter, Result};
+use std::path::{Path, PathBuf};
 
 /// Rules as `arcuate select` takes them.
 #[derive(Clone, Debug)]
@@ -54,4 +55,31 @@ impl Display for Choice {
         }
         Ok(())
     }
+}
+
+/// One command after the other: what makes the streamlines, and each step that keeps some of them.
+pub(super) fn selected(of: &Recipe, steps: &[Option<String>], out: &Path) -> String {
+    let (mut input, mut told, mut commands) = (PathBuf::from("all.trx"), String::new(), Vec::new());
+    match of {
+        Recipe::File(file) => input.clone_from(file),
+        Recipe::FileAs { file, told: said } => {
+            input.clone_from(file);
+            told = said.to_string();
+        }
+        made => commands.push(made.command_to(&input)),
+    }
+    for (i, step) in steps.iter().flatten().enumerate() {
+        let output = match i + 1 == steps.len() {
+            true => out.to_owned(),
+            false => PathBuf::from(format!("step{}.trx", i + 1)),
+        };
+        commands.push(format!(
+            "arcuate select {} {}{step}{told}",
+            quoted(&input.to_string_lossy()),
+            quoted(&output.to_string_lossy())
+        ));
+        told.clear();
+        input = output;
+    }
+    commands.join(" && ")
 }

@@ -3,9 +3,12 @@
 
 use super::Document;
 use super::packed::Packed;
+use std::collections::BTreeSet;
 
 /// How many steps can be undone.
 const DEPTH: usize = 200;
+/// Streamlines that only steps hold on to take at most this much, or the oldest steps go.
+const TRACTOGRAM_BYTES: usize = 2 << 30;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -50,6 +53,11 @@ impl History {
         self.open = None;
     }
 
+    /// Whether a drag is in progress.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Whether an edit with this label would join the step before.
     pub fn joins(&self, label: &str) -> bool {
         self.open.as_deref() == Some(label)
@@ -67,7 +75,30 @@ impl History {
         if self.past.len() > DEPTH {
             self.past.remove(0);
         }
+        self.forget_beyond(TRACTOGRAM_BYTES);
         self.future.clear();
+    }
+
+    /// Forgets the oldest steps while the streamlines of all take more: each deletion makes a tractogram
+    /// of its own.
+    fn forget_beyond(&mut self, most: usize) {
+        // Those of the newest step are, as a rule, still those of the document.
+        let newest = self.past.last().into_iter();
+        let here = newest.flat_map(|step| step.document.tractograms());
+        let mut seen: BTreeSet<_> = here.map(|(id, _)| id).collect();
+        let mut bytes = 0;
+        let kept = self.past.iter().rev().take_while(|step| {
+            for (id, own) in step.document.tractograms() {
+                if seen.insert(id) {
+                    bytes += own;
+                }
+            }
+            bytes <= most
+        });
+        // The newest step stays whatever it takes.
+        let kept = kept.count().max(1);
+        let gone = self.past.len().saturating_sub(kept);
+        self.past.drain(..gone);
     }
 
     /// Forgets everything: another scan was opened in place of this one.

@@ -5,8 +5,10 @@
 //! [`Session`] is what happens meanwhile.
 
 pub mod action;
+pub mod bundle;
 pub mod camera;
 pub mod defaults;
+mod derived;
 pub mod document;
 pub mod drawing;
 pub mod edits;
@@ -29,6 +31,7 @@ pub mod words;
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{BackendKind, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Which};
 pub use action::{Action, Effect, Phase, Shot};
+pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use drawing::Drawing;

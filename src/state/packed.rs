@@ -2,6 +2,7 @@
 //! hundred strokes on a large image take kilobytes, not gigabytes.
 
 use super::Document;
+use super::document::Content;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Grid, Mask, Region, Shape};
 use std::collections::HashMap;
@@ -101,6 +102,15 @@ impl Packed {
 
     pub fn document_mut(&mut self) -> &mut Document {
         &mut self.document
+    }
+
+    /// Its tractograms, and the bytes of their points.
+    pub fn tractograms(&self) -> impl Iterator<Item = (DataId, usize)> {
+        let layers = self.document.layers.iter();
+        layers.filter_map(|layer| match &layer.content {
+            Content::Tractogram(lines) => Some((lines.id(), lines.points.len() * 12)),
+            _ => None,
+        })
     }
 
     /// Nothing may be packed.

@@ -100,6 +100,12 @@ pub enum Recipe {
         voxel_mm: Option<f64>,
         params: density::Params,
     },
+    /// Streamlines of which some were kept, step by step: the options of `arcuate select`, or nothing
+    /// where they were chosen by hand or a region has no file.
+    Edited {
+        of: Box<Recipe>,
+        steps: Vec<Option<String>>,
+    },
 }
 
 /// How tensors are prepared for rays.
@@ -110,6 +116,14 @@ pub struct MediumRecipe {
 }
 
 impl Recipe {
+    /// Before anything was kept of it.
+    pub fn base(&self) -> &Self {
+        match self {
+            Self::Edited { of, .. } => of,
+            recipe => recipe,
+        }
+    }
+
     /// Of a scan that was opened, with the gradients that do not lie beside it.
     pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
         if gradients.is_empty() {
@@ -499,13 +513,20 @@ impl Recipe {
                  makes all of it again"
             )),
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
+            Self::Edited { of, steps } => of.no_command().or_else(|| {
+                steps.contains(&None).then(|| {
+                    "There is no command for these streamlines, since some were chosen by hand or in a \
+                     region without a file: save the session, whose command makes all of it again"
+                        .to_owned()
+                })
+            }),
             _ => None,
         }
     }
 
     /// The command line that makes the same result, without a window; a comment where there is none.
     pub fn command(&self) -> String {
-        let name = match self {
+        let name = match self.base() {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
@@ -519,6 +540,10 @@ impl Recipe {
         let to_out = || format!(" --out {}", path(out));
         match self {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
+            Self::Edited { of, steps } => match self.no_command() {
+                Some(sentence) => format!("# {sentence}"),
+                None => super::edits::selected(of, steps, out),
+            },
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
                 format!("arcuate gradients turn {} --out mended", source.arguments())

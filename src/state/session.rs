@@ -1,6 +1,7 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
 use super::Recipe;
+use super::bundle::Working;
 use super::document::LayerId;
 use super::making::{Labels, Making};
 use super::recipe::MediumRecipe;
@@ -259,6 +260,8 @@ pub struct Session {
     pub revision: u64,
     /// The fit that was asked for and has not ended.
     pub fitting: Option<FitKey>,
+    /// What is known of the streamlines that are asked about.
+    pub bundle: Working,
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
     pub saving: Saving,
@@ -303,6 +306,7 @@ impl Session {
             unsaved: false,
             revision: 0,
             fitting: None,
+            bundle: Working::default(),
             together: Vec::new(),
             saving: Saving::default(),
         }

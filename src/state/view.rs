@@ -1,5 +1,6 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
+use super::bundle::{Drawer, TableView};
 use super::{Camera, Drawing};
 use crate::data::Role;
 use crate::solvers::tracking::StopReason;
@@ -102,6 +103,11 @@ pub enum Tool {
     Change,
     /// Regions of a label map.
     Labels,
+    /// Choose streamlines: by a click, or all within an outline.
+    Pick,
+    /// A distance, or an angle at the second of three points.
+    Ruler,
+    Angle,
 }
 
 /// Zoom and pan of one slice view.
@@ -145,6 +151,11 @@ pub struct View {
     #[serde(skip)]
     pub moving: bool,
     pub light_theme: bool,
+    /// What lies under the views.
+    pub drawer: Option<Drawer>,
+    /// Points.
+    pub drawer_height: f32,
+    pub table: TableView,
 }
 
 impl Default for View {
@@ -173,6 +184,9 @@ impl Default for View {
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
             moving: false,
             light_theme: false,
+            drawer: None,
+            drawer_height: 260.0,
+            table: TableView::default(),
         }
     }
 }

@@ -5,7 +5,8 @@ use super::widgets::focus::focused_by_hand;
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::state::{
-    Action, Camera, Display, Drawing, Leaving, Pane, Phase, SessionAction, State, Task, Tool,
+    Action, BundleAction, Camera, Display, Drawing, Leaving, Pane, Phase, SessionAction, State,
+    Task, Tool,
 };
 use egui::{Event, Key, Modifiers, Ui};
 
@@ -89,6 +90,9 @@ fn command(
         Key::Num2 => actions.push(Action::SelectTask(Task::Track)),
         Key::Backslash => actions.push(Action::TogglePanels),
         Key::E => forms::export(state, memory, Place::Middle),
+        Key::A if state.chosen().is_some() || state.view.drawer.is_some() => {
+            actions.push(Action::Bundle(BundleAction::ChooseAll));
+        }
         Key::C if modifiers.shift => actions.extend(forms::recipe(state).map(Action::CopyCommand)),
         _ => {}
     }
@@ -143,6 +147,9 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         return;
     }
     match key {
+        Key::K => actions.push(Action::SetTool(toggled(state, Tool::Pick))),
+        Key::M => actions.push(Action::SetTool(toggled(state, Tool::Ruler))),
+        Key::N => actions.push(Action::SetTool(toggled(state, Tool::Angle))),
         Key::R => actions.push(Action::SetConvention(top_bar::other(state.view.convention))),
         Key::F => actions.push(Action::ToggleCrosshair),
         Key::O => actions.push(Action::ToggleLetters),
@@ -156,6 +163,14 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         Key::Plus | Key::Equals => actions.extend(resize(state, 1.0)),
         Key::Minus => actions.extend(resize(state, -1.0)),
         _ => {}
+    }
+}
+
+/// A tool, or the crosshair where it is in the hand already.
+fn toggled(state: &State, tool: Tool) -> Tool {
+    match state.view.tool == tool {
+        true => Tool::Crosshair,
+        false => tool,
     }
 }
 
@@ -197,6 +212,9 @@ fn move_region(state: &State, by: isize) -> Option<Action> {
 }
 
 fn delete_selection(state: &State) -> Option<Action> {
+    if state.chosen().is_some() {
+        return Some(Action::Bundle(BundleAction::DeleteChosen));
+    }
     let region = state.session.selected_region.map(Action::DeleteRegion);
     region.or(state.session.selected_layer.map(Action::DeleteLayer))
 }

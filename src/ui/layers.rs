@@ -7,7 +7,10 @@ use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
-use crate::state::{Action, Content, Display, Layer, LayerId, Method, Phase, Recipe, State};
+use crate::state::bundle::Drawer;
+use crate::state::{
+    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State,
+};
 use egui::{Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
 
@@ -209,6 +212,19 @@ fn context_menu(
     {
         actions.push(super::regions::from_layer(state, layer.id));
         ui.close();
+    }
+    if matches!(layer.content, Content::Tractogram(_)) {
+        for (drawer, text) in [
+            (Drawer::Table, "Table of streamlines"),
+            (Drawer::Profile, "Profile along them"),
+            (Drawer::Matrix, "What they connect"),
+        ] {
+            if menu::Item::new(text).icon(icons::PATH).show(ui) {
+                actions.push(Action::SelectLayer(Some(layer.id)));
+                actions.push(Action::Bundle(BundleAction::Open(Some(drawer))));
+                ui.close();
+            }
+        }
     }
     if menu::Item::new("Export…").icon(icons::EXPORT).show(ui) {
         export(state, layer, memory, Place::Middle);

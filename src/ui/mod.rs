@@ -6,6 +6,7 @@
 
 mod crosshair;
 mod devices;
+mod drawer;
 mod file_menu;
 pub mod files;
 mod first_run;
@@ -77,6 +78,9 @@ pub struct Memory {
     axes: forms::tensor_fit::axes::Pictures,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
+    /// Smallest and largest value of columns of streamlines.
+    extents: Vec<(crate::state::bundle::ColumnKey, (f32, f32))>,
+    drawer: drawer::Cache,
     /// For the demo's card on the first page.
     demo: first_run::Picture,
 }
@@ -111,6 +115,8 @@ impl Memory {
             space: forms::tensor_fit::checks::SpaceReport::default(),
             axes: forms::tensor_fit::axes::Pictures::default(),
             ranges: BTreeMap::new(),
+            extents: Vec::new(),
+            drawer: drawer::Cache::default(),
             demo: first_run::Picture::default(),
         }
     }
@@ -196,6 +202,12 @@ pub fn show(
             centre.max.x = place.left();
             part(ui, "right", place, |ui| {
                 panels::right(ui, state, memory, &mut actions)
+            });
+        }
+        if let Some(place) = drawer::place(state, centre) {
+            centre.max.y = place.top();
+            part(ui, "drawer", place, |ui| {
+                drawer::show(ui, state, memory, &mut actions)
             });
         }
         part(ui, "views", centre, |ui| views(ui, &mut actions));

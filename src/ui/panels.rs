@@ -166,6 +166,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 section::end(ui);
             }
             forms::region::show(ui, state, memory, actions);
+            forms::bundle::show(ui, state, memory, actions);
             match state.view.task {
                 Task::View => forms::tensor_fit::show(ui, state, memory, actions),
                 Task::Track => {

@@ -56,6 +56,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("H", "Show or hide"),
                 ("Alt + ↑ ↓", "Move in the list"),
+                ("K", "Choose streamlines"),
                 ("Delete", "Delete"),
                 ("Esc", "Drop, cancel, deselect"),
             ],
@@ -68,6 +69,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + 1, 2", "View, Track"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
+                ("M,  N", "Distance, angle"),
                 ("F", "Crosshair"),
                 ("O", "Letters"),
                 ("Ctrl + \\", "Side panels"),

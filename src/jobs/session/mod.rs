@@ -14,6 +14,7 @@ use crate::data::{Mask, TensorField, Tractogram, Volume};
 use crate::io::{Told, session};
 use crate::phantom;
 use crate::solvers::density;
+use crate::solvers::tracking::selection::Edit;
 use glam::DAffine3;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,8 @@ pub enum Item {
         path: PathBuf,
         gradients: Vec<PathBuf>,
         told: Told,
+        /// What was done to streamlines since.
+        edits: Vec<Edit>,
     },
     /// The built-in head.
     Head { seed: u64 },

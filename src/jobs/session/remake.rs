@@ -7,6 +7,7 @@ use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::io::session::Sum;
+use crate::solvers::tracking::selection::{Edit, apply};
 use crate::solvers::{geodesic, tensor_fit, tracking};
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Remake {
     pub tensors: Tensors,
     pub regions: Vec<Region>,
     pub curves: Remade,
+    /// What was done to them.
+    pub edits: Vec<Edit>,
     /// What the session says of them.
     pub expected: Option<Sum>,
 }
@@ -114,7 +117,9 @@ impl Remake {
             Output::Shot(shot) => shot.output.kept,
             _ => return Err("Nothing was made again".to_owned().into()),
         };
+        let all = with_target_names(with_lengths(tractogram), &regions);
+        let tractogram = apply(&all, &self.edits, backend, control)?;
         tractogram.bounds();
-        Ok(with_target_names(with_lengths(tractogram), &regions))
+        Ok(tractogram)
     }
 }

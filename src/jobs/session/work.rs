@@ -11,6 +11,7 @@ use crate::io::recovery;
 use crate::io::session::{self, Entry, PackedMask, SessionFile, Standing, Sum};
 use crate::phantom;
 use crate::solvers::density::{On, Params};
+use crate::solvers::tracking::selection::{Edit, apply};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -265,6 +266,34 @@ fn file(
     }
 }
 
+/// With what was done to streamlines since.
+fn edited(
+    restored: Restored,
+    edits: &[Edit],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Restored, String> {
+    match restored {
+        Restored::File {
+            loaded: Loaded::Tractogram(tractogram),
+            path,
+            told,
+            notes,
+        } if !edits.is_empty() => {
+            let left = apply(&tractogram, edits, backend, control);
+            let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
+            left.bounds();
+            Ok(Restored::File {
+                loaded: Loaded::Tractogram(left),
+                path,
+                told,
+                notes,
+            })
+        }
+        restored => Ok(restored),
+    }
+}
+
 pub fn load(
     items: Vec<(u64, Item)>,
     backend: &Backend,
@@ -282,7 +311,9 @@ pub fn load(
                 path,
                 gradients,
                 told,
-            } => file(&path, &gradients, &told, control),
+                edits,
+            } => file(&path, &gradients, &told, control)
+                .and_then(|restored| edited(restored, &edits, backend, control)),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
                 _ => {

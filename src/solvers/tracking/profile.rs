@@ -268,9 +268,12 @@ fn starts_at_end(mean: &[DVec3; COARSE], start: &Start) -> bool {
     }
 }
 
+/// The value of an image at a point.
+type Sample<'a> = dyn Fn(&[f32; 3]) -> f32 + Sync + Send + 'a;
+
 enum Sampler<'a> {
     Value(&'a [f32]),
-    Image(Box<dyn Fn(&[f32; 3]) -> f32 + Sync + Send + 'a>),
+    Image(Box<Sample<'a>>),
 }
 
 impl<'a> Sampler<'a> {

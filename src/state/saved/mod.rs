@@ -10,9 +10,10 @@ mod maps;
 mod read;
 mod write;
 
-pub use read::{build, curves_recipe, items, made, parse, recipe, view};
+pub use read::{build, curves_recipe, edits, items, made, parse, recipe, view};
 pub use write::{LIVE, TENSORS, autosave, draft, result_name};
 
+use super::bundle::Bundle;
 use super::document::{Display, Method};
 use super::recipe::MediumRecipe;
 use super::session::Curves;
@@ -23,6 +24,8 @@ use crate::io::Space;
 use crate::jobs::session::{ReadSession, Store};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::tracking::StopReason;
+use crate::solvers::tracking::selection::Runs;
 use crate::solvers::{tensor_fit, tracking};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -58,6 +61,9 @@ pub struct SavedDocument {
     pub ray_display: Display,
     #[serde(default)]
     pub store: Store,
+    /// Regions in it are named by their places in the list.
+    #[serde(default)]
+    pub bundle: Bundle,
 }
 
 /// A layer. Edits of what was read that are recorded belong here, beside `from`, applied in [`build`]
@@ -74,6 +80,27 @@ pub struct SavedLayer {
     /// Where it was moved to: from the file's world to this one, mm, by rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<[f64; 12]>,
+    /// What was done to streamlines, step by step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<SavedEdit>,
+}
+
+/// A step that keeps some streamlines.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum SavedEdit {
+    Select(Box<SavedRules>),
+    Keep(Runs),
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRules {
+    pub regions: Vec<SavedRegion>,
+    pub by_ends: bool,
+    /// Name, and limits; none: open.
+    pub values: Vec<(String, Option<f32>, Option<f32>)>,
+    pub stop: Option<StopReason>,
+    pub invert: bool,
+    pub at_most: Option<(usize, u64)>,
 }
 
 /// Where a layer comes from.

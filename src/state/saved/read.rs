@@ -3,8 +3,8 @@
 use super::maps;
 use super::write::result_name;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedLayer, SavedMask, SavedRegion,
-    SavedShape, SavedSource,
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
+    SavedRegion, SavedShape, SavedSource,
 };
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
@@ -13,10 +13,12 @@ use crate::io::{Told, ToldAffine};
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
+use crate::solvers::tracking::selection::{Edit, Rules, Within};
 use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask, Rays};
 use crate::state::maps::words;
 use crate::state::recipe::{FitRecipe, RegionSpec, Source};
 use crate::state::session::Curves;
+use crate::state::update::edited;
 use crate::state::{Camera, Document, Recipe, Tool, View};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -112,6 +114,7 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
                 colours: told.colours.map(|n| file(read, n)).transpose()?,
                 affine: None,
             },
+            edits: edits(read, &layer.edits)?,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
         Origin::Made { .. } => None,
@@ -137,6 +140,34 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
             })
         }
     })
+}
+
+/// What was done to a layer's streamlines; an error is a sentence.
+pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, String> {
+    // Its masks are all in the session.
+    let nothing = Document::default();
+    let one = |edit: &SavedEdit| {
+        let rules = match edit {
+            SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
+            SavedEdit::Select(rules) => rules,
+        };
+        let regions = rules.regions.iter().map(|r| region(&nothing, read, r));
+        let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| Within {
+            name: name.clone(),
+            low: low.unwrap_or(f32::NEG_INFINITY),
+            high: high.unwrap_or(f32::INFINITY),
+        };
+        Ok(Edit::Select(Box::new(Rules {
+            regions: regions.collect::<Result<_, String>>()?,
+            by_ends: rules.by_ends,
+            values: rules.values.iter().map(value).collect(),
+            given: Vec::new(),
+            stop: rules.stop,
+            invert: rules.invert,
+            at_most: rules.at_most,
+        })))
+    };
+    saved.iter().map(one).collect()
 }
 
 /// The document of a session from what was read for it, with sentences about what is not as it was.
@@ -173,26 +204,48 @@ pub fn build(
         }
     }
     let regions = saved.regions.iter().map(|r| region(&document, read, r));
+    let mut named = Vec::new();
     for one in regions.collect::<Vec<_>>() {
+        named.push(RegionId(document.next_id()));
         match one {
             Ok(region) => {
                 let id = RegionId(document.fresh_id());
                 document.regions.push(Arc::new(Region { id, ..region }));
             }
-            Err(why) => notes.push(why),
+            Err(why) => {
+                named.pop();
+                named.push(RegionId(u64::MAX));
+                notes.push(why);
+            }
         }
     }
+    document.bundle = saved.bundle.renamed(|RegionId(place)| {
+        let place = usize::try_from(place).ok()?;
+        named
+            .get(place)
+            .copied()
+            .filter(|id| document.region(*id).is_some())
+    });
     for layer in &saved.layers {
-        let Origin::Kept(curves) = &layer.from else {
-            continue;
-        };
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
             continue;
         }
+        let steps = edits(read, &layer.edits).unwrap_or_default();
+        if !steps.is_empty() {
+            let base = document.layer(id).map(|l| l.recipe.clone());
+            let recipe = base.map(|base| edited(&document, base, &steps));
+            if let Some(recipe) = recipe {
+                document.edit_layer(id, |l| l.recipe = recipe);
+            }
+            document.edits.insert(id, Arc::new(steps.clone()));
+        }
+        let Origin::Kept(curves) = &layer.from else {
+            continue;
+        };
         match made(&document, read, curves) {
             Ok(made) => {
-                let recipe = recipe(&document, &made);
+                let recipe = edited(&document, recipe(&document, &made), &steps);
                 document.edit_layer(id, |l| l.recipe = recipe);
                 document.made.insert(id, Arc::new(made));
             }
@@ -503,6 +556,10 @@ pub fn view(saved: &View, now: &View) -> View {
         }
         slice.zoom = slice.zoom.clamp(0.2, 40.0);
     }
+    view.drawer_height = match view.drawer_height.is_finite() {
+        true => view.drawer_height.clamp(140.0, 2000.0),
+        false => View::default().drawer_height,
+    };
     if !view.crosshair.is_finite() {
         view.crosshair = glam::DVec3::ZERO;
     }

@@ -2,11 +2,13 @@
 
 use super::maps;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedLayer, SavedMask, SavedRegion,
-    SavedShape, SavedSource, SavedTold,
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
+    SavedRegion, SavedRules, SavedShape, SavedSource, SavedTold,
 };
+use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Shape};
 use crate::jobs::session::{Draft, Listed, ReadSession, ToSum};
+use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Content as Held, Display, Layer, Made, MadeMask};
 use crate::state::recipe::Source;
 use crate::state::{Document, Recipe, State};
@@ -76,13 +78,14 @@ fn results(state: &State) -> Vec<ToSum> {
         });
     }
     for layer in &document.layers {
-        if let (Held::Tractogram(tractogram), true) =
-            (&layer.content, document.made.contains_key(&layer.id))
-        {
+        let made = document.made.contains_key(&layer.id);
+        let edited = document.edits.contains_key(&layer.id);
+        if let (Held::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             results.push(ToSum::Curves {
                 of: result_name(layer.id.0),
                 tractogram: tractogram.clone(),
-                stored: true,
+                // What is of a file is made again from it.
+                stored: made,
             });
         }
     }
@@ -160,12 +163,16 @@ impl Lists<'_> {
             cut: d.rays.cut,
             ray_display: finite(&d.ray_display),
             store: d.store,
+            bundle: d.bundle.renamed(|id| {
+                let place = d.regions.iter().position(|r| r.id == id)?;
+                Some(RegionId(place as u64))
+            }),
         }
     }
 
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
         let moved = document.moved.get(&layer.id);
-        let of = moved.map_or(&layer.recipe, |m| &m.recipe);
+        let of = moved.map_or(&layer.recipe, |m| &m.recipe).base();
         let (plain, turn) = match of {
             Recipe::Scan(source) => {
                 let (of, turn) = source.untouched();
@@ -188,6 +195,7 @@ impl Lists<'_> {
                 from: Origin::Density(Box::new(maps::saved(map, template))),
                 turn: None,
                 moved: None,
+                edits: Vec::new(),
             });
         }
         let from = match (&plain, document.made.get(&layer.id)) {
@@ -220,6 +228,9 @@ impl Lists<'_> {
                 }
             }
         };
+        let steps = document.edits.get(&layer.id).cloned();
+        let steps = steps.iter().flat_map(|s| s.iter());
+        let edits = steps.map(|step| self.edit(document, step)).collect();
         Some(SavedLayer {
             id: layer.id.0,
             name: layer.name.clone(),
@@ -227,6 +238,7 @@ impl Lists<'_> {
             from,
             turn,
             moved: moved.and_then(|m| maps::rows(m.by)),
+            edits,
         })
     }
 
@@ -256,6 +268,31 @@ impl Lists<'_> {
             curves: made.curves.clone(),
             cut: made.cut,
         }
+    }
+
+    fn edit(&mut self, document: &Document, edit: &Edit) -> SavedEdit {
+        let rules = match edit {
+            Edit::Keep(runs) => return SavedEdit::Keep(runs.clone()),
+            Edit::Select(rules) => rules,
+        };
+        let finite = |v: f32| Some(v).filter(|v| v.is_finite());
+        let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
+        let region = |region: &Region| SavedRegion {
+            // Read before the layers are.
+            shape: match &*region.shape {
+                Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
+                _ => self.region(document, region).shape,
+            },
+            ..self.region(document, region)
+        };
+        SavedEdit::Select(Box::new(SavedRules {
+            regions: rules.regions.iter().map(region).collect(),
+            by_ends: rules.by_ends,
+            values: rules.values.iter().map(value).collect(),
+            stop: rules.stop,
+            invert: rules.invert,
+            at_most: rules.at_most,
+        }))
     }
 
     fn region(&mut self, document: &Document, region: &Region) -> SavedRegion {
@@ -326,6 +363,17 @@ impl Lists<'_> {
                 }
             }
             Origin::Head { .. } | Origin::Made { .. } => {}
+        }
+        for edit in &mut layer.edits {
+            let SavedEdit::Select(rules) = edit else {
+                continue;
+            };
+            for region in &mut rules.regions {
+                if let SavedShape::Mask(mask) = &mut region.shape {
+                    let found = read.masks.get(*mask)?.as_ref()?;
+                    *mask = self.mask(found);
+                }
+            }
         }
         Some(layer)
     }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod backend;
+mod bundle;
 mod drawing;
 mod fitting;
 mod follow;
@@ -17,6 +18,7 @@ mod results;
 mod sessions;
 mod tracks;
 
+pub use bundle::recipe as edited;
 pub use kept::losses;
 pub use maps::sent;
 pub use moved::fixed_name;
@@ -39,6 +41,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     apply(state, action, &mut effects);
     follow::follow(state);
     skip_done(state);
+    bundle::follow(state, &mut effects);
     effects
 }
 
@@ -117,6 +120,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ToggleTheme => state.view.light_theme ^= true,
 
         Action::SelectLayer(layer) => {
+            let chosen = state.session.bundle.chosen.as_ref();
+            if chosen.is_some_and(|c| Some(c.layer) != layer) {
+                state.session.bundle.chosen = None;
+            }
             state.session.selected_layer = layer;
             state.session.selected_region = None;
         }
@@ -186,6 +193,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::RegionsFromLabels { wanted, role } => {
             making::from_labels(state, wanted, role, effects);
         }
+        Action::Bundle(action) => bundle::act(state, action, effects),
         Action::SetDrawing(settings) => state.view.drawing = settings,
         Action::DrawInto { region, role } => drawing::into(state, region, role, effects),
         Action::Stroke {
@@ -515,7 +523,7 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
     {
         stop(state, job.slot, effects);
-    } else {
+    } else if state.session.bundle.chosen.take().is_none() {
         state.session.selected_region = None;
         state.session.selected_layer = None;
     }

@@ -1,7 +1,7 @@
 //! What the jobs bring back.
 
 use super::moved;
-use super::{axes, backend, fitting, kept, making, maps, opening, rays, sessions, tracks};
+use super::{axes, backend, bundle, fitting, kept, making, maps, opening, rays, sessions, tracks};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
 use crate::state::words::count;
@@ -36,6 +36,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     }
     if !done {
         sessions::failed(state, event.slot);
+        bundle::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
     match event.outcome {
@@ -150,7 +151,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {} streamlines", count(kept.len() as u64));
         }
-        Output::Bundle(_) => {}
+        Output::Bundle(done) => bundle::done(state, done),
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::Saved(Saved {

@@ -1,12 +1,13 @@
 //! Sessions: saving, opening, what is left behind.
 
-use super::{edit, fitting, opening};
+use super::{bundle, edit, fitting, opening};
 use crate::data::Tractogram;
 use crate::jobs::session::{
     Match, ReadSession, Remade, Remake, RestoredLayers, SessionOutput, SessionRequest, Standing,
     Tensors,
 };
 use crate::jobs::{Request, Slot};
+use crate::state::bundle::Working;
 use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask};
 use crate::state::saved::{self, Absent, Origin, SavedLayer};
 use crate::state::saving::{Leaving, Opening, SessionAction};
@@ -101,6 +102,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.drawn, session.making, session.labels) = (None, None, None);
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
+    session.bundle = Working::default();
     session.unsaved = false;
     session.revision += 1;
     let saving = &mut session.saving;
@@ -479,6 +481,7 @@ pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Resul
         tensors,
         regions: made.regions.clone(),
         curves,
+        edits: Vec::new(),
         expected: None,
     })
 }
@@ -508,8 +511,13 @@ fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         Ok(request) => {
             let of = saved::result_name(layer.0);
             let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
+            let edits = match saved::edits(&absent.read, &absent.layer.edits) {
+                Ok(edits) => edits,
+                Err(why) => return state.session.failed(Slot::Remake, why),
+            };
             let request = Remake {
                 expected,
+                edits,
                 ..request
             };
             submit(effects, SessionRequest::Remake(Box::new(request)));
@@ -532,12 +540,17 @@ fn was_made_again(
     let Some(Ok(made)) = made_of(&state.document, &absent) else {
         return;
     };
+    let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
     let recipe = saved::recipe(&state.document, &made);
+    let recipe = bundle::recipe(&state.document, recipe, &edits);
     let name = absent.layer.name.clone();
     let number = count(tractogram.len() as u64);
     edit(state, "Make again", false, |document| {
         document.absent.retain(|a| a.layer.id != layer);
         document.made.insert(id, Arc::new(made));
+        if !edits.is_empty() {
+            document.edits.insert(id, Arc::new(edits));
+        }
         document.layers.push(Arc::new(Layer {
             id,
             name: name.clone(),

@@ -2,11 +2,12 @@
 
 use crate::data::region::RegionId;
 use crate::io::Format;
+use crate::state::bundle::Drawer;
 use crate::state::session::Exports;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, Content, LayerId, Leaving, Pane, SaveLabels, SaveMasks, SessionAction, Shot, State,
-    Values,
+    Action, BundleAction, Content, LayerId, Leaving, Pane, SaveLabels, SaveMasks, SessionAction,
+    Shot, State, Values,
 };
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,8 @@ pub enum Purpose {
     Affine {
         layer: LayerId,
     },
+    /// What lies under the views, as a table.
+    Csv(Drawer),
     /// A file of the session that is being opened, by its number.
     Locate {
         index: usize,
@@ -112,6 +115,9 @@ impl Purpose {
             } => "Export regions as label map",
             Self::Regions { .. } => "Export regions as masks, one file each",
             Self::Screenshot { .. } => "Save a screenshot",
+            Self::Csv(Drawer::Table) => "Export the table",
+            Self::Csv(Drawer::Profile) => "Export the profile",
+            Self::Csv(Drawer::Matrix) => "Export the matrix",
             Self::Session { .. } => "Save the session",
             Self::Locate { .. } => "Where is the file now?",
             Self::Affine { .. } => "An affine of FLIRT or ITK",
@@ -122,6 +128,7 @@ impl Purpose {
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
             Self::Open | Self::Locate { .. } | Self::Affine { .. } | Self::Session { .. } => None,
+            Self::Csv(_) => None,
             Self::Tracks { .. } => Some(Exports::TRACKS),
             Self::Layer { .. } => Some(Exports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
@@ -143,6 +150,7 @@ impl Purpose {
                 ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
             }
             Self::Screenshot { .. } => vec!["png"],
+            Self::Csv(_) => vec!["csv"],
         }
     }
 
@@ -193,6 +201,9 @@ impl Purpose {
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
+            Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),
+            Self::Csv(Drawer::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
+            Self::Csv(Drawer::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
             Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
         })
     }

@@ -1,9 +1,12 @@
 //! The panels of the tasks: inputs, controls, results, actions.
 
 pub mod alignment;
+pub mod bundle;
+pub mod connectivity;
 pub mod density;
-mod display;
+pub mod display;
 pub mod geodesic;
+pub mod measure;
 pub mod region;
 pub mod tensor_fit;
 pub mod tracking;

@@ -38,6 +38,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     section::end(ui);
     checks::show(ui, state, memory, actions);
+    super::measure::show(ui, state, memory, actions);
     section::end(ui);
 }
 
@@ -106,7 +107,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .map(|(g, _)| g.clone());
     let made_here = |l: &Layer| {
         matches!(
-            l.recipe,
+            l.recipe.base(),
             Recipe::Fit { .. }
                 | Recipe::Track { .. }
                 | Recipe::NoCommand { .. }

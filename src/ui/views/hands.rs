@@ -61,6 +61,17 @@ pub enum Kind {
     },
     /// A corner of the polygon, or many while the hand moves on.
     Polygon,
+    /// Around streamlines.
+    Choose,
+    /// From a point to the hand.
+    Measure {
+        from: DVec3,
+    },
+    /// A point of what was measured.
+    Remeasure {
+        index: usize,
+        point: usize,
+    },
 }
 
 /// The button that went down over a pane in this frame, and where.
@@ -168,6 +179,9 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Stroke { .. }
         | Kind::Rectangle { .. }
         | Kind::Fill { .. }
+        | Kind::Choose
+        | Kind::Measure { .. }
+        | Kind::Remeasure { .. }
         | Kind::Polygon => {}
     }
 }

@@ -5,6 +5,7 @@
 //! sent when nothing changed.
 
 mod badge;
+mod choose;
 mod chrome;
 mod cut;
 mod drawing;
@@ -15,6 +16,7 @@ mod ink;
 pub mod layout;
 mod legend;
 mod rings;
+mod ruler;
 mod scene_paint;
 mod scene_view;
 mod slice_paint;
@@ -42,6 +44,10 @@ pub struct Views {
     polygon: Option<drawing::Polygon>,
     /// Where the brush is: the other slices show where it cuts them.
     brush: Option<(Pane, DVec3)>,
+    /// The way of a hand that chooses streamlines.
+    outline: Vec<Pos2>,
+    /// Of the angle that is being measured.
+    arm: Option<ruler::Arm>,
     badge: badge::Badge,
     snap: Option<Snap>,
     last_camera: Option<Camera>,

@@ -9,7 +9,7 @@ use super::{Views, badge, fan, ink, pointer, rings};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
-use crate::state::{Layout, Tool, defaults};
+use crate::state::{Layout, Pane, Tool, defaults};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
 use crate::ui::widgets::paint::Span;
 use egui::{Align2, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -52,6 +52,9 @@ impl Views {
             ));
         }
         fan::in_scene(&painter, scene);
+        let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
+        let here = (Pane::Scene, scene.rect);
+        self.choosing_marks(&painter, state, here, hand, p.accent);
         // A picture of this view alone is about what is in it, not about how long that took.
         let alone = self.still && state.view.layout == Layout::Single;
         let badge = if alone {

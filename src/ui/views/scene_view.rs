@@ -1,5 +1,6 @@
 //! The 3-D view: geometry and hands.
 
+use super::choose::is_about_lines;
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
 use super::{Views, pointer, wheel_steps};
@@ -208,7 +209,16 @@ impl Views {
         if let Some(mut drag) = self.drag.take_if(|d| d.pane == Pane::Scene) {
             let at = pointer(ui).unwrap_or(drag.last);
             scene_drag(scene, &mut drag, at, actions);
-            if ui.input(|i| i.pointer.button_down(drag.button)) {
+            let down = ui.input(|i| i.pointer.button_down(drag.button));
+            let click = at.distance(drag.pressed) < CLICK && drag.button == PointerButton::Primary;
+            match drag.kind {
+                Kind::Choose => self.choose_in_scene(ui, scene, (&drag, at), down, actions),
+                Kind::Orbit if !down && click && is_about_lines(scene.state) => {
+                    Self::click_in_scene(ui, scene, at, actions);
+                }
+                _ => {}
+            }
+            if down {
                 self.drag = Some(drag);
             } else {
                 scene_release(scene, &drag, at, actions);
@@ -236,8 +246,11 @@ impl Views {
 
     fn scene_cursor(&self, ui: &Ui, scene: &Scene) {
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
+            Some(Kind::Choose) => CursorIcon::Crosshair,
             Some(_) => CursorIcon::Grabbing,
-            None if matches!(scene.state.view.tool, Tool::Place { .. }) => CursorIcon::Crosshair,
+            None if matches!(scene.state.view.tool, Tool::Place { .. } | Tool::Pick) => {
+                CursorIcon::Crosshair
+            }
             None => pointer(ui)
                 .and_then(|at| {
                     let (id, part) = scene.region_under(at)?;
@@ -261,6 +274,9 @@ fn scene_press(
     let state = scene.state;
     match button {
         PointerButton::Middle => Some(Kind::Pan),
+        PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
+        // The left button is taken.
+        PointerButton::Secondary if state.view.tool == Tool::Pick => Some(Kind::Orbit),
         PointerButton::Primary if shift => Some(Kind::Pan),
         PointerButton::Primary => {
             if let Tool::Place { .. } = state.view.tool {

@@ -96,6 +96,9 @@ impl Views {
             }
         }
         self.drawing_marks(ui, painter, slice, at);
+        self.ruler_marks(painter, slice, at);
+        let here = (slice.pane, slice.rect);
+        self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {
             return placed;
         };

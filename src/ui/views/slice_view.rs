@@ -113,6 +113,10 @@ impl Views {
             slice_drag(slice, &mut drag, at, actions);
             let down = ui.input(|i| i.pointer.button_down(drag.button));
             self.draw(ui, slice, &mut drag, at, down, actions);
+            match drag.kind {
+                Kind::Choose => self.choose_on_slice(ui, slice, (&drag, at), down, actions),
+                _ => self.measure(slice, &mut drag, at, down, actions),
+            }
             if down {
                 self.drag = Some(drag);
             } else {
@@ -150,7 +154,11 @@ impl Views {
         let state = slice.state;
         match button {
             PointerButton::Middle => Some(Kind::Pan),
+            PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
             PointerButton::Primary if shift => Some(Kind::Pan),
+            _ if matches!(state.view.tool, Tool::Ruler | Tool::Angle) => {
+                self.ruler_press(slice, button, at, actions)
+            }
             _ if state.view.tool.draws() => self.drawing_press(slice, button, at),
             PointerButton::Secondary => {
                 hands::windowed(&state.document).map(|layer| Kind::Window {
@@ -326,6 +334,9 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         | Kind::Stroke { .. }
         | Kind::Rectangle { .. }
         | Kind::Fill { .. }
+        | Kind::Choose
+        | Kind::Measure { .. }
+        | Kind::Remeasure { .. }
         | Kind::Polygon => {}
     }
 }

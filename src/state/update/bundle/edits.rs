@@ -1,0 +1,212 @@
+//! Streamlines that are deleted, or kept as a layer of their own: each a recorded step.
+
+use super::super::edit;
+use super::{follow, submit};
+use crate::data::{DataId, Tractogram};
+use crate::jobs::bundle::ForBundle;
+use crate::solvers::tracking::selection::{Edit, Rules, Runs};
+use crate::state::bundle::lines_of;
+use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::edits::Choice;
+use crate::state::session::Severity;
+use crate::state::words::count;
+use crate::state::{Document, Effect, Recipe, State};
+use std::sync::Arc;
+
+/// What the filter leaves, as a new layer. Rules are recorded as they are; where they ask for images, which
+/// another session may not have, or the streamlines were moved, what they leave is.
+pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(sieve) = state.document.bundle.sieve.clone() else {
+        return;
+    };
+    let layer = state.document.layer(sieve.layer);
+    let Some(lines) = layer.and_then(|l| lines_of(l)).cloned() else {
+        return;
+    };
+    let Some(rules) = follow::rules(state, &sieve, &lines) else {
+        return;
+    };
+    let moved = state.document.moved.contains_key(&sieve.layer);
+    let by_rules = rules.given.is_empty() && !moved;
+    let step = match (by_rules, state.sifted(sieve.layer)) {
+        (true, _) => Edit::Select(Box::new(rules)),
+        (false, Some(sifted)) => Edit::Keep(Runs::new(&sifted.marks.0)),
+        (false, None) => return,
+    };
+    ask(state, sieve.layer, lines, step, true, effects);
+}
+
+fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
+    let found = state.chosen().and_then(|chosen| {
+        let lines = lines_of(state.document.layer(chosen.layer)?)?;
+        Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
+    });
+    if found.is_none() {
+        "No streamlines are chosen".clone_into(&mut state.session.status);
+    }
+    found
+}
+
+pub fn keep_chosen(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some((layer, lines, marks)) = chosen(state) {
+        let step = Edit::Keep(Runs::new(&marks));
+        ask(state, layer, lines, step, true, effects);
+    }
+}
+
+pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some((layer, lines, marks)) = chosen(state) {
+        let left: Vec<bool> = marks.iter().map(|m| !m).collect();
+        ask(
+            state,
+            layer,
+            lines,
+            Edit::Keep(Runs::new(&left)),
+            false,
+            effects,
+        );
+    }
+}
+
+fn ask(
+    state: &mut State,
+    layer: LayerId,
+    tractogram: Tractogram,
+    step: Edit,
+    fresh: bool,
+    effects: &mut Vec<Effect>,
+) {
+    state.session.forget_failures(crate::jobs::Slot::Edit);
+    submit(
+        effects,
+        ForBundle::Edit {
+            layer: layer.0,
+            tractogram,
+            edit: step,
+            fresh,
+        },
+    );
+}
+
+/// Takes in what a step leaves.
+pub fn done(
+    state: &mut State,
+    layer: u64,
+    of: DataId,
+    (step, tractogram): (Edit, Tractogram),
+    fresh: bool,
+) {
+    let id = LayerId(layer);
+    let Some(old) = state.document.layer(id).cloned() else {
+        return;
+    };
+    let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
+        return;
+    };
+    let (had, left) = (before.len(), tractogram.len());
+    if fresh && left == 0 {
+        let sentence = "Nothing is left: there is nothing to keep";
+        return state.session.say(Severity::Information, sentence);
+    }
+    let document = &state.document;
+    let known = document.edits.get(&id).map(|e| e.to_vec());
+    let mut steps = known.unwrap_or_default();
+    steps.push(step);
+    let base = old.recipe.base().clone();
+    let recipe = recipe(document, base, &steps);
+    let made = document.made.get(&id).cloned();
+    let label = if fresh {
+        "Keep streamlines"
+    } else {
+        "Delete streamlines"
+    };
+    let name = name(document, &old.name);
+    let mut shown = id;
+    edit(state, label, false, |document| {
+        if !fresh {
+            document.edits.insert(id, Arc::new(steps));
+            document.edit_layer(id, |layer| {
+                layer.content = Content::Tractogram(tractogram);
+                layer.recipe = recipe;
+            });
+            return;
+        }
+        shown = LayerId(document.fresh_id());
+        document.edits.insert(shown, Arc::new(steps));
+        if let Some(made) = made {
+            document.made.insert(shown, made);
+        }
+        if let Some(moved) = document.moved.get(&id).cloned() {
+            document.moved.insert(shown, moved);
+        }
+        // In the place of what it is from, which is not seen through it.
+        document.edit_layer(id, |layer| layer.display.visible = false);
+        let at = document.layers.iter().position(|l| l.id == id);
+        let layer = Layer {
+            id: shown,
+            name,
+            content: Content::Tractogram(tractogram),
+            display: Display {
+                visible: true,
+                ..old.display.clone()
+            },
+            recipe,
+            ..(*old).clone()
+        };
+        let at = at.map_or(document.layers.len(), |at| at + 1);
+        document.layers.insert(at, Arc::new(layer));
+        if document
+            .bundle
+            .sieve
+            .as_ref()
+            .is_some_and(|s| s.layer == id)
+        {
+            document.bundle.sieve = None;
+        }
+    });
+    state.session.bundle.chosen = None;
+    state.session.selected_layer = Some(shown);
+    state.session.selected_region = None;
+    state.session.status = match fresh {
+        true => format!("Kept {} streamlines as a layer", count(left as u64)),
+        false => format!("Deleted {} streamlines", count((had - left) as u64)),
+    };
+}
+
+/// `Tracks, selected`, and a number where there are more.
+fn name(document: &Document, of: &str) -> String {
+    let of = of.split(", selected").next().unwrap_or(of);
+    let first = format!("{of}, selected");
+    let more = (2..).map(|n| format!("{first} {n}"));
+    let mut names = std::iter::once(first.clone()).chain(more);
+    let free = names.find(|name| document.layer_named(name).is_none());
+    free.unwrap_or(first)
+}
+
+/// How streamlines were made, and what was done to them.
+pub fn recipe(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
+    if steps.is_empty() {
+        return base;
+    }
+    let text = |step: &Edit| match step {
+        Edit::Select(rules) => arguments(document, rules),
+        Edit::Keep(_) => None,
+    };
+    Recipe::Edited {
+        of: Box::new(base),
+        steps: steps.iter().map(text).collect(),
+    }
+}
+
+/// `None` where a region is a mask without a file.
+fn arguments(document: &Document, rules: &Rules) -> Option<String> {
+    let choice = Choice {
+        regions: document.specs(&rules.regions).ok()?,
+        by_ends: rules.by_ends,
+        values: rules.values.clone(),
+        stop: rules.stop,
+        invert: rules.invert,
+        at_most: rules.at_most,
+    };
+    rules.given.is_empty().then(|| choice.to_string())
+}

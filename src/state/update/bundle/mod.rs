@@ -1,0 +1,146 @@
+//! Streamlines of a layer: filtered, chosen, deleted, looked at along and between labels.
+
+mod choose;
+mod edits;
+mod follow;
+mod measure;
+mod save;
+
+pub use edits::recipe;
+pub use follow::follow;
+
+use super::edit;
+use crate::jobs::Slot;
+use crate::jobs::bundle::{ForBundle, OfBundle};
+use crate::state::action::Phase;
+use crate::state::bundle::{Bundle, BundleAction, ByPtr, Connected, Profiled, Sifted};
+use crate::state::{Effect, State};
+
+pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
+    match action {
+        BundleAction::SetSieve { sieve, phase } => {
+            set(state, "Filter streamlines", phase, |b| b.sieve = sieve);
+        }
+        BundleAction::Keep => edits::keep(state, effects),
+        BundleAction::KeepChosen => edits::keep_chosen(state, effects),
+        BundleAction::DeleteChosen => edits::delete_chosen(state, effects),
+        BundleAction::Pick {
+            screen,
+            wanted,
+            how,
+        } => choose::pick(state, screen, wanted, how, effects),
+        BundleAction::Choose { lines, how, anchor } => choose::lines(state, &lines, how, anchor),
+        BundleAction::ChooseAll => choose::all(state),
+        BundleAction::ChooseOthers => choose::others(state),
+        BundleAction::ChooseNone => state.session.bundle.chosen = None,
+        BundleAction::ChoosePair { row, column, how } => choose::pair(state, row, column, how),
+        BundleAction::SetImages(images) => {
+            set(state, "Columns of the table", Phase::Done, |b| {
+                b.images = images
+            });
+        }
+        BundleAction::SetProfile(profile) => {
+            set(state, "Profile", Phase::Done, |b| b.profile = profile);
+        }
+        BundleAction::SetConnect(connect) => {
+            set(state, "Connections", Phase::Done, |b| b.connect = connect);
+        }
+        BundleAction::Sort(table) => state.view.table = table,
+        BundleAction::Open(drawer) => state.view.drawer = drawer,
+        BundleAction::SetHeight(height) => {
+            state.view.drawer_height = height.clamp(140.0, 2000.0);
+        }
+        BundleAction::SaveTable(path) => save::table(state, path, effects),
+        BundleAction::SaveProfile(path) => save::profile(state, path, effects),
+        BundleAction::SaveMatrix(path) => save::matrix(state, path, effects),
+        BundleAction::Measure(measurement) => measure::add(state, measurement),
+        BundleAction::Remeasure {
+            index,
+            points,
+            phase,
+        } => measure::change(state, index, points, phase),
+        BundleAction::Erase(index) => measure::erase(state, index),
+        BundleAction::EraseAll => measure::erase_all(state),
+    }
+}
+
+fn set(state: &mut State, label: &str, phase: Phase, change: impl FnOnce(&mut Bundle)) {
+    edit(state, label, phase == Phase::Live, |d| {
+        change(&mut d.bundle)
+    });
+}
+
+fn submit(effects: &mut Vec<Effect>, work: ForBundle) {
+    let request = crate::jobs::Request::Bundle(Box::new(work));
+    effects.push(Effect::Submit(request));
+}
+
+/// What the jobs bring back.
+pub fn done(state: &mut State, done: OfBundle) {
+    let working = &mut state.session.bundle;
+    match done {
+        OfBundle::Filtered {
+            selection,
+            shown,
+            every,
+        } => {
+            let kept = selection.kept();
+            working.sift.done(Sifted {
+                marks: ByPtr(selection.marks.into()),
+                kept,
+                shown,
+                every,
+            });
+        }
+        OfBundle::Columns(values) => {
+            if let Some(keys) = working.columns.done(()) {
+                working.values.extend(keys.into_iter().zip(values));
+            }
+        }
+        OfBundle::Ordered(order) => {
+            working.order.done(order);
+        }
+        OfBundle::Picked(lines) => choose::picked(state, &lines),
+        OfBundle::Extracted(some) => {
+            working.extract.done(some);
+        }
+        OfBundle::Edited {
+            layer,
+            of,
+            edit,
+            tractogram,
+            fresh,
+        } => edits::done(state, layer, of, (edit, tractogram), fresh),
+        OfBundle::Profiled(profile) => {
+            let names = follow::profile_names(state);
+            state
+                .session
+                .bundle
+                .profile
+                .done(Profiled { profile, names });
+        }
+        OfBundle::Connected(connectome) => {
+            let names = follow::node_names(state, &connectome);
+            state
+                .session
+                .bundle
+                .connect
+                .done(Connected { connectome, names });
+        }
+    }
+}
+
+/// A job ended without a result.
+pub fn failed(state: &mut State, slot: Slot) {
+    let working = &mut state.session.bundle;
+    match slot {
+        Slot::Select => working.sift.fail(),
+        Slot::Columns => working.columns.fail(),
+        Slot::Order => working.order.fail(),
+        Slot::Extract => working.extract.fail(),
+        Slot::Pick => working.picking = None,
+        Slot::Profile => working.profile.fail(),
+        Slot::Connect => working.connect.fail(),
+        _ => {}
+    }
+}

@@ -1,0 +1,195 @@
+//! What lies under the views: the table of streamlines, the profile along them, the matrix of what they
+//! connect.
+
+mod matrix;
+mod profile;
+mod table;
+
+use super::files::{Place, Purpose, suggestion};
+use super::theme::{self, size, space};
+use super::widgets::button::{Button, IconButton, segmented};
+use super::widgets::paint;
+use super::{Memory, icons};
+use crate::state::bundle::Drawer;
+use crate::state::{Action, BundleAction, State};
+use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
+
+const HEAD: f32 = 38.0;
+/// Along the upper edge, to be dragged.
+const EDGE: f32 = 5.0;
+/// What is left to the views at least, as a share.
+const VIEWS: f32 = 0.3;
+
+/// What is remembered between frames.
+#[derive(Default)]
+pub struct Cache {
+    table: table::Scrolled,
+    matrix: matrix::Picture,
+}
+
+/// Its place under the views, if it is open.
+pub fn place(state: &State, views: Rect) -> Option<Rect> {
+    state.view.drawer?;
+    let most = views.height() * (1.0 - VIEWS);
+    let height = state.view.drawer_height.clamp(140.0, most.max(140.0));
+    let top = (views.bottom() - height).round();
+    Some(Rect::from_min_max(pos2(views.left(), top), views.max))
+}
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let Some(drawer) = state.view.drawer else {
+        return;
+    };
+    let p = theme::palette(ui.style());
+    let all = ui.max_rect();
+    ui.painter().rect_filled(all, 0.0, p.b1);
+    let line = Stroke::new(1.0, p.line);
+    ui.painter().hline(all.x_range(), all.top() + 0.5, line);
+    edge(ui, all, actions);
+    let head = Rect::from_min_size(all.min, vec2(all.width(), HEAD));
+    self::head(ui, state, drawer, head, memory, actions);
+    let body = Rect::from_min_max(pos2(all.left(), head.bottom()), all.max);
+    super::part(ui, drawer.name(), body, |ui| {
+        let Some((layer, lines)) = state.bundle() else {
+            return empty(ui, body, "Open or keep streamlines first");
+        };
+        match drawer {
+            Drawer::Table => table::show(ui, state, (layer, lines), memory, actions),
+            Drawer::Profile => profile::show(ui, state, lines, actions),
+            Drawer::Matrix => matrix::show(ui, state, lines, memory, actions),
+        }
+    });
+}
+
+fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
+    let place = Rect::from_min_size(all.min, vec2(all.width(), EDGE));
+    let id = ui.make_persistent_id("edge of the drawer");
+    let response = ui.interact(place, id, Sense::drag());
+    let response = response.on_hover_cursor(CursorIcon::ResizeVertical);
+    let by = response.drag_delta().y;
+    if by != 0.0 {
+        // From where it is, not from where the window has no room for it.
+        let height = all.height() - by;
+        actions.push(Action::Bundle(BundleAction::SetHeight(height)));
+    }
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Height below the views")
+    });
+}
+
+fn head(
+    ui: &mut Ui,
+    state: &State,
+    drawer: Drawer,
+    head: Rect,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let inner = paint::inset(head, space::INSET, 8.0);
+    let tabs = Rect::from_min_size(
+        pos2(inner.left(), inner.center().y - 12.0),
+        vec2(270.0, 24.0),
+    );
+    let words = Drawer::ALL.map(Drawer::name);
+    let now = Drawer::ALL.iter().position(|d| *d == drawer).unwrap_or(0);
+    if let Some(i) = segmented(ui, tabs, "Below", &words, now) {
+        let open = BundleAction::Open(Some(Drawer::ALL[i]));
+        actions.push(Action::Bundle(open));
+    }
+    let close = IconButton::new(icons::CLOSE, "Close what is below the views").side(24.0);
+    if close.show_right(ui, inner).clicked() {
+        actions.push(Action::Bundle(BundleAction::Open(None)));
+    }
+    let right = paint::inset(inner, 0.0, 32.0);
+    let ready = match drawer {
+        Drawer::Table => state.session.bundle.order.known().is_some(),
+        Drawer::Profile => state.session.bundle.profile.known().is_some(),
+        Drawer::Matrix => state.session.bundle.connect.known().is_some(),
+    };
+    let not_yet = (!ready).then_some("There is nothing to export yet");
+    let export = Button::plain("Export CSV…")
+        .icon(icons::EXPORT)
+        .disabled(not_yet);
+    let width = export.width(ui);
+    let at = paint::at_right(right, vec2(width, 26.0));
+    if export.show_at(ui, at).clicked() {
+        let purpose = Purpose::Csv(drawer);
+        let name = match drawer {
+            Drawer::Table => "streamlines",
+            Drawer::Profile => "profile",
+            Drawer::Matrix => "connectome",
+        };
+        let text = suggestion(state, name, &purpose);
+        let above = Place::Above(at.right_top() - vec2(0.0, 12.0));
+        memory.files.type_path(purpose, above, &text);
+    }
+    let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());
+    let words = facts(state, drawer);
+    let text = Rect::from_min_max(
+        pos2(tabs.right() + 14.0, head.top()),
+        pos2(at.left() - 12.0, head.bottom()),
+    );
+    let spans = [
+        (name, theme::medium(size::LABEL), p.t1),
+        ("  ", theme::regular(size::LABEL), p.t3),
+        (&*words, theme::regular(size::LABEL), p.t3),
+    ];
+    if text.width() > 40.0 {
+        paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &spans);
+    }
+}
+
+/// What is beside the name.
+fn facts(state: &State, drawer: Drawer) -> String {
+    use super::format::count;
+    let working = &state.session.bundle;
+    match drawer {
+        Drawer::Table => {
+            let rows = working.order.known().map_or(0, |(_, rows)| rows.len());
+            let chosen = state.chosen().map_or(0, |c| c.count);
+            let all = state.bundle().map_or(0, |(_, lines)| lines.len());
+            let mut words = match rows == all {
+                true => format!("{} streamlines", count(all as u64)),
+                false => format!(
+                    "{} of {} streamlines",
+                    count(rows as u64),
+                    count(all as u64)
+                ),
+            };
+            if chosen > 0 {
+                words += &format!(", {} chosen", count(chosen as u64));
+            }
+            words
+        }
+        Drawer::Profile => working.profile.known().map_or(String::new(), |(_, found)| {
+            let lines = count(found.profile.lines as u64);
+            let mm = super::format::fixed(f64::from(found.profile.length_mm), 0);
+            format!(
+                "{lines} streamlines, {} long",
+                super::format::with_unit(&mm, "mm")
+            )
+        }),
+        Drawer::Matrix => working.connect.known().map_or(String::new(), |(_, found)| {
+            let c = &found.connectome;
+            let both = c.looked_at - c.one_end - c.no_end;
+            let (both, all) = (count(both as u64), count(c.looked_at as u64));
+            format!(
+                "{both} of {all} streamlines connect {} labels",
+                c.nodes.len()
+            )
+        }),
+    }
+}
+
+/// A sentence where there is nothing to show.
+fn empty(ui: &Ui, place: Rect, words: &str) {
+    let p = theme::palette(ui.style());
+    paint::centre(
+        ui.painter(),
+        place,
+        words,
+        theme::regular(size::LABEL),
+        p.t3,
+    );
+}

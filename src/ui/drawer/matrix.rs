@@ -1,0 +1,355 @@
+//! What streamlines connect: a picture of the matrix, and the pairs with the most.
+
+use super::super::forms::connectivity;
+use super::super::theme::{self, size, space};
+use super::super::widgets::{paint, rows};
+use super::super::{Memory, format};
+use super::empty;
+use crate::data::Tractogram;
+use crate::render::colour_map::ColourMap;
+use crate::solvers::connectivity::Connectome;
+use crate::state::bundle::{Connected, How, Shown};
+use crate::state::{Action, BundleAction, State};
+use egui::{
+    Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
+    WidgetInfo, pos2, vec2,
+};
+use std::sync::Arc;
+
+const SETTINGS: f32 = 300.0;
+/// Pixels of the picture at most; of more labels it shows the largest of several.
+const MOST: usize = 1024;
+/// Pairs in the list.
+const PAIRS: usize = 200;
+
+/// The matrix as a texture, made anew where it changes.
+#[derive(Default)]
+pub struct Picture {
+    of: Option<(Arc<Connectome>, Shown, bool)>,
+    texture: Option<TextureHandle>,
+    /// Of the scale.
+    ends: (f32, f32),
+    /// Pairs with the most streamlines first.
+    pairs: Vec<(usize, usize)>,
+}
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    lines: &Tractogram,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let all = ui.max_rect();
+    let side = Rect::from_min_size(all.min, vec2(SETTINGS.min(all.width() * 0.4), all.height()));
+    super::super::part(ui, "settings", side, |ui| {
+        egui::ScrollArea::vertical()
+            .auto_shrink(false)
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                connectivity::show(ui, state, lines, actions);
+            });
+    });
+    let place = Rect::from_min_max(pos2(side.right(), all.top()), all.max);
+    let working = &state.session.bundle.connect;
+    let Some((_, found)) = working.known() else {
+        let words = match (state.label_map().is_some(), working.failed()) {
+            (false, _) => "Choose a label map",
+            (true, true) => "There is no matrix: the message says why",
+            (true, false) => "Looking at the ends of the streamlines…",
+        };
+        return empty(ui, place, words);
+    };
+    let shown = match state.document.bundle.connect.shown {
+        Shown::Value if found.connectome.value.is_empty() => Shown::Count,
+        shown => shown,
+    };
+    let picture = &mut memory.drawer.matrix;
+    picture.prepare(ui, found, shown);
+    let edge = (place.height() - 34.0).min(place.width() * 0.6).max(60.0);
+    let square = Rect::from_min_size(place.min + vec2(10.0, 6.0), vec2(edge, edge));
+    self::square(ui, state, found, shown, square, picture, actions);
+    let list = Rect::from_min_max(
+        pos2(square.right() + 16.0, place.top()),
+        // Above the words about what is under the pointer.
+        pos2(place.right(), square.bottom()),
+    );
+    if list.width() > 150.0 {
+        super::super::part(ui, "pairs", list, |ui| {
+            pairs(ui, state, found, picture, actions)
+        });
+    }
+}
+
+fn value(found: &Connectome, shown: Shown, at: usize) -> f32 {
+    match shown {
+        Shown::Count => found.count[at] as f32,
+        Shown::Length => found.length_mm[at],
+        Shown::Value => found.value.get(at).copied().unwrap_or(0.0),
+    }
+}
+
+impl Picture {
+    fn prepare(&mut self, ui: &Ui, found: &Connected, shown: Shown) {
+        let dark = ui.visuals().dark_mode;
+        let same = |(c, s, d): &(Arc<Connectome>, Shown, bool)| {
+            Arc::ptr_eq(c, &found.connectome) && *s == shown && *d == dark
+        };
+        if self.of.as_ref().is_some_and(same) {
+            return;
+        }
+        let c = &found.connectome;
+        let n = c.nodes.len();
+        let connected = |i: &usize| c.count[*i] > 0;
+        let values = (0..n * n).filter(connected).map(|i| value(c, shown, i));
+        let (low, high) = values.fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
+        // Counts span decades.
+        let log = shown == Shown::Count;
+        let low = if log || low > high { 0.0 } else { low };
+        self.ends = (low, high.max(low));
+        let share = |v: f32| match log {
+            true => (1.0 + v).ln() / (1.0 + high).ln().max(1e-6),
+            false => (v - low) / (high - low).max(1e-6),
+        };
+        let every = n.div_ceil(MOST).max(1);
+        let side = n.div_ceil(every);
+        let ground = if dark {
+            Color32::from_rgb(12, 14, 17)
+        } else {
+            Color32::WHITE
+        };
+        let mut pixels = vec![ground; side * side];
+        let mut best = vec![-1f32; side * side];
+        for a in 0..n {
+            for b in 0..n {
+                let at = a * n + b;
+                let pixel = (a / every) * side + b / every;
+                let v = value(c, shown, at);
+                if c.count[at] > 0 && v > best[pixel] {
+                    best[pixel] = v;
+                    let t = 0.12 + 0.86 * share(v).clamp(0.0, 1.0);
+                    let [r, g, b] = ColourMap::Viridis.at(t);
+                    pixels[pixel] = Color32::from_rgb(r, g, b);
+                }
+            }
+        }
+        let image = ColorImage::new([side, side], pixels);
+        let options = TextureOptions::NEAREST;
+        self.texture = Some(ui.ctx().load_texture("matrix", image, options));
+        let all = (0..n).flat_map(|a| (a..n).map(move |b| (a, b)));
+        let mut pairs: Vec<(usize, usize)> =
+            all.filter(|(a, b)| c.count[c.at(*a, *b)] > 0).collect();
+        pairs.sort_by_key(|(a, b)| std::cmp::Reverse(c.count[c.at(*a, *b)]));
+        self.pairs = pairs;
+        self.of = Some((c.clone(), shown, dark));
+    }
+}
+
+/// What a modified click does with those that were chosen.
+fn how(ui: &Ui) -> How {
+    let modifiers = ui.input(|i| i.modifiers);
+    match (modifiers.shift, modifiers.command) {
+        (_, true) => How::Toggle,
+        (true, false) => How::Add,
+        _ => How::Replace,
+    }
+}
+
+fn sentence(state: &State, found: &Connected, row: usize, column: usize) -> String {
+    let c = &found.connectome;
+    let at = c.at(row, column);
+    let (a, b) = (&found.names[row], &found.names[column]);
+    let pair = if row == column {
+        format!("{a} with itself")
+    } else {
+        format!("{a} – {b}")
+    };
+    if c.count[at] == 0 {
+        return format!("{pair}: nothing");
+    }
+    let mm = format::with_unit(&format::fixed(f64::from(c.length_mm[at]), 0), "mm");
+    let mut words = format!(
+        "{pair}: {} streamlines, {mm}",
+        format::count(c.count[at].into())
+    );
+    if let (Some(value), Some(column)) = (c.value.get(at), &state.document.bundle.connect.value) {
+        let value = format::significant(f64::from(*value));
+        words += &format!(", {} {value}", state.column_name(column));
+    }
+    words
+}
+
+fn square(
+    ui: &mut Ui,
+    state: &State,
+    found: &Connected,
+    shown: Shown,
+    square: Rect,
+    picture: &Picture,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let n = found.connectome.nodes.len();
+    let id = ui.make_persistent_id("matrix");
+    let response = ui.interact(square, id, Sense::click());
+    if let Some(texture) = &picture.texture {
+        let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+        ui.painter().image(texture.id(), square, uv, Color32::WHITE);
+    }
+    let line = Stroke::new(1.0, p.line);
+    ui.painter()
+        .rect_stroke(square, 0.0, line, StrokeKind::Outside);
+    let step = square.width() / n as f32;
+    let cell = |at: egui::Pos2| {
+        let of = |v: f32| ((v / step).max(0.0) as usize).min(n - 1);
+        (of(at.y - square.top()), of(at.x - square.left()))
+    };
+    let words = scale_words(state, shown, picture.ends);
+    response.widget_info(|| {
+        let label = format!("Matrix of {n} labels, {words}");
+        WidgetInfo::labeled(Role::Image, true, label)
+    });
+    let below = Rect::from_min_max(
+        pos2(square.left(), square.bottom() + 4.0),
+        pos2(
+            ui.max_rect().right().max(square.right()),
+            square.bottom() + 24.0,
+        ),
+    );
+    let hovered = response
+        .hover_pos()
+        .filter(|at| square.contains(*at))
+        .map(cell);
+    let (text, ink) = match hovered {
+        Some((row, column)) => (sentence(state, found, row, column), p.t1),
+        None => (words, p.t3),
+    };
+    paint::left(
+        ui.painter(),
+        below,
+        &text,
+        theme::regular(size::CAPTION),
+        ink,
+    );
+    let Some((row, column)) = hovered else { return };
+    let soft = Stroke::new(1.0, p.t2.gamma_multiply(0.7));
+    let y = square.top() + step * row as f32;
+    let x = square.left() + step * column as f32;
+    let painter = ui.painter().with_clip_rect(square);
+    let wide = Rect::from_min_size(pos2(square.left(), y), vec2(square.width(), step));
+    let high = Rect::from_min_size(pos2(x, square.top()), vec2(step, square.height()));
+    painter.rect_stroke(wide, 0.0, soft, StrokeKind::Outside);
+    painter.rect_stroke(high, 0.0, soft, StrokeKind::Outside);
+    let here = Rect::from_min_size(pos2(x, y), vec2(step, step));
+    painter.rect_stroke(here, 0.0, Stroke::new(2.0, p.t1), StrokeKind::Outside);
+    if response.clicked() {
+        let how = how(ui);
+        actions.push(Action::Bundle(BundleAction::ChoosePair {
+            row,
+            column,
+            how,
+        }));
+    }
+    response.on_hover_cursor(egui::CursorIcon::PointingHand);
+}
+
+/// `1–1 204 streamlines, logarithmic; click a cell to choose them`.
+fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
+    let number = |v: f32| format::significant(f64::from(v));
+    let range = match shown {
+        Shown::Count => format!("up to {} streamlines", format::count(high as u64)),
+        Shown::Length => format!("{}–{} mm", number(low), number(high)),
+        Shown::Value => {
+            let column = &state.document.bundle.connect.value;
+            let name = column
+                .as_ref()
+                .map_or(String::new(), |c| state.column_name(c));
+            format!("{name} {}–{}", number(low), number(high))
+        }
+    };
+    format!("{range}. A click chooses the streamlines of a pair")
+}
+
+/// A row for each of the pairs with the most streamlines.
+fn pairs(
+    ui: &mut Ui,
+    state: &State,
+    found: &Connected,
+    picture: &Picture,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let c = &found.connectome;
+    let all = ui.max_rect();
+    let valued = !c.value.is_empty() && all.width() > 300.0;
+    let cells = |row: Rect| {
+        let width = |right: f32, w: f32| {
+            Rect::from_min_max(pos2(right - w, row.top()), pos2(right - 4.0, row.bottom()))
+        };
+        let right = row.right() - 6.0;
+        let value = width(right, 64.0);
+        let length = width(right - if valued { 64.0 } else { 0.0 }, 64.0);
+        let count = width(length.left(), 60.0);
+        (count, length, value)
+    };
+    let (head, _) = ui.allocate_exact_size(vec2(all.width(), space::TABLE_HEAD), Sense::hover());
+    let font = theme::regular(size::CAPTION);
+    let (count, length, value) = cells(head);
+    paint::left(
+        ui.painter(),
+        paint::inset(head, 8.0, 0.0),
+        "Pair",
+        font.clone(),
+        p.t3,
+    );
+    paint::right(ui.painter(), count, "Count", font.clone(), p.t3);
+    paint::right(ui.painter(), length, "Length", font.clone(), p.t3);
+    if valued {
+        paint::right(ui.painter(), value, "Mean", font, p.t3);
+    }
+    if picture.pairs.is_empty() {
+        return rows::hint(
+            ui,
+            "No streamline has a label at both ends. A larger radius may help",
+        );
+    }
+    let rows_shown = picture.pairs.len().min(PAIRS);
+    let area = egui::ScrollArea::vertical().auto_shrink(false);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    area.show_rows(ui, space::ROW, rows_shown, |ui, range| {
+        for (row, column) in &picture.pairs[range] {
+            let (row, column) = (*row, *column);
+            let spoken = sentence(state, found, row, column);
+            let response = rows::list_row(ui, &spoken, ("pair", row, column), false);
+            let at = c.at(row, column);
+            let (count, length, value) = cells(response.rect);
+            let font = theme::regular(size::LABEL);
+            let painter = ui.painter();
+            let name_at = Rect::from_min_max(
+                response.rect.min + vec2(8.0, 0.0),
+                pos2(count.left() - 6.0, response.rect.bottom()),
+            );
+            let names = match row == column {
+                true => format!("{}, itself", found.names[row]),
+                false => format!("{} – {}", found.names[row], found.names[column]),
+            };
+            paint::left(painter, name_at, &names, font.clone(), p.t1);
+            let n = format::count(c.count[at].into());
+            paint::right(painter, count, &n, font.clone(), p.t1);
+            let mm = format::with_unit(&format::fixed(f64::from(c.length_mm[at]), 0), "mm");
+            paint::right(painter, length, &mm, font.clone(), p.t2);
+            if let Some(mean) = c.value.get(at).filter(|_| valued) {
+                let mean = format::significant(f64::from(*mean));
+                paint::right(painter, value, &mean, font, p.t2);
+            }
+            if response.clicked() {
+                let how = how(ui);
+                actions.push(Action::Bundle(BundleAction::ChoosePair {
+                    row,
+                    column,
+                    how,
+                }));
+            }
+        }
+    });
+}

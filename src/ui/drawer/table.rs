@@ -1,0 +1,427 @@
+//! A row for each streamline. Only the rows in sight are laid out, whatever their number.
+
+use super::super::forms::bundle::{extent, is_stop, unit};
+use super::super::theme::{self, size};
+use super::super::widgets::{field, paint};
+use super::super::{Memory, format};
+use super::empty;
+use crate::data::Tractogram;
+use crate::solvers::tracking::StopReason;
+use crate::state::bundle::{Column, How, Limit, Sieve, TableView};
+use crate::state::{Action, BundleAction, Layer, Phase, State};
+use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use std::sync::Arc;
+
+const ROW: f32 = 22.0;
+const HEAD: f32 = 24.0;
+const FILTER: f32 = 26.0;
+const NUMBER: f32 = 84.0;
+const COLUMN: (f32, f32) = (84.0, 150.0);
+const BAR: f32 = 12.0;
+
+/// Which rows are in sight.
+#[derive(Default)]
+pub struct Scrolled {
+    /// The first, with a share of it; in double precision, since there may be millions.
+    top: f64,
+    /// The row that was last brought into sight because it was chosen elsewhere.
+    followed: Option<u32>,
+}
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    (layer, lines): (&Arc<Layer>, &Tractogram),
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let all = ui.max_rect();
+    let Some((key, order)) = state.session.bundle.order.known() else {
+        return empty(ui, all, "Sorting…");
+    };
+    if key.of != lines.id() {
+        return empty(ui, all, "Sorting…");
+    }
+    let order = order.clone();
+    let columns = state.columns(lines);
+    let free = all.width() - NUMBER - BAR;
+    let width = (free / columns.len().max(1) as f32)
+        .clamp(COLUMN.0, COLUMN.1)
+        .floor();
+    // What has no room is left to the export.
+    let fits = ((free / width).floor().max(1.0) as usize).min(columns.len());
+    let columns = &columns[..fits];
+    let cell = |i: usize, top: f32, height: f32| {
+        let left = all.left() + NUMBER + width * i as f32;
+        Rect::from_min_size(pos2(left, top), vec2(width, height))
+    };
+    heads(ui, state, columns, all, &cell, actions);
+    for (i, column) in columns.iter().enumerate() {
+        let place = cell(i, all.top() + HEAD, FILTER).shrink2(vec2(4.0, 3.0));
+        filter(ui, state, (layer, lines), column, place, memory, actions);
+    }
+    let body = Rect::from_min_max(pos2(all.left(), all.top() + HEAD + FILTER), all.max);
+    let p = theme::palette(ui.style());
+    ui.painter()
+        .hline(body.x_range(), body.top() - 0.5, (1.0, p.line));
+    rows(
+        ui,
+        state,
+        (lines, &order),
+        columns,
+        body,
+        &cell,
+        memory,
+        actions,
+    );
+}
+
+fn heads(
+    ui: &mut Ui,
+    state: &State,
+    columns: &[Column],
+    all: Rect,
+    cell: &impl Fn(usize, f32, f32) -> Rect,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let table = &state.view.table;
+    let number = Rect::from_min_size(all.min, vec2(NUMBER, HEAD));
+    let first = (None, "Number".to_owned(), number);
+    let others = columns.iter().enumerate().map(|(i, column)| {
+        let unit = unit(column);
+        let name = state.column_name(column);
+        let name = if unit.is_empty() {
+            name
+        } else {
+            format!("{name}, {unit}")
+        };
+        (Some(column.clone()), name, cell(i, all.top(), HEAD))
+    });
+    for (by, name, place) in std::iter::once(first).chain(others) {
+        let id = ui.make_persistent_id(("head", &name));
+        let response = ui.interact(place, id, Sense::click());
+        let sorted = table.by == by;
+        let ink = if sorted || response.hovered() {
+            p.t1
+        } else {
+            p.t2
+        };
+        let text = paint::inset(place, 8.0, 20.0);
+        paint::right(ui.painter(), text, &name, theme::medium(size::CAPTION), ink);
+        if sorted {
+            let at = pos2(place.right() - 10.0, place.center().y);
+            arrow(ui, at, table.descending, ink);
+        }
+        paint::focus_ring(ui.painter(), p, &response, place, theme::radius::CHIP);
+        let how = match (sorted, table.descending) {
+            (false, _) => "",
+            (true, false) => ", ascending",
+            (true, true) => ", descending",
+        };
+        let spoken = format!("Sort by {name}{how}");
+        response.widget_info(|| WidgetInfo::selected(Role::ColumnHeader, true, sorted, &spoken));
+        if response.clicked() {
+            let descending = sorted && !table.descending;
+            let table = TableView { by, descending };
+            actions.push(Action::Bundle(BundleAction::Sort(table)));
+        }
+    }
+}
+
+fn arrow(ui: &Ui, at: egui::Pos2, down: bool, ink: egui::Color32) {
+    let y = if down { 1.0 } else { -1.0 };
+    let points = vec![
+        at + vec2(-3.5, -2.0 * y),
+        at + vec2(3.5, -2.0 * y),
+        at + vec2(0.0, 3.0 * y),
+    ];
+    let shape = egui::Shape::convex_polygon(points, ink, egui::Stroke::NONE);
+    ui.painter().add(shape);
+}
+
+/// `0.2–0.5`, `0.2..`, `..0.5`; nothing: all.
+fn parse(text: &str) -> Option<(Option<f32>, Option<f32>)> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some((None, None));
+    }
+    let number = |text: &str| format::parse(text).map(|v| v as f32);
+    if let Some((low, high)) = text.split_once("..") {
+        let end = |text: &str| match text.trim() {
+            "" => Some(None),
+            text => number(text).map(Some),
+        };
+        return Some((end(low)?, end(high)?));
+    }
+    if let Some(low) = text.strip_prefix(['>', '≥']) {
+        return Some((Some(number(low.trim_start_matches('='))?), None));
+    }
+    if let Some(high) = text.strip_prefix(['<', '≤']) {
+        return Some((None, Some(number(high.trim_start_matches('='))?)));
+    }
+    let (low, high) = format::parse_range(text)?;
+    Some((Some(low as f32), Some(high as f32)))
+}
+
+fn range(limit: Option<&Limit>) -> String {
+    let number = |v: f32| format::significant(f64::from(v));
+    match limit.map(|l| (l.low, l.high)) {
+        Some((Some(low), Some(high))) => format!("{}–{}", number(low), number(high)),
+        Some((Some(low), None)) => format!("≥ {}", number(low)),
+        Some((None, Some(high))) => format!("≤ {}", number(high)),
+        _ => String::new(),
+    }
+}
+
+/// The field under a head that says which rows are shown.
+fn filter(
+    ui: &mut Ui,
+    state: &State,
+    (layer, lines): (&Layer, &Tractogram),
+    column: &Column,
+    place: Rect,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    if is_stop(column) {
+        return;
+    }
+    let sieve = state.document.bundle.sieve.clone();
+    let sieve = sieve.filter(|s| s.layer == layer.id);
+    let sieve = sieve.unwrap_or_else(|| Sieve::new(layer.id));
+    let shown = range(sieve.limit(column));
+    let name = format!("Range of {}", state.column_name(column));
+    let p = theme::palette(ui.style());
+    let typed = field::value(ui, place, &name, &shown, "");
+    let id = ui.make_persistent_id(("field", &*name));
+    if shown.is_empty() && typed.is_none() && !ui.memory(|m| m.has_focus(id)) {
+        let hint = extent(state, lines.id(), column, memory).map_or("all".to_owned(), |(l, h)| {
+            let number = |v: f32| format::significant(f64::from(v));
+            format!("{}–{}", number(l), number(h))
+        });
+        let inner = paint::inset(place, 6.0, 8.0);
+        paint::right(
+            ui.painter(),
+            inner,
+            &hint,
+            theme::regular(size::CAPTION),
+            p.t3,
+        );
+    }
+    let Some(typed) = typed else { return };
+    match parse(&typed) {
+        Some((low, high)) => {
+            let limit = Limit {
+                column: column.clone(),
+                low,
+                high,
+            };
+            let sieve = sieve.limited(limit);
+            actions.push(Action::Bundle(BundleAction::SetSieve {
+                sieve: Some(sieve),
+                phase: Phase::Done,
+            }));
+        }
+        None => {
+            let words = format!("\"{typed}\" is no range, expected one as 0.2–0.5, 0.2.. or ..0.5");
+            crate::ui::widgets::notice::say(ui, place, words);
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn rows(
+    ui: &mut Ui,
+    state: &State,
+    (lines, order): (&Tractogram, &Arc<[u32]>),
+    columns: &[Column],
+    body: Rect,
+    cell: &impl Fn(usize, f32, f32) -> Rect,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let id = ui.make_persistent_id("rows of the table");
+    let table = Rect::from_min_max(body.min, pos2(body.right() - BAR, body.bottom()));
+    let response = ui.interact(table, id, Sense::click());
+    let in_sight = f64::from(body.height() / ROW);
+    let most = (order.len() as f64 - in_sight + 0.5).max(0.0);
+    let scrolled = &mut memory.drawer.table;
+    follow(state, order, in_sight, scrolled);
+    if response.contains_pointer() {
+        let by = ui.input(|i| i.smooth_scroll_delta().y);
+        scrolled.top -= f64::from(by / ROW);
+    }
+    if response.has_focus() {
+        keys(ui, id, in_sight, scrolled, most);
+    }
+    scrolled.top = bar(
+        ui,
+        body,
+        (in_sight, order.len()),
+        scrolled.top.clamp(0.0, most),
+        most,
+    );
+    let painter = ui.painter().with_clip_rect(table.intersect(ui.clip_rect()));
+    let p = theme::palette(ui.style());
+    if order.is_empty() {
+        return empty(ui, body, "No streamline passes the filter");
+    }
+    let values: Vec<Option<&Arc<[f32]>>> = columns
+        .iter()
+        .map(|c| state.values(lines.id(), c))
+        .collect();
+    let chosen = state.chosen().filter(|c| c.of == lines.id());
+    let first = scrolled.top.floor() as usize;
+    let off = (scrolled.top - first as f64) as f32 * ROW;
+    let last = (first + in_sight.ceil() as usize + 1).min(order.len());
+    let hovered = response
+        .hover_pos()
+        .map(|at| row_at(at.y, body, scrolled.top));
+    for (i, line) in order[first..last].iter().enumerate() {
+        let top = body.top() - off + i as f32 * ROW;
+        let row = Rect::from_min_size(pos2(table.left(), top), vec2(table.width(), ROW));
+        let is_chosen = chosen.is_some_and(|c| c.marks.0[*line as usize]);
+        if is_chosen {
+            painter.rect_filled(row, 0.0, p.tint);
+        } else if hovered == Some(first + i) {
+            painter.rect_filled(row, 0.0, p.b2);
+        }
+        let ink = if is_chosen { p.t1 } else { p.t2 };
+        let number = Rect::from_min_size(row.min, vec2(NUMBER, ROW));
+        let number = paint::inset(number, 8.0, 20.0);
+        let text = format::count(u64::from(*line));
+        paint::right(&painter, number, &text, theme::regular(size::LABEL), p.t3);
+        for (c, column) in columns.iter().enumerate() {
+            let place = paint::inset(cell(c, top, ROW), 8.0, 20.0);
+            let text = match values[c] {
+                Some(values) => words(column, values[*line as usize]),
+                None => "…".to_owned(),
+            };
+            paint::right(&painter, place, &text, theme::regular(size::LABEL), ink);
+        }
+    }
+    let count = format::count(order.len() as u64);
+    response.widget_info(|| {
+        let label = format!("Streamlines, {count} rows");
+        WidgetInfo::labeled(Role::Table, true, label)
+    });
+    if !response.clicked() && !response.double_clicked() {
+        return;
+    }
+    let Some(at) = response.interact_pointer_pos() else {
+        return;
+    };
+    let row = row_at(at.y, body, memory.drawer.table.top);
+    let Some(line) = order.get(row).copied() else {
+        return;
+    };
+    response.request_focus();
+    let modifiers = ui.input(|i| i.modifiers);
+    memory.drawer.table.followed = Some(line);
+    if response.double_clicked() {
+        let points = lines.streamline(line as usize);
+        if let Some(middle) = points.get(points.len() / 2) {
+            let middle = glam::Vec3::from(*middle).as_dvec3();
+            actions.push(Action::MoveCrosshair(middle));
+        }
+        return;
+    }
+    let anchor = chosen.and_then(|c| c.anchor);
+    let anchor_row = anchor.and_then(|a| order.iter().position(|l| *l == a));
+    let (lines, how, anchor) = match (modifiers.shift, anchor_row) {
+        (true, Some(from)) => {
+            let (low, high) = (from.min(row), from.max(row));
+            let how = if modifiers.command {
+                How::Add
+            } else {
+                How::Replace
+            };
+            (order[low..=high].to_vec(), how, anchor)
+        }
+        _ if modifiers.command => (vec![line], How::Toggle, Some(line)),
+        _ => (vec![line], How::Replace, Some(line)),
+    };
+    actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
+}
+
+/// What was chosen in a view comes into sight.
+fn follow(state: &State, order: &[u32], in_sight: f64, scrolled: &mut Scrolled) {
+    let anchor = state.chosen().and_then(|c| c.anchor);
+    if anchor == scrolled.followed {
+        return;
+    }
+    scrolled.followed = anchor;
+    let row = anchor.and_then(|a| order.iter().position(|line| *line == a));
+    if let Some(row) = row.map(|r| r as f64)
+        && !(scrolled.top..scrolled.top + in_sight - 1.0).contains(&row)
+    {
+        scrolled.top = row - in_sight * 0.4;
+    }
+}
+
+fn row_at(y: f32, body: Rect, top: f64) -> usize {
+    (f64::from((y - body.top()) / ROW) + top).max(0.0) as usize
+}
+
+fn keys(ui: &Ui, id: egui::Id, in_sight: f64, scrolled: &mut Scrolled, most: f64) {
+    let filter = egui::EventFilter {
+        vertical_arrows: true,
+        ..egui::EventFilter::default()
+    };
+    ui.memory_mut(|m| m.set_focus_lock_filter(id, filter));
+    let pressed =
+        |key| ui.input_mut(|i| i.count_and_consume_key(egui::Modifiers::NONE, key)) as f64;
+    let page = (in_sight - 1.0).max(1.0);
+    scrolled.top += pressed(Key::ArrowDown) - pressed(Key::ArrowUp);
+    scrolled.top += page * (pressed(Key::PageDown) - pressed(Key::PageUp));
+    if pressed(Key::Home) > 0.0 {
+        scrolled.top = 0.0;
+    }
+    if pressed(Key::End) > 0.0 {
+        scrolled.top = most;
+    }
+}
+
+/// The bar at the right; returns the first row in sight.
+fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, most: f64) -> f64 {
+    if most <= 0.0 {
+        return top;
+    }
+    let p = theme::palette(ui.style());
+    let rail = Rect::from_min_max(pos2(body.right() - BAR, body.top()), body.max).shrink(2.0);
+    let share = (in_sight / rows as f64) as f32;
+    let height = (rail.height() * share).clamp(24.0, rail.height());
+    let way = rail.height() - height;
+    let id = ui.make_persistent_id("bar of the table");
+    let response = ui.interact(rail.expand(2.0), id, Sense::click_and_drag());
+    let mut top = top;
+    if let Some(at) = response.interact_pointer_pos().filter(|_| way > 0.0) {
+        let middle = at.y - rail.top() - height * 0.5;
+        top = (f64::from(middle / way) * most).clamp(0.0, most);
+    }
+    let y = rail.top() + way * (top / most) as f32;
+    let knob = Rect::from_min_size(pos2(rail.left(), y), vec2(rail.width(), height));
+    let ink = if response.hovered() || response.dragged() {
+        p.t3
+    } else {
+        p.b3
+    };
+    ui.painter().rect_filled(knob, 4.0, ink);
+    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Rows"));
+    top
+}
+
+fn words(column: &Column, value: f32) -> String {
+    if is_stop(column) {
+        let found = StopReason::ALL
+            .into_iter()
+            .find(|r| f32::from(*r as u8) == value);
+        return found.map_or(String::new(), |r| r.words().to_owned());
+    }
+    match value.is_finite() {
+        true if *column == Column::length() => format::fixed(f64::from(value), 1),
+        true => format::significant(f64::from(value)),
+        false => "–".to_owned(),
+    }
+}

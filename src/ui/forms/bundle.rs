@@ -1,0 +1,473 @@
+//! The streamlines of a layer: which of them are shown, which are chosen, and what lies under the views.
+
+use super::display::{segment_row, select_row};
+use crate::data::tractogram::LENGTH;
+use crate::data::{DataId, Tractogram};
+use crate::solvers::tracking::StopReason;
+use crate::state::bundle::{Column, ColumnKey, Drawer, Limit, Sieve, Use};
+use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::{Button, segmented};
+use crate::ui::widgets::slider::{Change, Columns, RangeRow, Scale, SliderRow};
+use crate::ui::widgets::{menu, paint, region, rows, section, slider};
+use crate::ui::{Memory, format};
+use egui::{Rect, Sense, Ui, vec2};
+use std::sync::Arc;
+
+const FILTER: &str = "Filter";
+
+/// Nothing unless the user has to do with streamlines of a layer.
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let selected = super::selected_tracks(state).is_some();
+    let about = selected
+        || state.document.bundle.sieve.is_some()
+        || state.view.drawer.is_some()
+        || state.chosen().is_some()
+        || state.view.tool == Tool::Pick;
+    let Some((layer, lines)) = state.bundle().filter(|_| about) else {
+        return;
+    };
+    // Tracking has rows of the same names.
+    ui.push_id("streamlines", |ui| {
+        section::head_with(ui, "Streamlines", &layer.name);
+        shown(ui, state, layer, lines);
+        chosen(ui, state, actions);
+        below(ui, state, actions);
+        let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
+        if clicked {
+            memory.toggle(FILTER);
+        }
+        if open {
+            filter(ui, state, (layer, lines), memory, actions);
+        }
+        section::end(ui);
+    });
+}
+
+/// How many there are, and how many the filter leaves.
+fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
+    let all = format::count(lines.len() as u64);
+    let text = match state.sifted(layer.id) {
+        Some(sifted) => {
+            let kept = format::count(sifted.kept as u64);
+            let some = match sifted.every {
+                1 => String::new(),
+                every => format!(", 1 in {every} drawn"),
+            };
+            format!("{kept} of {all}{some}")
+        }
+        None => all,
+    };
+    rows::reading(ui, "Shown", &text);
+}
+
+/// Those that are chosen, and what can be done with them.
+fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let act = |action| Action::Bundle(action);
+    let Some(chosen) = state.chosen() else {
+        let columns = Columns::allocate(ui);
+        let help = "Click a streamline in any view, or drag around several; Shift adds, Ctrl takes away (K)";
+        slider::label(ui, columns.label, "Choose by mouse", help);
+        let picking = state.view.tool == Tool::Pick;
+        let words = ["Off", "On"];
+        if let Some(i) = segmented(ui, columns.wide, "Choose", &words, usize::from(picking)) {
+            let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
+            actions.push(Action::SetTool(tool));
+        }
+        return;
+    };
+    rows::reading(ui, "Chosen", &format::count(chosen.count as u64));
+    let (rect, _) = ui.allocate_exact_size(
+        vec2(ui.available_width(), space::BUTTON + 6.0),
+        Sense::hover(),
+    );
+    let place = paint::inset(rect, space::INSET, space::INSET);
+    let place = Rect::from_min_size(place.min, vec2(place.width(), space::BUTTON));
+    let buttons = vec![
+        Button::plain("Delete").hint("Takes the chosen out of the layer (Delete)"),
+        Button::plain("Keep as layer").hint("Makes a layer of the chosen"),
+        Button::plain("Others").hint("Chooses those that are not chosen"),
+        Button::quiet("None").hint("Chooses none (Esc)"),
+    ];
+    let (responses, _) = crate::ui::panels::button_row(ui, place, buttons);
+    let does = [
+        BundleAction::DeleteChosen,
+        BundleAction::KeepChosen,
+        BundleAction::ChooseOthers,
+        BundleAction::ChooseNone,
+    ];
+    for (response, action) in responses.into_iter().zip(does) {
+        if response.clicked() {
+            actions.push(act(action));
+        }
+    }
+}
+
+/// What lies under the views.
+fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let columns = Columns::allocate(ui);
+    let help = "What lies under the views: each streamline, values along them, what they connect";
+    slider::label(ui, columns.label, "Below", help);
+    // Four words need more than the usual room.
+    let mut row = columns.wide;
+    row.min.x = columns.label.left() + 48.0;
+    let words = ["Off", "Table", "Profile", "Matrix"];
+    let all = [
+        None,
+        Some(Drawer::Table),
+        Some(Drawer::Profile),
+        Some(Drawer::Matrix),
+    ];
+    let now = all
+        .iter()
+        .position(|d| *d == state.view.drawer)
+        .unwrap_or(0);
+    if let Some(i) = segmented(ui, row, "Below the views", &words, now) {
+        actions.push(Action::Bundle(BundleAction::Open(all[i])));
+    }
+}
+
+fn filter(
+    ui: &mut Ui,
+    state: &State,
+    (layer, lines): (&Arc<Layer>, &Tractogram),
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let now = state.document.bundle.sieve.clone();
+    let now = now.filter(|s| s.layer == layer.id);
+    let help = "Shows only the streamlines that pass all of what follows";
+    let switched = segment_row(
+        ui,
+        "Filter",
+        help,
+        &["Off", "On"],
+        usize::from(now.is_some()),
+    );
+    if let Some(i) = switched {
+        actions.push(Action::Bundle(BundleAction::SetSieve {
+            sieve: (i == 1).then(|| Sieve::new(layer.id)),
+            phase: Phase::Done,
+        }));
+    }
+    let Some(sieve) = now else {
+        return rows::hint(
+            ui,
+            "By regions, length, values, why tracking stopped, by lot; regions may be dragged meanwhile",
+        );
+    };
+    let mut set = |sieve: Sieve, phase: Phase| {
+        actions.push(Action::Bundle(BundleAction::SetSieve {
+            sieve: Some(sieve),
+            phase,
+        }));
+    };
+    regions(ui, state, &sieve, &mut set);
+    limits(ui, state, lines, &sieve, memory, &mut set);
+    stop(ui, lines, &sieve, &mut set);
+    at_most(ui, lines, &sieve, &mut set);
+    let words = ["What passes", "What fails"];
+    let help = "Which side of all these rules is shown";
+    if let Some(i) = segment_row(ui, "Show", help, &words, usize::from(sieve.invert)) {
+        let invert = i == 1;
+        set(Sieve { invert, ..sieve }, Phase::Done);
+    }
+    images(ui, state, actions);
+    let (rect, _) = ui.allocate_exact_size(
+        vec2(ui.available_width(), space::BUTTON + 10.0),
+        Sense::hover(),
+    );
+    let place = paint::inset(rect, space::INSET, space::INSET);
+    let place = Rect::from_min_size(
+        place.min + vec2(0.0, 6.0),
+        vec2(place.width(), space::BUTTON),
+    );
+    let nothing = state
+        .sifted(layer.id)
+        .is_some_and(|sifted| sifted.kept == 0);
+    let off = nothing.then_some("Nothing passes: there is nothing to keep");
+    let keep = Button::primary("Keep as layer");
+    let keep = keep.disabled(off).hint("Makes a layer of what is left");
+    let (responses, _) = crate::ui::panels::button_row(ui, place, vec![keep]);
+    if responses[0].clicked() {
+        actions.push(Action::Bundle(BundleAction::Keep));
+    }
+}
+
+/// A row for each region: how it counts.
+fn regions(ui: &mut Ui, state: &State, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+    /// Of more those that count.
+    const ROWS: usize = 8;
+    let all = &state.document.regions;
+    if all.is_empty() {
+        rows::hint(
+            ui,
+            "Place a region (I, T, X) to filter by what passes through it",
+        );
+        return;
+    }
+    let counts = |r: &&Arc<crate::data::Region>| sieve.how(r.id, r.role) != Use::Nothing;
+    let many = all.len() > ROWS;
+    let listed: Vec<_> = match many {
+        true => all.iter().filter(counts).take(4 * ROWS).collect(),
+        false => all.iter().collect(),
+    };
+    for r in listed {
+        let how = sieve.how(r.id, r.role);
+        let columns = Columns::allocate(ui);
+        let at = egui::pos2(columns.label.left() + 6.0, columns.label.center().y);
+        region::glyph(ui.painter(), at, r.role, theme::region_colour(r));
+        let name = paint::inset(columns.label, 18.0, 0.0);
+        let p = theme::palette(ui.style());
+        paint::left(
+            ui.painter(),
+            name,
+            &r.name,
+            theme::regular(size::LABEL),
+            p.t2,
+        );
+        let title = format!("Filter by {}", r.name);
+        let chosen = menu::select(ui, columns.wide, &title, how.words(), |ui| {
+            let mut chosen = None;
+            for option in Use::ALL {
+                if menu::Item::new(option.words())
+                    .chosen(option == how)
+                    .show(ui)
+                {
+                    chosen = Some(option);
+                }
+            }
+            chosen
+        });
+        if let Some(how) = chosen {
+            set(sieve.clone().using(r.id, r.role, how), Phase::Done);
+        }
+    }
+    if many {
+        rows::hint(
+            ui,
+            "Regions that play no part are not listed; their role makes them count",
+        );
+    }
+    let words = ["Anywhere", "With an end"];
+    let help = "Where a streamline has to meet the regions that it goes through";
+    if let Some(i) = segment_row(ui, "Meets", help, &words, usize::from(sieve.by_ends)) {
+        let by_ends = i == 1;
+        set(
+            Sieve {
+                by_ends,
+                ..sieve.clone()
+            },
+            Phase::Done,
+        );
+    }
+}
+
+/// A range for each value.
+fn limits(
+    ui: &mut Ui,
+    state: &State,
+    lines: &Tractogram,
+    sieve: &Sieve,
+    memory: &mut Memory,
+    set: &mut impl FnMut(Sieve, Phase),
+) {
+    /// More stand in the table.
+    const ROWS: usize = 8;
+    let columns = state.columns(lines).into_iter();
+    let columns = columns.filter(|c| !is_stop(c)).take(ROWS);
+    for column in columns {
+        let Some((low, high)) = extent(state, lines.id(), &column, memory) else {
+            continue;
+        };
+        let limit = sieve.limit(&column);
+        let (low, high) = (f64::from(low), f64::from(high));
+        if low >= high {
+            continue;
+        }
+        let end = |v: Option<f32>, open: f64| v.map_or(open, f64::from);
+        let values = (
+            end(limit.and_then(|l| l.low), low),
+            end(limit.and_then(|l| l.high), high),
+        );
+        // About three significant digits of the range.
+        let decimals = (2.0 - (high - low).log10().round()).clamp(-3.0, 8.0) as i32;
+        let mm = column == Column::length();
+        let name = state.column_name(&column);
+        let row = RangeRow {
+            name: &name,
+            values,
+            scale: Scale {
+                range: low..=high,
+                logarithmic: false,
+                decimals,
+            },
+            default: &|| (low, high),
+            unit: if mm { "mm" } else { "" },
+            help: "Streamlines whose value, or mean along them, lies in this range. Double click: all",
+            limits: f64::MIN..=f64::MAX,
+            waits: false,
+        };
+        if let Some(((from, to), phase)) = row.show(ui) {
+            // A knob at the end of its rail lets everything pass.
+            let reach = (high - low) * 1e-6 + 0.5 * 10f64.powi(-decimals);
+            let limit = Limit {
+                column: column.clone(),
+                low: (from > low + reach.min((high - low) * 0.004)).then_some(from as f32),
+                high: (to < high - reach.min((high - low) * 0.004)).then_some(to as f32),
+            };
+            set(sieve.clone().limited(limit), phase);
+        }
+    }
+}
+
+pub fn is_stop(column: &Column) -> bool {
+    matches!(column, Column::Value(name) if name.starts_with("stop_"))
+}
+
+/// Smallest and largest value of a column, once it is computed.
+pub fn extent(
+    state: &State,
+    of: DataId,
+    column: &Column,
+    memory: &mut Memory,
+) -> Option<(f32, f32)> {
+    const MOST: usize = 256;
+    let values = state.values(of, column)?;
+    let from = state.origin(column)?;
+    let key = ColumnKey { of, from };
+    let known = &mut memory.extents;
+    if let Some((_, extent)) = known.iter().find(|(k, _)| *k == key) {
+        return Some(*extent);
+    }
+    let finite = values.iter().copied().filter(|v| v.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| {
+        (l.min(v), h.max(v))
+    });
+    let extent = if low <= high { (low, high) } else { (0.0, 0.0) };
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.push((key, extent));
+    Some(extent)
+}
+
+fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+    let known = |name: &str| lines.per_streamline.contains_key(name);
+    if !(known("stop_start") || known("stop_end")) {
+        return;
+    }
+    let now = sieve.stop.map_or("Any reason", StopReason::words);
+    let help = "Why tracking ended at one end of the streamline";
+    let chosen = select_row(ui, "Stopped for", help, now, |ui| {
+        let mut chosen = None;
+        let none = menu::Item::new("Any reason").chosen(sieve.stop.is_none());
+        if none.show(ui) {
+            chosen = Some(None);
+        }
+        for reason in StopReason::ALL {
+            let item = menu::Item::new(reason.words());
+            if item.chosen(sieve.stop == Some(reason)).show(ui) {
+                chosen = Some(Some(reason));
+            }
+        }
+        chosen
+    });
+    if let Some(stop) = chosen {
+        set(
+            Sieve {
+                stop,
+                ..sieve.clone()
+            },
+            Phase::Done,
+        );
+    }
+}
+
+fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+    let all = lines.len().max(2) as f64;
+    let usual = (all / 10.0).ceil().clamp(1.0, 10_000.0);
+    let now = sieve.at_most.map_or(usual, |n| n as f64);
+    let row = SliderRow::new("At most", now, 1.0..=all)
+        .logarithmic()
+        .decimals(0)
+        .default(usual)
+        .limits(0.0..=1e9)
+        .switch(sieve.at_most.is_some(), "all that pass")
+        .help("So many of those that pass, drawn by lot; always the same ones");
+    let (at_most, phase) = match row.show(ui) {
+        Some(Change::To(n, phase)) => (Some(n as usize), phase),
+        Some(Change::Switched(on)) => (on.then_some(usual as usize), Phase::Done),
+        None => return,
+    };
+    set(
+        Sieve {
+            at_most,
+            ..sieve.clone()
+        },
+        phase,
+    );
+}
+
+/// Images whose means along the streamlines are values, too.
+pub fn images(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let known = &state.document.bundle.images;
+    let offered: Vec<LayerId> = scalar_images(state);
+    if offered.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = known
+        .iter()
+        .filter_map(|id| Some(state.document.layer(*id)?.name.as_str()))
+        .collect();
+    let shown = match names.is_empty() {
+        true => "None".to_owned(),
+        false => names.join(", "),
+    };
+    let help =
+        "Images sampled along the streamlines: their means can be filtered, sorted and exported";
+    let chosen = select_row(ui, "Means of", help, &shown, |ui| {
+        image_items(ui, state, &offered, |id| known.contains(&id))
+    });
+    if let Some(id) = chosen {
+        let mut images = known.clone();
+        match images.iter().position(|i| *i == id) {
+            Some(at) => drop(images.remove(at)),
+            None => images.push(id),
+        }
+        actions.push(Action::Bundle(BundleAction::SetImages(images)));
+    }
+}
+
+pub fn scalar_images(state: &State) -> Vec<LayerId> {
+    let layers = state.document.layers.iter().rev();
+    let scalar = layers.filter(|l| state.column_image(l.id).is_some());
+    let measured = scalar.filter(|l| l.content.volume().is_some_and(|v| v.labels.is_none()));
+    measured.map(|l| l.id).collect()
+}
+
+pub fn image_items(
+    ui: &mut Ui,
+    state: &State,
+    offered: &[LayerId],
+    is_chosen: impl Fn(LayerId) -> bool,
+) -> Option<LayerId> {
+    let mut chosen = None;
+    for id in offered {
+        let Some(layer) = state.document.layer(*id) else {
+            continue;
+        };
+        if menu::Item::new(&layer.name).chosen(is_chosen(*id)).show(ui) {
+            chosen = Some(*id);
+        }
+    }
+    chosen
+}
+
+/// `length` for a heading that says mm.
+pub fn unit(column: &Column) -> &'static str {
+    match column {
+        Column::Value(name) if name == LENGTH => "mm",
+        _ => "",
+    }
+}

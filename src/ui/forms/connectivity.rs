@@ -1,0 +1,126 @@
+//! Which labels are connected: the settings of the matrix.
+
+use super::bundle::{image_items, scalar_images};
+use crate::data::Tractogram;
+use crate::state::bundle::{Column, ConnectSettings, Shown};
+use crate::state::{Action, BundleAction, Content, Layer, State};
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, rows};
+use egui::Ui;
+use std::sync::Arc;
+
+use super::display::{segment_row, select_row};
+
+fn is_map(layer: &Layer) -> bool {
+    let volume = match &layer.content {
+        Content::Image(volume) => volume,
+        _ => return false,
+    };
+    volume.frames == 1 && volume.kind == crate::data::VolumeKind::Scalar
+}
+
+pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
+    let settings = &state.document.bundle.connect;
+    let mut set = |settings: ConnectSettings| {
+        actions.push(Action::Bundle(BundleAction::SetConnect(settings)));
+    };
+    let layers = state.document.layers.iter().rev();
+    let maps: Vec<&Arc<Layer>> = layers.filter(|l| is_map(l)).collect();
+    if maps.is_empty() {
+        rows::hint(
+            ui,
+            "Open a label map: an image of whole numbers, one for each structure",
+        );
+        return;
+    }
+    let now = state.label_map();
+    let name = now.map_or("Choose one", |l| l.name.as_str());
+    let help = "An image of whole numbers, one for each structure";
+    let chosen = select_row(ui, "Label map", help, name, |ui| {
+        let mut chosen = None;
+        for map in &maps {
+            let is_now = now.is_some_and(|l| l.id == map.id);
+            if menu::Item::new(&map.name).chosen(is_now).show(ui) {
+                chosen = Some(map.id);
+            }
+        }
+        chosen
+    });
+    if chosen.is_some() {
+        set(ConnectSettings {
+            labels: chosen,
+            ..settings.clone()
+        });
+    }
+    let row = SliderRow::new("Search radius", settings.radius_mm, 0.0..=10.0)
+        .decimals(1)
+        .default(2.0)
+        .limits(0.0..=100.0)
+        .unit("mm")
+        .waits()
+        .help("An end in background counts for the nearest label within this");
+    if let Some((radius_mm, _)) = row.value(ui) {
+        set(ConnectSettings {
+            radius_mm,
+            ..settings.clone()
+        });
+    }
+    let shown = match &settings.value {
+        Some(column) => state.column_name(column),
+        None => "None".to_owned(),
+    };
+    let help = "Its mean over the streamlines of a pair";
+    let chosen = select_row(ui, "Mean of", help, &shown, |ui| {
+        let mut chosen = None;
+        if menu::Item::new("None")
+            .chosen(settings.value.is_none())
+            .show(ui)
+        {
+            chosen = Some(None);
+        }
+        for name in lines.value_names().into_iter().skip(1) {
+            let column = Column::Value(name.to_owned());
+            if super::bundle::is_stop(&column) || ["seed", "measure"].contains(&name) {
+                continue;
+            }
+            let is_now = settings.value.as_ref() == Some(&column);
+            if menu::Item::new(&state.column_name(&column))
+                .chosen(is_now)
+                .show(ui)
+            {
+                chosen = Some(Some(column));
+            }
+        }
+        let offered = scalar_images(state);
+        let is_now = |id| settings.value == Some(Column::Image(id));
+        let image = image_items(ui, state, &offered, is_now);
+        chosen.or(image.map(|id| Some(Column::Image(id))))
+    });
+    if let Some(value) = chosen {
+        let shown = match (settings.shown, &value) {
+            (Shown::Value, None) => Shown::Count,
+            (shown, _) => shown,
+        };
+        set(ConnectSettings {
+            value,
+            shown,
+            ..settings.clone()
+        });
+    }
+    let words = ["Count", "Length", "Value"];
+    let words = match settings.value {
+        Some(_) => &words[..],
+        None => &words[..2],
+    };
+    let now = Shown::ALL
+        .iter()
+        .position(|s| *s == settings.shown)
+        .unwrap_or(0);
+    let help = "What the colours of the matrix are";
+    if let Some(i) = segment_row(ui, "Matrix of", help, words, now) {
+        set(ConnectSettings {
+            shown: Shown::ALL[i],
+            ..settings.clone()
+        });
+    }
+}

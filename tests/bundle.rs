@@ -1,0 +1,517 @@
+//! Streamlines of a layer in the window's state: filtered, chosen, deleted, kept, measured; and the same
+//! after a session was saved and opened.
+
+mod session;
+
+use crate::support::{Random, Window, test};
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
+use arcuate::io::{fibres, nifti};
+use arcuate::state::bundle::{
+    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, Sieve,
+    TableView, Use, lines_of,
+};
+use arcuate::state::{Action, BundleAction, LayerId, Pane, Phase};
+use glam::{DVec2, DVec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("bundle::a filter follows its regions and values", filters),
+        test("bundle::rows are sorted and chosen", table),
+        test(
+            "bundle::what is deleted comes back, and goes again",
+            deletes,
+        ),
+        test("bundle::a click takes the nearest streamline", clicks),
+        test("bundle::profile and matrix in the window", looks),
+        test("bundle::rulers", rulers),
+        test("bundle::a session does the same again", session::session),
+        test(
+            "bundle::a choice of other streamlines is refused",
+            session::refused,
+        ),
+        test("bundle::deletions do not fill the memory", memory),
+    ]
+}
+
+/// Lines of 41 points along x from 0 to 40 mm at y = 0, 1, … mm; weights 0, 1, ….
+fn lines(count: usize) -> Tractogram {
+    let mut points = Vec::new();
+    let mut offsets = vec![0];
+    for y in 0..count {
+        points.extend((0..=40).map(|x| [x as f32, y as f32, 0.0]));
+        offsets.push(points.len() as u64);
+    }
+    let weights: Vec<f32> = (0..count).map(|i| i as f32).collect();
+    Tractogram::new(points, offsets).with_per_streamline("weight", weights)
+}
+
+fn write(path: &Path, count: usize) {
+    fibres::save(path, &lines(count), "test", &Control::new()).unwrap();
+}
+
+/// An image that is y, and one of labels: 3 below x = 5, 8 above x = 35.
+fn images(folder: &Path) {
+    let grid =
+        Arc::new(Grid::axis_aligned([41, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
+    let save = |name: &str, of: &dyn Fn([usize; 3]) -> f32| {
+        let values: Vec<f32> = (0..grid.voxel_count()).map(|i| of(grid.voxel(i))).collect();
+        let volume = Volume::scalar(grid.clone(), values);
+        nifti::save_volume(&folder.join(name), &volume, "test", &Control::new()).unwrap();
+    };
+    save("y.nii.gz", &|v| v[1] as f32 + 0.5);
+    save("labels.nii.gz", &|v| match v[0] {
+        0..5 => 3.0,
+        36.. => 8.0,
+        _ => 0.0,
+    });
+}
+
+struct Desk {
+    folder: tempfile::TempDir,
+    window: Window,
+}
+
+impl Desk {
+    fn new(count: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("all.trx"), count);
+        images(folder.path());
+        let mut window = Window::new();
+        let files = ["y.nii.gz", "labels.nii.gz", "all.trx"];
+        let files = files.map(|f| folder.path().join(f)).to_vec();
+        window.act(Action::Open(files));
+        Self { folder, window }
+    }
+
+    fn act(&mut self, action: BundleAction) {
+        self.window.act(Action::Bundle(action));
+    }
+
+    fn layer(&self, name: &str) -> LayerId {
+        let layer = self.window.state.document.layer_named(name);
+        layer.unwrap_or_else(|| panic!("no layer {name}")).id
+    }
+
+    /// The y of each streamline of a layer.
+    fn rows(&self, name: &str) -> Vec<usize> {
+        let layer = self.window.state.document.layer_named(name).unwrap();
+        rows(lines_of(layer).unwrap())
+    }
+
+    fn sieve(&mut self, sieve: Sieve) {
+        self.act(BundleAction::SetSieve {
+            sieve: Some(sieve),
+            phase: Phase::Done,
+        });
+    }
+
+    /// What the filter leaves, as it is drawn.
+    fn shown(&self) -> Vec<usize> {
+        let sifted = self.window.state.sifted(self.layer("all")).unwrap();
+        let rows = rows(&sifted.shown);
+        assert_eq!(rows.len(), sifted.kept.div_ceil(sifted.every));
+        rows
+    }
+
+    fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
+        let shape = Shape::Sphere { centre, radius_mm };
+        self.window.act(Action::PlaceRegion { role, shape });
+    }
+}
+
+fn rows(lines: &Tractogram) -> Vec<usize> {
+    lines.streamlines().map(|l| l[0][1] as usize).collect()
+}
+
+fn limit(column: Column, low: Option<f32>, high: Option<f32>) -> Limit {
+    Limit { column, low, high }
+}
+
+fn weight() -> Column {
+    Column::Value("weight".to_owned())
+}
+
+fn filters() {
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    let base = Sieve::new(all);
+    desk.sieve(base.clone());
+    assert_eq!(desk.shown().len(), 50);
+    // An include region counts by its role; it is 3 mm around y = 10.
+    desk.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
+    assert_eq!(desk.shown(), (7..=13).collect::<Vec<_>>());
+    let id = desk.window.state.document.regions[0].id;
+    let moved = |y: f64| Shape::Sphere {
+        centre: DVec3::new(20.0, y, 0.0),
+        radius_mm: 1.0,
+    };
+    for (y, phase) in [
+        (20.0, Phase::Live),
+        (30.0, Phase::Live),
+        (40.0, Phase::Done),
+    ] {
+        desk.window.act(Action::SetRegionShape {
+            region: id,
+            shape: moved(y),
+            phase,
+        });
+        let y = y as usize;
+        assert_eq!(
+            desk.shown(),
+            [y - 1, y, y + 1],
+            "it follows while the region is dragged"
+        );
+    }
+    let mut state = desk.window.state.document.bundle.sieve.clone().unwrap();
+    state = state.using(id, Role::Include, Use::Exclude);
+    desk.sieve(state.clone());
+    assert_eq!(desk.shown().len(), 47);
+    desk.sieve(state.clone().using(id, Role::Include, Use::Nothing));
+    assert_eq!(desk.shown().len(), 50);
+    // Values, and means of an image; by lot; and what fails.
+    let by_weight = base.clone().using(id, Role::Include, Use::Nothing);
+    let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
+    desk.sieve(by_weight.clone());
+    assert_eq!(desk.shown(), (5..=20).collect::<Vec<_>>());
+    let y = Column::Image(desk.layer("y"));
+    let both = by_weight.clone().limited(limit(y, None, Some(10.6)));
+    desk.sieve(both.clone());
+    assert_eq!(desk.shown(), (5..=10).collect::<Vec<_>>());
+    desk.sieve(Sieve {
+        invert: true,
+        ..both.clone()
+    });
+    assert_eq!(desk.shown().len(), 44);
+    desk.sieve(Sieve {
+        at_most: Some(4),
+        ..both.clone()
+    });
+    let four = desk.shown();
+    assert_eq!(four.len(), 4);
+    // One step back and forth each.
+    desk.window.act(Action::Undo);
+    assert_eq!(desk.shown().len(), 44);
+    desk.window.act(Action::Redo);
+    assert_eq!(desk.shown(), four);
+    desk.act(BundleAction::Keep);
+    assert_eq!(desk.rows("all, selected"), four);
+    assert!(desk.window.state.document.bundle.sieve.is_none());
+    assert!(
+        !desk
+            .window
+            .state
+            .document
+            .layer(all)
+            .unwrap()
+            .display
+            .visible
+    );
+    desk.window.act(Action::Undo);
+    assert!(
+        desk.window
+            .state
+            .document
+            .layer_named("all, selected")
+            .is_none()
+    );
+    assert_eq!(desk.shown(), four);
+}
+
+fn table() {
+    let mut desk = Desk::new(30);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    let order = |desk: &Desk| {
+        desk.window
+            .state
+            .session
+            .bundle
+            .order
+            .known()
+            .unwrap()
+            .1
+            .to_vec()
+    };
+    assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
+    desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
+    desk.act(BundleAction::Sort(TableView {
+        by: Some(Column::Image(desk.layer("y"))),
+        descending: true,
+    }));
+    assert_eq!(order(&desk), (0..30).rev().collect::<Vec<u32>>());
+    // All lengths are the same: rows stay in their own order.
+    desk.act(BundleAction::Sort(TableView {
+        by: Some(Column::length()),
+        descending: true,
+    }));
+    assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
+    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
+    let chosen = |desk: &Desk| desk.window.state.chosen().map_or(0, |c| c.count);
+    let choose = |lines: &[u32], how| BundleAction::Choose {
+        lines: lines.to_vec(),
+        how,
+        anchor: lines.first().copied(),
+    };
+    desk.act(choose(&[3, 4, 5], How::Replace));
+    assert_eq!(chosen(&desk), 3);
+    desk.act(choose(&[5, 6], How::Toggle));
+    desk.act(choose(&[6, 7], How::Add));
+    let marks = desk.window.state.chosen().unwrap().marks.0.clone();
+    let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
+    assert_eq!(lines, [3, 4, 6, 7]);
+    let (_, drawn) = desk.window.state.session.bundle.extract.known().unwrap();
+    assert_eq!(rows(drawn), [3, 4, 6, 7]);
+    // All means all that the filter leaves.
+    desk.act(BundleAction::ChooseAll);
+    assert_eq!(chosen(&desk), 20);
+    desk.act(BundleAction::ChooseOthers);
+    assert_eq!(chosen(&desk), 0);
+    let path = desk.folder.path().join("t.csv");
+    desk.act(BundleAction::SaveTable(path.clone()));
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut rows = text.lines();
+    assert_eq!(rows.next(), Some("streamline,length,weight,y"));
+    assert_eq!(rows.next(), Some("10,40,10,10.5"));
+    assert_eq!(rows.count(), 19);
+}
+
+fn deletes() {
+    let mut desk = Desk::new(20);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    let choose = |lines: &[u32]| BundleAction::Choose {
+        lines: lines.to_vec(),
+        how: How::Replace,
+        anchor: None,
+    };
+    desk.act(choose(&[0, 1, 19]));
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
+    assert!(desk.window.state.chosen().is_none());
+    // Numbers are those of what is left.
+    desk.act(choose(&[0]));
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
+    let recipe = desk
+        .window
+        .state
+        .document
+        .layer(all)
+        .unwrap()
+        .recipe
+        .clone();
+    assert!(recipe.no_command().unwrap().contains("chosen by hand"));
+    desk.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
+    assert_eq!(desk.rows("all").len(), 20);
+    assert!(desk.window.state.document.edits.is_empty());
+    desk.window.act(Action::Redo);
+    desk.window.act(Action::Redo);
+    assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
+    desk.act(choose(&[1, 2]));
+    desk.act(BundleAction::KeepChosen);
+    assert_eq!(desk.rows("all, selected"), [4, 5]);
+    // Rules have a command.
+    desk.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
+    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(5.0), None)));
+    desk.act(BundleAction::Keep);
+    let kept = desk
+        .window
+        .state
+        .document
+        .layer_named("all, selected")
+        .unwrap();
+    let command = kept.recipe.command();
+    assert!(command.starts_with("arcuate select "), "{command}");
+    assert!(
+        command.contains("all.trx") && command.ends_with("--value weight=5.."),
+        "{command}"
+    );
+    desk.act(BundleAction::ChooseNone);
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(
+        desk.window.state.session.status,
+        "No streamlines are chosen"
+    );
+}
+
+fn clicks() {
+    use arcuate::solvers::tracking::selection::pick::{Screen, Wanted};
+    let mut desk = Desk::new(20);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    // Ten points a millimetre, y upwards: that of row 7 is at 70.
+    let screen = Screen {
+        from_world: glam::DMat4::from_scale(DVec3::new(10.0, 10.0, 0.25)),
+        slab: true,
+    };
+    let pick = |at: DVec2, how| BundleAction::Pick {
+        screen,
+        wanted: Wanted::Nearest { at, radius: 8.0 },
+        how,
+    };
+    let chosen = |desk: &Desk| -> Vec<usize> {
+        let chosen = desk.window.state.chosen();
+        let marks = chosen.map(|c| c.marks.0.clone());
+        marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
+    };
+    desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
+    assert_eq!(chosen(&desk), [7]);
+    assert_eq!(desk.window.state.session.status, "1 streamline chosen");
+    desk.act(pick(DVec2::new(123.0, 91.0), How::Add));
+    assert_eq!(chosen(&desk), [7, 9]);
+    desk.act(pick(DVec2::new(123.0, 91.0), How::Toggle));
+    assert_eq!(chosen(&desk), [7]);
+    // Beside all of them a click chooses none.
+    desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
+    assert_eq!(chosen(&desk), [] as [usize; 0]);
+    // What the filter hides is not there for the mouse.
+    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
+    assert_eq!(chosen(&desk), [] as [usize; 0]);
+    let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
+    desk.act(BundleAction::Pick {
+        screen,
+        wanted: Wanted::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
+        how: How::Replace,
+    });
+    assert_eq!(chosen(&desk), [10, 11, 12, 13]);
+    desk.window.act(Action::Escape);
+    assert_eq!(chosen(&desk), [] as [usize; 0]);
+    assert_eq!(desk.window.state.session.selected_layer, Some(all));
+}
+
+fn looks() {
+    let mut desk = Desk::new(12);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.act(BundleAction::SetProfile(ProfileSettings {
+        nodes: 11,
+        along: vec![Column::Image(desk.layer("y"))],
+        ..desk.window.state.document.bundle.profile.clone()
+    }));
+    desk.act(BundleAction::Open(Some(Drawer::Profile)));
+    let mean = |desk: &Desk| {
+        let (_, found) = desk.window.state.session.bundle.profile.known().unwrap();
+        assert_eq!(found.names, ["y"]);
+        found.profile.tracks[0].mean[5]
+    };
+    assert!((mean(&desk) - 6.0).abs() < 1e-5);
+    // It is of what the filter leaves.
+    desk.sieve(Sieve::new(all).limited(limit(weight(), None, Some(1.0))));
+    assert!((mean(&desk) - 1.0).abs() < 1e-5);
+    let path = desk.folder.path().join("p.csv");
+    desk.act(BundleAction::SaveProfile(path.clone()));
+    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
+    desk.act(BundleAction::SetSieve {
+        sieve: None,
+        phase: Phase::Done,
+    });
+    desk.act(BundleAction::SetConnect(ConnectSettings {
+        labels: Some(desk.layer("labels")),
+        radius_mm: 0.0,
+        value: Some(weight()),
+        shown: Shown::Value,
+    }));
+    desk.act(BundleAction::Open(Some(Drawer::Matrix)));
+    let (_, found) = desk.window.state.session.bundle.connect.known().unwrap();
+    assert_eq!(found.connectome.count, [0, 12, 12, 0]);
+    assert_eq!(&found.names[..], ["3", "8"]);
+    assert!((found.connectome.value[1] - 5.5).abs() < 1e-6);
+    desk.act(BundleAction::ChoosePair {
+        row: 1,
+        column: 0,
+        how: How::Replace,
+    });
+    assert_eq!(desk.window.state.chosen().unwrap().count, 12);
+    let path = desk.folder.path().join("m.csv");
+    desk.act(BundleAction::SaveMatrix(path.clone()));
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap(),
+        "label,3,8\n3,0,5.5\n8,5.5,0\n"
+    );
+}
+
+fn rulers() {
+    let mut random = Random::fresh("bundle rulers");
+    let mut desk = Desk::new(3);
+    let at = |random: &mut Random| random.direction() * random.uniform(1.0, 40.0);
+    for _ in 0..20 {
+        let (corner, u) = (at(&mut random), random.direction());
+        let angle = random.uniform(0.05, 3.1);
+        let v = glam::DQuat::from_axis_angle(u.any_orthonormal_vector(), angle) * u;
+        let (a, b) = (random.uniform(1.0, 50.0), random.uniform(1.0, 50.0));
+        let of = |points: Vec<DVec3>| Measurement {
+            points,
+            pane: Pane::Axial,
+        };
+        let distance = of(vec![corner, corner + u * a]).value().unwrap();
+        assert!((distance - a).abs() < 1e-9);
+        let found = of(vec![corner + u * a, corner, corner + v * b])
+            .value()
+            .unwrap();
+        assert!((found - angle.to_degrees()).abs() < 1e-6, "{found}");
+    }
+    let measure = |points: &[DVec3]| {
+        BundleAction::Measure(Measurement {
+            points: points.to_vec(),
+            pane: Pane::Coronal,
+        })
+    };
+    desk.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
+    desk.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
+    desk.act(measure(&[DVec3::ZERO]));
+    let values = |desk: &Desk| -> Vec<f64> {
+        let all = desk.window.state.document.bundle.measurements.iter();
+        all.map(|m| m.value().unwrap()).collect()
+    };
+    assert_eq!(values(&desk), [5.0, 90.0]);
+    assert!(desk.window.state.document.has_work());
+    for phase in [Phase::Live, Phase::Live, Phase::Done] {
+        let points = vec![DVec3::ZERO, DVec3::new(6.0, 8.0, 0.0)];
+        desk.act(BundleAction::Remeasure {
+            index: 0,
+            points,
+            phase,
+        });
+    }
+    assert_eq!(values(&desk), [10.0, 90.0]);
+    desk.window.act(Action::Undo);
+    assert_eq!(values(&desk), [5.0, 90.0], "a drag is one step");
+    desk.act(BundleAction::Erase(0));
+    assert_eq!(values(&desk), [90.0]);
+    desk.act(BundleAction::EraseAll);
+    assert!(values(&desk).is_empty());
+    desk.window.act(Action::Undo);
+    assert_eq!(values(&desk), [90.0]);
+}
+
+fn memory() {
+    let mut desk = Desk::new(60);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    for _ in 0..30 {
+        desk.act(BundleAction::Choose {
+            lines: vec![0],
+            how: How::Replace,
+            anchor: None,
+        });
+        desk.act(BundleAction::DeleteChosen);
+    }
+    assert_eq!(desk.rows("all").len(), 30);
+    let mut steps = 0;
+    while desk.window.state.history.undo_label() == Some("Delete streamlines") {
+        desk.window.act(Action::Undo);
+        steps += 1;
+    }
+    // Small ones all come back.
+    assert_eq!((steps, desk.rows("all").len()), (30, 60));
+}
