@@ -22,12 +22,15 @@ struct Style {
     haze: vec4<f32>,
     // Width and height of the target, px; px per mm where clip w is 1; half the width of lines, px.
     view: vec4<f32>,
-    // Radius of tubes, mm (0 for lines); least half width, px; opacity; free.
+    // Radius of tubes, mm (0 for lines); least half width, px; opacity; by how much ribbons are wider
+    // to either side, px.
     tube: vec4<f32>,
     // Fixed colour.
     colour: vec4<f32>,
     // Low end and 1 / width of the range.
     range: vec4<f32>,
+    // Times (world, 1): from -1 to 1 within the slab that is shown; zeros: everything is.
+    slab: vec4<f32>,
     // What colours (below); row of the colour map; slots that are ready.
     kind: vec4<u32>,
 }
@@ -83,12 +86,14 @@ struct Ribbon {
     // The same to the last bit in both passes of faint lines.
     @builtin(position) @invariant position: vec4<f32>,
     @location(0) colour: vec3<f32>,
-    // Across the ribbon, -1 to 1.
+    // Across the ribbon, -1 to 1 (or a little more, see `through`).
     @location(1) across: f32,
     // Normal = across * side + sqrt(1 - across²) * front: its products with light and half vector.
     @location(2) lighting: vec4<f32>,
     // How dark the border is.
     @location(3) @interpolate(flat) border: f32,
+    // Place across the slab; depth, 0 near and 1 far; half the width, px.
+    @location(4) place: vec3<f32>,
 }
 
 // A triangle strip: two vertices per slot. At a gap the first repeats the vertex before and the
@@ -119,7 +124,9 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     let pixels_per_mm = style.view.z / max(abs(clip.w), 1e-6);
     let half_width = select(style.view.w, max(style.tube.x * pixels_per_mm, style.tube.y),
         style.tube.x > 0.0);
-    let offset = screen * half_width * sign * 2.0 / style.view.xy * clip.w;
+    // See-through lines fade at their edges, half a pixel to either side.
+    let reach = half_width + style.tube.w;
+    let offset = screen * reach * sign * 2.0 / style.view.xy * clip.w;
 
     let half_vector = normalize(style.light.xyz + to_eye);
     let cue = clamp(dot(style.depth_cue, vec4<f32>(world, 1.0)), 0.0, 1.0);
@@ -127,15 +134,15 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     out.position = vec4<f32>(clip.xy + offset, clip.zw);
     // Haze is mixed in before the light so that the fragment has little to do.
     out.colour = mix(colour_of(at, tangent), style.haze.rgb, cue * style.haze.w);
-    out.across = sign;
+    out.across = sign * reach / half_width;
     out.lighting = vec4<f32>(dot(side, style.light.xyz), dot(front, style.light.xyz),
         dot(side, half_vector), dot(front, half_vector));
     out.border = smoothstep(0.8, 2.2, half_width);
+    out.place = vec3<f32>(dot(style.slab, vec4<f32>(world, 1.0)), cue, half_width);
     return out;
 }
 
-@fragment
-fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
+fn lit(in: Ribbon) -> vec3<f32> {
     let s = clamp(in.across, -1.0, 1.0);
     let c = sqrt(1.0 - s * s);
     let diffuse = max(s * in.lighting.x + c * in.lighting.y, 0.0);
@@ -146,7 +153,52 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     var colour = in.colour * (light.x + light.y * diffuse) + light.z * pow(shine, 36.0);
     // A dark border parts neighbours of one colour.
     colour *= 1.0 - in.border * select(0.72, 0.36, by_value) * smoothstep(0.62, 1.0, abs(s));
-    return vec4<f32>(colour, style.tube.z);
+    return colour;
+}
+
+@fragment
+fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
+    return vec4<f32>(lit(in), style.tube.z);
+}
+
+// The same cut to the slab: apart, since what may be discarded is tested for its depth late.
+@fragment
+fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
+    if abs(in.place.x) > 1.0 {
+        discard;
+    }
+    return vec4<f32>(lit(in), style.tube.z);
+}
+
+// See src/render/through.rs.
+struct Through {
+    // Colour times opacity times weight, and opacity times weight: added up.
+    @location(0) sum: vec4<f32>,
+    // What is not let through: multiplied.
+    @location(1) left: f32,
+}
+
+fn through(in: Ribbon) -> Through {
+    let covered = clamp((1.0 - abs(in.across)) * in.place.z + 0.5, 0.0, 1.0);
+    let opacity = style.tube.z * covered;
+    let weight = opacity * exp2(4.0 - 12.0 * in.place.y);
+    var out: Through;
+    out.sum = vec4<f32>(clamp(lit(in), vec3<f32>(0.0), vec3<f32>(1.0)), 1.0) * weight;
+    out.left = opacity;
+    return out;
+}
+
+@fragment
+fn fs_through(in: Ribbon) -> Through {
+    return through(in);
+}
+
+@fragment
+fn fs_through_cut(in: Ribbon) -> Through {
+    if abs(in.place.x) > 1.0 {
+        discard;
+    }
+    return through(in);
 }
 
 struct Capsule {

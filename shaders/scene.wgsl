@@ -1,9 +1,11 @@
-// Puts the 3-D view together: the scene, darker in its hollows, and the outline's glass over it.
+// Puts the 3-D view together: the scene, darker in its hollows, see-through streamlines over it, and the
+// outline's glass over both.
 
 struct Together {
     // Size of the scene's part of its target, and of the whole target, px.
     scene: vec4<f32>,
-    // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough.
+    // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough; 1 if there are see-through
+    // streamlines.
     glass: vec4<f32>,
     // See `distance_from`.
     depth: vec4<f32>,
@@ -18,6 +20,9 @@ struct Together {
 @group(0) @binding(4) var smooth_sampler: sampler;
 // Distances averaged over blocks of 4 × 4 pixels and blurred.
 @group(0) @binding(5) var surroundings: texture_2d<f32>;
+// See-through streamlines: weighted sum, and how much of what is behind is left.
+@group(0) @binding(6) var through_sum: texture_2d<f32>;
+@group(0) @binding(7) var through_left: texture_2d<f32>;
 
 fn scene_distance(at: vec2<f32>) -> f32 {
     let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
@@ -80,6 +85,11 @@ fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32>
     var colour = textureLoad(scene, vec2<i32>(at), 0).rgb;
     if together.hollows.x > 0.0 {
         colour *= light_left(at);
+    }
+    if together.glass.z > 0.5 {
+        let sum = textureLoad(through_sum, vec2<i32>(at), 0);
+        let left = textureLoad(through_left, vec2<i32>(at), 0).r;
+        colour = mix(sum.rgb / max(sum.a, 1e-6), colour, left);
     }
     var over = vec4<f32>(0.0);
     if together.glass.y > 0.5 && together.glass.x > 0.5 {

@@ -28,7 +28,7 @@ pub struct App {
     closing: bool,
     events: events::Queue,
     /// To be taken before the next frame.
-    shots: Vec<Shot>,
+    shots: Vec<(Shot, Option<Box<State>>)>,
     recent_changed: bool,
     title: String,
     record: Option<record::Record>,
@@ -67,7 +67,7 @@ impl App {
                     }
                     Effect::Cancel(slot) => self.jobs.cancel(slot),
                     Effect::CopyText(text) => ctx.copy_text(text),
-                    Effect::TakeShot(shot) => self.shots.push(shot),
+                    Effect::TakeShot(shot, seen) => self.shots.push((shot, seen)),
                     Effect::Store => self.recent_changed = true,
                     Effect::Close => {
                         self.closing = true;
@@ -90,13 +90,18 @@ impl eframe::App for App {
         let due = self.autosave.due(&self.state, ctx);
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
         self.act(due.into_iter().chain(closing).collect(), ctx);
+        // One frame of a turn at a time, and none while the one before is being written.
+        let writing = |s: &State| s.session.jobs.iter().any(|j| j.slot == Slot::Save);
+        if self.state.session.turning.is_some() && !writing(&self.state) {
+            self.act(vec![Action::NextFrame], ctx);
+        }
         if let Some(gpu) = frame
             .wgpu_render_state()
             .filter(|_| !self.shots.is_empty())
             .cloned()
         {
-            for shot in std::mem::take(&mut self.shots) {
-                self.take(shot, &gpu, ctx);
+            for (shot, seen) in std::mem::take(&mut self.shots) {
+                self.take(shot, seen.as_deref(), &gpu, ctx);
             }
         }
         if std::mem::take(&mut self.recent_changed)

@@ -5,6 +5,7 @@ mod loading;
 mod scenes;
 mod slices;
 mod streamlines;
+mod through;
 
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
 use arcuate::render::colour_map::ColourMap;
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         streamlines::tests(),
         scenes::tests(),
         loading::tests(),
+        through::tests(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -145,6 +147,7 @@ fn scene(size: u32, eye: DVec3) -> ScenePane {
         slices: Vec::new(),
         outline: None,
         lines: Vec::new(),
+        slab: None,
         solids: Vec::new(),
         moving: false,
     }

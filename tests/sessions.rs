@@ -1,5 +1,6 @@
 //! Sessions: what was saved comes back, what is gone is named, nothing is half written.
 
+mod figures;
 mod files;
 pub mod kill;
 mod maps;
@@ -34,6 +35,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::kept_streamlines_are_made_again", made_again),
     ];
     let own = own.into_iter().chain(files::tests());
+    let own = own.chain(figures::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     own.chain(maps::tests()).collect()

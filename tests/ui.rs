@@ -4,6 +4,7 @@
 mod devices;
 mod keys;
 mod looks;
+mod palette;
 mod rays;
 mod regions;
 mod sample;
@@ -141,6 +142,7 @@ pub fn tests() -> Vec<Trial> {
         devices::tests(),
         keys::tests(),
         looks::tests(),
+        palette::tests(),
         sessions::tests(),
         rays::tests(),
         regions::tests(),

@@ -3,10 +3,12 @@
 
 mod backend;
 mod fits;
+mod pictures;
 mod rays;
 mod saves;
 mod stale;
 mod told;
+mod windows;
 
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice};
@@ -52,6 +54,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
+    let own = own.chain(pictures::tests()).chain(windows::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

@@ -109,7 +109,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             size
         };
         let path = at(name);
-        pictures.save(&state, pane, size, 1, &path, runner)?;
+        pictures.save(&state, pane, (size, 1, false), &path, runner)?;
         files.push(path);
     }
 

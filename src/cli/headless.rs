@@ -1,8 +1,12 @@
 //! The window's state without the window: actions in, effects carried out at once.
 
 use super::runner::{Failure, Runner};
+use crate::compute::Control;
+use crate::io::session::{self, Standing};
 use crate::jobs::{Outcome, Output, Request};
-use crate::state::{Action, Effect, Severity, State, update};
+use crate::state::update::wrong_files;
+use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
+use std::path::{Path, PathBuf};
 
 pub struct Headless<'a> {
     pub state: State,
@@ -20,6 +24,36 @@ impl<'a> Headless<'a> {
     pub fn act(&mut self, action: Action) -> Result<(), Failure> {
         let effects = update(&mut self.state, action);
         self.carry_out(effects)
+    }
+
+    /// Opens a session with all its files, missing ones from `folders`; others that are missing or have
+    /// changed are named.
+    pub fn open_session(&mut self, file: &Path, folders: &[PathBuf]) -> Result<(), Failure> {
+        self.state.session.saving.strict = true;
+        let path = std::path::absolute(file).unwrap_or(file.to_owned());
+        self.act(Action::Session(SessionAction::Leave(Leaving::Open(path))))?;
+        while let Some(opening) = self.state.session.saving.opening.clone() {
+            let missing = opening.wrong();
+            let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
+            let found = missing.find_map(|(i, f)| {
+                Some((i, session::look_for(&f.entry, folders, &Control::new())?))
+            });
+            match found {
+                Some((index, path)) => {
+                    self.act(Action::Session(SessionAction::Relocate { index, path }))?;
+                }
+                None if opening.wrong().next().is_some() => {
+                    let mut sentences = wrong_files(&opening);
+                    let last = sentences.pop().unwrap_or_default();
+                    for sentence in sentences {
+                        eprintln!("arcuate: {sentence}");
+                    }
+                    return Err(Failure::new(last));
+                }
+                None => self.act(Action::Session(SessionAction::OpenAnyway))?,
+            }
+        }
+        Ok(())
     }
 
     /// Runs a request that no action stands for.

@@ -21,6 +21,7 @@ mod gradients;
 mod headless;
 mod info;
 mod inputs;
+mod methods;
 mod options;
 mod phantom;
 mod pictures;
@@ -62,6 +63,7 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
+  arcuate methods tracts.arcuate       what was done, for a paper
   arcuate demo --out demo              everything on the built-in head
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
@@ -122,6 +124,8 @@ pub enum Command {
     Convert(convert::Options),
     /// Make every result of a session again, and say whether it is the same
     Replay(replay::Options),
+    /// What was done in a session, with numbers and citations, for a paper
+    Methods(methods::Options),
     /// Keep some of a file's streamlines: by regions, length, values, number
     Select(select::Options),
     /// Map where streamlines pass: visits, lengths, directions per voxel
@@ -179,6 +183,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Region(options) => region::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),
         Command::Replay(options) => replay::run(&options, &mut runner),
+        Command::Methods(options) => methods::run(&options, &mut runner),
         Command::Select(options) => select::run(&options, &mut runner),
         Command::Align(options) => align::run(&options, &mut runner),
         Command::Density(options) => density::run(&options, &mut runner),

@@ -5,7 +5,8 @@ use crate::jobs::Request;
 use crate::render::Renderer;
 use crate::render::offscreen::Offscreen;
 use crate::state::{Pane, State, report};
-use crate::ui::{Memory, show, snapshot};
+use crate::ui::snapshot::{self, Frame};
+use crate::ui::{Memory, show};
 use glam::DVec2;
 use std::path::Path;
 
@@ -30,20 +31,25 @@ impl Pictures {
     }
 
     /// Draws a view, or the whole window, and writes it as PNG with its parameters inside. `size`
-    /// is in points, of which each becomes `scale` × `scale` pixels.
+    /// is in points, of which each becomes `scale` × `scale` pixels; `transparent` is for the 3-D view.
     pub fn save(
         &mut self,
         state: &State,
         pane: Option<Pane>,
-        size: DVec2,
-        scale: u32,
+        (size, scale, transparent): (DVec2, u32, bool),
         path: &Path,
         runner: &mut Runner,
     ) -> Result<(), Failure> {
         let size = [size.x as f32, size.y as f32];
         let scale = scale as f32;
         let picture = match pane {
-            Some(pane) => snapshot::pane(&mut self.renderer, state, pane, size, scale),
+            Some(pane) => {
+                let frame = Frame {
+                    size: size.into(),
+                    pixels_per_point: scale,
+                };
+                snapshot::pane(&mut self.renderer, state, pane, frame, transparent)
+            }
             None => {
                 let mut memory = Memory::new();
                 snapshot::window(

@@ -4,11 +4,12 @@ use super::headless::Headless;
 use super::options::{RegionOptions, ScanOptions};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
-use crate::jobs::Request;
-use crate::state::{Action, Content, Convention, Pane, Task};
+use crate::jobs::{Ffmpeg, Request};
+use crate::state::update::is_session;
+use crate::state::{Action, Content, Convention, Pane, Task, Turn};
 use glam::{DVec2, DVec3};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -16,13 +17,15 @@ Examples:
   arcuate render dwi.nii.gz --view axial --at -24,-18,8 --out axial.png
   arcuate render t1.nii.gz tracks.tck --view 3d --size 1600x1200 --out tracks.png
   arcuate render phantom:1 --seed sphere:-24,-18,8,5 --view window --size 1920x1080 --out window.png
+  arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
+  arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
 A scan with gradients is fitted first. Letters, convention and scale bar are drawn as in the window.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie above
+    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie above. Or a session alone
     #[arg(required = true)]
     pub inputs: Vec<String>,
     #[arg(long, value_enum, default_value = "3d")]
@@ -38,6 +41,15 @@ pub struct Options {
     pub size: DVec2,
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4))]
     pub scale: u32,
+    /// Nothing where nothing is drawn (3-D view)
+    #[arg(long)]
+    pub transparent: bool,
+    /// So many pictures of a whole turn (3-D view): NAME-001.png and so on
+    #[arg(long, value_name = "PICTURES", value_parser = clap::value_parser!(u32).range(2..=i64::from(Turn::MOST_FRAMES)))]
+    pub turntable: Option<u32>,
+    /// Of the turn also NAME.mp4, by ffmpeg
+    #[arg(long, requires = "turntable")]
+    pub film: bool,
     /// Patient right on screen right
     #[arg(long)]
     pub neurological: bool,
@@ -100,9 +112,45 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.out.display()
         )));
     }
-    runner.may_make(&options.out)?;
+    let turn = options.turntable.map(|frames| Turn {
+        frames,
+        film: options.film,
+    });
+    let scene = options.view == ViewName::Scene;
+    if let (false, Some(option)) = (
+        scene,
+        (options.transparent.then_some("--transparent")).or(turn.map(|_| "--turntable")),
+    ) {
+        return Err(Failure::usage(format!(
+            "{option} is for the 3-D view, expected --view 3d"
+        )));
+    }
+    if options.film && !Ffmpeg::is_there() {
+        return Err(Failure::new(
+            "Found no ffmpeg, which makes films of pictures; install it, or leave --film out",
+        ));
+    }
+    let files: Vec<PathBuf> = match turn {
+        Some(turn) => (0..turn.frames)
+            .map(|i| turn.path(&options.out, i))
+            .collect(),
+        None => vec![options.out.clone()],
+    };
+    for file in &files {
+        runner.may_make(file)?;
+    }
+    let film = options.film.then(|| Turn::film_path(&options.out));
+    if let Some(film) = &film {
+        runner.may_make(film)?;
+    }
     let mut window = Headless::new(runner);
-    for input in &options.inputs {
+    if let [session] = options.inputs.as_slice()
+        && is_session(Path::new(session))
+    {
+        window.open_session(Path::new(session), &[])?;
+    }
+    let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
+    for input in others {
         let phantom = ScanOptions::of(input).phantom_seed()?;
         match phantom {
             Some(seed) => window.request(Request::Demo { seed })?,
@@ -149,14 +197,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let state = window.state;
     let mut pictures = Pictures::new()?;
-    pictures.save(
-        &state,
-        options.view.pane(),
-        options.size,
-        options.scale,
-        &options.out,
-        runner,
-    )?;
+    let look = (options.size, options.scale, options.transparent);
+    for (i, file) in (0..).zip(&files) {
+        let mut seen = state.clone();
+        if let Some(turn) = turn {
+            seen.view.camera = turn.camera(&state.view.camera, i);
+        }
+        pictures.save(&seen, options.view.pane(), look, file, runner)?;
+    }
+    if let Some(path) = &film {
+        runner.run(Request::SaveFilm {
+            path: path.clone(),
+            frames: files.clone(),
+            per_s: Turn::FRAMES_PER_S,
+        })?;
+    }
     let pixels = options.size * f64::from(options.scale);
     let live = state.session.live.as_ref().map(|l| l.output.kept.len());
     let layers = state
@@ -170,10 +225,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // Without any it is null, which is not the same as a count of 0.
     let streamlines = live.into_iter().chain(layers).reduce(|a, b| a + b);
     let report = json!({
-        "command": "render", "file": options.out, "size_px": [pixels.x, pixels.y],
+        "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
         "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines,
         "drawn_by": pictures.device(),
     });
-    runner.report(&report, &options.out.display().to_string());
+    let last = film.as_ref().or(files.last()).unwrap_or(&options.out);
+    let text = match files.as_slice() {
+        [first, .., _] => format!("{} to {}", first.display(), last.display()),
+        _ => last.display().to_string(),
+    };
+    runner.report(&report, &text);
     Ok(())
 }

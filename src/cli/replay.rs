@@ -3,16 +3,15 @@
 use super::headless::Headless;
 use super::options::make_folder;
 use super::runner::{Failure, Runner};
-use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::io::session::{self, Again, Match, Standing, Sum};
+use crate::io::session::{self, Again, Match, Sum};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::saved;
-use crate::state::update::{remake, wrong_files};
-use crate::state::{Action, Document, Layer, LayerId, SessionAction};
+use crate::state::update::remake;
+use crate::state::{Document, Layer, LayerId};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -114,36 +113,6 @@ impl Replayed {
     }
 }
 
-/// Opens the session, with all its files.
-fn open(options: &Options, window: &mut Headless) -> Result<(), Failure> {
-    window.state.session.saving.strict = true;
-    let path = std::path::absolute(&options.session).unwrap_or(options.session.clone());
-    let leave = crate::state::Leaving::Open(path);
-    window.act(Action::Session(SessionAction::Leave(leave)))?;
-    let folders: Vec<PathBuf> = options.look_in.clone();
-    while let Some(opening) = window.state.session.saving.opening.clone() {
-        let missing = opening.wrong();
-        let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
-        let found = missing
-            .find_map(|(i, f)| Some((i, session::look_for(&f.entry, &folders, &Control::new())?)));
-        match found {
-            Some((index, path)) => {
-                window.act(Action::Session(SessionAction::Relocate { index, path }))?;
-            }
-            None if opening.wrong().next().is_some() => {
-                let mut sentences = wrong_files(&opening);
-                let last = sentences.pop().unwrap_or_default();
-                for sentence in sentences {
-                    eprintln!("arcuate: {sentence}");
-                }
-                return Err(Failure::new(last));
-            }
-            None => window.act(Action::Session(SessionAction::OpenAnyway))?,
-        }
-    }
-    Ok(())
-}
-
 /// Makes kept streamlines again; a sentence where that cannot be.
 fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
     let document = window.state.document.clone();
@@ -210,7 +179,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         crate::io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut window = Headless::new(runner);
-    open(options, &mut window)?;
+    window.open_session(&options.session, &options.look_in)?;
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {

@@ -3,10 +3,16 @@
 //! new one, whatever fails and whenever.
 
 use super::Error;
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Longer than any file is being written.
+const LEFT_FOR: Duration = Duration::from_secs(24 * 3600);
 
 /// Writes a file.
 ///
@@ -203,12 +209,56 @@ fn create_beside(target: &Path) -> std::io::Result<(Temporary, File)> {
             .create_new(true)
             .open(&temporary)
         {
-            Ok(file) => return Ok((Temporary(temporary), file)),
+            Ok(file) => {
+                sweep(target);
+                return Ok((Temporary(temporary), file));
+            }
             // Left by a process of the same number that was killed.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(e),
         }
     }
+}
+
+/// Removes what killed processes left beside a file: temporary files of ours that nobody has written to
+/// for a day. Folders stay, since one of them can hold what a power cut was about to replace. What
+/// cannot be removed, or is not ours, stays as well.
+fn sweep(beside: &Path) {
+    static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let folder = match beside.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    // Once a folder: it may hold very many files.
+    let first = DONE
+        .lock()
+        .is_ok_and(|mut done| done.insert(folder.to_owned()));
+    let Some(entries) = std::fs::read_dir(folder).ok().filter(|_| first) else {
+        return;
+    };
+    for entry in entries
+        .flatten()
+        .filter(|e| is_left(&e.file_name().to_string_lossy()))
+    {
+        let old = |m: &std::fs::Metadata| {
+            let age = m.modified().ok().and_then(|at| at.elapsed().ok());
+            m.is_file() && age.is_some_and(|age| age > LEFT_FOR)
+        };
+        if entry.metadata().is_ok_and(|m| old(&m)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether a name is one of [`temporary_name`]'s.
+fn is_left(name: &str) -> bool {
+    let numbers = name
+        .strip_prefix(".arcuate-")
+        .and_then(|n| n.strip_suffix(".tmp"));
+    let whole = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    numbers
+        .and_then(|n| n.split_once('-'))
+        .is_some_and(|(process, number)| whole(process) && whole(number))
 }
 
 /// Makes the rename survive a power cut where the system can; the file itself is already safe.

@@ -6,7 +6,7 @@
 //! square of the length (MRtrix's option), since the files of FSL and of scanners do not mean that.
 
 use super::source::read_text;
-use super::{Error, atomic, with_extension};
+use super::{Error, atomic, nrrd, with_extension};
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::turn::world_from_fsl;
@@ -23,15 +23,20 @@ const LENGTH_TOLERANCE: f64 = 0.1;
 /// Which files hold a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TableFiles {
-    Fsl { bval: PathBuf, bvec: PathBuf },
+    Fsl {
+        bval: PathBuf,
+        bvec: PathBuf,
+    },
     Mrtrix(PathBuf),
+    /// In the scan's own header.
+    Nrrd(PathBuf),
 }
 
 impl TableFiles {
     pub fn paths(&self) -> Vec<PathBuf> {
         match self {
             Self::Fsl { bval, bvec } => vec![bval.clone(), bvec.clone()],
-            Self::Mrtrix(path) => vec![path.clone()],
+            Self::Mrtrix(path) | Self::Nrrd(path) => vec![path.clone()],
         }
     }
 
@@ -48,6 +53,7 @@ impl TableFiles {
                     bval: pair_of(one, "bvec", "bval")?,
                     bvec: one.clone(),
                 }),
+                None if is_nrrd(one) => Ok(Self::Nrrd(one.clone())),
                 None => Ok(Self::Mrtrix(one.clone())),
             },
             [a, b] => {
@@ -83,6 +89,10 @@ fn kind_of(path: &Path) -> Option<Part> {
     }
 }
 
+fn is_nrrd(path: &Path) -> bool {
+    matches!(super::extension(path).as_str(), "nrrd" | "nhdr")
+}
+
 /// `dwi.bval` → `dwi.bvec`, which must exist.
 fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -99,7 +109,7 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
 }
 
 /// The table beside a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`,
-/// `dwi.b`, or the folder's `bvals` and `bvecs`, in this order.
+/// `dwi.b`, the header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
 pub fn find_beside(scan: &Path) -> Option<TableFiles> {
     let there = |path: PathBuf| Some(path).filter(|p| p.is_file());
     let own = |extension: &str| there(with_extension(scan, extension));
@@ -113,6 +123,11 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
     pair(own("bval"), own("bvec"))
         .or_else(|| pair(own("bvals"), own("bvecs")))
         .or_else(|| own("b").map(TableFiles::Mrtrix))
+        .or_else(|| {
+            // A header that cannot be read is told of when it is.
+            let held = is_nrrd(scan) && !matches!(nrrd::gradients(scan), Ok(None));
+            held.then(|| TableFiles::Nrrd(scan.to_owned()))
+        })
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }
 
@@ -121,6 +136,7 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
 pub fn check_named(files: &TableFiles) -> Result<(), Error> {
     match files {
         TableFiles::Mrtrix(path) => mrtrix_rows(path).map(drop),
+        TableFiles::Nrrd(path) => nrrd::gradients(path).map(drop),
         TableFiles::Fsl { bval, bvec } => {
             let exchanged = || {
                 let (b, v) = (rows(bval).ok()?, rows(bvec).ok()?);
@@ -182,6 +198,18 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
         }
         TableFiles::Mrtrix(path) => {
             let (b, v) = mrtrix_rows(path)?;
+            if b.len() != volumes {
+                return Err(Error::Counts {
+                    path: path.clone(),
+                    b_values: b.len(),
+                    vectors: None,
+                    volumes,
+                });
+            }
+            (b, v, path)
+        }
+        TableFiles::Nrrd(path) => {
+            let (b, v) = nrrd::gradients(path)?.unwrap_or_default();
             if b.len() != volumes {
                 return Err(Error::Counts {
                     path: path.clone(),

@@ -4,6 +4,7 @@
 //! Axes with a direction in space are the image's; one that has none (the volumes of a scan, the
 //! components of a tensor, colours) becomes the frames, wherever it stands.
 
+mod gradients;
 mod header;
 
 use super::numbers::Type;
@@ -53,6 +54,12 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         )
     };
     Ok((volume, info))
+}
+
+/// Gradients of the header, if it holds any.
+pub fn gradients(path: &Path) -> Result<Option<gradients::Rows>, Error> {
+    let (header, _) = Header::read(path, &Control::new())?;
+    gradients::of(path, &header)
 }
 
 /// Where the samples are and what they are packed in.

@@ -146,6 +146,12 @@ pub enum Request {
         metadata: Vec<(String, String)>,
         path: PathBuf,
     },
+    /// Pictures that are there as a film.
+    SaveFilm {
+        path: PathBuf,
+        frames: Vec<PathBuf>,
+        per_s: u32,
+    },
     Session(SessionRequest),
     /// The names of all graphics cards.
     FindCards,
@@ -254,7 +260,8 @@ impl Request {
             | Self::SaveMask { .. }
             | Self::SaveRegion { .. }
             | Self::Convert { .. }
-            | Self::SavePng { .. } => Slot::Save,
+            | Self::SavePng { .. }
+            | Self::SaveFilm { .. } => Slot::Save,
             Self::Regions(work) => work.slot(),
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
@@ -299,7 +306,8 @@ impl Request {
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
             | Self::SaveRegion { path, .. }
-            | Self::SavePng { path, .. } => format!("Saving {}", file(path)),
+            | Self::SavePng { path, .. }
+            | Self::SaveFilm { path, .. } => format!("Saving {}", file(path)),
         }
     }
 
@@ -527,6 +535,15 @@ impl Request {
             } => {
                 io::png::save(&path, size, &rgba, &metadata).map_err(|e| e.to_string())?;
                 saved(path, "picture".to_owned(), None)
+            }
+            Self::SaveFilm {
+                path,
+                frames,
+                per_s,
+            } => {
+                let made = super::film::save(&path, &frames, per_s, control);
+                made.map_err(|e| e.to_string())?;
+                saved(path, "film".to_owned(), None)
             }
         }
     }

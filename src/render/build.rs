@@ -4,7 +4,7 @@
 
 use super::colour_map::ColourMap;
 use super::draw_list::{
-    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, SlicePane,
+    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
     SliceQuad, Solid, SolidShape,
 };
 use crate::data::{Mask, Role, Shape, Tractogram};
@@ -98,7 +98,9 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         scale: size.pixels_per_point as f32,
         clip_from_world: camera.clip_from_world(size.aspect()),
         eye: camera.eye(),
-        background: if view.light_theme { [255; 3] } else { [0; 3] },
+        background: view
+            .ground
+            .unwrap_or([if view.light_theme { 255 } else { 0 }; 3]),
         slices: if view.slices_in_scene() {
             quads(state, head)
         } else {
@@ -118,6 +120,13 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             let all = missed(state).into_iter().chain(lines(state));
             all.chain(chosen(state, ink)).collect()
         },
+        slab: view.slab.and_then(|slab| {
+            Some(Slab {
+                at: view.crosshair,
+                normal: DVec3::AXES[slab.pane.normal_axis()?],
+                half_mm: slab.thickness_mm * 0.5,
+            })
+        }),
         solids: solids(state),
         moving: view.moving,
     }

@@ -39,9 +39,20 @@ pub struct ScenePane {
     pub slices: Vec<SliceQuad>,
     pub outline: Option<Outline>,
     pub lines: Vec<Lines>,
+    /// Only what lies within it is drawn of the lines.
+    pub slab: Option<Slab>,
     pub solids: Vec<Solid>,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
+}
+
+/// What is within `half_mm` of a plane.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Slab {
+    /// World mm: a point of the plane, and its unit normal.
+    pub at: DVec3,
+    pub normal: DVec3,
+    pub half_mm: f64,
 }
 
 /// One image layer with its display.

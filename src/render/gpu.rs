@@ -43,6 +43,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("darkening", super::darkening::SHADER),
         ("outline", super::outline::SHADER),
         ("scene", super::scene::SHADER),
+        ("through", super::through::SHADER),
     ];
     let both = reading_depth.iter().flat_map(|&(name, own)| {
         [1, 4].map(|n| (format!("{name}, {n} samples"), depth_source(own, n)))

@@ -4,9 +4,11 @@ use super::draw_list::{LineColour, LineStyle, Lines, SlicePane};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{BLOCK, Chunk, LineBuffers, LineKey, LineStore};
 use super::textures::{Textures, colour_map_row};
+use super::through;
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
+use std::sync::OnceLock;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/lines.wgsl");
 
@@ -22,6 +24,7 @@ struct StyleUniform {
     tube: [f32; 4],
     colour: [f32; 4],
     range: [f32; 4],
+    slab: [f32; 4],
     kind: [u32; 4],
 }
 
@@ -42,17 +45,22 @@ const RIM_OPACITY: f32 = 0.6;
 
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
-    /// For 1 and 4 samples.
-    ribbon: [Ribbons; 2],
+    module: wgpu::ShaderModule,
+    pipeline_layout: wgpu::PipelineLayout,
+    /// By use, whole or cut to a slab, 1 or 4 samples; each made when it is first needed.
+    ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
     capsule: wgpu::RenderPipeline,
 }
 
-struct Ribbons {
-    opaque: wgpu::RenderPipeline,
-    /// Faint lines twice: their depth, then the nearest of them in colour. All of them, one over
-    /// the other, would be a fog.
-    faint_depth: wgpu::RenderPipeline,
-    faint_colour: wgpu::RenderPipeline,
+/// What ribbons are drawn for.
+#[derive(Clone, Copy)]
+enum Use {
+    Opaque,
+    /// The background's lines twice: their depth, then the nearest of them in colour. All of them, one
+    /// over the other, would be a fog.
+    ContextDepth,
+    ContextColour,
+    Through,
 }
 
 /// The chunks of some streamlines, ready to draw.
@@ -70,8 +78,8 @@ pub(super) enum Rank {
     /// First: see-through, and everything else covers them.
     Context,
     Opaque,
-    /// Last: see-through.
-    Faint,
+    /// Last: see-through, each over what is behind it.
+    Through,
 }
 
 /// The name of the values that colour these lines, if the tractogram has them.
@@ -102,59 +110,52 @@ impl LinePipelines {
         );
         let module = gpu.shader("lines", source(SHADER));
         let pipeline_layout = gpu.pipeline_layout(&layout);
-        let make = |name: &str, strip: bool, samples: u32, depth: Option<bool>, colour: bool| {
-            let target = if colour {
-                blended()
-            } else {
-                wgpu::ColorTargetState {
-                    write_mask: wgpu::ColorWrites::empty(),
-                    ..blended()
-                }
-            };
-            let topology = if strip {
-                wgpu::PrimitiveTopology::TriangleStrip
-            } else {
-                wgpu::PrimitiveTopology::TriangleList
-            };
-            gpu.device
-                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                    label: Some(name),
-                    layout: Some(&pipeline_layout),
-                    vertex: wgpu::VertexState {
-                        module: &module,
-                        entry_point: Some(&format!("vs_{name}")),
-                        compilation_options: Default::default(),
-                        buffers: &[],
-                    },
-                    primitive: wgpu::PrimitiveState {
-                        topology,
-                        ..Default::default()
-                    },
-                    depth_stencil: depth.map(depth_test),
-                    multisample: wgpu::MultisampleState {
-                        count: samples,
-                        ..Default::default()
-                    },
-                    fragment: Some(wgpu::FragmentState {
-                        module: &module,
-                        entry_point: Some(&format!("fs_{name}")),
-                        compilation_options: Default::default(),
-                        targets: &[Some(target)],
-                    }),
-                    multiview_mask: None,
-                    cache: None,
-                })
-        };
-        let ribbon = |samples| Ribbons {
-            opaque: make("ribbon", true, samples, Some(true), true),
-            faint_depth: make("ribbon", true, samples, Some(true), false),
-            faint_colour: make("ribbon", true, samples, Some(false), true),
+        let names = ["vs_capsule", "fs_capsule"];
+        let capsule = Shape {
+            topology: wgpu::PrimitiveTopology::TriangleList,
+            samples: 1,
+            depth_stencil: None,
+            targets: &[Some(blended())],
         };
         Self {
-            ribbon: [ribbon(1), ribbon(4)],
-            capsule: make("capsule", false, 1, None, true),
+            ribbons: Default::default(),
+            capsule: pipeline(gpu, (&module, &pipeline_layout), names, capsule),
             layout,
+            module,
+            pipeline_layout,
         }
+    }
+
+    fn ribbon(&self, gpu: &Gpu, for_use: Use, cut: bool, samples: u32) -> &wgpu::RenderPipeline {
+        let place = &self.ribbons[for_use as usize][usize::from(cut)][usize::from(samples > 1)];
+        place.get_or_init(|| {
+            let own = [Some(blended())];
+            let unseen = [Some(wgpu::ColorTargetState {
+                write_mask: wgpu::ColorWrites::empty(),
+                ..blended()
+            })];
+            let through = through::colour_targets();
+            let (write, targets): (_, &[_]) = match for_use {
+                Use::Opaque => (true, &own),
+                Use::ContextDepth => (true, &unseen),
+                Use::ContextColour => (false, &own),
+                Use::Through => (false, &through),
+            };
+            let fragment = match (for_use, cut) {
+                (Use::Through, false) => "fs_through",
+                (Use::Through, true) => "fs_through_cut",
+                (_, false) => "fs_ribbon",
+                (_, true) => "fs_ribbon_cut",
+            };
+            let shape = Shape {
+                topology: wgpu::PrimitiveTopology::TriangleStrip,
+                samples,
+                depth_stencil: Some(depth_test(write)),
+                targets,
+            };
+            let own = (&self.module, &self.pipeline_layout);
+            pipeline(gpu, own, ["vs_ribbon", fragment], shape)
+        })
     }
 
     /// Streamlines of the 3-D view; of `most_slots` points only, evenly spread.
@@ -188,8 +189,14 @@ impl LinePipelines {
         };
         let [width, height] = view.size_px.map(|n| n as f32);
         style.view = [width, height, view.px_per_mm as f32, half_width as f32];
-        style.tube = [radius_mm as f32, least as f32, lines.opacity, 0.0];
         let mut strand = Strand::empty(lines);
+        let fades = if strand.rank == Rank::Through {
+            0.5
+        } else {
+            0.0
+        };
+        style.tube = [radius_mm as f32, least as f32, lines.opacity, fades];
+        style.slab = view.slab.as_vec4().to_array();
         let Some(buffers) = store.get(key) else {
             return strand;
         };
@@ -300,23 +307,23 @@ impl LinePipelines {
         )
     }
 
-    /// The strands of a rank.
+    /// The strands of a rank; `cut`: to the view's slab.
     pub fn draw_scene(
         &self,
+        gpu: &Gpu,
         pass: &mut wgpu::RenderPass,
         strands: &[Strand],
-        samples: u32,
+        (samples, cut): (u32, bool),
         rank: Rank,
     ) {
-        let ribbons = &self.ribbon[usize::from(samples > 1)];
-        let passes: &[_] = if rank == Rank::Opaque {
-            &[&ribbons.opaque]
-        } else {
-            &[&ribbons.faint_depth, &ribbons.faint_colour]
+        let uses: &[_] = match rank {
+            Rank::Context => &[Use::ContextDepth, Use::ContextColour],
+            Rank::Opaque => &[Use::Opaque],
+            Rank::Through => &[Use::Through],
         };
         for strand in strands.iter().filter(|s| s.rank == rank) {
-            for pipeline in passes {
-                pass.set_pipeline(pipeline);
+            for &for_use in uses {
+                pass.set_pipeline(self.ribbon(gpu, for_use, cut, samples));
                 for (group, slots) in &strand.groups {
                     pass.set_bind_group(0, group, &[]);
                     pass.draw(0..slots * 2, 0..1);
@@ -343,7 +350,7 @@ impl Strand {
             rank: match lines.opacity {
                 _ if lines.context => Rank::Context,
                 0.999.. => Rank::Opaque,
-                _ => Rank::Faint,
+                _ => Rank::Through,
             },
         }
     }
@@ -352,6 +359,50 @@ impl Strand {
     pub fn is(&self, rank: Rank) -> bool {
         self.rank == rank && !self.groups.is_empty()
     }
+}
+
+/// What pipelines of lines differ in, besides their entry points.
+struct Shape<'a> {
+    topology: wgpu::PrimitiveTopology,
+    samples: u32,
+    depth_stencil: Option<wgpu::DepthStencilState>,
+    targets: &'a [Option<wgpu::ColorTargetState>],
+}
+
+fn pipeline(
+    gpu: &Gpu,
+    (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
+    [vertex, fragment]: [&str; 2],
+    shape: Shape,
+) -> wgpu::RenderPipeline {
+    gpu.device
+        .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some(fragment),
+            layout: Some(layout),
+            vertex: wgpu::VertexState {
+                module,
+                entry_point: Some(vertex),
+                compilation_options: Default::default(),
+                buffers: &[],
+            },
+            primitive: wgpu::PrimitiveState {
+                topology: shape.topology,
+                ..Default::default()
+            },
+            depth_stencil: shape.depth_stencil,
+            multisample: wgpu::MultisampleState {
+                count: shape.samples,
+                ..Default::default()
+            },
+            fragment: Some(wgpu::FragmentState {
+                module,
+                entry_point: Some(fragment),
+                compilation_options: Default::default(),
+                targets: shape.targets,
+            }),
+            multiview_mask: None,
+            cache: None,
+        })
 }
 
 fn values_in<'a>(

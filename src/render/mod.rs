@@ -26,6 +26,7 @@ mod smooth;
 mod solids;
 mod stopwatch;
 mod textures;
+mod through;
 mod view;
 
 pub use blit::Surface;
@@ -75,6 +76,8 @@ pub struct Renderer {
 
 /// What a pane shows now.
 #[derive(PartialEq)]
+// A pane has one.
+#[allow(clippy::large_enum_variant)]
 enum List {
     Slice(SlicePane),
     Scene(ScenePane),

@@ -11,6 +11,7 @@ use super::slice::Slices;
 use super::solids::Solids;
 use super::stopwatch::Stopwatch;
 use super::textures::{Key, Textures};
+use super::through::{FirstDepth, Through};
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3};
@@ -80,9 +81,10 @@ pub(super) struct Targets {
     base: wgpu::TextureView,
     depth: wgpu::TextureView,
     depth_texture: wgpu::Texture,
-    /// Depths of see-through lines: what darkens hollows and ends the glass must not know them, or
+    /// Depths of the background's lines: what darkens hollows and ends the glass must not know them, or
     /// the background would turn dark where one is drawn over it.
     aside: Option<(wgpu::Texture, wgpu::TextureView)>,
+    through: Option<Through>,
     glass: wgpu::TextureView,
     hollows: Hollows,
 }
@@ -109,12 +111,13 @@ impl Targets {
             depth: depth_texture.create_view(&wgpu::TextureViewDescriptor::default()),
             depth_texture,
             aside: None,
+            through: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
             hollows: Hollows::new(gpu, size),
         }
     }
 
-    /// Where see-through lines test their depth: the scene's depths as they are now.
+    /// Where the background's lines test their depth: the scene's depths as they are now.
     fn set_aside(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
         let (size, samples) = (self.size, self.samples);
         let (aside, _) = self.aside.get_or_insert_with(|| {
@@ -131,25 +134,20 @@ impl Targets {
     }
 }
 
-/// The passes that a scene is drawn in: see-through lines need depths of their own.
-fn stages(strands: &[Strand]) -> Vec<Stage> {
-    let any = |rank| strands.iter().any(|s| s.is(rank));
-    let mut stages = Vec::new();
-    if any(Rank::Context) {
-        stages.extend([Stage::Slices, Stage::SeeThrough(Rank::Context), Stage::Rest]);
+/// The passes that a scene is drawn in: lines of the background need depths of their own.
+fn stages(strands: &[Strand]) -> &'static [Stage] {
+    if strands.iter().any(|s| s.is(Rank::Context)) {
+        &[Stage::Slices, Stage::Context, Stage::Rest]
     } else {
-        stages.push(Stage::All);
+        &[Stage::All]
     }
-    if any(Rank::Faint) {
-        stages.push(Stage::SeeThrough(Rank::Faint));
-    }
-    stages
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Slices,
-    SeeThrough(Rank),
+    /// Lines of the background.
+    Context,
     /// Opaque lines and solids.
     Rest,
     /// Slices and the rest.
@@ -160,6 +158,7 @@ pub(super) struct Scenes {
     solids: Solids,
     outlines: Outlines,
     darkening: Darkening,
+    first_depth: FirstDepth,
     /// For 1 and for 4 samples.
     together: [(wgpu::BindGroupLayout, wgpu::RenderPipeline); 2],
     sampler: wgpu::Sampler,
@@ -186,6 +185,8 @@ impl Scenes {
                     Slot::Image2,
                     Slot::Filtered2,
                     Slot::Sampler,
+                    Slot::Image2,
+                    Slot::Image2,
                     Slot::Image2,
                 ],
             );
@@ -219,6 +220,7 @@ impl Scenes {
             solids: Solids::new(gpu),
             outlines: Outlines::new(gpu),
             darkening: Darkening::new(gpu),
+            first_depth: FirstDepth::new(gpu),
             together: [1, 4].map(make),
             sampler: linear_sampler(gpu),
         }
@@ -277,6 +279,8 @@ impl Scenes {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
         let stages = stages(&strands);
+        let cut = list.slab.is_some();
+        let through = strands.iter().any(|s| s.is(Rank::Through));
         let (piece, pieces) = quality.piece;
         let row = |piece: u32| (u64::from(drawn[1]) * u64::from(piece) / u64::from(pieces)) as u32;
         let rows = row(piece)..row(piece + 1);
@@ -285,11 +289,11 @@ impl Scenes {
         for (i, &stage) in stages.iter().enumerate() {
             let (begins, ends) = (i == 0, i + 1 == stages.len());
             let (first, last) = (begins && piece == 0, ends && complete);
-            if let Stage::SeeThrough(_) = stage {
+            if stage == Stage::Context {
                 targets.set_aside(gpu, &mut encoder);
             }
             let depth = match (stage, &targets.aside) {
-                (Stage::SeeThrough(_), Some((_, aside))) => aside,
+                (Stage::Context, Some((_, aside))) => aside,
                 _ => &targets.depth,
             };
             let clear = wgpu::Color { r, g, b, a: 1.0 };
@@ -324,7 +328,7 @@ impl Scenes {
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.writes(begins, ends && !complete),
+                timestamp_writes: stopwatch.writes(begins, ends && !complete && !through),
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
@@ -335,14 +339,39 @@ impl Scenes {
                 slices.draw_quads(&mut pass, &layers, samples);
             }
             if matches!(stage, Stage::Rest | Stage::All) {
-                lines.draw_scene(&mut pass, &strands, samples, Rank::Opaque);
-                // Solids hide what is behind them from the faint lines: little is lost, and faint
+                lines.draw_scene(gpu, &mut pass, &strands, (samples, cut), Rank::Opaque);
+                // Solids hide what is behind them from see-through lines: little is lost, and such
                 // lines in front of a solid are right.
                 self.solids.draw(&mut pass, &solids, samples);
             }
-            if let Stage::SeeThrough(rank) = stage {
-                lines.draw_scene(&mut pass, &strands, samples, rank);
+            if stage == Stage::Context {
+                lines.draw_scene(gpu, &mut pass, &strands, (samples, cut), Rank::Context);
             }
+        }
+        if through {
+            let make = || Through::new(gpu, targets.size);
+            let textures = targets.through.get_or_insert_with(make);
+            let depth = (&targets.depth, samples);
+            let part = (&rows, piece == 0);
+            let depth = self
+                .first_depth
+                .of(gpu, &mut encoder, depth, textures, part);
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("see-through lines"),
+                color_attachments: &textures.attachments(piece == 0),
+                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+                    view: depth,
+                    // Read only.
+                    depth_ops: None,
+                    stencil_ops: None,
+                }),
+                timestamp_writes: stopwatch.writes(false, !complete),
+                ..Default::default()
+            });
+            let [width, height] = drawn.map(|n| n as f32);
+            pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
+            pass.set_scissor_rect(0, rows.start, drawn[0], rows.end - rows.start);
+            lines.draw_scene(gpu, &mut pass, &strands, (1, cut), Rank::Through);
         }
         if !complete {
             stopwatch.stop(gpu, encoder);
@@ -376,7 +405,7 @@ impl Scenes {
             &mut encoder,
             list,
             drawn,
-            quality,
+            (quality, through),
             targets,
             pane,
             stopwatch,
@@ -392,7 +421,7 @@ impl Scenes {
         encoder: &mut wgpu::CommandEncoder,
         list: &ScenePane,
         drawn: [u32; 2],
-        quality: Quality,
+        (quality, through): (Quality, bool),
         targets: &Targets,
         pane: &wgpu::TextureView,
         stopwatch: &Stopwatch,
@@ -401,7 +430,12 @@ impl Scenes {
         let [w, h] = targets.size.map(|n| n as f32);
         let uniform = TogetherUniform {
             scene: [drawn[0] as f32, drawn[1] as f32, w, h],
-            glass: [glass as f32, f32::from(quality.rough), 0.0, 0.0],
+            glass: [
+                glass as f32,
+                f32::from(quality.rough),
+                f32::from(through),
+                0.0,
+            ],
             depth: distance_numbers(&list.clip_from_world),
             hollows: if quality.rough {
                 [0.0; 4]
@@ -417,6 +451,12 @@ impl Scenes {
         let buffer = gpu.uniform(&uniform);
         let (layout, pipeline) = &self.together[usize::from(quality.samples > 1)];
         use wgpu::BindingResource::{Sampler, TextureView as View};
+        // Without any, another picture takes their place, at which nobody looks.
+        let unseen = [targets.base.clone(), targets.base.clone()];
+        let [sum, left] = match &targets.through {
+            Some(textures) if through => textures.pictures(),
+            _ => &unseen,
+        };
         let group = gpu.bind(
             layout,
             &[
@@ -426,6 +466,8 @@ impl Scenes {
                 View(&targets.glass),
                 Sampler(&self.sampler),
                 View(targets.hollows.blurred()),
+                View(sum),
+                View(left),
             ],
         );
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {

@@ -19,6 +19,8 @@ pub(super) struct SceneView {
     pub px_per_mm: f64,
     /// Times (world, 1): 0 at the nearest, 1 at the farthest thing.
     pub depth_cue: DVec4,
+    /// Times (world, 1): from -1 to 1 within the slab that lines are cut to; zeros without one.
+    pub slab: DVec4,
     /// Colour of the distance, and how much of it is mixed in at 1.
     pub haze: [f32; 4],
 }
@@ -68,6 +70,10 @@ impl SceneView {
             light,
             px_per_mm,
             depth_cue,
+            slab: list.slab.map_or(DVec4::ZERO, |slab| {
+                let across = slab.normal / slab.half_mm;
+                across.extend(-across.dot(slab.at))
+            }),
             haze: [r, g, b, 0.42],
         }
     }

@@ -5,7 +5,8 @@ use super::bundle::BundleAction;
 use super::document::{Display, LayerId, Method, Rays};
 use super::making::Source;
 use super::maps::Wanted;
-use super::view::{Convention, Layout, Pane, SliceCamera, Task, Tool};
+use super::pictures::Shot;
+use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
@@ -23,16 +24,6 @@ use std::path::PathBuf;
 pub enum Phase {
     Live,
     Done,
-}
-
-/// A picture to take.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Shot {
-    /// `None`: the whole window.
-    pub pane: Option<Pane>,
-    pub path: PathBuf,
-    /// 1 to 4 times the size on screen.
-    pub scale: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +51,15 @@ pub enum Action {
         path: PathBuf,
     },
     Screenshot(Shot),
+    TakeSnapshot,
+    /// With the snapshot of this number, counted from the oldest; `None`: no more.
+    Compare(Option<usize>),
+    /// Compares with the last snapshot, or no more.
+    ToggleComparing,
+    /// Of a pane's width.
+    MoveDivider(f32),
+    /// The window has room for the next frame of a turn.
+    NextFrame,
     Session(SessionAction),
     // View
     SelectTask(Task),
@@ -88,6 +88,8 @@ pub enum Action {
     TogglePanels,
     ToggleSlicesInScene,
     ToggleOutline,
+    /// The 3-D view shows only what streamlines have near a slice.
+    CutToSlab(Option<Slab>),
     ToggleMissed,
     /// The 3-D view shows only live curves of which an end stopped for this reason; `None`: all.
     ShowStop(Option<StopReason>),
@@ -238,6 +240,8 @@ pub enum Action {
     RunOnCpu,
     // Everything else
     CopyCommand(super::Recipe),
+    /// What was done, for a paper.
+    CopyMethods,
     Undo,
     Redo,
     /// The pointer rests: full results follow the coarse ones.
@@ -263,7 +267,8 @@ pub enum Effect {
     Submit(Request),
     Cancel(Slot),
     CopyText(String),
-    TakeShot(Shot),
+    /// With what it shows, where that is not the state.
+    TakeShot(Shot, Option<Box<super::State>>),
     /// The window ends.
     Close,
     /// The list of recent files or a setting changed: remember it.

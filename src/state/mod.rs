@@ -7,6 +7,7 @@
 pub mod action;
 pub mod bundle;
 pub mod camera;
+pub mod comparing;
 pub mod defaults;
 mod derived;
 pub mod document;
@@ -15,8 +16,10 @@ pub mod edits;
 pub mod history;
 pub mod making;
 pub mod maps;
+pub mod methods;
 pub mod moved;
 mod packed;
+pub mod pictures;
 pub mod recipe;
 pub mod report;
 pub mod saved;
@@ -29,18 +32,21 @@ pub mod words;
 
 /// In the words of the files.
 pub use crate::io::{Space, Told};
-pub use crate::jobs::{BackendKind, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Which};
-pub use action::{Action, Effect, Phase, Shot};
+pub use crate::jobs::{
+    BackendKind, Ffmpeg, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Which,
+};
+pub use action::{Action, Effect, Phase};
 pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use drawing::Drawing;
 pub use history::History;
+pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use saving::{Leaving, SessionAction};
 pub use session::{Live, Message, Session, Severity, Standing};
 pub use update::update;
-pub use view::{Convention, Layout, Pane, Task, Tool, View};
+pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]

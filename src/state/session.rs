@@ -2,8 +2,10 @@
 
 use super::Recipe;
 use super::bundle::Working;
+pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::making::{Labels, Making};
+use super::pictures::Turning;
 use super::recipe::MediumRecipe;
 use super::saving::Saving;
 use crate::data::region::RegionId;
@@ -141,13 +143,16 @@ pub enum Standing {
 }
 
 /// A file opened before.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Recent {
     pub path: PathBuf,
     /// What it was: `81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000`.
     pub summary: String,
     /// Seconds since 1970.
     pub opened: u64,
+    /// Values shown as the first and last colour, where the user has chosen them.
+    #[serde(default)]
+    pub window: Option<(f32, f32)>,
 }
 
 /// Where files were saved last, and as what: the next go there, too.
@@ -212,6 +217,12 @@ pub struct Session {
     pub cards: Option<Result<Arc<[String]>, String>>,
     pub stranded: Stranded,
     pub jobs: Vec<Job>,
+    pub snapshots: Vec<Arc<Snapshot>>,
+    /// Also those that are no longer kept.
+    pub snapshots_taken: usize,
+    pub comparing: Option<Comparing>,
+    /// Pictures of a whole turn.
+    pub turning: Option<Turning>,
     pub messages: Vec<Message>,
     /// What last finished, for the status line.
     pub status: String,
@@ -278,6 +289,10 @@ impl Session {
             cards: None,
             stranded: Stranded::default(),
             jobs: Vec::new(),
+            turning: None,
+            snapshots: Vec::new(),
+            snapshots_taken: 0,
+            comparing: None,
             messages: Vec::new(),
             status: String::new(),
             live: None,

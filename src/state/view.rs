@@ -65,6 +65,23 @@ pub enum Layout {
     Single,
 }
 
+/// What the 3-D view shows of streamlines: only what is near a slice.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Slab {
+    /// A slice view, through whose plane it lies.
+    pub pane: Pane,
+    pub thickness_mm: f64,
+}
+
+impl Slab {
+    pub const DEFAULT_MM: f64 = 10.0;
+    pub const LIMITS_MM: std::ops::RangeInclusive<f64> = 0.1..=500.0;
+
+    pub fn is_sound(&self) -> bool {
+        self.pane != Pane::Scene && Self::LIMITS_MM.contains(&self.thickness_mm)
+    }
+}
+
 /// Which side of the screen shows the patient's right. A view switch, never a data flip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Convention {
@@ -137,6 +154,8 @@ pub struct View {
     /// The same in the task Track, where slices hide streamlines.
     pub show_slices_with_tracks: bool,
     pub show_outline: bool,
+    /// `None`: streamlines are shown whole.
+    pub slab: Option<Slab>,
     /// Streamlines that miss the targets, in grey.
     pub show_missed: bool,
     /// The 3-D view shows only live curves of which an end stopped for this reason.
@@ -150,6 +169,9 @@ pub struct View {
     /// The camera is being dragged: drawn coarser.
     #[serde(skip)]
     pub moving: bool,
+    /// What is behind the 3-D view, where the theme does not say; sRGB.
+    #[serde(skip)]
+    pub ground: Option<[u8; 3]>,
     pub light_theme: bool,
     /// What lies under the views.
     pub drawer: Option<Drawer>,
@@ -176,6 +198,7 @@ impl Default for View {
             show_slices_in_scene: true,
             show_slices_with_tracks: false,
             show_outline: true,
+            slab: None,
             show_missed: true,
             stop: None,
             tool: Tool::Crosshair,
@@ -183,6 +206,7 @@ impl Default for View {
             slices: [slice; 3],
             camera: Camera::framing(DVec3::splat(-90.0), DVec3::splat(90.0)),
             moving: false,
+            ground: None,
             light_theme: false,
             drawer: None,
             drawer_height: 260.0,

@@ -8,6 +8,7 @@ use crate::state::update::is_session;
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Response, Ui};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 enum Chosen {
     New,
@@ -17,6 +18,9 @@ enum Chosen {
     Save,
     SaveAs,
     Store(Store),
+    Methods,
+    Snapshot,
+    Compare(Option<usize>),
     Quit,
 }
 
@@ -40,6 +44,9 @@ pub fn show(
         Some(Chosen::Recent(path)) => actions.push(Action::Open(vec![path])),
         Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
         Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
+        Some(Chosen::Methods) => actions.push(Action::CopyMethods),
+        Some(Chosen::Snapshot) => actions.push(Action::TakeSnapshot),
+        Some(Chosen::Compare(with)) => actions.push(Action::Compare(with)),
         Some(Chosen::Store(store)) => session(SessionAction::SetStore(store)),
         Some(Chosen::Quit) => session(SessionAction::Leave(Leaving::Quit)),
     }
@@ -64,12 +71,27 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     row(ui, item.enabled(open), Chosen::Save);
     let item = Item::new("Save session as…").icon(" ");
     row(ui, item.key("Ctrl+Shift+S").enabled(open), Chosen::SaveAs);
+    let item = Item::new("Copy methods paragraph").icon(icons::COPY);
+    row(ui, item.enabled(open), Chosen::Methods);
     if !state.document.made.is_empty() {
         let all = state.document.store == Store::All;
         let other = if all { Store::Small } else { Store::All };
         let item = Item::new("With streamlines above 64 MB");
         let icon = if all { icons::CHECK } else { " " };
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));
+    }
+    menu::line(ui);
+    let item = Item::new("Take a snapshot")
+        .icon(icons::CAMERA)
+        .key("Ctrl+B");
+    row(ui, item.enabled(open), Chosen::Snapshot);
+    let now = state.session.comparing.as_ref().map(|c| &c.with);
+    for (i, snapshot) in state.session.snapshots.iter().enumerate() {
+        let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
+        let name = format!("Compare with {}", snapshot.name);
+        let icon = if chosen { icons::CHECK } else { " " };
+        let item = Item::new(&name).icon(icon).chosen(chosen);
+        row(ui, item, Chosen::Compare((!chosen).then_some(i)));
     }
     if !state.session.recent.is_empty() {
         menu::line(ui);

@@ -3,6 +3,7 @@
 //! The window waits for neither: answers come through a channel and leave as actions.
 
 mod disk;
+mod picture;
 mod purpose;
 
 pub use purpose::Purpose;
@@ -15,7 +16,7 @@ use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::io::Format;
 use crate::state::update::losses;
-use crate::state::{Action, Pane, Severity, State};
+use crate::state::{Action, Severity, State};
 use disk::{Existing, elsewhere, existing_beside, typed_paths, with_measures, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
@@ -416,27 +417,8 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
 fn options(ui: &mut Ui, sheet: &mut Sheet) {
     let width = ui.available_width();
     let row = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
-    if let Purpose::Screenshot { pane, scale } = &mut sheet.purpose {
-        let what: Vec<&str> = std::iter::once("Window")
-            .chain(Pane::ALL.map(Pane::name))
-            .collect();
-        let chosen = pane
-            .and_then(|p| Pane::ALL.iter().position(|&q| q == p))
-            .map_or(0, |i| i + 1);
-        let place = row(ui);
-        if let Some(i) = segmented(ui, place, "Picture of", &what, chosen) {
-            *pane = i.checked_sub(1).map(|i| Pane::ALL[i]);
-        }
-        // Only a pane is drawn larger; the window keeps the screen's size.
-        if pane.is_some() {
-            let sizes = ["Screen size", "2 ×", "3 ×", "4 ×"];
-            let place = row(ui);
-            if let Some(i) = segmented(ui, place, "Size", &sizes, *scale as usize - 1) {
-                *scale = i as u32 + 1;
-            }
-        } else {
-            *scale = 1;
-        }
+    if let Purpose::Screenshot { pane, look } = &mut sheet.purpose {
+        picture::options(ui, pane, look);
         return;
     }
     let endings = sheet.purpose.endings();

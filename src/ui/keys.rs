@@ -1,6 +1,7 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
 use super::files::{Place, Purpose};
+use super::palette::Palette;
 use super::widgets::focus::focused_by_hand;
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
@@ -18,7 +19,8 @@ pub fn handle(
     actions: &mut Vec<Action>,
 ) {
     // A slow frame may hold a whole word and its Enter, which takes the focus away.
-    let now = ui.ctx().text_edit_focused() || memory.files.is_open() || memory.renaming.is_some();
+    let fields = memory.files.is_open() || memory.renaming.is_some() || memory.palette.is_some();
+    let now = ui.ctx().text_edit_focused() || fields;
     let was = std::mem::replace(&mut memory.typing, now);
     let typing = was || now;
     let presses: Vec<(Key, Modifiers)> = ui.input(|i| {
@@ -52,6 +54,23 @@ pub fn handle(
     }
 }
 
+/// What a key does, pressed or chosen by name.
+pub fn press(
+    ui: &Ui,
+    (key, modifiers): (Key, Modifiers),
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    if modifiers.command {
+        command(ui, key, modifiers, state, memory, false, actions);
+    } else if modifiers.alt {
+        look(key, state, actions);
+    } else {
+        single(key, state, memory, actions);
+    }
+}
+
 /// Closes what is open before anything is cancelled.
 fn escape(ui: &Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     if let Some(focused) = ui.memory(|m| m.focused()) {
@@ -77,6 +96,7 @@ fn command(
 ) {
     let open = !state.document.is_empty();
     match key {
+        Key::K if memory.palette.take().is_none() => memory.palette = Some(Palette::default()),
         Key::O => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
@@ -93,6 +113,8 @@ fn command(
         Key::A if state.chosen().is_some() || state.view.drawer.is_some() => {
             actions.push(Action::Bundle(BundleAction::ChooseAll));
         }
+        Key::B if modifiers.shift => actions.push(Action::ToggleComparing),
+        Key::B => actions.push(Action::TakeSnapshot),
         Key::C if modifiers.shift => actions.extend(forms::recipe(state).map(Action::CopyCommand)),
         _ => {}
     }

@@ -19,6 +19,7 @@ mod layers;
 mod leaving;
 mod naming;
 pub mod paint_callback;
+pub mod palette;
 mod panels;
 pub mod probe;
 pub mod quit;
@@ -54,6 +55,7 @@ pub struct Memory {
     files: Files,
     list: Option<List>,
     shortcuts: bool,
+    palette: Option<palette::Palette>,
     renaming: Option<naming::Renaming>,
     /// The window has no room for the lists beside the views.
     narrow: bool,
@@ -100,6 +102,7 @@ impl Memory {
             files: Files::new(native),
             list: None,
             shortcuts: false,
+            palette: None,
             renaming: None,
             narrow: false,
             typing: false,
@@ -228,6 +231,7 @@ pub fn show(
     if memory.shortcuts {
         shortcuts::show(ui, window, state, memory, &mut actions);
     }
+    palette::show(ui, window, state, memory, &mut actions);
     first_run::drop_highlight(ui, window, state.document.is_empty());
     widgets::notice::show(ui, window);
     if !leaving::is_open(state) {

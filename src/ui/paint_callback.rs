@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// What a pane shows.
 #[derive(Clone, Debug)]
+// A pane has one.
+#[allow(clippy::large_enum_variant)]
 pub enum List {
     Slice(SlicePane),
     Scene(ScenePane),

@@ -79,11 +79,13 @@ const GROUPS: [[Group; 2]; 3] = [
         (
             "Work",
             &[
+                ("Ctrl + K", "Find a command"),
                 ("Ctrl + Z, Y", "Undo, redo"),
                 ("Ctrl + O, N", "Open, new"),
                 ("Ctrl + S", "Save the session"),
                 ("Ctrl + E", "Export"),
                 ("Ctrl + Shift + C", "Copy as command"),
+                ("Ctrl + B", "Snapshot; + Shift: compare"),
             ],
         ),
     ],

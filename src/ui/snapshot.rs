@@ -15,23 +15,72 @@ const FRAMES: usize = 3;
 /// Of a view that is not on screen, points.
 pub const DEFAULT_SIZE: Vec2 = Vec2::new(960.0, 720.0);
 
-/// A view alone, with everything that says which way round it is.
+/// A picture's size.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Points.
+    pub size: Vec2,
+    pub pixels_per_point: f32,
+}
+
+impl Frame {
+    /// So many pixels, in which text and lines have the share that they have in `size` points.
+    pub fn fitted(px: [u32; 2], size: Vec2) -> Self {
+        let px = Vec2::new(px[0] as f32, px[1] as f32);
+        let pixels_per_point = (px / size.max(Vec2::splat(1.0)))
+            .min_elem()
+            .clamp(0.5, 16.0);
+        Self {
+            size: px / pixels_per_point,
+            pixels_per_point,
+        }
+    }
+}
+
+/// A view alone, with everything that says which way round it is; `transparent`: nothing where nothing
+/// is drawn (3-D view).
 pub fn pane(
     renderer: &mut Option<Renderer>,
     state: &State,
     pane: Pane,
-    size: impl Into<Vec2>,
-    pixels_per_point: f32,
+    frame: Frame,
+    transparent: bool,
 ) -> Result<Picture, Error> {
-    let state = pictured(state, Some(pane));
-    let mut views = Views::still();
-    draw(
-        renderer,
-        size.into(),
-        pixels_per_point,
-        state.view.light_theme,
-        &mut |ui| views.show(ui, &state, &mut Vec::new()),
-    )
+    let mut state = pictured(state, Some(pane));
+    let mut on = |ground: Option<[u8; 3]>| {
+        state.view.ground = ground;
+        let mut views = Views::still();
+        draw(
+            renderer,
+            frame.size,
+            frame.pixels_per_point,
+            state.view.light_theme,
+            &mut |ui| views.show(ui, &state, &mut Vec::new()),
+        )
+    };
+    if transparent && pane == Pane::Scene {
+        Ok(between(on(Some([0; 3]))?, &on(Some([255; 3]))?))
+    } else {
+        on(None)
+    }
+}
+
+/// What gives one picture on black and the other on white: colours, and how much they cover (Smith and
+/// Blinn 1996, two grounds).
+fn between(mut on_black: Picture, on_white: &Picture) -> Picture {
+    let pixels = on_black.rgba.chunks_exact_mut(4);
+    for (black, white) in pixels.zip(on_white.rgba.chunks_exact(4)) {
+        let through: u32 = (0..3)
+            .map(|c| u32::from(white[c].saturating_sub(black[c])))
+            .sum();
+        let covers = 255 - ((through + 1) / 3).min(255);
+        for c in 0..3 {
+            let colour = (u32::from(black[c]) * 255 + covers / 2).checked_div(covers);
+            black[c] = colour.unwrap_or(0).min(255) as u8;
+        }
+        black[3] = covers as u8;
+    }
+    on_black
 }
 
 /// The state as pictures show it: no tool in hand, nothing moving, letters on; with `pane`, that

@@ -5,7 +5,7 @@ use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
 use super::{Memory, file_menu, icons, quit};
-use crate::state::{Action, Convention, Layout, State, Task};
+use crate::state::{Action, Convention, Layout, Look, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 const LAYOUTS: [(Layout, &str, &str); 3] = [
@@ -221,7 +221,7 @@ fn right_side(
     if camera.clicked() {
         let purpose = Purpose::Screenshot {
             pane: None,
-            scale: 1,
+            look: Look::default(),
         };
         let text = suggestion(state, "view", &purpose);
         let below = Place::Below(camera.rect.right_bottom() + vec2(0.0, 14.0));

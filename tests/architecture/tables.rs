@@ -150,12 +150,16 @@ pub const RESERVED: &[Reserved] = &[
     only(&["rfd"], &["ui"]),
     only(&["std", "fs"], &["io"]),
     only(&["std", "net"], &[]),
-    // Environment variables that choose data, devices and records; typed paths may start with ~.
-    only(&["std", "env"], &["io", "cli", "app", "main", "ui/files"]),
+    // Environment variables that choose data, devices and records, and where ffmpeg is; typed paths
+    // may start with ~.
+    only(
+        &["std", "env"],
+        &["io", "cli", "app", "main", "ui/files", "jobs/film"],
+    ),
     // In the names of temporary files.
     only(&["std", "process", "id"], &["io"]),
-    // Exit codes.
-    only(&["std", "process"], &["cli", "main"]),
+    // Exit codes; and ffmpeg, which makes films.
+    only(&["std", "process"], &["cli", "main", "jobs/film"]),
     // wgpu hands a mapped buffer back through a callback. A desktop's file dialog blocks, so it
     // waits on a thread of its own.
     only(

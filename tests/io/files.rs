@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::replaced_as_a_whole", replaced),
         test("io::files::cancelled_write", cancelled),
         test("io::files::wrong_names", wrong_names),
+        test("io::files::what killed processes left", left),
         test("io::files::pictures", pictures),
         full_disk(),
     ]
@@ -47,6 +48,36 @@ fn volume(count: usize) -> Volume {
         Arc::new(grid),
         (0..count).map(|v| v as f32).collect::<Vec<_>>(),
     )
+}
+
+/// Temporary files of long ago go when the next file is written; anything else stays.
+fn left() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    let day = std::time::Duration::from_secs(25 * 3600);
+    let old = std::time::SystemTime::now() - day;
+    let make = |name: &str, aged: bool| {
+        let file = std::fs::File::create(path(name)).expect("made");
+        if aged {
+            file.set_modified(old).expect("aged");
+        }
+    };
+    make(".arcuate-4000000-3.tmp", true);
+    make(".arcuate-4000000-4.tmp", false);
+    make(".arcuate-notes.tmp", true);
+    make(".arcuate-1-2.tmp.nii", true);
+    std::fs::create_dir(path(".arcuate-4000000-5.tmp")).expect("made");
+    nifti::save_volume(&path("a.nii"), &volume(3), "made", &Control::new()).expect("saved");
+    assert_eq!(
+        names(folder.path()),
+        [
+            ".arcuate-1-2.tmp.nii",
+            ".arcuate-4000000-4.tmp",
+            ".arcuate-4000000-5.tmp",
+            ".arcuate-notes.tmp",
+            "a.nii"
+        ]
+    );
 }
 
 fn kinds() {

@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::gradients::counts_and_nonsense", refused),
         test("io::gradients::found_beside", beside),
         test("io::gradients::there_and_back", there_and_back),
+        test("io::gradients::in_an_nrrd", in_an_nrrd),
         data_test(
             "io::gradients::real_scan",
             "dwi_a_philips32/dwi.nii.gz",
@@ -49,6 +50,82 @@ fn write(folder: &Path, bval: &str, bvec: &str) -> TableFiles {
 
 fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Table {
     gradients::read(files, grid, volumes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Space, frame and scale of the vectors, and vectors that stand for several volumes.
+fn in_an_nrrd() {
+    let mut random = Random::fresh("gradients in an NRRD");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("scan.nrrd");
+    for (space, signs) in [
+        ("left-posterior-superior", DVec3::new(-1.0, -1.0, 1.0)),
+        ("right-anterior-superior", DVec3::ONE),
+        ("LAS", DVec3::new(-1.0, 1.0, 1.0)),
+    ] {
+        let (axes, frame) = (
+            DMat3::from_quat(random.rotation()) * 2.0,
+            DMat3::from_quat(random.rotation()),
+        );
+        let text = |v: DVec3| format!("({},{},{})", v.x, v.y, v.z);
+        let three = |m: DMat3| [m.x_axis, m.y_axis, m.z_axis].map(text).join(" ");
+        let wanted: Vec<(f64, DVec3)> = [0.0, 700.0, 2000.0, 350.0, 1999.0]
+            .into_iter()
+            .map(|b| (b, random.direction()))
+            .collect();
+        let mut pairs = String::from("modality:=DWMRI\nDWMRI_b-value:=2000\n");
+        let mut volume = 0;
+        for (i, (b, direction)) in wanted.iter().enumerate() {
+            // The file's axes are not the world's, and a vector's squared length is its share of b.
+            let said = frame.transpose() * (signs * *direction) * (b / 2000.0).sqrt();
+            pairs += &format!(
+                "DWMRI_gradient_{volume:04}:= {} {} {}\n",
+                said.x, said.y, said.z
+            );
+            if i == 3 {
+                pairs += &format!("DWMRI_NEX_{volume:04}:=2\n");
+                volume += 1;
+            }
+            volume += 1;
+        }
+        let header = format!(
+            "NRRD0005\ntype: uchar\ndimension: 4\nspace: {space}\nsizes: 2 2 2 6\n\
+             space directions: {} none\nspace origin: (1,2,3)\nencoding: raw\n\
+             measurement frame: {}\n{pairs}\n",
+            three(axes),
+            three(frame)
+        );
+        let mut bytes = header.into_bytes();
+        bytes.extend([7u8; 48]);
+        std::fs::write(&path, bytes).expect("written");
+        let opened = io::open(&path, &Control::new()).unwrap_or_else(|e| panic!("{e}"));
+        let io::Opened::Volume(volume, _) = opened else {
+            panic!("no volume")
+        };
+        let table = gradients::for_scan(&path, &[], &volume.grid, volume.frames)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .expect("a table");
+        assert!(table.warnings.is_empty(), "{:?}", table.warnings);
+        let of = [0, 1, 2, 3, 3, 4];
+        for (v, &i) in of.iter().enumerate() {
+            let (b, direction) = wanted[i];
+            assert!((table.gradients.b_s_per_mm2[v] - b).abs() < 1e-6);
+            let found = table.gradients.directions[v];
+            let expected = if b > 50.0 { direction } else { DVec3::ZERO };
+            assert!(
+                found.distance(expected) < 1e-9,
+                "{space} {v}: {found} {expected}"
+            );
+        }
+    }
+    // Fewer than volumes.
+    let text = std::fs::read(&path).expect("read");
+    let cut = String::from_utf8_lossy(&text).replace("DWMRI_NEX_0003:=2\n", "");
+    std::fs::write(&path, cut).expect("written");
+    let io::Opened::Volume(volume, _) = io::open(&path, &Control::new()).expect("opened") else {
+        panic!("no volume")
+    };
+    let error = gradients::for_scan(&path, &[], &volume.grid, volume.frames).expect_err("refused");
+    assert!(matches!(error, Error::Counts { .. }), "{error}");
 }
 
 /// A vector along the image's x axis as FSL writes it, on the plainest grids.

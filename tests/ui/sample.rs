@@ -296,6 +296,7 @@ pub fn with_recent(mut state: State) -> (State, u64) {
         path: PathBuf::from(path),
         summary: summary.to_owned(),
         opened: now - age_days * 86_400,
+        window: None,
     };
     state.session.recent = vec![
         recent(

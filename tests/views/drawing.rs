@@ -191,7 +191,11 @@ fn seen_where_painted() {
                 phase,
             },
         );
-        let picture = snapshot::pane(&mut renderer, &state, pane, SIZE, 1.0).unwrap();
+        let frame = snapshot::Frame {
+            size: SIZE,
+            pixels_per_point: 1.0,
+        };
+        let picture = snapshot::pane(&mut renderer, &state, pane, frame, false).unwrap();
         let (mut sum, mut n) = (glam::DVec2::ZERO, 0.0);
         for y in 0..picture.size_px[1] {
             for x in 0..picture.size_px[0] {

@@ -6,7 +6,7 @@ use arcuate::data::{AffineSource, Role};
 use arcuate::render::Renderer;
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::state::{Action, Convention, Pane, State, report, update};
-use arcuate::ui::snapshot;
+use arcuate::ui::snapshot::{self, Frame};
 use egui::{Vec2, vec2};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -30,11 +30,23 @@ pub fn tests() -> Vec<Trial> {
             "views::picture too large for the device is an error",
             too_large,
         ),
+        test(
+            "views::picture on nothing is the one on any ground",
+            transparent,
+        ),
+        test("views::a snapshot is right of the divider", compared),
         test("views::picture knows its parameters", parameters),
     ]
 }
 
 const SIZE: Vec2 = vec2(360.0, 300.0);
+
+fn frame(size: Vec2, pixels_per_point: f32) -> Frame {
+    Frame {
+        size,
+        pixels_per_point,
+    }
+}
 
 struct Studio(Option<Renderer>);
 
@@ -48,7 +60,7 @@ impl Studio {
     }
 
     fn take(&mut self, state: &State, pane: Pane, scale: f32) -> Picture {
-        let picture = snapshot::pane(&mut self.0, state, pane, SIZE, scale).unwrap();
+        let picture = snapshot::pane(&mut self.0, state, pane, frame(SIZE, scale), false).unwrap();
         assert!(self.0.is_some(), "the renderer comes back");
         picture
     }
@@ -191,14 +203,81 @@ fn scene_picture() {
     );
 }
 
+/// Laid on any ground it is the picture on that ground.
+fn transparent() {
+    let mut studio = Studio::new();
+    let mut state = state();
+    add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 8.0);
+    let mut take = |light: bool, transparent: bool| {
+        let mut state = state.clone();
+        state.view.light_theme = light;
+        let size = frame(SIZE, 1.0);
+        snapshot::pane(&mut studio.0, &state, Pane::Scene, size, transparent).unwrap()
+    };
+    for (light, ground) in [(false, 0.0), (true, 255.0)] {
+        let (clear, whole) = (take(light, true), take(light, false));
+        let (mut nothing, mut solid) = (0, 0);
+        for (over, under) in clear.rgba.chunks_exact(4).zip(whole.rgba.chunks_exact(4)) {
+            let covers = f64::from(over[3]) / 255.0;
+            for c in 0..3 {
+                let laid = f64::from(over[c]) * covers + ground * (1.0 - covers);
+                // Three colours share one cover.
+                assert!(
+                    (laid - f64::from(under[c])).abs() <= 4.0,
+                    "{over:?} {under:?}"
+                );
+            }
+            nothing += usize::from(over[3] == 0);
+            solid += usize::from(over[3] == 255);
+        }
+        assert!(nothing > 10_000 && solid > 20, "{nothing} {solid}");
+    }
+}
+
+/// Left of the divider is the present, right of it the snapshot, each from where the view is now.
+fn compared() {
+    let mut studio = Studio::new();
+    let mut state = state();
+    update(&mut state, Action::TakeSnapshot);
+    add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 30.0);
+    let before = state.session.snapshots[0].document.clone();
+    for pane in [Pane::Scene, Pane::Axial] {
+        state.view.camera = state.view.camera.orbited(0.4, 0.1);
+        let now = studio.take(&state, pane, 1.0);
+        let mut old = state.clone();
+        old.document = before.clone();
+        let then = studio.take(&old, pane, 1.0);
+        update(&mut state, Action::Compare(Some(0)));
+        for share in [0.3f32, 0.6] {
+            update(&mut state, Action::MoveDivider(share));
+            let both = studio.take(&state, pane, 1.0);
+            let [width, height] = both.size_px;
+            let divider = (width as f32 * share).round() as u32;
+            let mut different = 0;
+            // Above the names beside the divider.
+            for (x, y) in (0..height - 34).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                if x.abs_diff(divider) <= 2 {
+                    continue;
+                }
+                let expected = if x < divider { &now } else { &then };
+                assert_eq!(both.pixel(x, y), expected.pixel(x, y), "{pane:?} {x} {y}");
+                different += usize::from(now.pixel(x, y) != then.pixel(x, y));
+            }
+            assert!(different > 500, "{different}");
+        }
+        update(&mut state, Action::ToggleComparing);
+        assert!(state.session.comparing.is_none());
+    }
+}
+
 fn too_large() {
     let mut studio = Studio::new();
     let huge = snapshot::pane(
         &mut studio.0,
         &state(),
         Pane::Axial,
-        vec2(9000.0, 9000.0),
-        4.0,
+        frame(vec2(9000.0, 9000.0), 4.0),
+        false,
     );
     assert!(huge.is_err());
     studio.take(&state(), Pane::Axial, 1.0);

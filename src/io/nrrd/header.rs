@@ -41,6 +41,10 @@ pub struct Header {
     pub data_file: Option<String>,
     pub line_skip: usize,
     pub byte_skip: i64,
+    /// The file's space from the axes in which gradients are said.
+    pub measurement_frame: Option<DMat3>,
+    /// What is said besides the fields, `key:=value`.
+    pub pairs: Vec<(String, String)>,
 }
 
 impl Header {
@@ -60,9 +64,13 @@ impl Header {
                 "an NRRD file",
             );
         }
-        let mut fields = Vec::new();
+        let (mut fields, mut pairs) = (Vec::new(), Vec::new());
         for line in lines {
-            if line.starts_with('#') || line.contains(":=") {
+            if line.starts_with('#') {
+                continue;
+            }
+            if let Some((key, value)) = line.split_once(":=") {
+                pairs.push((key.trim().to_owned(), value.trim().to_owned()));
                 continue;
             }
             match line.split_once(':') {
@@ -77,7 +85,7 @@ impl Header {
                 }
             }
         }
-        let header = Self::parse(path, &Fields { path, fields })?;
+        let header = Self::parse(path, &Fields { path, fields }, pairs)?;
         if behind.is_none() && header.data_file.is_none() {
             return wrong(
                 "a header without an end".to_owned(),
@@ -87,7 +95,12 @@ impl Header {
         Ok((header, behind.unwrap_or(found) as u64))
     }
 
-    fn parse(path: &Path, fields: &Fields) -> Result<Self, Error> {
+    /// No scan has more.
+    pub fn volumes(&self) -> usize {
+        self.sizes.iter().copied().max().unwrap_or(1)
+    }
+
+    fn parse(path: &Path, fields: &Fields, pairs: Vec<(String, String)>) -> Result<Self, Error> {
         let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
         let (number, type_name) = {
             let name = fields.needed("type")?;
@@ -167,6 +180,19 @@ impl Header {
             },
             None => None,
         };
+        let measurement_frame = match fields.get("measurement frame").map(vectors) {
+            None => None,
+            Some(Some(columns)) => match columns.as_slice() {
+                &[Some(x), Some(y), Some(z)] => Some(DMat3::from_cols(x, y, z)),
+                _ => None,
+            },
+            Some(None) => {
+                return Err(wrong(
+                    "a measurement frame that cannot be read".to_owned(),
+                    "(x,y,z) three times",
+                ));
+            }
+        };
         let spacings: Vec<f64> = match fields.get("spacings") {
             Some(_) => fields.numbers("spacings")?,
             None => Vec::new(),
@@ -205,6 +231,8 @@ impl Header {
             line_skip,
             byte_skip: skip(["byte skip", "byteskip"])?,
             sizes,
+            measurement_frame,
+            pairs,
         })
     }
 }

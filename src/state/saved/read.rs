@@ -19,7 +19,7 @@ use crate::state::maps::words;
 use crate::state::recipe::{FitRecipe, RegionSpec, Source};
 use crate::state::session::Curves;
 use crate::state::update::edited;
-use crate::state::{Camera, Document, Recipe, Tool, View};
+use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -548,6 +548,7 @@ pub fn view(saved: &View, now: &View) -> View {
         light_theme: now.light_theme,
         tool: Tool::Crosshair,
         moving: false,
+        slab: saved.slab.filter(Slab::is_sound),
         ..saved.clone()
     };
     for slice in &mut view.slices {

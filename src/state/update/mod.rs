@@ -12,6 +12,7 @@ mod making;
 mod maps;
 mod moved;
 mod opening;
+mod pictures;
 mod rays;
 mod regions;
 mod results;
@@ -25,8 +26,9 @@ pub use moved::fixed_name;
 pub use sessions::{is_session, remake, wrong_files};
 
 use super::action::{Action, Effect, Phase};
+use super::comparing;
 use super::session::{Exports, GuideStep, Severity};
-use super::view::{Layout, Pane, SliceCamera, Task, Tool};
+use super::view::{Layout, Pane, Slab, SliceCamera, Task, Tool};
 use super::{Camera, Content, Document, Layer, Leaving, Method, Recipe, State, Told};
 use crate::data::Role;
 use crate::jobs::{Request, Slot};
@@ -82,7 +84,16 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Screenshot(shot) => {
             exported(state, Exports::PICTURE, &shot.path, effects);
-            effects.push(Effect::TakeShot(shot));
+            pictures::take(state, shot, effects);
+        }
+        Action::NextFrame => pictures::next_frame(state, effects),
+        Action::TakeSnapshot => comparing::take(state),
+        Action::Compare(with) => comparing::compare(state, with),
+        Action::ToggleComparing => comparing::toggle(state),
+        Action::MoveDivider(share) => {
+            if let Some(comparing) = &mut state.session.comparing {
+                comparing.share = share.clamp(0.0, 1.0);
+            }
         }
 
         Action::SelectTask(task) => state.view.task = task,
@@ -115,6 +126,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             Task::Track => state.view.show_slices_with_tracks ^= true,
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
+        Action::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
         Action::ToggleMissed => state.view.show_missed ^= true,
         Action::ShowStop(reason) => state.view.stop = reason,
         Action::ToggleTheme => state.view.light_theme ^= true,
@@ -135,6 +147,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             edit(state, "Display", phase == Phase::Live, |d| {
                 d.edit_layer(layer, |l| l.display = display)
             });
+            if phase == Phase::Done {
+                opening::remember_window(state, layer, effects);
+            }
         }
         Action::ShiftLayer { layer, by, phase } => moved::shift(state, layer, by, phase, effects),
         Action::AlignLayer(layer) => moved::align(state, layer, effects),
@@ -243,6 +258,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::RunOnCpu => backend::run_on_cpu(state, effects),
 
         Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
+        Action::CopyMethods => {
+            effects.push(Effect::CopyText(super::methods::methods(state)));
+            "Methods paragraph copied, with the works it cites"
+                .clone_into(&mut state.session.status);
+        }
         Action::Undo => {
             let step = state.history.undo(&state.document);
             travel(state, step, "Undid", effects);
@@ -284,7 +304,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Event(event) => results::event(state, event, effects),
         Action::ShotTaken(Ok(sentence)) => state.session.status = sentence,
-        Action::ShotTaken(Err(sentence)) => state.session.say(Severity::Error, sentence),
+        Action::ShotTaken(Err(sentence)) => pictures::failed(state, sentence),
     }
 }
 
@@ -513,7 +533,9 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
 
 /// Does the first that applies.
 fn escape(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.view.tool != Tool::Crosshair {
+    if pictures::stop(state) {
+        // The pictures are kept that are there.
+    } else if state.view.tool != Tool::Crosshair {
         drawing::take(state, Tool::Crosshair, effects);
     } else if let Some(job) = state
         .session

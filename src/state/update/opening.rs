@@ -257,17 +257,36 @@ fn scan_summary(dwi: &Volume, gradients: Option<&Gradients>) -> String {
 pub fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut Vec<Effect>) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let opened = now.map_or(0, |d| d.as_secs());
-    state.session.recent.retain(|r| r.path != path);
-    state.session.recent.insert(
+    let recent = &mut state.session.recent;
+    let before = recent.iter().position(|r| r.path == path);
+    let window = before.and_then(|at| recent.remove(at).window);
+    recent.insert(
         0,
         Recent {
             path,
             summary,
             opened,
+            window,
         },
     );
     state.session.recent.truncate(RECENT);
     effects.push(Effect::Store);
+}
+
+/// The window and level of a file, for the next time it is opened.
+pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.layer(layer) else {
+        return;
+    };
+    let (path, window) = (layer.path.clone(), Some(layer.display.window));
+    let mut recent = state.session.recent.iter_mut();
+    let Some(recent) = recent.find(|r| path.as_ref() == Some(&r.path)) else {
+        return;
+    };
+    if recent.window != window && layer.content.volume().is_some() {
+        recent.window = window;
+        effects.push(Effect::Store);
+    }
 }
 
 /// Looks at what was just opened first.
@@ -295,7 +314,13 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                     "The file says neither sform nor qform: left and right unknown".to_owned(),
                 );
             }
-            let display = defaults::image_display(volume.percentiles(0, 0.01, 0.99));
+            let mut recent = state.session.recent.iter();
+            let known = recent.find(|r| path.as_ref() == Some(&r.path));
+            let known = known
+                .and_then(|r| r.window)
+                .filter(|(low, high)| low < high);
+            let usual = || volume.percentiles(0, 0.01, 0.99);
+            let display = defaults::image_display(known.unwrap_or_else(usual));
             match volume.labels.is_some() && !state.document.is_empty() {
                 true => Display {
                     opacity: defaults::LABEL_OPACITY,

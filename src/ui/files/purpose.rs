@@ -6,8 +6,8 @@ use crate::state::bundle::Drawer;
 use crate::state::session::Exports;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, BundleAction, Content, LayerId, Leaving, Pane, SaveLabels, SaveMasks, SessionAction,
-    Shot, State, Values,
+    Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks, SessionAction,
+    Shot, State, Turn, Values,
 };
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub enum Purpose {
     },
     Screenshot {
         pane: Option<Pane>,
-        scale: u32,
+        look: Look,
     },
     /// `then` follows once it is saved.
     Session {
@@ -76,6 +76,13 @@ impl Purpose {
                 as_labels: true, ..
             } => files.push(SaveLabels::table(path)),
             Self::Regions { names, .. } => return SaveMasks::files(path, names),
+            Self::Screenshot { pane, look } => {
+                if let Some(turn) = look.of(*pane).turn {
+                    let frames = (0..turn.frames).map(|i| turn.path(path, i));
+                    let film = turn.film.then(|| Turn::film_path(path));
+                    return frames.chain(film).collect();
+                }
+            }
             _ => {}
         }
         if let Self::Tracks { measured: true, .. } = self {
@@ -204,7 +211,7 @@ impl Purpose {
             Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),
             Self::Csv(Drawer::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
             Self::Csv(Drawer::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
-            Self::Screenshot { pane, scale } => Action::Screenshot(Shot { pane, path, scale }),
+            Self::Screenshot { pane, look } => Action::Screenshot(Shot { pane, path, look }),
         })
     }
 }

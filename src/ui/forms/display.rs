@@ -4,7 +4,9 @@ use crate::data::{Volume, VolumeKind};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::state::document::LineColouring;
-use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Space, State, Told, defaults};
+use crate::state::{
+    Action, Content, Display, Layer, Pane, Phase, Recipe, Slab, Space, State, Told, View, defaults,
+};
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented_but;
@@ -162,6 +164,7 @@ pub fn controls(
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
             lines(ui, d, measured, &mut set);
+            slab(ui, &state.view, actions);
             file_space(ui, layer, actions);
         }
     }
@@ -295,6 +298,35 @@ const COLOURINGS: [(LineColouring, &str); 6] = [
     (LineColouring::Length, "Length"),
     (LineColouring::StopReason, "Stop reason"),
 ];
+
+/// What of all streamlines the 3-D view shows.
+pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
+    const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
+    let words = ["Whole", "Axial", "Sag.", "Cor."];
+    let help = "In 3-D: all streamlines whole, or only what of them lies near a slice";
+    let chosen = view
+        .slab
+        .and_then(|s| PANES.iter().position(|&p| p == s.pane));
+    let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
+    if let Some(i) = segment_row(ui, "Show", help, &words, chosen.map_or(0, |i| i + 1)) {
+        let pane = i.checked_sub(1).map(|i| PANES[i]);
+        actions.push(Action::CutToSlab(
+            pane.map(|pane| Slab { pane, thickness_mm }),
+        ));
+    }
+    if let Some(slab) = view.slab {
+        let row = SliderRow::new("Thickness", thickness_mm, 1.0..=60.0)
+            .default(Slab::DEFAULT_MM)
+            .limits(Slab::LIMITS_MM)
+            .unit("mm");
+        if let Some((thickness_mm, _)) = row.value(ui) {
+            actions.push(Action::CutToSlab(Some(Slab {
+                thickness_mm,
+                ..slab
+            })));
+        }
+    }
+}
 
 /// Colour, shape and opacity of streamlines; `measured`: they have a connectivity measure.
 pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Display, Phase)) {

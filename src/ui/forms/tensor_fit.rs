@@ -7,7 +7,7 @@ use super::display::{controls, select_row};
 use super::{alignment, density, recipe, shown_layer};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
-use crate::state::{Action, Content, Layer, Recipe, Slot, State, defaults};
+use crate::state::{Action, Content, Layer, Look, Recipe, Slot, State, defaults};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::rows;
@@ -332,7 +332,7 @@ pub fn foot(
     if responses[1].clicked() {
         let purpose = Purpose::Screenshot {
             pane: None,
-            scale: 1,
+            look: Look::default(),
         };
         let text = suggestion(state, "view", &purpose);
         memory.files.type_path(purpose, above, &text);

@@ -7,6 +7,7 @@
 mod badge;
 mod choose;
 mod chrome;
+mod compare;
 mod cut;
 mod drawing;
 mod fan;
@@ -61,6 +62,9 @@ pub struct Views {
     scrolled: f32,
     /// For pictures: nothing that follows the pointer, and panes of their own in the renderer.
     still: bool,
+    /// What is compared with.
+    compared: bool,
+    other: Option<Box<Views>>,
 }
 
 /// The camera on its way to a preset.
@@ -92,6 +96,8 @@ impl Views {
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
         self.panes.clone_from(&panes);
         let mut hovered = None;
+        let comparing = state.session.comparing.as_ref();
+        let comparing = comparing.map(|c| (c, c.seen(state)));
         for (pane, rect) in panes {
             let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(pane));
             child.set_clip_rect(rect.intersect(ui.clip_rect()));
@@ -101,6 +107,10 @@ impl Views {
                 let legend = first_slice == Some(pane);
                 self.slice(&mut child, pane, rect, legend, state, actions)
             };
+            if let Some((comparing, seen)) = &comparing {
+                let place = (pane, rect, first_slice == Some(pane));
+                self.compare(ui, place, (comparing, seen), actions);
+            }
             if is_hovered {
                 hovered = Some(pane);
             }
@@ -132,6 +142,9 @@ impl Views {
         } else {
             Sense::click_and_drag()
         };
+        if self.compared {
+            return ui.interact(rect, Id::unique(("compared", pane)), sense);
+        }
         let response = ui.interact(rect, pane_widget(pane), sense);
         let name = format!("{} view", pane.name());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &name));
@@ -140,12 +153,17 @@ impl Views {
 
     fn pane_id(&self, pane: Pane) -> PaneId {
         let index = Pane::ALL.iter().position(|&p| p == pane).unwrap_or(0) as u32;
-        PaneId(if self.still { 100 + index } else { index })
+        let first = match (self.still, self.compared) {
+            (_, true) => 200,
+            (true, false) => 100,
+            (false, false) => 0,
+        };
+        PaneId(first + index)
     }
 
     /// The panes that pictures use in the renderer.
     pub fn still_panes() -> impl Iterator<Item = PaneId> {
-        (100..104).map(PaneId)
+        (100..104).chain(200..204).map(PaneId)
     }
 
     fn keys(&self, ui: &Ui, hovered: Option<Pane>, actions: &mut Vec<Action>) {

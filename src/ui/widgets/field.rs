@@ -162,8 +162,10 @@ pub fn text(
         response.request_focus();
     }
     let (enter, escape) = ui.input(|i| {
+        // A slow frame may hold the click into another field and the Enter that is meant for that.
+        let elsewhere = i.pointer.any_pressed();
         (
-            i.key_pressed(egui::Key::Enter),
+            i.key_pressed(egui::Key::Enter) && !elsewhere,
             i.key_pressed(egui::Key::Escape),
         )
     });

@@ -412,5 +412,6 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
         display::lines(ui, shown, measured, &mut |display, phase| {
             actions.push(Action::SetLiveDisplay { display, phase });
         });
+        display::slab(ui, &state.view, actions);
     }
 }

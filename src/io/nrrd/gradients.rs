@@ -1,0 +1,69 @@
+//! Gradients that a diffusion scan's own header holds (NA-MIC's convention, as 3D Slicer writes it):
+//! one b-value, and for every volume a vector in the measurement frame, whose squared length says
+//! which share of that b-value it has.
+
+use super::header::Header;
+use crate::io::Error;
+use glam::{DMat3, DVec3};
+use std::path::Path;
+
+/// b-values (s/mm²) and vectors in world axes, one for each volume.
+pub type Rows = (Vec<f64>, Vec<DVec3>);
+
+/// `None` where there are none.
+pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
+    let value = |wanted: &str| {
+        let mut pairs = header.pairs.iter();
+        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.as_str())
+    };
+    let Some(b) = value("DWMRI_b-value") else {
+        return Ok(None);
+    };
+    let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+    let nominal: f64 = b
+        .parse()
+        .ok()
+        .filter(|b: &f64| b.is_finite() && *b >= 0.0)
+        .ok_or_else(|| wrong(format!("the b-value “{b}”"), "a number of at least 0"))?;
+    let frame = header.measurement_frame.unwrap_or(DMat3::IDENTITY);
+    let Some(world) = header.world_from_space else {
+        return Err(wrong(
+            "gradients in a space whose axes have no names".to_owned(),
+            "“space: left-posterior-superior” or the like",
+        ));
+    };
+    let mut vectors = Vec::new();
+    // A vector may stand for several volumes that follow each other.
+    while let Some(text) = value(&format!("DWMRI_gradient_{:04}", vectors.len())) {
+        let numbers: Option<Vec<f64>> = text.split_whitespace().map(|w| w.parse().ok()).collect();
+        let Some(&[x, y, z]) = numbers.as_deref() else {
+            return Err(wrong(format!("the gradient “{text}”"), "three numbers"));
+        };
+        let repeats = value(&format!("DWMRI_NEX_{:04}", vectors.len()));
+        let repeats = repeats.map_or(Some(1), |n| n.parse::<usize>().ok());
+        let Some(repeats) = repeats.filter(|n| (1..=header.volumes()).contains(n)) else {
+            return Err(wrong(
+                format!("a count of volumes for the gradient “{text}” that cannot be"),
+                "a whole number from 1",
+            ));
+        };
+        vectors.extend(std::iter::repeat_n(DVec3::new(x, y, z), repeats));
+    }
+    if vectors.is_empty() {
+        return Err(wrong(
+            "a b-value without gradients".to_owned(),
+            "“DWMRI_gradient_0000:=x y z” and so on; B matrices are not read",
+        ));
+    }
+    let longest = vectors.iter().map(|v| v.length()).fold(0.0, f64::max);
+    let share = |v: &DVec3| match longest > 0.0 {
+        true => (v.length() / longest).powi(2),
+        false => 0.0,
+    };
+    let b_values = vectors.iter().map(|v| nominal * share(v)).collect();
+    let turned = vectors
+        .iter()
+        .map(|&v| (world * (frame * v)).normalize_or_zero());
+    Ok(Some((b_values, turned.collect())))
+}

@@ -1,0 +1,181 @@
+//! See-through streamlines, right in any order: weighted blended transparency (McGuire and Bavoil 2013,
+//! eq. 9).
+//!
+//! With opacity α and colour c of every layer i over a background b, the pixel is
+//! (Σ wᵢ αᵢ cᵢ / Σ wᵢ αᵢ) (1 − Π (1 − αᵢ)) + b Π (1 − αᵢ): how much of the background is left is exact, and
+//! the layers' share in the rest goes by their weight w = 2^(4 − 12 z), z from 0 (nearest thing of the
+//! view) to 1 (farthest). Over a twelfth of the view's depth it halves, as it does from a layer of
+//! opacity ½ to the next. Sums are in half precision, whose largest number 4096 of the nearest layers
+//! reach together.
+//!
+//! There is one sample a pixel, and lines fade at their edges instead: blending four would take four
+//! times as long.
+
+use super::gpu::{DEPTH, Gpu, Slot, depth_source, depth_test};
+use std::ops::Range;
+use wgpu::TextureUsages as Usage;
+
+pub(super) const SHADER: &str = include_str!("../../shaders/through.wgsl");
+
+/// Of the sums of weighted colours and weights, and of what is left of the background.
+const FORMATS: [wgpu::TextureFormat; 2] = [
+    wgpu::TextureFormat::Rgba16Float,
+    wgpu::TextureFormat::R16Float,
+];
+
+/// How layers are put into both.
+pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 2] {
+    use wgpu::BlendFactor::{One, OneMinusSrc, Zero};
+    let blend = |src_factor, dst_factor| {
+        let component = wgpu::BlendComponent {
+            src_factor,
+            dst_factor,
+            operation: wgpu::BlendOperation::Add,
+        };
+        wgpu::BlendState {
+            color: component,
+            alpha: component,
+        }
+    };
+    let state = |format, blend| {
+        Some(wgpu::ColorTargetState {
+            format,
+            blend: Some(blend),
+            write_mask: wgpu::ColorWrites::ALL,
+        })
+    };
+    [
+        state(FORMATS[0], blend(One, One)),
+        state(FORMATS[1], blend(Zero, OneMinusSrc)),
+    ]
+}
+
+/// The textures of one view.
+pub(super) struct Through {
+    pictures: [wgpu::TextureView; 2],
+    depth: wgpu::TextureView,
+    width: u32,
+}
+
+impl Through {
+    pub fn new(gpu: &Gpu, size: [u32; 2]) -> Self {
+        let make = |format, usage| {
+            gpu.texture_2d(size, format, 1, Usage::RENDER_ATTACHMENT | usage)
+                .create_view(&wgpu::TextureViewDescriptor::default())
+        };
+        Self {
+            pictures: FORMATS.map(|format| make(format, Usage::TEXTURE_BINDING)),
+            depth: make(DEPTH, Usage::RENDER_ATTACHMENT),
+            width: size[0],
+        }
+    }
+
+    /// Nothing lies in front of anything where a picture begins.
+    pub fn attachments(&self, begins: bool) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 2] {
+        let start = [wgpu::Color::TRANSPARENT, wgpu::Color::WHITE];
+        [0, 1].map(|i| {
+            Some(wgpu::RenderPassColorAttachment {
+                view: &self.pictures[i],
+                depth_slice: None,
+                resolve_target: None,
+                ops: wgpu::Operations {
+                    load: if begins {
+                        wgpu::LoadOp::Clear(start[i])
+                    } else {
+                        wgpu::LoadOp::Load
+                    },
+                    store: wgpu::StoreOp::Store,
+                },
+            })
+        })
+    }
+
+    /// The sums, and what is left.
+    pub fn pictures(&self) -> &[wgpu::TextureView; 2] {
+        &self.pictures
+    }
+}
+
+/// Makes one depth of a pixel's four.
+pub(super) struct FirstDepth {
+    layout: wgpu::BindGroupLayout,
+    pipeline: wgpu::RenderPipeline,
+}
+
+impl FirstDepth {
+    pub fn new(gpu: &Gpu) -> Self {
+        // The depth is binding 1 of all shaders that read it; this one has nothing else to read.
+        let slots = [Slot::Uniform, Slot::Depth { samples: 4 }];
+        let layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
+        let module = gpu.shader("through", depth_source(SHADER, 4));
+        let pipeline = gpu
+            .device
+            .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                label: Some("first depth"),
+                layout: Some(&gpu.pipeline_layout(&layout)),
+                vertex: wgpu::VertexState {
+                    module: &module,
+                    entry_point: Some("vs_depth"),
+                    compilation_options: Default::default(),
+                    buffers: &[],
+                },
+                primitive: wgpu::PrimitiveState::default(),
+                depth_stencil: Some(wgpu::DepthStencilState {
+                    depth_compare: Some(wgpu::CompareFunction::Always),
+                    ..depth_test(true)
+                }),
+                multisample: wgpu::MultisampleState::default(),
+                fragment: Some(wgpu::FragmentState {
+                    module: &module,
+                    entry_point: Some("fs_depth"),
+                    compilation_options: Default::default(),
+                    targets: &[],
+                }),
+                multiview_mask: None,
+                cache: None,
+            });
+        Self { layout, pipeline }
+    }
+
+    /// The depth to test see-through lines with, of a scene of so many samples; in these rows, the
+    /// first of which begin the picture.
+    pub fn of<'a>(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        (depth, samples): (&'a wgpu::TextureView, u32),
+        to: &'a Through,
+        (rows, begins): (&Range<u32>, bool),
+    ) -> &'a wgpu::TextureView {
+        if samples == 1 {
+            return depth;
+        }
+        let unread = gpu.uniform(&[0f32; 4]);
+        let resources = [
+            unread.as_entire_binding(),
+            wgpu::BindingResource::TextureView(depth),
+        ];
+        let group = gpu.bind(&self.layout, &resources);
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("first depth"),
+            depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+                view: &to.depth,
+                depth_ops: Some(wgpu::Operations {
+                    load: if begins {
+                        wgpu::LoadOp::Clear(1.0)
+                    } else {
+                        wgpu::LoadOp::Load
+                    },
+                    store: wgpu::StoreOp::Store,
+                }),
+                stencil_ops: None,
+            }),
+            ..Default::default()
+        });
+        pass.set_scissor_rect(0, rows.start, to.width, rows.end - rows.start);
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.draw(0..3, 0..1);
+        &to.depth
+    }
+}

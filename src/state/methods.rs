@@ -1,0 +1,437 @@
+//! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
+
+use super::document::{Content, Layer, MadeMask, Method};
+use super::recipe::{MediumRecipe, Source};
+use super::session::Curves;
+use super::words::count;
+use super::{Document, State};
+use crate::data::{Region, Role, Shape};
+use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
+use crate::solvers::tensor_fit;
+use crate::solvers::tracking::{Integrator, Interpolation, Match, Seeding};
+use std::fmt::Write as _;
+
+/// What is cited, each once, in the order of its first mention.
+#[derive(Default)]
+struct Citations(Vec<&'static str>);
+
+const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
+    imaging. Biophysical Journal 66:259–267.";
+const LEAST_SQUARES: &str = "Veraart J, Sijbers J, Sunaert S, Leemans A, Jeurissen B (2013). Weighted linear \
+    least squares estimation of diffusion MRI parameters: strengths, limitations, and pitfalls. \
+    NeuroImage 81:335–346.";
+const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A (2000). In vivo fiber \
+    tractography using DT-MRI data. Magnetic Resonance in Medicine 44:625–632.";
+const DEFLECTION: &str = "Lazar M, Weinstein DM, Tsuruda JS, et al. (2003). White matter tractography using \
+    diffusion tensor deflection. Human Brain Mapping 18:306–321.";
+const BOOTSTRAP: &str = "Whitcher B, Tuch DS, Wisco JJ, Sorensen AG, Wang L (2008). Using the wild bootstrap to \
+    quantify uncertainty in diffusion tensor imaging. Human Brain Mapping 29:346–362.";
+const BOOTSTRAP_TRACKING: &str = "Jones DK (2008). Tractography gone wild: probabilistic fibre tracking using the \
+    wild bootstrap with diffusion tensor MRI. IEEE Transactions on Medical Imaging 27:1268–1274.";
+const GEODESICS: &str = "Sepasian N, ten Thije Boonkkamp JHM, ter Haar Romeny BM, Vilanova A (2012). \
+    Multivalued geodesic ray-tracing for computing brain connections using diffusion tensor imaging. \
+    SIAM Journal on Imaging Sciences 5:483–504.";
+const GEODESICS_ON_CARDS: &str = "van Aart E, Sepasian N, Jalba A, Vilanova A (2011). CUDA-accelerated \
+    geodesic ray-tracing for fiber tracking. International Journal of Biomedical Imaging 2011:698908.";
+const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
+    white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
+
+impl Citations {
+    /// `[2]`.
+    fn cite(&mut self, work: &'static str) -> String {
+        let known = self.0.iter().position(|&w| w == work);
+        let number = known.unwrap_or_else(|| {
+            self.0.push(work);
+            self.0.len() - 1
+        });
+        format!("[{}]", number + 1)
+    }
+}
+
+/// The paragraph, and the works it cites below it; empty for an empty document.
+pub fn methods(state: &State) -> String {
+    let document = &state.document;
+    if document.is_empty() {
+        return String::new();
+    }
+    let mut citations = Citations::default();
+    let mut text = scans(document);
+    if let Some(tensors) = &document.tensors {
+        let mask = match document.fit_mask.and_then(|id| document.layer(id)) {
+            Some(layer) => format!("the mask \"{}\"", layer.name),
+            None => "a brain mask found from the scan".to_owned(),
+        };
+        text += &fit(&document.fit, &mask, &mut citations);
+        let _ = write!(
+            text,
+            " {} voxels were fitted, in {} of which an eigenvalue was below the least and was raised to it.",
+            count(tensors.fitted as u64),
+            count(tensors.repaired as u64)
+        );
+    }
+    for layer in &document.layers {
+        let Content::Tractogram(tractogram) = &layer.content else {
+            continue;
+        };
+        let kept = count(tractogram.len() as u64);
+        let Some(made) = document.made.get(&layer.id) else {
+            let _ = write!(
+                text,
+                " The {kept} streamlines \"{}\" were read from a file.",
+                layer.name
+            );
+            continue;
+        };
+        let _ = write!(text, " \"{}\": ", layer.name);
+        let same = made.fit == document.fit && document.tensors.is_some();
+        if !same {
+            let mask = match &made.mask {
+                MadeMask::Found => "a brain mask found from the scan".to_owned(),
+                MadeMask::File(path) => format!("the mask {}", file_name(path)),
+                MadeMask::Head => "the head's own mask".to_owned(),
+            };
+            text += fit(&made.fit, &mask, &mut citations).trim_start();
+            text += " ";
+        }
+        text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
+    }
+    if let Some(live) = state.session.live.as_ref().filter(|l| !l.coarse) {
+        let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
+        let made = match document.method {
+            Method::Streamlines => Curves::Streamlines(document.track.clone()),
+            Method::Rays => Curves::Rays(document.rays.medium, document.rays.params.clone()),
+        };
+        let kept = count(live.output.kept.len() as u64);
+        text += " ";
+        text += &curves(&made, &regions, document.rays.cut, &kept, &mut citations);
+    }
+    let _ = write!(
+        text,
+        " Everything was computed with Arcuate {} ({}).",
+        env!("CARGO_PKG_VERSION"),
+        state.session.backend
+    );
+    let mut all = text.trim().to_owned();
+    for (number, work) in (1..).zip(citations.0) {
+        all += if number == 1 { "\n\n" } else { "\n" };
+        let _ = write!(all, "[{number}] {work}");
+    }
+    all + "\n"
+}
+
+fn file_name(path: &std::path::Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// What was looked at.
+fn scans(document: &Document) -> String {
+    let mut text = String::new();
+    let scan = |layer: &Layer| match &layer.content {
+        Content::Scan { dwi, gradients } => Some((dwi.clone(), gradients.clone())),
+        _ => None,
+    };
+    for layer in &document.layers {
+        let Some((dwi, gradients)) = scan(layer) else {
+            continue;
+        };
+        let [nx, ny, nz] = dwi.grid.shape;
+        let mm = dwi.grid.spacing();
+        let source = layer.source();
+        let (source, turn) = source.untouched();
+        let name = match source {
+            Source::Phantom { seed } => format!("the built-in head (seed {seed})"),
+            _ => layer.name.clone(),
+        };
+        let _ = write!(
+            text,
+            " The diffusion scan was {name}: {nx} × {ny} × {nz} voxels of {:.2} × {:.2} × {:.2} mm",
+            mm.x, mm.y, mm.z
+        );
+        if let Some(gradients) = gradients {
+            let _ = write!(
+                text,
+                ", {} volumes (number × b in s/mm²: {})",
+                gradients.len(),
+                gradients.summary()
+            );
+        }
+        text += ".";
+        if let Some(turn) = turn {
+            let _ = write!(
+                text,
+                " The axes of its gradient directions were changed to {turn}."
+            );
+        }
+    }
+    text
+}
+
+fn fit(params: &tensor_fit::Params, mask: &str, citations: &mut Citations) -> String {
+    let method = match params.method {
+        tensor_fit::Method::Ols => "ordinary linear least squares".to_owned(),
+        tensor_fit::Method::Wls => "weighted linear least squares".to_owned(),
+        tensor_fit::Method::Iwls { iterations } => {
+            format!("iteratively reweighted linear least squares ({iterations} iterations)")
+        }
+    };
+    let (low, high) = params.b_range_s_per_mm2;
+    let range = if high.is_finite() {
+        format!("b from {low} to {high} s/mm²")
+    } else {
+        format!("b of at least {low} s/mm²")
+    };
+    format!(
+        " Diffusion tensors {} were fitted within {mask} to the volumes with {range}, and to those without \
+         diffusion weighting, by {method} {}; eigenvalues were at least {:e} mm²/s.",
+        citations.cite(TENSOR),
+        citations.cite(LEAST_SQUARES),
+        params.min_eigenvalue_mm2_per_s
+    )
+}
+
+/// How curves were made and which of them stayed.
+fn curves(
+    made: &Curves,
+    regions: &[Region],
+    cut: Cut,
+    kept: &str,
+    citations: &mut Citations,
+) -> String {
+    let (walk, rays) = match made {
+        Curves::Streamlines(walk) => (walk, None),
+        Curves::Rays(medium, params) => (&params.walk, Some((medium, params))),
+    };
+    let what = if rays.is_some() {
+        "rays"
+    } else {
+        "streamlines"
+    };
+    let mut text = match rays {
+        Some((medium, params)) => geodesics(medium, params, citations),
+        None => match walk.deflection {
+            None => format!(
+                "Streamlines along the principal eigenvector {} were followed",
+                citations.cite(STREAMLINES)
+            ),
+            Some(deflection) => format!(
+                "Streamlines by tensor deflection (f = {}, g = {}) {} were followed",
+                deflection.f,
+                deflection.g,
+                citations.cite(DEFLECTION)
+            ),
+        },
+    };
+    let integrator = match walk.integrator {
+        Integrator::Euler => "Euler's method",
+        Integrator::Rk2 => "the midpoint method",
+        Integrator::Rk4 => "a fourth-order Runge–Kutta method",
+    };
+    let interpolation = match walk.interpolation {
+        Interpolation::Trilinear => "trilinear interpolation",
+        Interpolation::CubicBSpline => "cubic B-spline interpolation",
+    };
+    let _ = write!(
+        text,
+        " with {integrator} in steps of {} mm and {interpolation} of the tensors, from {}{}",
+        walk.step_mm,
+        seeds(walk.seeding),
+        named(regions, Role::Seed)
+            .map_or(String::from(" in the whole mask"), |r| format!(" in {r}"))
+    );
+    if let Some(repetitions) = walk.repetitions {
+        let _ = write!(
+            text,
+            ", {repetitions} times each with tensors of a wild bootstrap of the fit's residuals {} {}",
+            citations.cite(BOOTSTRAP),
+            citations.cite(BOOTSTRAP_TRACKING)
+        );
+    }
+    text += if walk.both_ways {
+        ", to both sides."
+    } else {
+        "."
+    };
+    text += " They ended outside the mask";
+    if let Some(fa) = walk.min_fa {
+        let _ = write!(text, ", where the fractional anisotropy was below {fa}");
+    }
+    if let Some(angle) = walk.max_angle_rad {
+        // Radians leave digits that nobody asked for.
+        let degrees = (angle.to_degrees() * 1e6).round() / 1e6;
+        let _ = write!(text, ", where a step turned by more than {degrees}°");
+    }
+    if let Some(mm) = walk.max_length_mm {
+        let _ = write!(text, ", and at a length of {mm} mm");
+    }
+    text += ".";
+    let mut kept_if = Vec::new();
+    let every = |rule: Match| {
+        if rule == Match::All {
+            "all of"
+        } else {
+            "any of"
+        }
+    };
+    let mut rule = |role: Role, text: &dyn Fn(String, usize) -> String| {
+        let count = regions
+            .iter()
+            .filter(|r| r.visible && r.role == role)
+            .count();
+        kept_if.extend(named(regions, role).map(|names| text(names, count)));
+    };
+    let several = |of: &str, names: String, count: usize| {
+        if count > 1 {
+            format!("{of} {names}")
+        } else {
+            names
+        }
+    };
+    rule(Role::Target, &|names, n| {
+        format!(
+            "reached {} (and were cut there)",
+            several(every(walk.targets), names, n)
+        )
+    });
+    rule(Role::Include, &|names, n| {
+        format!("passed {}", several(every(walk.includes), names, n))
+    });
+    rule(Role::Exclude, &|names, _| format!("did not touch {names}"));
+    if walk.min_length_mm > 0.0 {
+        kept_if.push(format!("were at least {} mm long", walk.min_length_mm));
+    }
+    if kept_if.is_empty() {
+        let _ = write!(text, " {kept} {what} were kept.");
+    } else {
+        let _ = write!(
+            text,
+            " {kept} {what} were kept, which {}",
+            kept_if.join(", ")
+        );
+        if rays.is_some() {
+            text += &match cut {
+                Cut::All => String::new(),
+                Cut::AtLeast(least) => {
+                    format!(" and had a connectivity measure of at least {least}")
+                }
+                Cut::Top(n) => {
+                    format!(" and were the {} with the highest measure", count(n as u64))
+                }
+                Cut::TopShare(share) => {
+                    format!(" and were the {} % with the highest measure", 100.0 * share)
+                }
+            };
+        }
+        text += ".";
+    }
+    if let Some(names) = named(regions, Role::Terminate) {
+        let _ = write!(text, " They ended at {names}.");
+    }
+    if let Some(names) = named(regions, Role::Mask) {
+        let _ = write!(text, " They had to stay within {names}.");
+    }
+    text
+}
+
+fn geodesics(
+    medium: &MediumRecipe,
+    params: &geodesic::Params,
+    citations: &mut Citations,
+) -> String {
+    let mut text = format!(
+        "Geodesic rays {} of the metric D⁻¹ were shot {}",
+        citations.cite(GEODESICS),
+        citations.cite(GEODESICS_ON_CARDS)
+    );
+    let _ = match params.directions {
+        Directions::Principal => write!(text, " along the principal eigenvector"),
+        Directions::Towards {
+            direction: [x, y, z],
+        } => {
+            write!(text, " in the direction ({x}, {y}, {z})")
+        }
+        Directions::Sphere { count: n } => {
+            write!(
+                text,
+                " in {} directions uniform on the sphere",
+                count(n as u64)
+            )
+        }
+        Directions::Cone {
+            count: n,
+            half_angle_rad,
+        } => write!(
+            text,
+            " in {} directions within {:.1}° of the principal eigenvector",
+            count(n as u64),
+            half_angle_rad.to_degrees()
+        ),
+        Directions::Icosphere { level } => {
+            write!(text, " in the directions of an icosphere of level {level}")
+        }
+    };
+    let _ = match medium.sharpening {
+        Sharpening::Power { alpha: 1.0 } => Ok(()),
+        Sharpening::Power { alpha } => write!(
+            text,
+            ", of tensors raised to the power {alpha} at constant determinant"
+        ),
+        Sharpening::Paper { power, below_fa } => write!(
+            text,
+            ", of tensors raised to the power {power} where the fractional anisotropy was below {below_fa}"
+        ),
+    };
+    if params.form == Form::Christoffel {
+        text += ", by Christoffel symbols from four interpolated fields,";
+    }
+    if medium.precision == Precision::Half {
+        text += ", held in half precision,";
+    }
+    let _ = write!(
+        text,
+        " and ranked by Euclidean over Riemannian length {},",
+        citations.cite(MEASURE)
+    );
+    text
+}
+
+fn seeds(seeding: Seeding) -> String {
+    match seeding {
+        Seeding::Random { count: n } => format!("{} random points", count(n as u64)),
+        Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
+        Seeding::PerVoxel { count: n } => format!("{n} points per voxel"),
+    }
+}
+
+/// The visible regions of a role: names, and where they are.
+fn named(regions: &[Region], role: Role) -> Option<String> {
+    let one = |region: &Region| {
+        let at = |p: glam::DVec3| format!("({:.1}, {:.1}, {:.1}) mm", p.x, p.y, p.z);
+        let shape = match &*region.shape {
+            Shape::Sphere { centre, radius_mm } => {
+                format!("sphere of {radius_mm:.1} mm radius at {}", at(*centre))
+            }
+            Shape::Box { centre, half_mm } => format!(
+                "box of {:.1} × {:.1} × {:.1} mm at {}",
+                2.0 * half_mm.x,
+                2.0 * half_mm.y,
+                2.0 * half_mm.z,
+                at(*centre)
+            ),
+            Shape::Mask(mask) => format!("mask of {} voxels", count(mask.count() as u64)),
+        };
+        format!("\"{}\" ({shape})", region.name)
+    };
+    let all: Vec<String> = regions
+        .iter()
+        .filter(|r| r.visible && r.role == role)
+        .map(one)
+        .collect();
+    match all.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        [rest @ .., last] => Some(format!("{} and {last}", rest.join(", "))),
+    }
+}

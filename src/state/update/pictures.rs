@@ -1,0 +1,75 @@
+//! Screenshots, and pictures of a whole turn.
+
+use crate::jobs::{Request, Slot};
+use crate::state::action::Effect;
+use crate::state::pictures::{Shot, Turn, Turning};
+use crate::state::{Severity, State};
+
+/// Takes one picture, or begins a turn.
+pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    let look = shot.look.of(shot.pane);
+    let shot = Shot { look, ..shot };
+    match look.turn {
+        None => effects.push(Effect::TakeShot(shot, None)),
+        Some(turn) if !(2..=Turn::MOST_FRAMES).contains(&turn.frames) => {
+            let sentence = format!(
+                "A turn of {} pictures was asked for, expected 2 to {}",
+                turn.frames,
+                Turn::MOST_FRAMES
+            );
+            state.session.say(Severity::Error, sentence);
+        }
+        Some(turn) => {
+            state.session.turning = Some(Turning {
+                camera: state.view.camera,
+                shot,
+                turn,
+                done: 0,
+            });
+        }
+    }
+}
+
+/// The next frame of a turn, and the film after the last.
+pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(turning) = state.session.turning.clone() else {
+        return;
+    };
+    let (shot, seen) = turning.next(state);
+    effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
+    let done = turning.done + 1;
+    let Turning { turn, .. } = turning;
+    if done < turn.frames {
+        state.session.status = format!("Picture {done} of {}: Esc stops", turn.frames);
+        state.session.turning = Some(Turning { done, ..turning });
+        return;
+    }
+    state.session.turning = None;
+    state.session.status = format!("{} pictures of a turn", turn.frames);
+    if turn.film {
+        let path = &turning.shot.path;
+        let frames = (0..turn.frames).map(|i| turn.path(path, i)).collect();
+        effects.push(Effect::Submit(Request::SaveFilm {
+            path: Turn::film_path(path),
+            frames,
+            per_s: Turn::FRAMES_PER_S,
+        }));
+    }
+}
+
+/// Ends a turn; whether there was one.
+pub fn stop(state: &mut State) -> bool {
+    let Some(turning) = state.session.turning.take() else {
+        return false;
+    };
+    let Turning { done, turn, .. } = turning;
+    state.session.status = format!("Stopped after {done} of {} pictures", turn.frames);
+    true
+}
+
+/// A picture could not be taken: the rest of a turn cannot either.
+pub fn failed(state: &mut State, sentence: String) {
+    state.session.turning = None;
+    state.session.say(Severity::Error, sentence);
+}

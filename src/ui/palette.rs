@@ -1,0 +1,417 @@
+//! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
+
+use super::files::{Place, Purpose, suggestion};
+use super::theme::{self, size};
+use super::widgets::paint;
+use super::{Memory, keys, regions};
+use crate::state::{
+    Action, Content, Display, Layout, Look, Pane, Phase, Recipe, Slab, State, Task, Tool,
+};
+use egui::{
+    Align2, Area, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit, Ui,
+    WidgetInfo, pos2, vec2,
+};
+
+const WIDTH: f32 = 520.0;
+const ROW: f32 = 28.0;
+const FIELD: f32 = 32.0;
+/// More are scrolled.
+const ROWS: usize = 12;
+
+/// What is typed and chosen.
+#[derive(Clone, Default, Debug)]
+pub struct Palette {
+    text: String,
+    chosen: usize,
+    /// The first row that is seen.
+    top: usize,
+    /// It has just been opened.
+    settled: bool,
+}
+
+/// What a row does.
+// Some dozens exist while the palette is open.
+#[allow(clippy::large_enum_variant)]
+enum Run {
+    Act(Action),
+    /// As if pressed: what keys do is said in one place.
+    Press(Key, Modifiers),
+    Screenshot,
+    Shortcuts,
+}
+
+struct Entry {
+    name: String,
+    key: &'static str,
+    run: Run,
+}
+
+/// All that can be done now, in the order of its likely use.
+fn entries(state: &State) -> Vec<Entry> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, key: &'static str, run: Run| {
+        all.push(Entry {
+            name: name.to_owned(),
+            key,
+            run,
+        });
+    };
+    let ctrl = |key| Run::Press(key, Modifiers::COMMAND);
+    let plain = |key| Run::Press(key, Modifiers::NONE);
+    let alt = |key| Run::Press(key, Modifiers::ALT);
+    add("Open a file…", "Ctrl+O", ctrl(Key::O));
+    if state.document.is_empty() {
+        let demo = Action::OpenDemo { guide: true };
+        add("Open the demo head, with the guide", "", Run::Act(demo));
+        add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
+        add("Keys and mouse", "?", Run::Shortcuts);
+        return all;
+    }
+    let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
+    let copy = Run::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
+    add("Save the session", "Ctrl+S", ctrl(Key::S));
+    add("Save the session as…", "Ctrl+Shift+S", save_as);
+    add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
+    add("Save a screenshot, turntable or film…", "", Run::Screenshot);
+    add("Copy as command", "Ctrl+Shift+C", copy);
+    add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
+    for (i, snapshot) in state.session.snapshots.iter().enumerate() {
+        let name = format!("Compare with snapshot {}", snapshot.name);
+        add(&name, "", Run::Act(Action::Compare(Some(i))));
+    }
+    if state.session.comparing.is_some() {
+        add(
+            "Stop comparing",
+            "Ctrl+Shift+B",
+            Run::Act(Action::Compare(None)),
+        );
+    }
+    add("Copy methods paragraph", "", Run::Act(Action::CopyMethods));
+    if let Some(step) = state.history.undo_label() {
+        add(
+            &format!("Undo: {}", step.to_lowercase()),
+            "Ctrl+Z",
+            ctrl(Key::Z),
+        );
+    }
+    if let Some(step) = state.history.redo_label() {
+        add(
+            &format!("Redo: {}", step.to_lowercase()),
+            "Ctrl+Y",
+            ctrl(Key::Y),
+        );
+    }
+    for (i, task) in Task::ALL.into_iter().enumerate() {
+        let key = ["Ctrl+1", "Ctrl+2"].get(i).copied().unwrap_or_default();
+        let name = format!("Task: {}", task.name());
+        add(&name, key, Run::Act(Action::SelectTask(task)));
+    }
+    for (role, key) in regions::KEYS {
+        let name = format!("Place: {}", role.name().to_lowercase());
+        let tool = Tool::Place { role, cube: false };
+        add(&name, key, Run::Act(Action::SetTool(tool)));
+    }
+    for (tool, name, key) in super::forms::region::TOOLS {
+        let name = format!("Draw: {}", name.to_lowercase());
+        add(&name, key, Run::Act(Action::SetTool(tool)));
+    }
+    let threshold = Run::Act(Action::SetTool(Tool::Threshold));
+    add("Region from a threshold", "", threshold);
+    add(
+        "Regions from labels",
+        "",
+        Run::Act(Action::SetTool(Tool::Labels)),
+    );
+    add(
+        "Track the whole brain",
+        "",
+        Run::Act(Action::TrackWholeBrain),
+    );
+    if state.final_live().is_some() {
+        add(
+            "Keep the live result as layer",
+            "",
+            Run::Act(Action::KeepTracks),
+        );
+    }
+    add(
+        "Compare the axes of the gradients",
+        "",
+        Run::Act(Action::CheckGradients),
+    );
+    add("Radiological or neurological", "R", plain(Key::R));
+    add("Crosshair", "F", plain(Key::F));
+    add("Letters", "O", plain(Key::O));
+    add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
+    add("Slices in 3-D", "", Run::Act(Action::ToggleSlicesInScene));
+    add("Head outline", "", Run::Act(Action::ToggleOutline));
+    add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
+    let layouts = [
+        (Layout::Grid, "Layout: four views"),
+        (Layout::SceneFirst, "Layout: 3-D large"),
+        (Layout::Single, "Layout: one view"),
+    ];
+    for (layout, name) in layouts {
+        add(name, "", Run::Act(Action::SetLayout(layout)));
+    }
+    for (pane, key) in Pane::ALL.into_iter().zip(["1", "2", "3", "4"]) {
+        let name = format!("Enlarge: {}", pane.name().to_lowercase());
+        add(&name, key, Run::Act(Action::ToggleMaximised(pane)));
+    }
+    add("Frame everything", "Home", plain(Key::Home));
+    add("3-D from the front", "Alt+1", alt(Key::Num1));
+    add("3-D from the side", "Alt+3", alt(Key::Num3));
+    add("3-D from above", "Alt+7", alt(Key::Num7));
+    for pane in [
+        None,
+        Some(Pane::Axial),
+        Some(Pane::Sagittal),
+        Some(Pane::Coronal),
+    ] {
+        let name = match pane {
+            None => "Streamlines: whole".to_owned(),
+            Some(pane) => format!("Streamlines: near the {} slice", pane.name().to_lowercase()),
+        };
+        let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
+        let slab = pane.map(|pane| Slab { pane, thickness_mm });
+        add(&name, "", Run::Act(Action::CutToSlab(slab)));
+    }
+    for layer in &state.document.layers {
+        let visible = layer.display.visible;
+        let name = format!(
+            "{} layer {}",
+            if visible { "Hide" } else { "Show" },
+            layer.name
+        );
+        let display = Display {
+            visible: !visible,
+            ..layer.display.clone()
+        };
+        let set = Action::SetDisplay {
+            layer: layer.id,
+            display,
+            phase: Phase::Done,
+        };
+        add(&name, "", Run::Act(set));
+        if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
+            let name = format!("Show only layer {}", layer.name);
+            add(&name, "", Run::Act(Action::ShowOnly(layer.id)));
+        }
+        let name = format!("Select layer {}", layer.name);
+        add(&name, "", Run::Act(Action::SelectLayer(Some(layer.id))));
+        if !matches!(layer.recipe, Recipe::NoCommand { .. }) {
+            let name = format!("Copy as command: layer {}", layer.name);
+            add(
+                &name,
+                "",
+                Run::Act(Action::CopyCommand(layer.recipe.clone())),
+            );
+        }
+    }
+    for region in &state.document.regions {
+        let name = format!("Select region {}", region.name);
+        add(&name, "", Run::Act(Action::SelectRegion(Some(region.id))));
+    }
+    add("Start the guide", "", Run::Act(Action::StartGuide));
+    add("Keys and mouse", "?", Run::Shortcuts);
+    all
+}
+
+/// How well a name fits what was typed: all its letters in their order; the more of them begin a word
+/// or follow the one before, the better. `None`: it does not.
+pub fn fit(name: &str, typed: &str) -> Option<i32> {
+    let lower = |text: &str| -> Vec<char> { text.chars().flat_map(char::to_lowercase).collect() };
+    let (name, typed) = (lower(name), lower(typed));
+    let wanted: Vec<char> = typed.into_iter().filter(|c| !c.is_whitespace()).collect();
+    if wanted.len() > name.len() {
+        return None;
+    }
+    let starts = |i: usize| i == 0 || !name[i - 1].is_alphanumeric();
+    // The best score of the first letters of `wanted` that ends at each letter of `name`.
+    let mut best: Vec<Option<i32>> = Vec::new();
+    for (n, &letter) in wanted.iter().enumerate() {
+        let mut so_far: Option<i32> = None;
+        let next = (0..name.len()).map(|i| {
+            let before = if n == 0 { Some(0) } else { so_far };
+            let adjacent = match n {
+                0 => None,
+                _ => i
+                    .checked_sub(1)
+                    .and_then(|j| best[j])
+                    .map(|score| score + 8),
+            };
+            if n > 0 {
+                so_far = so_far.max(best[i]);
+            }
+            let here = before.max(adjacent)?;
+            let place = if starts(i) { 6 } else { 0 };
+            (name[i] == letter).then_some(here + 1 + place)
+        });
+        best = next.collect();
+    }
+    if wanted.is_empty() {
+        return Some(0);
+    }
+    // Of two that fit alike the shorter is meant.
+    let score = best.into_iter().flatten().max()?;
+    Some(16 * score - (name.len() as i32).min(64))
+}
+
+/// What fits, best first.
+fn found(state: &State, typed: &str) -> Vec<Entry> {
+    let scored = entries(state).into_iter();
+    let mut scored: Vec<(i32, Entry)> = scored
+        .filter_map(|entry| Some((fit(&entry.name, typed)?, entry)))
+        .collect();
+    if !typed.trim().is_empty() {
+        scored.sort_by_key(|(score, _)| -score);
+    }
+    scored.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Names and keys of all that can be found, as they are shown.
+pub fn names(state: &State, typed: &str) -> Vec<String> {
+    found(state, typed).into_iter().map(|e| e.name).collect()
+}
+
+pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let Some(mut palette) = memory.palette.clone() else {
+        return;
+    };
+    let p = theme::palette(ui.style());
+    let (up, down, enter, escape) = ui.input(|i| {
+        let pressed = |key| i.key_pressed(key);
+        (
+            pressed(Key::ArrowUp),
+            pressed(Key::ArrowDown),
+            pressed(Key::Enter),
+            pressed(Key::Escape),
+        )
+    });
+    let rows = found(state, &palette.text);
+    let last = rows.len().saturating_sub(1);
+    if down {
+        palette.chosen = if palette.chosen >= last {
+            0
+        } else {
+            palette.chosen + 1
+        };
+    }
+    if up {
+        palette.chosen = palette.chosen.checked_sub(1).unwrap_or(last);
+    }
+    palette.chosen = palette.chosen.min(last);
+    let mut run = enter.then_some(palette.chosen);
+    let area = Area::new(egui::Id::unique("palette"))
+        .order(Order::Foreground)
+        .anchor(Align2::CENTER_TOP, vec2(0.0, window.top() + 72.0))
+        .constrain_to(window)
+        .accessible_name("Commands");
+    let response = area.show(ui.ctx(), |ui| {
+        let frame = Frame::new()
+            .fill(p.b2)
+            .stroke(Stroke::new(1.0, p.line))
+            .corner_radius(theme::radius::CARD)
+            .inner_margin(Margin::same(8));
+        frame.show(ui, |ui| {
+            ui.set_width(WIDTH.min(window.width() - 40.0));
+            field(ui, &mut palette);
+            list(ui, &rows, &mut palette, &mut run);
+        });
+    });
+    let outside = response.response.clicked_elsewhere() && palette.settled;
+    palette.settled = true;
+    memory.palette = (!escape && !outside && run.is_none()).then_some(palette);
+    if let Some(entry) = run.and_then(|i| rows.into_iter().nth(i)) {
+        carry_out(ui, entry.run, state, memory, actions);
+    }
+}
+
+fn field(ui: &mut Ui, palette: &mut Palette) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), FIELD), Sense::hover());
+    let before = palette.text.clone();
+    let edit = TextEdit::singleline(&mut palette.text)
+        .id(egui::Id::unique("palette text"))
+        .hint_text("What do you want to do?")
+        .font(theme::regular(size::BODY))
+        .frame(Frame::NONE)
+        .margin(Margin::ZERO)
+        .desired_width(rect.width() - 16.0);
+    let inner = rect.shrink2(vec2(8.0, 7.0));
+    let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
+    let response = child.add(edit).accessible_name("What do you want to do?");
+    // It has the keys as long as it is there.
+    response.request_focus();
+    if palette.text != before {
+        (palette.chosen, palette.top) = (0, 0);
+    }
+    paint::underline(ui.painter(), rect, theme::palette(ui.style()).line);
+}
+
+fn list(ui: &mut Ui, rows: &[Entry], palette: &mut Palette, run: &mut Option<usize>) {
+    let p = theme::palette(ui.style());
+    let width = ui.available_width();
+    if rows.is_empty() {
+        let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
+        let text = "Nothing of this name can be done now";
+        let inner = paint::inset(rect, 8.0, 8.0);
+        paint::left(ui.painter(), inner, text, theme::regular(size::LABEL), p.t3);
+        return;
+    }
+    let seen = rows.len().min(ROWS);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * seen as f32), Sense::hover());
+    let turned = ui.input(|i| i.smooth_scroll_delta().y);
+    if response.contains_pointer() && turned != 0.0 {
+        let by = (-turned / ROW).round() as isize;
+        palette.top = palette.top.saturating_add_signed(by);
+    } else {
+        let lowest = (palette.chosen + 1).saturating_sub(seen);
+        palette.top = palette.top.clamp(lowest, palette.chosen);
+    }
+    palette.top = palette.top.min(rows.len() - seen);
+    for (place, entry) in rows.iter().skip(palette.top).take(seen).enumerate() {
+        let index = palette.top + place;
+        let row = Rect::from_min_size(
+            pos2(rect.left(), rect.top() + ROW * place as f32),
+            vec2(width, ROW),
+        );
+        let id = ui.make_persistent_id(("command", index));
+        let response = ui.interact(row, id, Sense::click());
+        let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
+        if response.hovered() && moved {
+            palette.chosen = index;
+        }
+        if index == palette.chosen {
+            ui.painter().rect_filled(row, theme::radius::CONTROL, p.b3);
+        }
+        let inner = paint::inset(row, 8.0, 10.0);
+        let font = theme::regular(size::LABEL);
+        let key_width = paint::width(ui, entry.key, font.clone());
+        let name_at = paint::inset(inner, 0.0, key_width + 12.0);
+        let painter = ui.painter().with_clip_rect(name_at);
+        paint::left(&painter, name_at, &entry.name, font.clone(), p.t1);
+        paint::right(ui.painter(), inner, entry.key, font, p.t3);
+        let label = format!("{} {}", entry.name, entry.key);
+        let chosen = index == palette.chosen;
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, chosen, label.trim()));
+        if response.clicked() {
+            *run = Some(index);
+        }
+    }
+}
+
+fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    match run {
+        Run::Act(action) => actions.push(action),
+        Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
+        Run::Shortcuts => memory.shortcuts = true,
+        Run::Screenshot => {
+            let purpose = Purpose::Screenshot {
+                pane: Some(Pane::Scene),
+                look: Look::default(),
+            };
+            let text = suggestion(state, "view", &purpose);
+            memory.files.type_path(purpose, Place::Middle, &text);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A snapshot beside the present: each pane shows the present left of a divider and the snapshot right
+//! of it, from the same side.
+
+use super::Views;
+use crate::state::session::Comparing;
+use crate::state::{Action, Pane, State};
+use crate::ui::theme::{self, IN_VIEW, size};
+use crate::ui::widgets::paint;
+use egui::{Color32, CursorIcon, Id, Rect, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+
+/// The divider is taken within this distance, points.
+const GRIP: f32 = 5.0;
+const LABEL: f32 = 20.0;
+
+impl Views {
+    /// For what is compared with: nothing to hold, and panes of their own in the renderer.
+    fn compared() -> Self {
+        Self {
+            still: true,
+            compared: true,
+            ..Self::default()
+        }
+    }
+
+    /// Draws a pane of the snapshot over that of the present, as far as the divider says.
+    pub(super) fn compare(
+        &mut self,
+        ui: &mut Ui,
+        (pane, rect, legend): (Pane, Rect, bool),
+        (comparing, seen): (&Comparing, &State),
+        actions: &mut Vec<Action>,
+    ) {
+        let x = (rect.left() + rect.width() * comparing.share).round();
+        let right = Rect::from_min_max(pos2(x, rect.top()), rect.max);
+        let id = ("compared", pane);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(id));
+        child.set_clip_rect(right.intersect(ui.clip_rect()));
+        let other = self.other.get_or_insert_with(|| Box::new(Self::compared()));
+        let mut nothing = Vec::new();
+        if pane == Pane::Scene {
+            other.scene(&mut child, rect, seen, &mut nothing);
+        } else {
+            other.slice(&mut child, pane, rect, legend, seen, &mut nothing);
+        }
+        let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+        painter.vline(
+            x,
+            rect.y_range(),
+            Stroke::new(3.0, Color32::from_black_alpha(160)),
+        );
+        painter.vline(x, rect.y_range(), Stroke::new(1.0, IN_VIEW.accent));
+        let font = theme::medium(size::CAPTION);
+        let y = rect.bottom() - 30.0;
+        for (text, to_left) in [("Now", true), (&*comparing.with.name, false)] {
+            let width = paint::width(ui, text, font.clone()) + 12.0;
+            let left = if to_left { x - 6.0 - width } else { x + 6.0 };
+            let place = Rect::from_min_size(pos2(left, y), vec2(width, LABEL));
+            painter.rect_filled(place, theme::radius::CHIP, Color32::from_black_alpha(170));
+            paint::centre(&painter, place, text, font.clone(), IN_VIEW.t1);
+        }
+        let grip = Rect::from_min_max(pos2(x - GRIP, rect.top()), pos2(x + GRIP, rect.bottom()));
+        let response = ui
+            .interact(grip, Id::unique(("divider", pane)), Sense::drag())
+            .on_hover_cursor(CursorIcon::ResizeHorizontal);
+        response.widget_info(|| {
+            let name = format!("Divider of {}", pane.name());
+            WidgetInfo::labeled(egui::Role::Splitter, true, name)
+        });
+        if response.dragged()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            let share = (at.x - rect.left()) / rect.width().max(1.0);
+            actions.push(Action::MoveDivider(share.clamp(0.0, 1.0)));
+        }
+    }
+}

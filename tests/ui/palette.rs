@@ -1,0 +1,123 @@
+//! The command palette: what is typed finds what is meant, and does what keys do.
+
+use super::{Window, small_scan, tracking, window};
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Tool};
+use arcuate::ui::palette::{fit, names};
+use egui::{Key, Modifiers};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::palette::finds what is meant", finds),
+        test("ui::palette::does what keys do", does),
+        test("ui::palette::keys alone, Esc changes nothing", keys_alone),
+    ]
+}
+
+fn open(window: &mut Window) {
+    window.key_press_modifiers(Modifiers::COMMAND, Key::K);
+    window.run();
+}
+
+fn enter(window: &mut Window, text: &str) {
+    open(window);
+    window.event(egui::Event::Text(text.to_owned()));
+    window.run();
+    window.key_press(Key::Enter);
+    window.run();
+}
+
+fn finds() {
+    assert!(fit("Export what is shown…", "xprt").is_some());
+    assert_eq!(fit("Export what is shown…", "exz"), None);
+    assert_eq!(fit("Crosshair", "crosshairs"), None);
+    assert!(fit("Save the session", "sts") > fit("Crosshair lists", "sts"));
+    assert!(fit("Crosshair", "cross") > fit("Copy regions of some size", "cross"));
+    let state = tracking();
+    let first = |typed: &str| names(&state, typed).first().cloned().unwrap_or_default();
+    for (typed, name) in [
+        ("seed", "Place: seed"),
+        ("methods", "Copy methods paragraph"),
+        ("brush", "Draw: brush"),
+        ("front", "3-D from the front"),
+        ("cor slice", "Streamlines: near the coronal slice"),
+        ("SCREENSHOT", "Save a screenshot, turntable or film…"),
+        ("guide", "Start the guide"),
+    ] {
+        assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
+    }
+    assert!(names(&state, "qqq").is_empty());
+    // Nothing is offered that has nothing to act on.
+    let empty = names(&State::new(String::new()), "");
+    assert!(
+        empty.len() < 6 && !empty.iter().any(|n| n.contains("Save")),
+        "{empty:?}"
+    );
+    let all = names(&state, "");
+    let mut once = all.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), all.len(), "each name stands for one thing");
+}
+
+fn does() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    enter(&mut window, "place target");
+    let role = Role::Target;
+    assert_eq!(
+        window.state().state.view.tool,
+        Tool::Place { role, cube: false }
+    );
+    enter(&mut window, "radiological");
+    assert_eq!(
+        window.state().state.view.convention,
+        Convention::Neurological
+    );
+    enter(&mut window, "near the sagittal");
+    let slab = window.state().state.view.slab;
+    let thickness_mm = Slab::DEFAULT_MM;
+    assert_eq!(
+        slab,
+        Some(Slab {
+            pane: Pane::Sagittal,
+            thickness_mm
+        })
+    );
+    enter(&mut window, "methods");
+    let copied = window.state().effects.iter().any(
+        |e| matches!(e, Effect::CopyText(text) if text.contains("Streamlines along the principal")),
+    );
+    assert!(copied);
+}
+
+fn keys_alone() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    open(&mut window);
+    let before = window.state().actions.len();
+    // Letters are letters: S places no seed.
+    window.event(egui::Event::Text("s".to_owned()));
+    window.key_press(Key::S);
+    window.run();
+    window.key_press(Key::Escape);
+    window.run();
+    assert_eq!(
+        window.state().actions.len(),
+        before,
+        "{:?}",
+        window.state().actions
+    );
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    // The second from the top.
+    open(&mut window);
+    window.event(egui::Event::Text("crosshair".to_owned()));
+    window.run();
+    window.key_press(Key::ArrowDown);
+    window.key_press(Key::ArrowUp);
+    window.run();
+    window.key_press(Key::Enter);
+    window.run();
+    let last = window.state().actions.last();
+    assert!(matches!(last, Some(Action::ToggleCrosshair)), "{last:?}");
+}

@@ -1,0 +1,80 @@
+//! Pictures of a turn: one after the other, evenly, stopped by Escape.
+
+use super::*;
+use arcuate::state::{Look, Shot, Turn};
+use std::f64::consts::TAU;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::a turn is taken frame by frame", turn),
+        test("update::escape stops a turn", escape),
+        test("update::only the 3-D view turns", only_scene),
+    ]
+}
+
+fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
+    Action::Screenshot(Shot {
+        pane,
+        path: PathBuf::from("/tmp/t.png"),
+        look: Look {
+            turn: Some(Turn { frames, film }),
+            ..Look::default()
+        },
+    })
+}
+
+fn taken(effects: &[Effect]) -> Option<(PathBuf, f64)> {
+    effects.iter().find_map(|e| match e {
+        Effect::TakeShot(shot, Some(seen)) => Some((shot.path.clone(), seen.view.camera.azimuth)),
+        _ => None,
+    })
+}
+
+fn turn() {
+    for film in [false, true] {
+        let mut state = State::new(String::new());
+        let began = state.view.camera.azimuth;
+        assert!(taken(&update(&mut state, shot(Some(Pane::Scene), 12, film))).is_none());
+        for i in 0..12 {
+            let effects = update(&mut state, Action::NextFrame);
+            let (path, azimuth) = taken(&effects).expect("a frame");
+            assert_eq!(path, PathBuf::from(format!("/tmp/t-{:03}.png", i + 1)));
+            let off = (azimuth - began - TAU * f64::from(i) / 12.0).rem_euclid(TAU);
+            assert!(off.min(TAU - off) < 1e-9, "{i}: {off}");
+            let films = effects.iter().filter(|e| {
+                matches!(e, Effect::Submit(Request::SaveFilm { path, frames, .. })
+                    if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
+            });
+            assert_eq!(films.count(), usize::from(film && i == 11));
+        }
+        assert!(state.session.turning.is_none());
+        assert!(update(&mut state, Action::NextFrame).is_empty());
+        assert_eq!(state.view.camera.azimuth, began, "the view itself stays");
+    }
+}
+
+fn escape() {
+    let mut state = State::new(String::new());
+    update(&mut state, shot(Some(Pane::Scene), 12, true));
+    update(&mut state, Action::NextFrame);
+    update(&mut state, Action::Escape);
+    assert!(update(&mut state, Action::NextFrame).is_empty());
+    assert!(
+        state.session.status.contains("after 1 of 12"),
+        "{}",
+        state.session.status
+    );
+    // Nonsense is refused.
+    update(&mut state, shot(Some(Pane::Scene), 1, false));
+    assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
+}
+
+fn only_scene() {
+    let mut state = State::new(String::new());
+    for pane in [None, Some(Pane::Axial)] {
+        let effects = update(&mut state, shot(pane, 12, true));
+        let one =
+            |e: &Effect| matches!(e, Effect::TakeShot(shot, None) if shot.look.turn.is_none());
+        assert!(effects.iter().any(one) && state.session.turning.is_none());
+    }
+}
