@@ -284,14 +284,15 @@ extern "C" __global__ void geodesic_extend(Prepare prepare, float* records, cons
     u32 x = i % nx, y = i / nx % ny, z = i / plane;
     const bool there[6] = {x > 0, x + 1 < nx, y > 0, y + 1 < ny, z > 0, z + 1 < nz};
     const u32 at[6] = {i - 1, i + 1, i - nx, i + nx, i - plane, i + plane};
-    float sum[6] = {0, 0, 0, 0, 0, 0}, count = 0.0f;
+    float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0}, count = 0.0f;
     for (int n = 0; n < 6; n++) {
         if (!there[n] || !known[at[n]]) continue;
-        for (int k = 0; k < 6; k++) sum[k] += records[8 * (size_t)at[n] + k];
+        for (int k = 0; k < 8; k++) sum[k] += records[8 * (size_t)at[n] + k];
         count += 1.0f;
     }
     if (!(count > 0.0f)) return;
-    for (int k = 0; k < 6; k++) records[8 * (size_t)i + k] = sum[k] / count;
+    for (int k = 0; k < 8; k++)
+        if (k != INSIDE) records[8 * (size_t)i + k] = sum[k] / count;
     known_after[i] = 1;
 }
 

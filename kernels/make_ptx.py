@@ -3,7 +3,7 @@
 
 PTX is committed, so that neither building nor running Arcuate needs a CUDA toolkit. The compiler is
 NVRTC 12.2, which PyPI has as a wheel; it is kept in ~/.cache/arcuate-nvrtc. PTX of CUDA 12.2 is what
-drivers from 535 on can load, compute_70 what cards from 2017 on can run.
+drivers from 535 on can load, compute_70 what cards from Volta on can run.
 
 --check writes nothing: it compares bytes with what is committed, then assembles each file for several
 cards with ptxas, prints registers, and fails on spills.

@@ -103,7 +103,7 @@ pub struct TrackOptions {
     /// Shorter curves are dropped, mm
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = length)]
     pub min_length: Option<f64>,
-    /// Curves stop at this length, mm, or off
+    /// Curves stop at this length, mm, or off; of rays both ways, each half does
     #[arg(long, value_name = "MM|off", allow_negative_numbers = true, value_parser = or_off)]
     pub max_length: Option<Limit>,
     /// Each half stops after so many steps

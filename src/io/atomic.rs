@@ -272,6 +272,25 @@ fn sync_folder(target: &Path) {
     }
 }
 
+/// Copies a file that another program made to where it is wanted.
+pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    write_verified(
+        to,
+        |file| {
+            let mut made = File::open(from)?;
+            std::io::copy(&mut made, file)?;
+            Ok(())
+        },
+        |written| {
+            let bytes = |file: &Path| file.metadata().map(|m| m.len()).map_err(|e| e.to_string());
+            match (bytes(from)?, bytes(written)?) {
+                (made, kept) if made == kept && made > 0 => Ok(()),
+                (made, kept) => Err(format!("it has {kept} bytes instead of {made}")),
+            }
+        },
+    )
+}
+
 /// Writes a short text file; what reads back must be the same text.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write_verified(
@@ -337,6 +356,18 @@ impl Scratch {
 
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Makes a file appear here under another name.
+    pub fn link(&self, file: &Path, name: &str) -> Result<(), Error> {
+        let failed = |e: std::io::Error| Error::reading(file, &e);
+        let from = std::path::absolute(file).map_err(failed)?;
+        let to = self.0.join(name);
+        #[cfg(unix)]
+        let made = std::os::unix::fs::symlink(from, to);
+        #[cfg(not(unix))]
+        let made = std::fs::copy(from, to).map(|_| ());
+        made.map_err(failed)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use crate::compute::Control;
 use crate::io::Error;
-use crate::io::atomic::{self, Scratch, Stop};
-use std::fs::File;
+use crate::io::atomic::{self, Scratch};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -54,13 +53,7 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
     let scratch = Scratch::new()?;
     // Names of our own: those of the frames may hold what ffmpeg reads as a pattern.
     for (i, frame) in frames.iter().enumerate() {
-        let to = scratch.path().join(format!("{:06}.png", i + 1));
-        let unreadable = |e: std::io::Error| Error::Unreadable {
-            path: frame.clone(),
-            why: e.to_string(),
-        };
-        let frame = std::path::absolute(frame).map_err(unreadable)?;
-        link(&frame, &to).map_err(unreadable)?;
+        scratch.link(frame, &format!("{:06}.png", i + 1))?;
     }
     let film = scratch.path().join("film.mp4");
     let mut child = Command::new(ffmpeg)
@@ -86,28 +79,7 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
         .spawn()
         .map_err(|e| failed(format!("ffmpeg did not start: {e}")))?;
     wait(&mut child, control).map_err(|why| why.map_or(Error::Cancelled, failed))?;
-    atomic::write_verified(
-        path,
-        |file| {
-            let mut made = File::open(&film).map_err(Stop::Io)?;
-            std::io::copy(&mut made, file).map_err(Stop::Io)?;
-            Ok(())
-        },
-        |written| {
-            let bytes = |file: &Path| file.metadata().map(|m| m.len()).map_err(|e| e.to_string());
-            match (bytes(&film)?, bytes(written)?) {
-                (made, kept) if made == kept && made > 0 => Ok(()),
-                (made, kept) => Err(format!("it has {kept} bytes instead of {made}")),
-            }
-        },
-    )
-}
-
-fn link(from: &Path, to: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    return std::os::unix::fs::symlink(from, to);
-    #[cfg(not(unix))]
-    return std::fs::copy(from, to).map(|_| ());
+    atomic::copy(&film, path)
 }
 
 /// Until it ends well; else what it said, or `None` if it was cancelled.

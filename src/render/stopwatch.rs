@@ -119,7 +119,12 @@ impl Stopwatch {
             return;
         };
         let (read, ns_per_tick) = (queries.read.clone(), f64::from(queries.ns_per_tick));
-        let mapped = queries.read.lock().unwrap_or_else(PoisonError::into_inner);
+        // A lost device answers at once: the lock must be free by then.
+        let mapped = queries
+            .read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         mapped.map_async(wgpu::MapMode::Read, .., move |result| {
             let buffer = read.lock().unwrap_or_else(PoisonError::into_inner);
             let mut ms = 0.0;

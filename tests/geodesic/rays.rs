@@ -47,6 +47,15 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::geodesic thin volumes end at their faces", |cuda| {
             thin(&cuda);
         }),
+        test("geodesic::FA does not fall beside the mask", || {
+            fa_beside_mask(&backend(2));
+        }),
+        cuda_test(
+            "parity::geodesic FA does not fall beside the mask",
+            |cuda| {
+                fa_beside_mask(&cuda);
+            },
+        ),
         test("geodesic::the papers' rays end before they leap", || {
             leaps(&backend(2));
         }),
@@ -492,6 +501,34 @@ fn thin(backend: &Backend) {
                 .filter(|p| p[axis].abs() > 0.5 + 1e-5);
             assert_eq!(out.count(), 0, "{interpolation:?}, axis {axis}");
         }
+    }
+}
+
+/// Rays leave a mask of one FA because they leave it.
+fn fa_beside_mask(backend: &Backend) {
+    let mut random = Random::fresh("FA beside the mask");
+    let edge = random.uniform(3.0, 5.0);
+    let field = field(cube(24, 1.0), |x| (x.x < edge).then(|| fibre(DVec3::X)));
+    for (interpolation, form) in [
+        (LINEAR, Form::Hamiltonian),
+        (LINEAR, Form::Christoffel),
+        (Interpolation::CubicBSpline, Form::Hamiltonian),
+    ] {
+        let medium = as_they_are(backend, &field, interpolation);
+        let mut params = params(interpolation);
+        params.form = form;
+        params.walk.step_mm = 0.1;
+        // 0.799 everywhere.
+        params.walk.min_fa = Some(0.75);
+        let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
+        let stops = run_on(backend, &medium, &seed, &params).rays.stops;
+        let of = |reason: StopReason| stops[reason as usize];
+        assert_eq!(
+            of(StopReason::LowFa),
+            0,
+            "{interpolation:?} {form:?} {stops:?}"
+        );
+        assert!(of(StopReason::LeftMask) > 10, "{stops:?}");
     }
 }
 

@@ -28,7 +28,7 @@ pub fn shoot(
 ) -> Result<Output, Error> {
     let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
     check_rays(seeds.len(), params.directions.count())?;
-    let gates = Gates::new(regions, params.longest_step_mm(), &params.walk);
+    let gates = Gates::new(regions, params.longest_step_mm(medium), &params.walk);
     let job = Job {
         medium,
         seeds: &seeds,

@@ -91,7 +91,7 @@ pub fn shoot(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = Gates::new(regions, params.longest_step_mm(), &params.walk);
+    let gates = Gates::new(regions, params.longest_step_mm(medium), &params.walk);
     let rules = Rules::new(medium, params);
     let (rays, no_start, seeds) =
         backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;

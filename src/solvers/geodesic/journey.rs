@@ -1,7 +1,7 @@
 //! The bookkeeping of half rays: which points are kept, which regions are met, why a half ends.
 
 use super::medium::Medium;
-use super::{LEAP_STEPS, LOOP_WINDOW_MM, Params};
+use super::{LOOP_WINDOW_MM, Params};
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
@@ -45,7 +45,6 @@ impl Rules {
         let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
         let least_mm = 0.1 * loop_steps * walk.step_mm;
-        let leap_mm = medium.field.grid.spacing().min_element();
         Self {
             integrator: walk.integrator,
             step_mm: walk.step_mm as f32,
@@ -60,7 +59,7 @@ impl Rules {
                 u32::MAX
             },
             loop_mm2: (least_mm * least_mm) as f32,
-            leap: (leap_mm.max(LEAP_STEPS * walk.step_mm) / walk.step_mm).powi(2) as f32,
+            leap: (params.longest_step_mm(medium) / walk.step_mm).powi(2) as f32,
             world_from_voxel: [row(0), row(1), row(2)],
             root: {
                 let r = root(w);

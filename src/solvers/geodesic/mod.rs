@@ -106,11 +106,15 @@ pub struct Params {
 }
 
 impl Params {
-    /// No step is longer. Steps of equal parameter have no longest one.
-    fn longest_step_mm(&self) -> f64 {
+    /// No step is longer: those of equal parameter end before they are.
+    fn longest_step_mm(&self, medium: &Medium) -> f64 {
+        let asked_mm = self.walk.step_mm;
         match self.form {
-            Form::Hamiltonian => self.walk.step_mm,
-            Form::Christoffel => f64::from(f32::MAX),
+            Form::Hamiltonian => asked_mm,
+            Form::Christoffel => {
+                let voxel_mm = medium.field.grid.spacing().min_element();
+                voxel_mm.max(LEAP_STEPS * asked_mm)
+            }
         }
     }
 }

@@ -167,6 +167,7 @@ pub fn follow(
             if halves.halves[half].reason == PENDING {
                 let mut journey = Journey::new(half, start.x);
                 let end = travel(
+                    control,
                     fields,
                     rules,
                     gates,
@@ -174,7 +175,7 @@ pub fn follow(
                     sense,
                     &mut journey,
                     &mut halves,
-                );
+                )?;
                 halves.end(&mut journey, end);
             }
         }
@@ -182,7 +183,12 @@ pub fn follow(
     Ok(halves)
 }
 
+/// Between two looks whether to go on.
+const STEPS_PER_LOOK: u32 = 4096;
+
+#[allow(clippy::too_many_arguments)]
 fn travel(
+    control: &Control,
     fields: &Fields,
     rules: &Rules,
     gates: &Gates,
@@ -190,11 +196,11 @@ fn travel(
     sense: f32,
     journey: &mut Journey,
     halves: &mut Halves,
-) -> End {
+) -> Result<End, Cancelled> {
     let h = f64::from(rules.step_mm);
     let mut x = start.x;
     let Some(mut here) = fields.at(x) else {
-        return End::new(StopReason::LeftVolume);
+        return Ok(End::new(StopReason::LeftVolume));
     };
     // v = D p, of length 1 mm where it starts.
     let d: Symmetric = std::array::from_fn(|k| f64::from(here.0[k]));
@@ -204,7 +210,12 @@ fn travel(
     v = v.map(|c| c / speed);
     let (mut length_mm, mut riemann) = (0.0f64, 0.0f64);
     let mut before = v;
+    let mut taken = 0u32;
     loop {
+        if taken.is_multiple_of(STEPS_PER_LOOK) {
+            control.check()?;
+        }
+        taken = taken.wrapping_add(1);
         let (record, slopes) = &here;
         let d: Symmetric = std::array::from_fn(|k| f64::from(record[k]));
         let symbols = christoffel(d, slopes.map(|s| s.map(f64::from)));
@@ -239,10 +250,10 @@ fn travel(
             verdict,
         };
         if let Some(end) = halves.advance(journey, &step, rules, gates) {
-            return end;
+            return Ok(end);
         }
         let Some(there) = there else {
-            return End::new(StopReason::LeftVolume);
+            return Ok(End::new(StopReason::LeftVolume));
         };
         (x, v, here, before) = (next, ahead, there, middle);
     }

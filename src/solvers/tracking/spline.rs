@@ -109,7 +109,7 @@ pub fn extend(
                     .into_iter()
                     .filter(|&(there, j)| there && known[j])
                 {
-                    for k in 0..INSIDE {
+                    for k in (0..8).filter(|&k| k != INSIDE) {
                         sum[k] += records[j][k];
                     }
                     count += 1.0;

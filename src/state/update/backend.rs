@@ -36,8 +36,9 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     session.status = format!("Computing on {}", placed.label);
     (session.backend, session.backend_reason) = (placed.label, placed.reason);
     session.backend_kind = placed.kind;
-    // How fast the other one was says nothing.
+    // How fast the other one was says nothing, and it prepares tensors with other roundings.
     session.rays_per_ms = None;
+    session.medium = None;
     if session.wanted_setting.take() == Some(placed.kind) {
         session.backend_setting = placed.kind;
         effects.push(Effect::Store);

@@ -6,8 +6,8 @@ use crate::state::bundle::Drawer;
 use crate::state::session::Exports;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks, SessionAction,
-    Shot, State, Turn, Values,
+    Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks,
+    SessionAction, Shot, State, Turn, Values,
 };
 use std::path::{Path, PathBuf};
 

@@ -165,8 +165,9 @@ fn second_rank(ui: &mut Ui, state: &State, usual: &Rays, kinds: &mut Kinds, set:
     };
     let help = "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: \
                 symbols from four interpolated fields, held during a step (van Aart et al. 2011); \
-                as there, a step is one of the parameter: where the metric changes fast it grows, and a \
-                ray ends where one would pass over voxels";
+                as there, a step is one of the parameter: where the metric changes fast it grows, a ray \
+                can become longer than the longest allowed, and it ends where a step would pass over \
+                voxels";
     let words = ["Hamiltonian", "Christoffel"];
     if let Some(i) = segment_row_but(ui, "Equations", help, &words, usize::from(christoffel), why) {
         let mut changed = rays.clone();

@@ -55,7 +55,7 @@ pub fn nothing(
         }
         Remedy::ShorterLength => {
             let walk = &mut better.params.walk;
-            walk.min_length_mm = (walk.min_length_mm * 0.5).round();
+            walk.min_length_mm = (walk.min_length_mm * 0.5).floor();
             Some("Halve the shortest length")
         }
         Remedy::KeepAll => {
