@@ -117,9 +117,9 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
         reference.world_from_voxel.matrix3,
     );
     let edge = reference.spacing().min_element();
-    // How far apart the axes carry the farthest voxel.
-    let reach = DVec3::from_array(reference.shape.map(|n| n as f64));
-    let tilt = ((a - b) * reach).length();
+    // How far apart the axes carry a voxel at most.
+    let between = |axis: usize| (a - b).col(axis).length() * reference.shape[axis] as f64;
+    let tilt: f64 = (0..3).map(between).sum();
     if tilt < 0.1 * edge {
         let shift = grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO);
         let voxels = shift.length() / edge;

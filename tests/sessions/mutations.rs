@@ -150,6 +150,9 @@ fn mutations() {
         } else {
             let mut bytes = text.clone().into_bytes();
             for _ in 0..1 + random.bits() % 4 {
+                if bytes.is_empty() {
+                    break;
+                }
                 let at = (random.bits() % bytes.len() as u64) as usize;
                 match random.bits() % 4 {
                     0 => bytes.truncate(at.max(1)),
