@@ -303,12 +303,12 @@ const COLOURINGS: [(LineColouring, &str); 6] = [
 pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let words = ["Whole", "Axial", "Sag.", "Cor."];
-    let help = "In 3-D: all streamlines whole, or only what of them lies near a slice";
+    let help = "All streamlines whole, or only what of them lies near a slice";
     let chosen = view
         .slab
         .and_then(|s| PANES.iter().position(|&p| p == s.pane));
     let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
-    if let Some(i) = segment_row(ui, "Show", help, &words, chosen.map_or(0, |i| i + 1)) {
+    if let Some(i) = segment_row(ui, "In 3-D", help, &words, chosen.map_or(0, |i| i + 1)) {
         let pane = i.checked_sub(1).map(|i| PANES[i]);
         actions.push(Action::CutToSlab(
             pane.map(|pane| Slab { pane, thickness_mm }),
@@ -318,6 +318,7 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
         let row = SliderRow::new("Thickness", thickness_mm, 1.0..=60.0)
             .default(Slab::DEFAULT_MM)
             .limits(Slab::LIMITS_MM)
+            .decimals(1)
             .unit("mm");
         if let Some((thickness_mm, _)) = row.value(ui) {
             actions.push(Action::CutToSlab(Some(Slab {
