@@ -196,20 +196,11 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
             let world = world_from_fsl(grid);
             (b, v.into_iter().map(|v| world * v).collect(), bval)
         }
-        TableFiles::Mrtrix(path) => {
-            let (b, v) = mrtrix_rows(path)?;
-            if b.len() != volumes {
-                return Err(Error::Counts {
-                    path: path.clone(),
-                    b_values: b.len(),
-                    vectors: None,
-                    volumes,
-                });
-            }
-            (b, v, path)
-        }
-        TableFiles::Nrrd(path) => {
-            let (b, v) = nrrd::gradients(path)?.unwrap_or_default();
+        TableFiles::Mrtrix(path) | TableFiles::Nrrd(path) => {
+            let (b, v) = match files {
+                TableFiles::Nrrd(_) => nrrd::gradients(path)?.unwrap_or_default(),
+                _ => mrtrix_rows(path)?,
+            };
             if b.len() != volumes {
                 return Err(Error::Counts {
                     path: path.clone(),

@@ -142,11 +142,6 @@ impl Device {
         &self.stream
     }
 
-    /// Another line. Buffers used in both are waited for without further ado.
-    pub fn new_stream(&self) -> Result<Arc<CudaStream>, Error> {
-        self.check("making a stream", self.context().new_stream())
-    }
-
     /// Waits until the line of [`Device::stream`] is empty.
     pub fn synchronize(&self, doing: &str) -> Result<(), Error> {
         self.check(doing, self.stream.synchronize())

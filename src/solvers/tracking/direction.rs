@@ -56,7 +56,7 @@ pub const LARGEST_ROOT: [f32; 8] = [
 /// Below this share of the largest column's square, a product with the adjugate is mostly rounding.
 pub const ACROSS: f32 = 1e-5;
 
-/// The direction that a tensor deflects `along` to (Lazar et al. 2003, eq. 3): `weights` are those of
+/// The direction that a tensor deflects `along` to (after Lazar et al. 2003): `weights` are those of
 /// the unit vectors e, u and D u, where `principal` is e in the sense of u, `along`.
 #[inline(always)]
 pub fn deflected(d: [f32; 6], principal: [f32; 3], along: [f32; 3], weights: [f32; 3]) -> [f32; 3] {

@@ -10,9 +10,9 @@
 //! interpolation has kinks at cell faces and an error of second order in the voxel size, which then
 //! limits the result; splines have an error of fourth order.
 //!
-//! *Deflection* (Lazar et al. 2003, Hum Brain Mapp 18:306, eq. 3) takes instead of e the direction
+//! *Deflection* (after Lazar et al. 2003, Hum Brain Mapp 18:306) takes instead of e the direction
 //! v = f e + (1 − f)((1 − g) u + g D u), where u is the direction of the step before and v, u, e and
-//! D u are scaled to unit length: only then are f and g shares. It is defined by the step: each is
+//! D u are scaled to unit length, which is our choice: only then are f and g shares. It is defined by the step: each is
 //! straight (Euler), and a longer one is deflected less often. f = 1 is Euler's rule along e.
 //!
 //! *Cost.* One, two or four interpolations and directions a step; eight streamlines side by side in

@@ -19,7 +19,7 @@ const CORNER: f32 = 2.0;
 
 impl Slice<'_> {
     /// From the world to points of the pane; depths are shares of half the slab.
-    fn screen_of(&self) -> Screen {
+    pub(super) fn screen_of(&self) -> Screen {
         let plane = &self.plane;
         let row = |axis: DVec3, scale: f64, add: f64| {
             let axis = axis * scale;
@@ -37,7 +37,7 @@ impl Slice<'_> {
 }
 
 impl Scene<'_> {
-    fn screen_of(&self) -> Screen {
+    pub(super) fn screen_of(&self) -> Screen {
         let (w, h) = (f64::from(self.rect.width()), f64::from(self.rect.height()));
         let points = DMat4::from_cols(
             DVec4::new(w * 0.5, 0.0, 0.0, 0.0),
@@ -108,11 +108,11 @@ fn goes_on(outline: &mut Vec<Pos2>, drag: &Drag, at: Pos2) {
 }
 
 impl Views {
-    /// The outline that is being drawn on a slice; `down`: the button still is.
-    pub(super) fn choose_on_slice(
+    /// The outline that is being drawn in a view; `down`: the button still is.
+    pub(super) fn choose(
         &mut self,
         ui: &Ui,
-        slice: &Slice,
+        (screen, rect): (Screen, Rect),
         (drag, at): (&Drag, Pos2),
         down: bool,
         actions: &mut Vec<Action>,
@@ -121,24 +121,7 @@ impl Views {
         if !down {
             let outline = std::mem::take(&mut self.outline);
             let ends = (drag.pressed, at);
-            actions.push(action(ui, slice.screen_of(), slice.rect, ends, &outline));
-        }
-    }
-
-    /// The same in the 3-D view.
-    pub(super) fn choose_in_scene(
-        &mut self,
-        ui: &Ui,
-        scene: &Scene,
-        (drag, at): (&Drag, Pos2),
-        down: bool,
-        actions: &mut Vec<Action>,
-    ) {
-        goes_on(&mut self.outline, drag, at);
-        if !down {
-            let outline = std::mem::take(&mut self.outline);
-            let ends = (drag.pressed, at);
-            actions.push(action(ui, scene.screen_of(), scene.rect, ends, &outline));
+            actions.push(action(ui, screen, rect, ends, &outline));
         }
     }
 

@@ -212,7 +212,10 @@ impl Views {
             let down = ui.input(|i| i.pointer.button_down(drag.button));
             let click = at.distance(drag.pressed) < CLICK && drag.button == PointerButton::Primary;
             match drag.kind {
-                Kind::Choose => self.choose_in_scene(ui, scene, (&drag, at), down, actions),
+                Kind::Choose => {
+                    let view = (scene.screen_of(), scene.rect);
+                    self.choose(ui, view, (&drag, at), down, actions);
+                }
                 Kind::Orbit if !down && click && is_about_lines(scene.state) => {
                     Self::click_in_scene(ui, scene, at, actions);
                 }

@@ -114,7 +114,10 @@ impl Views {
             let down = ui.input(|i| i.pointer.button_down(drag.button));
             self.draw(ui, slice, &mut drag, at, down, actions);
             match drag.kind {
-                Kind::Choose => self.choose_on_slice(ui, slice, (&drag, at), down, actions),
+                Kind::Choose => {
+                    let view = (slice.screen_of(), slice.rect);
+                    self.choose(ui, view, (&drag, at), down, actions);
+                }
                 _ => self.measure(slice, &mut drag, at, down, actions),
             }
             if down {
