@@ -11,12 +11,14 @@ mod cli;
 mod connectivity;
 mod data;
 mod density;
+mod eikonal;
 mod geodesic;
 mod gradient_check;
 mod io;
 mod jobs;
 mod kernels;
 mod lanes;
+mod pathway;
 mod phantom;
 mod profile;
 mod region;
@@ -46,12 +48,14 @@ fn main() {
         connectivity::tests(),
         data::tests(),
         density::tests(),
+        eikonal::tests(),
         geodesic::tests(),
         gradient_check::tests(),
         io::tests(),
         jobs::tests(),
         kernels::tests(),
         lanes::tests(),
+        pathway::tests(),
         phantom::tests(),
         profile::tests(),
         region::tests(),

@@ -5,6 +5,7 @@
 
 mod align;
 mod bench;
+mod bench_eikonal;
 mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
@@ -13,6 +14,7 @@ mod bench_select;
 mod bench_tracking;
 mod connectome;
 mod convert;
+mod cost;
 mod demo;
 mod density;
 mod fit;
@@ -53,6 +55,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
+  arcuate cost dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
   arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx
   arcuate tracts.arcuate               open a session
@@ -116,6 +119,8 @@ pub enum Command {
     Track(track::Options),
     /// Geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
+    /// Cost of paths between two regions for every voxel, and the pathway
+    Cost(cost::Options),
     /// Say whether the axes of a gradient table are right, and mend them
     Gradients(gradients::Options),
     /// Make regions: by threshold, fill, label, and out of each other
@@ -179,6 +184,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Fit(options) => fit::run(&options, &mut runner),
         Command::Track(options) => track::run(&options, &mut runner),
         Command::Geodesic(options) => geodesic::run(&options, &mut runner),
+        Command::Cost(options) => cost::run(&options, &mut runner),
         Command::Gradients(options) => gradients::run(&options, &mut runner),
         Command::Region(options) => region::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),

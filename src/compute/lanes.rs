@@ -158,6 +158,23 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         bits
     }
 
+    /// `self` in lanes where `test` is not below `least`, else `other`; `other` where it is NaN.
+    #[inline(always)]
+    pub fn where_at_least(self, test: Self, least: Self, other: Self) -> Self {
+        named!(Self::of(_mm256_blendv_ps(
+            other.register(),
+            self.register(),
+            _mm256_cmp_ps::<_CMP_GE_OQ>(test.register(), least.register())
+        )));
+        let mut out = other.0;
+        for i in 0..N {
+            if test.0[i] >= least.0[i] {
+                out[i] = self.0[i];
+            }
+        }
+        Self(out)
+    }
+
     /// `yes` in lanes where `self` is not 0, else `no`.
     #[inline(always)]
     pub fn select(self, yes: Self, no: Self) -> Self {

@@ -15,6 +15,7 @@ mod deep;
 mod demo;
 pub mod directions;
 pub mod fields;
+pub mod folds;
 mod head;
 mod images;
 mod implicit;

@@ -7,8 +7,11 @@
 pub mod alignment;
 pub mod connectivity;
 pub mod density;
+pub mod eikonal;
 pub mod geodesic;
 pub mod gradient_check;
+pub mod metric;
+pub mod pathway;
 mod random;
 pub mod region;
 pub mod tensor_fit;

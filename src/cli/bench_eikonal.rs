@@ -1,0 +1,234 @@
+//! `arcuate bench eikonal`: milliseconds of a cost field.
+//!
+//! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a
+//! 64³ helix of anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one
+//! source and for two. `papers_s` is the figure they print (GeForce 8800 GTX). The error of the first is
+//! that against the closed form, sum over sum; `residual` is what the local solver, in double precision,
+//! makes of the neighbours of some voxels, against their values.
+
+use super::bench::Choice;
+use super::bench_tracking::median;
+use crate::compute::{Backend, Control};
+use crate::data::Grid;
+use crate::phantom::folds;
+use crate::solvers::Error;
+use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
+use crate::solvers::metric::{Cost, Metric};
+use glam::{DMat3, DVec3};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Instant;
+
+struct Example {
+    name: &'static str,
+    metric: Metric,
+    /// One a field, voxel coordinates.
+    sources: Vec<[i64; 3]>,
+    papers_s: Option<f64>,
+    /// Of a constant metric: errors against the closed form.
+    constant: bool,
+}
+
+const SIDE: usize = 64;
+
+fn cube(speed: impl Fn([usize; 3]) -> DMat3) -> Result<Metric, Error> {
+    let grid = Grid::axis_aligned([SIDE; 3], DVec3::ONE, DVec3::ZERO);
+    let Some(grid) = grid else {
+        unreachable!("the axes are the world's")
+    };
+    Metric::from_speed(&Arc::new(grid), |v| Some(speed(v)))
+}
+
+fn first() -> Result<Example, Error> {
+    let speed = DMat3::from_cols(
+        DVec3::new(1.0, 0.9, 0.9),
+        DVec3::new(0.9, 1.0, 0.9),
+        DVec3::new(0.9, 0.9, 1.0),
+    );
+    Ok(Example {
+        name: "Ex1",
+        metric: cube(|_| speed)?,
+        sources: vec![[SIDE as i64 / 2; 3]],
+        papers_s: Some(1.0),
+        constant: true,
+    })
+}
+
+fn second() -> Result<Example, Error> {
+    const SLOW: f64 = 1e-4;
+    let centre = (SIDE as f64 - 1.0) / 2.0;
+    // One turn over the height of the cube.
+    let rise = SIDE as f64 / std::f64::consts::TAU;
+    let speed = |v: [usize; 3]| {
+        let (x, y) = (v[0] as f64 - centre, v[1] as f64 - centre);
+        crate::phantom::fields::cylindrical(DVec3::new(-y, x, rise).normalize(), 1.0, SLOW)
+    };
+    Ok(Example {
+        name: "Ex2",
+        metric: cube(speed)?,
+        sources: vec![[SIDE as i64 / 2, SIDE as i64 / 2, 0]],
+        papers_s: Some(1.5),
+        constant: false,
+    })
+}
+
+/// The voxel of the mask nearest to a point.
+fn nearest(metric: &Metric, point: DVec3) -> [i64; 3] {
+    let away = |place: &usize| {
+        let voxel = metric.voxel(*place).map(|c| c as f64);
+        DVec3::from_array(voxel).distance_squared(point)
+    };
+    let best = (0..metric.len()).min_by(|a, b| away(a).total_cmp(&away(b)));
+    metric.voxel(best.unwrap_or(0))
+}
+
+fn third(backend: &Backend, control: &Control) -> Result<Vec<Example>, Error> {
+    let field = backend.install(folds::folds);
+    let metric = Metric::new(
+        &field,
+        Cost::Sharpened { alpha: 3.0 },
+        None,
+        backend,
+        control,
+    )?;
+    let sum: DVec3 = (0..metric.len())
+        .map(|p| DVec3::from_array(metric.voxel(p).map(|c| c as f64)))
+        .sum();
+    let middle = sum / metric.len() as f64;
+    let ends = [middle, middle + DVec3::new(45.0, -50.0, 12.0)].map(|p| nearest(&metric, p));
+    let example = |name, sources: &[[i64; 3]], papers_s| Example {
+        name,
+        metric: metric.clone(),
+        sources: sources.to_vec(),
+        papers_s,
+        constant: false,
+    };
+    Ok(vec![
+        example("Ex3", &ends[..1], Some(2.8)),
+        example("Ex3 two regions", &ends, None),
+    ])
+}
+
+/// One JSON object per example and local solver.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let control = Control::new();
+    let locals = [
+        LocalSolver::Godunov6,
+        LocalSolver::HopfLax26,
+        LocalSolver::Hybrid,
+    ];
+    let takes = |name: &str| {
+        locals
+            .iter()
+            .any(|l| choice.takes(&format!("{name} {}", l.name())))
+    };
+    let mut examples = vec![first(), second()];
+    let large = !choice.quick || !backend.devices().is_empty();
+    if large && (takes("Ex3") || takes("Ex3 two regions")) {
+        match third(backend, &control) {
+            Ok(more) => examples.extend(more.into_iter().map(Ok)),
+            Err(error) => examples.push(Err(error)),
+        }
+    }
+    let mut results = Vec::new();
+    for example in examples {
+        let example = match example {
+            Ok(example) => example,
+            Err(error) => {
+                results.push(json!({"workload": "eikonal", "error": error.to_string()}));
+                continue;
+            }
+        };
+        for local in locals {
+            let name = format!("{} {}", example.name, local.name());
+            if choice.takes(&name) {
+                let repeats = if choice.quick { 2 } else { 5 };
+                results.push(measure(&example, local, repeats, backend).unwrap_or_else(|error| {
+                    json!({"workload": format!("eikonal {name}"), "error": error.to_string()})
+                }));
+            }
+        }
+    }
+    results
+}
+
+fn measure(
+    example: &Example,
+    local: LocalSolver,
+    repeats: usize,
+    backend: &Backend,
+) -> Result<Value, Error> {
+    let control = Control::new();
+    let metric = &example.metric;
+    let start = Instant::now();
+    let prepared = Prepared::new(metric, local, backend, &control)?;
+    let prepare_s = start.elapsed().as_secs_f64();
+    let source = |v: &[i64; 3]| {
+        let place = metric.place_of(*v).unwrap_or(0) as u32;
+        Arc::new(backend.install(|| Source::places(metric, "source", vec![place])))
+    };
+    let sources: Vec<Arc<Source>> = example.sources.iter().map(source).collect();
+    let params = Params {
+        tolerance: 1e-6,
+        schedule: None,
+    };
+    let (mut walls, mut kernels) = (Vec::new(), Vec::new());
+    let mut fields = Vec::new();
+    // The first run is not counted: it lays out bricks and uploads weights.
+    for run in 0..=repeats {
+        let start = Instant::now();
+        fields = solve(&prepared, &sources, &params, backend, &control)?;
+        if run > 0 {
+            walls.push(start.elapsed().as_secs_f64());
+            kernels.extend(fields.first().and_then(|f| f.kernel_s));
+        }
+    }
+    let (wall, kernel) = (median(&mut walls), median(&mut kernels));
+    let best = kernel.or(wall).unwrap_or(f64::NAN);
+    let values = || fields.iter().flat_map(|f| f.values.iter());
+    let reached = values().filter(|v| v.is_finite()).count();
+    Ok(json!({
+        "workload": format!("eikonal {} {}", example.name, local.name()),
+        "size": {"voxels": metric.len(), "fields": fields.len(), "reached": reached},
+        "rate": (metric.len() * fields.len()) as f64 / best,
+        "unit": "voxels_per_s",
+        "wall_s": wall,
+        "kernel_s": kernel,
+        "prepare_s": prepare_s,
+        "mean_error": example.constant.then(|| error(&fields[0], example.sources[0])),
+        "residual": fields.iter().map(residual).fold(0.0, f64::max),
+        "papers_s": example.papers_s,
+        "times_papers": example.papers_s.map(|s| s / best),
+        "backend": backend.name(),
+        "detail": backend.detail(),
+        "threads": backend.threads(),
+    }))
+}
+
+/// Against √((x − s)ᵀ G (x − s)): sum of errors over sum of distances.
+fn error(field: &CostField, from: [i64; 3]) -> f64 {
+    let metric = &field.prepared.metric;
+    let (mut off, mut sum) = (0.0, 0.0);
+    for place in 0..metric.len() {
+        let voxel = metric.voxel(place);
+        let way = [0, 1, 2].map(|a| (voxel[a] - from[a]) as f64);
+        let exact = metric.length(place, DVec3::from_array(way));
+        off += (f64::from(field.values[place]) - exact).abs();
+        sum += exact;
+    }
+    off / sum
+}
+
+/// The largest relative difference in some thousand voxels.
+fn residual(field: &CostField) -> f64 {
+    let n = field.values.len();
+    let places = (0..n).step_by(n.div_ceil(2000).max(1));
+    let off = places
+        .filter(|p| field.source.seed(*p).is_none())
+        .filter_map(|place| {
+            let again = simplex(field, place)?.value;
+            let value = f64::from(field.values[place]);
+            value.is_finite().then(|| (again - value).abs() / value)
+        });
+    off.fold(0.0, f64::max)
+}

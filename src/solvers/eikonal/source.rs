@@ -1,0 +1,151 @@
+//! Where a cost field is 0, and the ball around it that the local metric fills.
+
+use super::components::faces;
+use super::{BALL_VOXELS, Metric};
+use crate::data::{Region, Shape};
+use crate::solvers::Error;
+use glam::DVec3;
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// A voxel whose value is known from the start; it may still fall.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Seed {
+    pub place: u32,
+    pub value: f32,
+    /// The voxel of the region from which the straight path leads here.
+    pub from: u32,
+}
+
+/// The voxels of a region inside a metric's mask, and a ball around them.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub name: String,
+    /// Places with value 0, ascending.
+    pub zero: Vec<u32>,
+    /// Those and the ball, by place.
+    pub seeds: Vec<Seed>,
+}
+
+impl Source {
+    /// Of the voxels of the mask whose centres lie in a region; of the nearest one where a small region
+    /// holds none but lies in the mask.
+    pub fn region(metric: &Metric, region: &Region) -> Result<Self, Error> {
+        let grid = &metric.grid;
+        let mask = match &*region.shape {
+            Shape::Mask(mask) if !mask.grid.matches(grid) => None,
+            shape => Some(shape.mask_on(grid)),
+        };
+        let mut zero: Vec<u32> = match mask {
+            Some(mask) => {
+                let places = mask.voxels_inside().map(|v| v.map(|i| i as i64));
+                places
+                    .filter_map(|v| metric.place_of(v))
+                    .map(|p| p as u32)
+                    .collect()
+            }
+            None => (0..metric.len() as u32)
+                .into_par_iter()
+                .filter(|&p| {
+                    let voxel = metric.voxel(p as usize).map(|v| v as f64);
+                    region.shape.contains(grid.world(DVec3::from_array(voxel)))
+                })
+                .collect(),
+        };
+        if zero.is_empty() && !matches!(&*region.shape, Shape::Mask(_)) {
+            let nearest = grid.nearest(region.shape.centre());
+            let place = nearest.and_then(|v| metric.place_of(v.map(|i| i as i64)));
+            zero.extend(place.map(|p| p as u32));
+        }
+        if zero.is_empty() {
+            return Err(Error::Input(format!(
+                "Region '{}' lies outside the mask, expected at least one voxel inside; move it or choose \
+                 another mask",
+                region.name
+            )));
+        }
+        zero.sort_unstable();
+        Ok(Self::places(metric, &region.name, zero))
+    }
+
+    /// Of voxels by place; at least one.
+    pub fn places(metric: &Metric, name: &str, mut zero: Vec<u32>) -> Self {
+        zero.sort_unstable();
+        zero.dedup();
+        let inside = |p: usize| zero.binary_search(&(p as u32)).is_ok();
+        let rim: Vec<u32> = zero
+            .iter()
+            .copied()
+            .filter(|&p| faces(metric, p as usize).any(|n| !inside(n)))
+            .collect();
+        let ball = offsets();
+        let around: Vec<Vec<Seed>> = rim
+            .par_iter()
+            .map(|&from| {
+                let voxel = metric.voxel(from as usize);
+                let reached = ball.iter().filter_map(|&offset| {
+                    let to = [0, 1, 2].map(|a| voxel[a] + offset[a]);
+                    let place = metric.place_of(to)?;
+                    if inside(place) || !metric.sees(voxel, offset) {
+                        return None;
+                    }
+                    let value = straight(metric, from as usize, place, offset) as f32;
+                    let place = place as u32;
+                    Some(Seed { place, value, from })
+                });
+                reached.collect()
+            })
+            .collect();
+        let mut best: HashMap<u32, Seed> = HashMap::new();
+        for seed in around.into_iter().flatten() {
+            let known = best.entry(seed.place).or_insert(seed);
+            if (seed.value, seed.from) < (known.value, known.from) {
+                *known = seed;
+            }
+        }
+        let mut seeds: Vec<Seed> = best.into_values().collect();
+        seeds.extend(zero.iter().map(|&place| Seed {
+            place,
+            value: 0.0,
+            from: place,
+        }));
+        seeds.sort_unstable_by_key(|s| s.place);
+        Self {
+            name: name.to_owned(),
+            zero,
+            seeds,
+        }
+    }
+
+    /// What is known of a place from the start.
+    pub fn seed(&self, place: usize) -> Option<&Seed> {
+        let found = self
+            .seeds
+            .binary_search_by_key(&(place as u32), |s| s.place);
+        found.ok().map(|i| &self.seeds[i])
+    }
+}
+
+/// √(dᵀ ½(G(a) + G(b)) d).
+fn straight(metric: &Metric, a: usize, b: usize, offset: [i64; 3]) -> f64 {
+    let d = DVec3::from_array(offset.map(|o| o as f64));
+    let (a, b) = (metric.length(a, d), metric.length(b, d));
+    (0.5 * (a * a + b * b)).sqrt()
+}
+
+/// Those within the ball, the middle left out.
+fn offsets() -> Vec<[i64; 3]> {
+    let reach = BALL_VOXELS as i64;
+    let mut all = Vec::new();
+    for z in -reach..=reach {
+        for y in -reach..=reach {
+            for x in -reach..=reach {
+                let square = x * x + y * y + z * z;
+                if square > 0 && square as f64 <= BALL_VOXELS * BALL_VOXELS {
+                    all.push([x, y, z]);
+                }
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,149 @@
+//! Selling's decomposition of W, once per metric.
+
+use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MOST_OFFSET, Metric};
+use crate::compute::{Cancelled, Control};
+use crate::solvers::tensor_fit::eigen_symmetric;
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// A term ρ e eᵀ of W.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Offset {
+    pub rho: f32,
+    /// In voxels.
+    pub e: [i8; 3],
+    /// Whether the straight way to +e and to −e stays in the mask.
+    pub open: [bool; 2],
+}
+
+/// Six terms a voxel at most.
+#[derive(Clone, Debug, Default)]
+pub struct Selling {
+    /// Where a place's terms begin; empty if the local solver has none.
+    starts: Vec<u32>,
+    terms: Vec<Offset>,
+}
+
+const CHUNK: usize = 1024;
+
+impl Selling {
+    pub fn new(metric: &Metric, local: LocalSolver, control: &Control) -> Result<Self, Cancelled> {
+        if !local.uses_selling() {
+            return Ok(Self::default());
+        }
+        control.begin("Preparing steps", metric.len() as u64);
+        let chunks = metric.len().div_ceil(CHUNK);
+        let parts: Vec<Vec<Vec<Offset>>> = (0..chunks)
+            .into_par_iter()
+            .map(|chunk| {
+                control.check()?;
+                let places = chunk * CHUNK..((chunk + 1) * CHUNK).min(metric.len());
+                control.advance(places.len() as u64);
+                Ok(places.map(|place| terms(metric, local, place)).collect())
+            })
+            .collect::<Result<_, Cancelled>>()?;
+        let mut out = Self {
+            starts: Vec::with_capacity(metric.len() + 1),
+            terms: Vec::new(),
+        };
+        out.starts.push(0);
+        for terms in parts.into_iter().flatten() {
+            out.terms.extend(terms);
+            out.starts.push(out.terms.len() as u32);
+        }
+        Ok(out)
+    }
+
+    pub fn at(&self, place: usize) -> &[Offset] {
+        match self.starts.get(place..place + 2) {
+            Some(&[from, to]) => &self.terms[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// The terms that a voxel uses.
+fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
+    let w = metric.speed[place].map(f64::from);
+    let longest = match local {
+        LocalSolver::Hybrid => {
+            let (values, _) = eigen_symmetric(w);
+            if values[0] > HYBRID_ANISOTROPY * HYBRID_ANISOTROPY * values[2] {
+                return Vec::new();
+            }
+            MOST_OFFSET
+        }
+        _ => FARTHEST_OFFSET,
+    };
+    let voxel = metric.voxel(place);
+    let used = decompose(w).into_iter().filter_map(|(rho, e)| {
+        let length = e.iter().map(|c| c.abs()).max().unwrap_or(0);
+        if !(rho > 0.0) || length == 0 || length > longest {
+            return None;
+        }
+        let open = [1, -1].map(|sign| metric.sees(voxel, e.map(|c| i64::from(sign * c))));
+        (open[0] || open[1]).then(|| Offset {
+            rho: rho as f32,
+            e: e.map(|c| c as i8),
+            open,
+        })
+    });
+    used.collect()
+}
+
+/// W = Σ ρ e eᵀ: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩,
+/// e = bₖ × bₗ with the other two.
+pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
+    const PAIRS: [[usize; 4]; 6] = [
+        [0, 1, 2, 3],
+        [0, 2, 1, 3],
+        [0, 3, 1, 2],
+        [1, 2, 0, 3],
+        [1, 3, 0, 2],
+        [2, 3, 0, 1],
+    ];
+    // Each reduction lowers Σ ⟨b, W b⟩; an anisotropy of 100 takes some tens.
+    const MOST_STEPS: usize = 1000;
+    let matrix = matrix_of(w);
+    let scale = w[0] + w[3] + w[5];
+    let mut base = [[-1, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]];
+    let product = |a: [i32; 3], b: [i32; 3]| real(a).dot(matrix * real(b));
+    let mut quiet = 0;
+    for step in 0..MOST_STEPS {
+        let [i, j, k, l] = PAIRS[step % 6];
+        if product(base[i], base[j]) > 1e-12 * scale {
+            let turned = base[i];
+            base[i] = turned.map(|c| -c);
+            base[k] = [0, 1, 2].map(|a| base[k][a] + turned[a]);
+            base[l] = [0, 1, 2].map(|a| base[l][a] + turned[a]);
+            quiet = 0;
+        } else {
+            quiet += 1;
+            if quiet == 6 {
+                break;
+            }
+        }
+    }
+    PAIRS.map(|[i, j, k, l]| {
+        let (a, b) = (base[k], base[l]);
+        let e = [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ];
+        ((-product(base[i], base[j])).max(0.0), e)
+    })
+}
+
+fn real(v: [i32; 3]) -> DVec3 {
+    DVec3::from_array(v.map(f64::from))
+}
+
+fn matrix_of(w: [f64; 6]) -> glam::DMat3 {
+    let [xx, xy, xz, yy, yz, zz] = w;
+    glam::DMat3::from_cols(
+        DVec3::new(xx, xy, xz),
+        DVec3::new(xy, yy, yz),
+        DVec3::new(xz, yz, zz),
+    )
+}

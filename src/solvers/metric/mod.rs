@@ -1,0 +1,331 @@
+//! What a path costs: the metric G, and the speed W = G⁻¹, of every voxel of a mask.
+//!
+//! A path c costs ∫ √(c′ᵀ G c′); a front that starts in a region arrives at the least cost u, which
+//! solves √(∇uᵀ W ∇u) = 1. This is the only place that says which matrix is which: Jeong et al. 2007
+//! print the cost (eq. 3) where their equation (4) needs the speed. With D the diffusion tensor and
+//! |D| its determinant,
+//!
+//! - inverse: G = D⁻¹ (O'Donnell et al. 2002);
+//! - sharpened: W = |D|^⅓ (D / |D|^⅓)^α, which keeps the determinant (Jeong et al. 2007, eq. 3, with the
+//!   sign that makes fibres fast);
+//! - isotropic: W = |D|^⅓ I, the limit α → 0: the same volume without direction;
+//! - adjugate: G = |D| D⁻¹ (Fuster et al. 2014).
+//!
+//! D is scaled first so that its mean diffusivity over the mask is 1 mm²: a path through isotropic tissue
+//! of that diffusivity costs 1 a mm. Both matrices are kept in *voxel* axes, where every grid, sheared
+//! or not, has neighbours at distance 1: W = A W Aᵀ, A taking world vectors to voxel vectors.
+
+use super::Error;
+use crate::compute::{Backend, Control, DataId};
+use crate::data::{Grid, Mask, TensorField};
+use crate::solvers::tensor_fit::eigen_symmetric;
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How the cost comes from the tensor; see above.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Cost {
+    Inverse,
+    Sharpened { alpha: f64 },
+    Isotropic,
+    Adjugate,
+}
+
+impl Cost {
+    /// Greater powers only sharpen what is cut off by [`MOST_ANISOTROPY`] anyway.
+    pub const MOST_ALPHA: f64 = 16.0;
+
+    /// One sentence about a power that nothing can be raised to.
+    pub fn check(self) -> Result<(), String> {
+        match self {
+            Self::Sharpened { alpha } if !(alpha > 0.0 && alpha <= Self::MOST_ALPHA) => {
+                Err(format!(
+                    "Found α = {alpha}, expected a number above 0 and up to {}; choose for example 3",
+                    Self::MOST_ALPHA
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Eigenvalues of W from those of D, scaled.
+    fn speeds(self, [a, b, c]: [f64; 3]) -> [f64; 3] {
+        let root = (a * b * c).cbrt();
+        match self {
+            Self::Inverse => [a, b, c],
+            Self::Sharpened { alpha } => [a, b, c].map(|v| root * (v / root).powf(alpha)),
+            Self::Isotropic => [root; 3],
+            Self::Adjugate => [a, b, c].map(|v| v / (root * root * root)),
+        }
+    }
+}
+
+/// √ of the largest ratio of eigenvalues of W in world axes: beyond it, single precision no longer tells
+/// the cost along a fibre from that across. Such voxels are noise; the slow directions are made faster.
+pub const MOST_ANISOTROPY: f64 = 100.0;
+/// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
+const LEAST_SHARE: f64 = 0.01;
+/// In [`Metric::place`]: outside.
+pub const NOWHERE: u32 = u32::MAX;
+const CHUNK: usize = 4096;
+
+/// W and G of the voxels of a mask; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    id: DataId,
+    pub grid: Arc<Grid>,
+    /// On the same grid.
+    pub mask: Mask,
+    /// Of each voxel of the mask its index in the grid, ascending.
+    pub voxels: Arc<[u32]>,
+    /// Of each voxel of the grid its place in `voxels`, or [`NOWHERE`].
+    pub place: Arc<[u32]>,
+    /// W as xx xy xz yy yz zz in voxel axes (voxel² per unit of cost²), by place.
+    pub speed: Arc<[[f32; 6]]>,
+    /// G = W⁻¹ likewise.
+    pub cost: Arc<[[f32; 6]]>,
+    /// Voxels whose tensor was not positive definite, or too anisotropic.
+    pub repaired: u64,
+}
+
+impl Metric {
+    /// Of the fitted voxels, within a mask if one is given (on any grid).
+    pub fn new(
+        field: &TensorField,
+        cost: Cost,
+        mask: Option<&Mask>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        cost.check().map_err(Error::Input)?;
+        let grid = &field.grid;
+        let voxels = backend.install(|| inside(field, mask));
+        if voxels.is_empty() {
+            return Err(Error::Input(empty(mask.is_some())));
+        }
+        control.begin("Computing costs", voxels.len() as u64);
+        let trace: f64 = voxels
+            .iter()
+            .map(|&v| field.tensors[v as usize].d)
+            .map(|d| f64::from(d[0]) + f64::from(d[3]) + f64::from(d[5]))
+            .sum();
+        let mean = trace / (3.0 * voxels.len() as f64);
+        let scale = if mean > 0.0 { 1.0 / mean } else { 1.0 };
+        let turn = grid.voxel_from_world.matrix3;
+        let of = |&v: &u32| {
+            let d = field.tensors[v as usize].d.map(|x| scale * f64::from(x));
+            let (w, sound) = speed(d, cost);
+            (in_axes(w, turn), sound)
+        };
+        let mut speeds = vec![[0f32; 6]; voxels.len()];
+        let repaired = backend.install(|| {
+            let parts = speeds.par_chunks_mut(CHUNK).zip(voxels.par_chunks(CHUNK));
+            let counts = parts.map(|(out, voxels)| {
+                control.check()?;
+                let mut repaired = 0;
+                for (out, voxel) in out.iter_mut().zip(voxels) {
+                    let (w, sound) = of(voxel);
+                    *out = w;
+                    repaired += u64::from(!sound);
+                }
+                control.advance(voxels.len() as u64);
+                Ok::<u64, Error>(repaired)
+            });
+            counts.try_reduce(|| 0, |a, b| Ok(a + b))
+        })?;
+        Ok(Self::of_voxels(grid, voxels, speeds, repaired))
+    }
+
+    /// Of speeds W given in world axes, `None` outside the mask.
+    pub fn from_speed(
+        grid: &Arc<Grid>,
+        speed: impl Fn([usize; 3]) -> Option<DMat3>,
+    ) -> Result<Self, Error> {
+        let turn = grid.voxel_from_world.matrix3;
+        let (mut voxels, mut speeds) = (Vec::new(), Vec::new());
+        for v in 0..grid.voxel_count() {
+            if let Some(w) = speed(grid.voxel(v)) {
+                voxels.push(v as u32);
+                speeds.push(in_axes(w, turn));
+            }
+        }
+        if voxels.is_empty() {
+            return Err(Error::Input(empty(true)));
+        }
+        Ok(Self::of_voxels(grid, voxels, speeds, 0))
+    }
+
+    fn of_voxels(grid: &Arc<Grid>, voxels: Vec<u32>, speed: Vec<[f32; 6]>, repaired: u64) -> Self {
+        let mut place = vec![NOWHERE; grid.voxel_count()];
+        let mut inside = vec![0u8; grid.voxel_count()];
+        for (i, &v) in voxels.iter().enumerate() {
+            place[v as usize] = i as u32;
+            inside[v as usize] = 1;
+        }
+        // Of the rounded speeds, so that both matrices are one another's inverse.
+        let cost: Vec<[f32; 6]> = speed.iter().map(|w| inverse(*w)).collect();
+        Self {
+            id: DataId::fresh(),
+            grid: grid.clone(),
+            mask: Mask::new(grid.clone(), inside),
+            voxels: voxels.into(),
+            place: place.into(),
+            speed: speed.into(),
+            cost: cost.into(),
+            repaired,
+        }
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// Voxels of the mask.
+    pub fn len(&self) -> usize {
+        self.voxels.len()
+    }
+
+    /// A metric has at least one voxel.
+    pub fn is_empty(&self) -> bool {
+        self.voxels.is_empty()
+    }
+
+    /// The place of a voxel; `None` outside the grid or the mask.
+    pub fn place_of(&self, voxel: [i64; 3]) -> Option<usize> {
+        let shape = self.grid.shape;
+        let within = (0..3).all(|a| (0..shape[a] as i64).contains(&voxel[a]));
+        let place = within.then(|| self.place[self.grid.index(voxel.map(|v| v as usize))])?;
+        (place != NOWHERE).then_some(place as usize)
+    }
+
+    /// Voxel coordinates of a place.
+    pub fn voxel(&self, place: usize) -> [i64; 3] {
+        let voxel = self.grid.voxel(self.voxels[place] as usize);
+        voxel.map(|v| v as i64)
+    }
+
+    /// What a displacement in voxels costs with the metric of a place.
+    pub fn length(&self, place: usize, d: DVec3) -> f64 {
+        norm(&self.cost[place], d)
+    }
+
+    /// Displacements that a step in the mask may take: those whose voxels on the way touch by faces, so
+    /// that no path slips between voxels that meet at an edge or a corner.
+    pub fn open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
+        let at = |s: [i64; 3]| self.place_of([0, 1, 2].map(|a| from[a] + s[a])).is_some();
+        let axes: Vec<usize> = (0..3).filter(|&a| step[a] != 0).collect();
+        let part = |keep: &[usize]| {
+            let mut s = [0; 3];
+            keep.iter().for_each(|&a| s[a] = step[a]);
+            s
+        };
+        at(step)
+            && match axes[..] {
+                [a, b] => at(part(&[a])) || at(part(&[b])),
+                [a, b, c] => {
+                    let pair = |p: usize, q: usize| {
+                        at(part(&[p, q])) && (at(part(&[p])) || at(part(&[q])))
+                    };
+                    pair(a, b) || pair(a, c) || pair(b, c)
+                }
+                _ => true,
+            }
+    }
+
+    /// Whether the voxels on the straight way are all of the mask and touch by faces.
+    pub fn sees(&self, from: [i64; 3], offset: [i64; 3]) -> bool {
+        let steps = offset.iter().map(|o| o.abs()).max().unwrap_or(0);
+        let point = |i: i64| {
+            [0, 1, 2].map(|a| {
+                let exact = offset[a] as f64 * i as f64 / steps as f64;
+                from[a] + exact.round() as i64
+            })
+        };
+        let mut here = from;
+        (1..=steps).all(|i| {
+            let next = point(i);
+            let open = self.open(here, [0, 1, 2].map(|a| next[a] - here[a]));
+            here = next;
+            open
+        })
+    }
+}
+
+fn empty(of_mask: bool) -> String {
+    let found = if of_mask {
+        "The mask holds no voxel with a tensor"
+    } else {
+        "There is no voxel with a tensor"
+    };
+    format!("{found}, expected at least one; choose another mask or fit again")
+}
+
+/// Indices of the voxels that take part.
+fn inside(field: &TensorField, mask: Option<&Mask>) -> Vec<u32> {
+    let grid = &field.grid;
+    let same = mask.is_some_and(|m| m.grid.matches(grid));
+    let allowed = |v: usize| match mask {
+        None => true,
+        Some(mask) if same => mask.inside[v] != 0,
+        Some(mask) => {
+            let voxel = grid.voxel(v);
+            mask.contains(grid.world(DVec3::from_array(voxel.map(|i| i as f64))))
+        }
+    };
+    (0..grid.voxel_count())
+        .into_par_iter()
+        .filter(|&v| field.tensors[v].inside > 0.5 && allowed(v))
+        .map(|v| v as u32)
+        .collect()
+}
+
+/// W of a scaled tensor in its own axes, and whether nothing had to be mended.
+fn speed(d: [f64; 6], cost: Cost) -> (DMat3, bool) {
+    let (values, vectors) = eigen_symmetric(d);
+    let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
+    let positive = values[2] > 0.0;
+    let mended = values.map(|v| v.max(if positive { 0.0 } else { LEAST_SHARE * largest }));
+    let speeds = cost.speeds(mended);
+    let fastest = speeds.iter().fold(0.0, |m: f64, v| m.max(*v));
+    let slowest = fastest / (MOST_ANISOTROPY * MOST_ANISOTROPY);
+    let sound = positive && speeds.iter().all(|s| *s >= slowest * (1.0 - 1e-9));
+    let mut w = DMat3::ZERO;
+    for (speed, v) in speeds.into_iter().zip(vectors) {
+        w += DMat3::from_cols(v * v.x, v * v.y, v * v.z) * speed.max(slowest);
+    }
+    (w, sound)
+}
+
+/// A W Aᵀ.
+fn in_axes(w: DMat3, a: DMat3) -> [f32; 6] {
+    let v = a * w * a.transpose();
+    [
+        v.x_axis.x, v.x_axis.y, v.x_axis.z, v.y_axis.y, v.y_axis.z, v.z_axis.z,
+    ]
+    .map(|x| x as f32)
+}
+
+/// The matrix xx xy xz yy yz zz.
+pub fn matrix(m: &[f32; 6]) -> DMat3 {
+    let [xx, xy, xz, yy, yz, zz] = m.map(f64::from);
+    DMat3::from_cols(
+        DVec3::new(xx, xy, xz),
+        DVec3::new(xy, yy, yz),
+        DVec3::new(xz, yz, zz),
+    )
+}
+
+fn inverse(w: [f32; 6]) -> [f32; 6] {
+    let v = matrix(&w).inverse();
+    [
+        v.x_axis.x, v.x_axis.y, v.x_axis.z, v.y_axis.y, v.y_axis.z, v.z_axis.z,
+    ]
+    .map(|x| x as f32)
+}
+
+/// √(dᵀ G d).
+pub fn norm(g: &[f32; 6], d: DVec3) -> f64 {
+    d.dot(matrix(g) * d).max(0.0).sqrt()
+}

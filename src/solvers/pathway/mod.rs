@@ -1,0 +1,200 @@
+//! Volumetric pathways between two regions, from their cost fields u₁ and u₂ (Jeong et al. 2007).
+//!
+//! u₁ + u₂ is the least cost of a path that joins the regions through a voxel; its least value E* is that
+//! of the minimal path. The ε-pathway is the set {u₁ + u₂ ≤ (1 + ε) E*}: ε is free to change, nothing is
+//! solved again. On a grid the set need not join the regions: it does from ε_h on, the least possible
+//! largest excess over voxels on the way from one to the other (a bottleneck path, found exactly by
+//! joining voxels in ascending order), and ε_h goes to 0 as voxels shrink.
+//!
+//! A path is traced back from a voxel along the characteristics: towards the active simplex of the local
+//! solver that made the field ([`super::eikonal::simplex`]), which points at lower values everywhere.
+
+mod trace;
+
+pub use trace::{Path, trace};
+
+use super::Error;
+use super::eikonal::{CostField, faces, image};
+use super::metric::Metric;
+use crate::data::{Mask, Volume};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// Of E*: single precision rounds the sums by this share.
+const ROUNDING: f64 = 2e-7;
+
+/// The costs between two regions; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Pathway {
+    /// From either region.
+    pub fields: [CostField; 2],
+    /// u₁ + u₂ by place; infinity where no path joins the regions.
+    pub total: Arc<[f32]>,
+    /// E*.
+    pub least: f64,
+    /// Where it is found first, by place.
+    pub middle: usize,
+    /// The least u₁ in region 2 and u₂ in region 1: E* as either field tells it.
+    pub ends: [f64; 2],
+    /// ε_h.
+    pub joined_from: f64,
+}
+
+impl Pathway {
+    /// Of two fields of one preparation.
+    pub fn new(a: CostField, b: CostField) -> Result<Self, Error> {
+        if a.prepared.id() != b.prepared.id() {
+            return Err(Error::Input(format!(
+                "The cost fields of '{}' and '{}' come from different metrics; solve both anew",
+                a.source.name, b.source.name
+            )));
+        }
+        let sums = a.values.iter().zip(b.values.iter());
+        let total: Arc<[f32]> = sums.map(|(a, b)| a + b).collect();
+        let least = total.iter().copied().enumerate();
+        let (middle, least) = least.fold((0, f32::INFINITY), |best, (place, value)| {
+            if value < best.1 { (place, value) } else { best }
+        });
+        if !least.is_finite() {
+            return Err(Error::Input(format!(
+                "No path: region '{}' is not connected to '{}' inside the mask; widen the mask or move a \
+                 region",
+                b.source.name, a.source.name
+            )));
+        }
+        let end = |from: &CostField, to: &CostField| {
+            let values = to.source.zero.iter().map(|&p| from.values[p as usize]);
+            f64::from(values.fold(f32::INFINITY, f32::min))
+        };
+        let ends = [end(&a, &b), end(&b, &a)];
+        let metric = &a.prepared.metric;
+        let limit = bottleneck(metric, &total, &a.source.zero, &b.source.zero);
+        let least = f64::from(least);
+        Ok(Self {
+            total,
+            least,
+            middle,
+            ends,
+            joined_from: if least > 0.0 {
+                (f64::from(limit) / least - 1.0).max(0.0)
+            } else {
+                0.0
+            },
+            fields: [a, b],
+        })
+    }
+
+    pub fn metric(&self) -> &Metric {
+        &self.fields[0].prepared.metric
+    }
+
+    fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
+        let limit = (1.0 + epsilon + ROUNDING) * self.least;
+        move |place| f64::from(self.total[place]) <= limit
+    }
+
+    /// The ε-pathway.
+    pub fn mask(&self, epsilon: f64) -> Mask {
+        let within = self.within(epsilon);
+        self.mask_of((0..self.total.len()).filter(|&p| within(p)))
+    }
+
+    /// The part of it that joins the regions; `None` below ε_h.
+    pub fn joined(&self, epsilon: f64) -> Option<Mask> {
+        let within = self.within(epsilon);
+        let zero = |f: usize| self.fields[f].source.zero.iter().map(|&p| p as usize);
+        let mut known = vec![false; self.total.len()];
+        let mut waiting: Vec<usize> = zero(0).filter(|&p| within(p)).collect();
+        let mut found = Vec::new();
+        for &place in &waiting {
+            known[place] = true;
+        }
+        while let Some(place) = waiting.pop() {
+            found.push(place);
+            for next in faces(self.metric(), place) {
+                if !known[next] && within(next) {
+                    known[next] = true;
+                    waiting.push(next);
+                }
+            }
+        }
+        let joins = zero(1).any(|p| known[p]);
+        joins.then(|| self.mask_of(found.into_iter()))
+    }
+
+    fn mask_of(&self, places: impl Iterator<Item = usize>) -> Mask {
+        let metric = self.metric();
+        let mut inside = vec![0u8; metric.grid.voxel_count()];
+        for place in places {
+            inside[metric.voxels[place] as usize] = 1;
+        }
+        Mask::new(metric.grid.clone(), inside)
+    }
+
+    /// u₁ + u₂ as an image: NaN where no path leads.
+    pub fn image(&self) -> Volume {
+        image(self.metric(), &self.total)
+    }
+
+    /// The best path between the regions through the voxel that holds a world point; `None` where none
+    /// leads.
+    pub fn through(&self, world: DVec3) -> Option<Path> {
+        let voxel = self.metric().grid.nearest(world)?;
+        self.through_place(self.metric().place_of(voxel.map(|v| v as i64))?)
+    }
+
+    /// As [`Pathway::through`], for a place of the metric.
+    pub fn through_place(&self, place: usize) -> Option<Path> {
+        let mut points = trace(&self.fields[0], place)?;
+        points.reverse();
+        points.extend(trace(&self.fields[1], place)?.into_iter().skip(1));
+        Some(Path::new(self.metric(), points))
+    }
+
+    /// The path of least cost, from region 1 to region 2.
+    pub fn minimal(&self) -> Option<Path> {
+        self.through_place(self.middle)
+    }
+}
+
+/// The least limit below which voxels join the two sets: voxels are joined in ascending order until they
+/// meet (Kruskal 1956).
+fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
+    let finite = |p: &u32| total[*p as usize].is_finite();
+    let mut order: Vec<u32> = (0..total.len() as u32).filter(finite).collect();
+    order.sort_unstable_by(|&p, &q| total[p as usize].total_cmp(&total[q as usize]));
+    // Roots of trees; two more for the sets.
+    let mut parent: Vec<u32> = (0..total.len() as u32 + 2).collect();
+    let (first, second) = (total.len() as u32, total.len() as u32 + 1);
+    fn root(parent: &mut [u32], mut node: u32) -> u32 {
+        while parent[node as usize] != node {
+            let up = parent[parent[node as usize] as usize];
+            parent[node as usize] = up;
+            node = up;
+        }
+        node
+    }
+    let mut inside = vec![false; total.len()];
+    for place in order {
+        inside[place as usize] = true;
+        let mut join = |other: u32| {
+            let (p, q) = (root(&mut parent, place), root(&mut parent, other));
+            parent[p as usize] = q;
+        };
+        if a.binary_search(&place).is_ok() {
+            join(first);
+        }
+        if b.binary_search(&place).is_ok() {
+            join(second);
+        }
+        for next in faces(metric, place as usize) {
+            if inside[next] {
+                join(next as u32);
+            }
+        }
+        if root(&mut parent, first) == root(&mut parent, second) {
+            return total[place as usize];
+        }
+    }
+    f32::INFINITY
+}

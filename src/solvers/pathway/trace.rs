@@ -1,0 +1,213 @@
+//! Paths along characteristics, and what they cost.
+
+use crate::solvers::eikonal::{CostField, simplex};
+use crate::solvers::metric::{Metric, norm};
+use glam::DVec3;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Voxels that a step goes, along its longest axis.
+const STEP: f64 = 0.25;
+/// After so many steps without a lower voxel the path goes on from the middle of its own.
+const PATIENCE: usize = 12;
+
+/// A path in world mm with what it costs up to each point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Path {
+    pub points: Vec<DVec3>,
+    pub cost: Vec<f64>,
+    pub length_mm: Vec<f64>,
+}
+
+impl Path {
+    /// Each segment costs what the metric of the voxel says that holds its middle; of its ends' voxels
+    /// where that lies outside the mask.
+    pub fn new(metric: &Metric, points: Vec<DVec3>) -> Self {
+        let turn = metric.grid.voxel_from_world.matrix3;
+        let (mut cost, mut length_mm) = (vec![0.0], vec![0.0]);
+        for pair in points.windows(2) {
+            let way = pair[1] - pair[0];
+            let place = [0.5, 0.0, 1.0].into_iter().find_map(|t| {
+                let at = metric.grid.voxel_at(pair[0] + way * t).round();
+                metric.place_of(at.to_array().map(|c| c as i64))
+            });
+            let price = place.map_or(0.0, |p| norm(&metric.cost[p], turn * way));
+            cost.push(cost[cost.len() - 1] + price);
+            length_mm.push(length_mm[length_mm.len() - 1] + way.length());
+        }
+        Self {
+            points,
+            cost,
+            length_mm,
+        }
+    }
+
+    pub fn total_cost(&self) -> f64 {
+        self.cost.last().copied().unwrap_or(0.0)
+    }
+
+    pub fn total_mm(&self) -> f64 {
+        self.length_mm.last().copied().unwrap_or(0.0)
+    }
+
+    /// Cost per mm between each point and the next.
+    pub fn cost_per_mm(&self) -> Vec<f64> {
+        let ends = self.cost.windows(2).zip(self.length_mm.windows(2));
+        let rates = ends.map(|(c, l)| (c[1] - c[0]) / (l[1] - l[0]).max(f64::MIN_POSITIVE));
+        rates.collect()
+    }
+
+    /// The stretch of this length with the highest cost per mm, as a range of points; the whole path if
+    /// it is shorter.
+    pub fn weakest(&self, stretch_mm: f64) -> Range<usize> {
+        let n = self.points.len();
+        let mut best = (f64::NEG_INFINITY, 0..n);
+        let mut end = 0;
+        for start in 0..n {
+            while end < n && self.length_mm[end] - self.length_mm[start] < stretch_mm {
+                end += 1;
+            }
+            if end == n {
+                break;
+            }
+            let rate = (self.cost[end] - self.cost[start])
+                / (self.length_mm[end] - self.length_mm[start]).max(f64::MIN_POSITIVE);
+            if rate > best.0 {
+                best = (rate, start..end + 1);
+            }
+        }
+        best.1
+    }
+}
+
+/// World points from the middle of a voxel to the region of a cost field; `None` where none leads.
+pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
+    field.values.get(place).filter(|v| v.is_finite())?;
+    let metric = &field.prepared.metric;
+    let mut walk = Walk {
+        field,
+        metric,
+        directions: HashMap::new(),
+    };
+    let centre = |place: usize| DVec3::from_array(metric.voxel(place).map(|c| c as f64));
+    let mut at = centre(place);
+    let mut points = vec![at];
+    let (mut here, mut lowest, mut waited) = (place, f32::INFINITY, 0);
+    loop {
+        if let Some(from) = walk.source_of(here) {
+            if points.last() != Some(&centre(from)) {
+                points.push(centre(from));
+            }
+            break;
+        }
+        let value = field.values[here];
+        if value < lowest {
+            (lowest, waited) = (value, 0);
+        } else {
+            waited += 1;
+        }
+        let next = walk.step(at, here).filter(|_| waited < PATIENCE);
+        (at, here) = match next {
+            Some(next) => next,
+            // Down from voxel to voxel until the path is lower than ever.
+            None => {
+                loop {
+                    here = walk.down(here)?;
+                    points.push(centre(here));
+                    if field.values[here] < lowest || walk.source_of(here).is_some() {
+                        break;
+                    }
+                }
+                waited = 0;
+                (centre(here), here)
+            }
+        };
+        if points.last() != Some(&at) {
+            points.push(at);
+        }
+    }
+    Some(points.into_iter().map(|p| metric.grid.world(p)).collect())
+}
+
+struct Walk<'a> {
+    field: &'a CostField,
+    metric: &'a Metric,
+    /// Of the places met so far: towards the source, longest component 1.
+    directions: HashMap<usize, Option<DVec3>>,
+}
+
+impl Walk<'_> {
+    /// The voxel of the region where the path ends, if this one's value was known from the start.
+    fn source_of(&self, place: usize) -> Option<usize> {
+        let seed = self.field.source.seed(place)?;
+        (seed.value <= self.field.values[place]).then_some(seed.from as usize)
+    }
+
+    fn direction(&mut self, place: usize) -> Option<DVec3> {
+        if let Some(known) = self.directions.get(&place) {
+            return *known;
+        }
+        let way = match self.source_of(place) {
+            Some(from) => {
+                let way = [self.metric.voxel(from), self.metric.voxel(place)];
+                let [to, at] = way.map(|v| DVec3::from_array(v.map(|c| c as f64)));
+                Some(to - at)
+            }
+            None => simplex(self.field, place).map(|s| s.direction),
+        };
+        let longest = |d: DVec3| d.abs().max_element();
+        let way = way.filter(|d| longest(*d) > 0.0).map(|d| d / longest(d));
+        self.directions.insert(place, way);
+        way
+    }
+
+    /// A step along the directions of the voxels around; `None` where it would leave the mask.
+    fn step(&mut self, at: DVec3, here: usize) -> Option<(DVec3, usize)> {
+        let low = at.floor();
+        let part = at - low;
+        let mut sum = DVec3::ZERO;
+        for corner in 0..8 {
+            let bit = |a: usize| (corner >> a & 1) as f64;
+            let share: f64 = (0..3)
+                .map(|a| {
+                    if corner >> a & 1 == 1 {
+                        part[a]
+                    } else {
+                        1.0 - part[a]
+                    }
+                })
+                .product();
+            if share <= 0.0 {
+                continue;
+            }
+            let voxel = (low + DVec3::new(bit(0), bit(1), bit(2))).to_array();
+            let place = self.metric.place_of(voxel.map(|c| c as i64));
+            let reached = place.filter(|&p| self.field.values[p].is_finite());
+            if let Some(direction) = reached.and_then(|p| self.direction(p)) {
+                sum += direction * share;
+            }
+        }
+        let longest = sum.abs().max_element();
+        if !(longest > 0.0) {
+            return None;
+        }
+        let next = at + sum * (STEP / longest);
+        let voxel = next.round().to_array().map(|c| c as i64);
+        let place = self.metric.place_of(voxel)?;
+        let from = self.metric.voxel(here);
+        let moved = [0, 1, 2].map(|a| voxel[a] - from[a]);
+        let fine = self.field.values[place].is_finite()
+            && (place == here || self.metric.open(from, moved));
+        fine.then_some((next, place))
+    }
+
+    /// The lowest corner of the active simplex.
+    fn down(&self, place: usize) -> Option<usize> {
+        let values = &self.field.values;
+        let corners = simplex(self.field, place)?.corners.into_iter();
+        let lowest = corners
+            .min_by(|a, b| values[a.0].total_cmp(&values[b.0]))?
+            .0;
+        (values[lowest] < values[place]).then_some(lowest)
+    }
+}

@@ -1,0 +1,93 @@
+//! Cost fields: closed forms, orders of convergence, the discrete equation's residual, sweeping,
+//! invariants, independence of the schedule.
+
+mod closed_forms;
+mod invariants;
+mod metric;
+mod sweeping;
+
+use crate::support::Random;
+use crate::tracking::fields::backend;
+use arcuate::compute::Control;
+use arcuate::data::Grid;
+use arcuate::solvers::eikonal::{
+    CostField, LocalSolver, Params, Prepared, Schedule, Source, solve,
+};
+use arcuate::solvers::metric::Metric;
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    let all = [
+        closed_forms::tests(),
+        invariants::tests(),
+        metric::tests(),
+        sweeping::tests(),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+pub const PARAMS: Params = Params {
+    tolerance: 1e-6,
+    schedule: None,
+};
+
+/// A field that is spread on two threads.
+pub fn spread(metric: &Metric, local: LocalSolver, zero: &[[i64; 3]]) -> CostField {
+    spread_by(metric, local, zero, None, 2)
+}
+
+pub fn spread_by(
+    metric: &Metric,
+    local: LocalSolver,
+    zero: &[[i64; 3]],
+    schedule: Option<Schedule>,
+    threads: usize,
+) -> CostField {
+    let (backend, control) = (backend(threads), Control::new());
+    let prepared = Prepared::new(metric, local, &backend, &control).unwrap();
+    let params = Params { schedule, ..PARAMS };
+    let sources = [Arc::new(source(metric, "A", zero))];
+    let mut fields = solve(&prepared, &sources, &params, &backend, &control).unwrap();
+    fields.remove(0)
+}
+
+pub fn source(metric: &Metric, name: &str, zero: &[[i64; 3]]) -> Source {
+    let places = zero.iter().map(|v| metric.place_of(*v).unwrap() as u32);
+    Source::places(metric, name, places.collect())
+}
+
+/// `n` voxels of 1 mm a side, the first at the origin.
+pub fn cube(n: usize) -> Arc<Grid> {
+    Arc::new(Grid::axis_aligned([n; 3], DVec3::ONE, DVec3::ZERO).unwrap())
+}
+
+/// Fast along one direction by this factor, in a random orientation; the slow ones differ as those of
+/// white matter do when raised to the third power.
+pub fn oblique(random: &mut Random, anisotropy: f64) -> DMat3 {
+    let turn = DMat3::from_quat(random.rotation());
+    let slow = anisotropy.powi(-2);
+    let speeds = DVec3::new(1.0, (slow * 2.7).min(1.0), slow);
+    turn * DMat3::from_diagonal(speeds) * turn.transpose()
+}
+
+/// Speeds that turn slowly, anisotropic by up to this factor.
+pub fn swirl(
+    random: &mut Random,
+    grid: &Grid,
+    anisotropy: f64,
+) -> impl Fn([usize; 3]) -> DMat3 + use<> {
+    let size = (grid.corners()[7] - grid.corners()[0]).length();
+    let k: [DVec3; 2] = [0; 2].map(|_| random.direction() * random.uniform(2.0, 5.0) / size);
+    let turn = DMat3::from_quat(random.rotation());
+    let world = grid.world_from_voxel;
+    move |voxel| {
+        let x = world.transform_point3(DVec3::from_array(voxel.map(|v| v as f64)));
+        let (a, b) = (k[0].dot(x), k[1].dot(x));
+        let e = turn * DVec3::new(a.cos() * b.cos(), a.sin() * b.cos(), b.sin());
+        let slow = anisotropy.powi(-2);
+        let outer = DMat3::from_cols(e * e.x, e * e.y, e * e.z);
+        (DMat3::from_diagonal(DVec3::splat(slow)) + outer * (1.0 - slow)) * (1.0 + 0.3 * a.sin())
+    }
+}

@@ -1,0 +1,196 @@
+//! What must hold of every field.
+
+use super::{PARAMS, cube, oblique, source, spread, spread_by, swirl};
+use crate::support::{Random, test};
+use crate::tracking::fields::{backend, cuboid, sphere};
+use arcuate::compute::Control;
+use arcuate::data::Role;
+use arcuate::solvers::eikonal::{
+    LocalSolver, Params, Prepared, Schedule, Source, components, solve,
+};
+use arcuate::solvers::metric::Metric;
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("eikonal::any schedule gives the same", schedules),
+        test("eikonal::symmetry and triangle inequality", symmetry),
+        test("eikonal::the mask is never crossed", mask),
+        test("eikonal::regions become sources", sources),
+        test("eikonal::refusals are sentences", refusals),
+    ]
+}
+
+fn schedules() {
+    let mut random = Random::fresh("schedules");
+    let grid = cube(29);
+    let speed = swirl(&mut random, &grid, 12.0);
+    let hole = random.direction() * 7.0 + 14.0;
+    let open = |v: [usize; 3]| DVec3::from_array(v.map(|c| c as f64)).distance(hole) > 4.0;
+    let metric = Metric::from_speed(&grid, |v| open(v).then(|| speed(v))).unwrap();
+    let from = [metric.voxel(random.bits() as usize % metric.len())];
+    for local in LocalSolver::ALL {
+        let reference = spread(&metric, local, &from);
+        let tries = [
+            ([4, 4], 4, 4, 1),
+            ([4, 4], 1, 1, 2),
+            ([1, 1], 2, 1, 1),
+            ([8, 8], 20, 16, 2),
+            ([2, 7], 3, 100, 4),
+        ];
+        for (brick, inner, one_in, threads) in tries {
+            let schedule = Schedule {
+                brick,
+                inner,
+                one_in,
+            };
+            let field = spread_by(&metric, local, &from, Some(schedule), threads);
+            let pairs = field.values.iter().zip(reference.values.iter());
+            let off = pairs
+                .map(|(a, b)| {
+                    assert_eq!(a.is_finite(), b.is_finite());
+                    if a.is_finite() {
+                        (a - b).abs() / b.max(1.0)
+                    } else {
+                        0.0
+                    }
+                })
+                .fold(0.0, f32::max);
+            println!("{} {schedule:?} on {threads}: {off:.1e}", local.name());
+            // The tolerance times the hops to the farthest voxel.
+            assert!(off <= 5e-5, "{off}");
+        }
+    }
+}
+
+fn symmetry() {
+    let mut random = Random::fresh("symmetry");
+    for n in [17i64, 33] {
+        let grid = cube(n as usize);
+        let speed = oblique(&mut random, 4.0);
+        let wave = |v: [usize; 3]| 1.0 + 0.5 * (v[0] as f64 / n as f64 * 6.0).sin();
+        let metric = Metric::from_speed(&grid, |v| Some(speed * wave(v))).unwrap();
+        let at = |i: i64, j: i64, k: i64| [i * (n - 1) / 8, j * (n - 1) / 8, k * (n - 1) / 8];
+        let points = [at(1, 2, 1), at(6, 3, 7), at(2, 7, 5)];
+        let fields = points.map(|p| spread(&metric, LocalSolver::Hybrid, &[p]));
+        let u =
+            |a: usize, b: usize| f64::from(fields[a].values[metric.place_of(points[b]).unwrap()]);
+        let mut worst = 0.0f64;
+        for (a, b, c) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            worst = worst.max((u(a, b) / u(b, a) - 1.0).abs());
+            assert!(u(a, c) <= (u(a, b) + u(b, c)) * 1.02);
+        }
+        println!("{n}: there and back differ by {worst:.4}");
+        // First order: a few percent at most on these grids.
+        assert!(worst < 1.2 / n as f64);
+    }
+}
+
+/// Rooms that touch along an edge, at a corner, or through a door.
+fn mask() {
+    let mut random = Random::fresh("mask");
+    let grid = cube(16);
+    let speed = oblique(&mut random, 10.0);
+    let room = |v: [usize; 3]| [v[0] / 8, v[1] / 8, v[2] / 8];
+    for local in LocalSolver::ALL {
+        // Rooms 000 and 011 share an edge, 000 and 111 a corner.
+        for other in [[0, 1, 1], [1, 1, 1]] {
+            let inside = |v: [usize; 3]| room(v) == [0; 3] || room(v) == other;
+            let metric = Metric::from_speed(&grid, |v| inside(v).then_some(speed)).unwrap();
+            let field = spread(&metric, local, &[[3, 3, 3]]);
+            let parts = components(&metric);
+            assert_eq!(parts.iter().max(), Some(&1));
+            for place in 0..metric.len() {
+                let here = room(metric.voxel(place).map(|c| c as usize)) == [0; 3];
+                assert_eq!(parts[place], u32::from(!here));
+                let reached = field.values[place].is_finite();
+                assert!(!reached || here, "{} slips through", local.name());
+                assert!(reached || !here || local == LocalSolver::Selling);
+            }
+        }
+        // A wall at x = 8 with one door: whoever is behind it came through.
+        let door = [8, 2, 13];
+        let inside = |v: [usize; 3]| v[0] != 8 || v == door;
+        let metric = Metric::from_speed(&grid, |v| inside(v).then_some(DMat3::IDENTITY)).unwrap();
+        let from = [2, 12, 3];
+        let field = spread(&metric, local, &[from]);
+        let to = |v: [f64; 3]| DVec3::from_array(v);
+        let through = to(door.map(|c| c as f64));
+        for place in 0..metric.len() {
+            let x = to(metric.voxel(place).map(|c| c as f64));
+            let way = if x.x > 8.0 {
+                to(from.map(|c| c as f64)).distance(through) + through.distance(x)
+            } else {
+                to(from.map(|c| c as f64)).distance(x)
+            };
+            assert!(f64::from(field.values[place]) >= way * (1.0 - 1e-5));
+        }
+    }
+}
+
+fn sources() {
+    let grid = cube(20);
+    let metric = Metric::from_speed(&grid, |v| (v[0] > 1).then_some(DMat3::IDENTITY)).unwrap();
+    let ball = sphere(Role::Seed, DVec3::new(9.0, 10.0, 11.0), 3.3);
+    let source = Source::region(&metric, &ball).unwrap();
+    let held = |place: usize| {
+        let voxel = metric.voxel(place).map(|c| c as f64);
+        ball.shape.contains(DVec3::from_array(voxel))
+    };
+    for place in 0..metric.len() {
+        let zero = source.zero.binary_search(&(place as u32)).is_ok();
+        assert_eq!(zero, held(place));
+    }
+    // In the ball around it the metric is flat: straight ways to the nearest voxel.
+    for seed in &source.seeds {
+        let ways = source.zero.iter().map(|&z| {
+            let [a, b] = [z, seed.place]
+                .map(|p| DVec3::from_array(metric.voxel(p as usize).map(|c| c as f64)));
+            a.distance(b)
+        });
+        let least = ways.fold(f64::INFINITY, f64::min);
+        assert!((f64::from(seed.value) - least).abs() < 1e-5);
+    }
+    // A region between voxel centres stands for the voxel that holds its middle.
+    let small = sphere(Role::Seed, DVec3::new(5.3, 5.3, 5.3), 0.1);
+    let one = Source::region(&metric, &small).unwrap();
+    assert_eq!(one.zero, [metric.place_of([5, 5, 5]).unwrap() as u32]);
+}
+
+fn refusals() {
+    let grid = cube(8);
+    let metric = Metric::from_speed(&grid, |v| (v[0] < 4).then_some(DMat3::IDENTITY)).unwrap();
+    let away = cuboid(Role::Target, DVec3::new(7.0, 4.0, 4.0), DVec3::ONE);
+    let error = Source::region(&metric, &away).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("Region 'Target' lies outside the mask")
+    );
+    let nothing = Metric::from_speed(&grid, |_| None).unwrap_err();
+    assert!(
+        nothing.to_string().contains("expected at least one"),
+        "{nothing}"
+    );
+    let (backend, control) = (backend(1), Control::new());
+    let prepared = Prepared::new(&metric, LocalSolver::Hybrid, &backend, &control).unwrap();
+    let sources = [Arc::new(source(&metric, "A", &[[1, 1, 1]]))];
+    let params = Params {
+        tolerance: f32::NAN,
+        ..PARAMS
+    };
+    let error = solve(&prepared, &sources, &params, &backend, &control).unwrap_err();
+    assert!(error.to_string().contains("a tolerance of NaN"), "{error}");
+    let small = Metric::from_speed(&cube(2), |_| Some(DMat3::IDENTITY)).unwrap();
+    let other = Prepared::new(&small, LocalSolver::Hybrid, &backend, &control).unwrap();
+    let error = solve(&other, &sources, &PARAMS, &backend, &control).unwrap_err();
+    assert!(
+        error.to_string().contains("made for another mask"),
+        "{error}"
+    );
+    control.cancel();
+    let error = solve(&prepared, &sources, &PARAMS, &backend, &control).unwrap_err();
+    assert_eq!(error.to_string(), "Cancelled");
+}

@@ -1,0 +1,235 @@
+//! Pathways: closed forms of paths, the bottleneck, what must hold of every ε.
+
+use crate::eikonal::{PARAMS, cube, oblique, source, swirl};
+use crate::support::{Random, test};
+use crate::tracking::fields::backend;
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Mask};
+use arcuate::phantom::fields::{Field, Geodesics, PulledBack};
+use arcuate::solvers::Error;
+use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
+use arcuate::solvers::metric::Metric;
+use arcuate::solvers::pathway::{Path, Pathway};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("pathway::minimal paths are geodesics", geodesics),
+        test("pathway::a path costs what the field says", costs),
+        test("pathway::sets join from the bottleneck on", joins),
+        test("pathway::regions that are not connected", apart),
+        test("pathway::the weakest stretch", weakest),
+    ]
+}
+
+fn between(
+    metric: &Metric,
+    local: LocalSolver,
+    a: &[[i64; 3]],
+    b: &[[i64; 3]],
+) -> Result<Pathway, Error> {
+    let (backend, control) = (backend(2), Control::new());
+    let prepared = Prepared::new(metric, local, &backend, &control)?;
+    let sources = [("A", a), ("B", b)].map(|(name, zero)| Arc::new(source(metric, name, zero)));
+    let mut fields = solve(&prepared, &sources, &PARAMS, &backend, &control)?;
+    let second = fields.remove(1);
+    Pathway::new(fields.remove(0), second)
+}
+
+/// Every point lies in a voxel of the mask, and consecutive voxels touch by faces or by an open step.
+fn inside(metric: &Metric, path: &Path) {
+    for point in &path.points {
+        let voxel = metric.grid.voxel_at(*point).round().to_array();
+        assert!(metric.place_of(voxel.map(|c| c as i64)).is_some());
+    }
+}
+
+/// Straight lines in another space.
+fn geodesics() {
+    let mut random = Random::fresh("minimal paths");
+    let size = 24.0;
+    let space = PulledBack {
+        a: random.uniform(3.0, 4.0),
+        b: random.uniform(3.0, 4.0),
+        k: random.uniform(0.2, 0.25),
+    };
+    let mut last = f64::INFINITY;
+    for n in [13i64, 25, 49] {
+        let h = size / (n - 1) as f64;
+        let origin = DVec3::splat(-0.5 * size);
+        let grid = Grid::axis_aligned([n as usize; 3], DVec3::splat(h), origin).unwrap();
+        let at = |v: [usize; 3]| grid.world(DVec3::from_array(v.map(|c| c as f64)));
+        let metric =
+            Metric::from_speed(&Arc::new(grid.clone()), |v| Some(space.tensor(at(v)))).unwrap();
+        let q = (n - 1) / 12;
+        let ends = [[3 * q, 4 * q, 4 * q], [8 * q, 9 * q, 8 * q]];
+        let pathway = between(&metric, LocalSolver::Hybrid, &ends[..1], &ends[1..]).unwrap();
+        let [a, b] = ends.map(|v| at(v.map(|c| c as usize)));
+        let exact = space.distance(a, b);
+        let path = pathway.minimal().unwrap();
+        inside(&metric, &path);
+        assert!(
+            path.points[0].distance(a) < 1e-9 && path.points.last().unwrap().distance(b) < 1e-9
+        );
+        // The true length of the path, and its distance from the true geodesic.
+        let fine = path
+            .points
+            .windows(2)
+            .map(|w| space.length((w[0] + w[1]) * 0.5, w[1] - w[0]));
+        let true_cost: f64 = fine.sum();
+        let off = path.points.iter().map(|p| {
+            let (from, way) = (space.flat(a), space.flat(b) - space.flat(a));
+            let x = space.flat(*p) - from;
+            (x - way * (x.dot(way) / way.length_squared())).length()
+        });
+        let off = off.fold(0.0, f64::max);
+        let excess = true_cost / exact - 1.0;
+        println!(
+            "h {h:.2}: E* {:.4} of {exact:.4}, ends {:?}, path's true cost +{:.4} %, off by {off:.3} mm",
+            pathway.least,
+            pathway.ends,
+            100.0 * excess
+        );
+        assert!((pathway.ends[0] / pathway.ends[1] - 1.0).abs() < 0.01 + 0.02 * h);
+        assert!(pathway.least <= pathway.ends[0].min(pathway.ends[1]) * (1.0 + 1e-5));
+        assert!(excess > -1e-3 && excess < 0.02 * h, "{excess}");
+        assert!(off < 1.0 * h, "{off}");
+        let error = (pathway.least / exact - 1.0).abs();
+        assert!(error < last);
+        last = error;
+    }
+}
+
+/// Through many voxels of a turning field, with every local solver.
+fn costs() {
+    let mut random = Random::fresh("path costs");
+    let grid = cube(24);
+    let speed = swirl(&mut random, &grid, 5.0);
+    let hole = random.direction() * 4.0 + 12.0;
+    let open = |v: [usize; 3]| DVec3::from_array(v.map(|c| c as f64)).distance(hole) > 3.0;
+    let metric = Metric::from_speed(&grid, |v| open(v).then(|| speed(v))).unwrap();
+    for local in LocalSolver::ALL {
+        let pathway = between(&metric, local, &[[2, 3, 2]], &[[21, 20, 19], [21, 21, 19]]).unwrap();
+        let (mut sum, mut count, mut worst) = (0.0, 0, 0.0f64);
+        for place in (0..metric.len()).step_by(metric.len() / 150) {
+            let expected = f64::from(pathway.total[place]);
+            let Some(path) = pathway.through_place(place) else {
+                assert!(expected.is_infinite());
+                continue;
+            };
+            inside(&metric, &path);
+            let off = path.total_cost() / expected - 1.0;
+            worst = worst.max(off);
+            sum += off.abs();
+            count += 1;
+        }
+        let mean = sum / f64::from(count);
+        println!(
+            "{}: path costs differ by {mean:.4} on average, at most +{worst:.4}",
+            local.name()
+        );
+        // The upwind scheme on 6 neighbours overestimates what its own paths cost.
+        let tolerance = if local == LocalSolver::Godunov6 {
+            0.5
+        } else {
+            0.12
+        };
+        assert!(mean < tolerance && worst < 0.25, "{mean} {worst}");
+    }
+}
+
+fn holds(mask: &Mask, path: &Path) -> bool {
+    let near = |point: &DVec3| {
+        let at = mask.grid.voxel_at(*point).round();
+        (-1..=1).any(|x| {
+            (-1..=1).any(|y| {
+                (-1..=1).any(|z| {
+                    mask.contains(
+                        mask.grid
+                            .world(at + DVec3::new(x.into(), y.into(), z.into())),
+                    )
+                })
+            })
+        })
+    };
+    path.points.iter().all(near)
+}
+
+fn joins() {
+    let mut random = Random::fresh("bottleneck");
+    let mut last = f64::INFINITY;
+    let turn = oblique(&mut random, 6.0);
+    for n in [13i64, 25, 49] {
+        let metric = Metric::from_speed(&cube(n as usize), |_| Some(turn)).unwrap();
+        let q = (n - 1) / 12;
+        let ends = [[2 * q, 3 * q, 2 * q], [10 * q, 8 * q, 9 * q]];
+        let pathway = between(&metric, LocalSolver::Hybrid, &ends[..1], &ends[1..]).unwrap();
+        let from = pathway.joined_from;
+        println!("{n}: joined from ε = {from:.4}");
+        assert!(from >= 0.0 && from < last);
+        last = from;
+        let path = pathway.minimal().unwrap();
+        for more in [0.0, 0.01, 0.1, 1.0] {
+            let epsilon = from + more;
+            let joined = pathway.joined(epsilon).unwrap();
+            let all = pathway.mask(epsilon);
+            assert!(
+                joined
+                    .inside
+                    .iter()
+                    .zip(all.inside.iter())
+                    .all(|(a, b)| a <= b)
+            );
+            for end in ends {
+                assert_eq!(joined.inside[joined.grid.index(end.map(|c| c as usize))], 1);
+            }
+            assert!(holds(&joined, &path), "ε = {epsilon}");
+        }
+        if from > 1e-5 {
+            assert!(pathway.joined(from * 0.999 - 1e-6).is_none());
+        }
+        // Of E* itself the set is not empty.
+        assert!(pathway.mask(0.0).count() > 0);
+    }
+}
+
+fn apart() {
+    let grid = cube(12);
+    let inside = |v: [usize; 3]| (v[0] != 6).then_some(DMat3::IDENTITY);
+    let metric = Metric::from_speed(&grid, inside).unwrap();
+    let refused = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[9, 9, 9]]).unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.starts_with("No path: region 'B' is not connected to 'A' inside the mask"),
+        "{said}"
+    );
+    let here = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[4, 9, 9]]).unwrap();
+    assert!(here.through(DVec3::new(9.0, 9.0, 9.0)).is_none());
+    assert!(here.through(DVec3::splat(500.0)).is_none());
+}
+
+/// A slow slab across a tube.
+fn weakest() {
+    let grid = Arc::new(Grid::axis_aligned([40, 5, 5], DVec3::splat(2.0), DVec3::ZERO).unwrap());
+    let slow = |v: [usize; 3]| (20..24).contains(&v[0]);
+    let speed = |v| Some(DMat3::IDENTITY * if slow(v) { 0.25 } else { 1.0 });
+    let metric = Metric::from_speed(&grid, speed).unwrap();
+    let pathway = between(&metric, LocalSolver::Hybrid, &[[1, 2, 2]], &[[38, 2, 2]]).unwrap();
+    let path = pathway.minimal().unwrap();
+    let stretch = path.weakest(6.0);
+    for point in &path.points[stretch] {
+        assert!(point.x > 2.0 * 19.0 && point.x < 2.0 * 24.5, "{point}");
+    }
+    assert!((path.total_mm() - 74.0).abs() < 0.5);
+    // 8 mm cost twice as much.
+    assert!(
+        (path.total_cost() - 82.0).abs() < 1.5,
+        "{}",
+        path.total_cost()
+    );
+    let rates = path.cost_per_mm();
+    assert!(rates.iter().all(|r| *r > 0.99 && *r < 2.01));
+    assert_eq!(path.weakest(500.0), 0..path.points.len());
+}
