@@ -4,6 +4,7 @@
 mod closed_forms;
 mod invariants;
 mod metric;
+mod parity;
 mod sweeping;
 
 use crate::support::Random;
@@ -23,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         closed_forms::tests(),
         invariants::tests(),
         metric::tests(),
+        parity::tests(),
         sweeping::tests(),
     ];
     all.into_iter().flatten().collect()

@@ -41,6 +41,21 @@ pub const GEODESIC: KernelFile = KernelFile {
     ],
 };
 
+/// Cost fields.
+pub const EIKONAL: KernelFile = KernelFile {
+    stem: "eikonal",
+    ptx: include_str!("../../kernels/ptx/eikonal.sm70.ptx"),
+    entries: &[
+        "eikonal_clear",
+        "eikonal_seed",
+        "eikonal_spread_godunov6",
+        "eikonal_spread_hopf_lax26",
+        "eikonal_spread_selling",
+        "eikonal_spread_hybrid",
+        "eikonal_gather",
+    ],
+};
+
 /// Streamlines.
 pub const TRACKING: KernelFile = KernelFile {
     stem: "tracking",
@@ -57,4 +72,4 @@ pub const TRACKING: KernelFile = KernelFile {
 };
 
 /// Every kernel file.
-pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC];
+pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC, EIKONAL];

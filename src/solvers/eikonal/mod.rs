@@ -23,6 +23,7 @@
 
 mod components;
 mod cpu;
+mod cuda;
 mod layout;
 mod row;
 mod simplex;
@@ -121,6 +122,8 @@ pub struct Prepared {
     selling: Arc<Selling>,
     /// What the CPU visits, made on first use for a shape of brick.
     layout: Arc<OnceLock<([usize; 2], Layout)>>,
+    /// What a graphics card visits, made on first use.
+    bricks: Arc<OnceLock<cuda::Bricks>>,
 }
 
 impl Prepared {
@@ -137,6 +140,7 @@ impl Prepared {
             local,
             selling: Arc::new(selling),
             layout: Arc::default(),
+            bricks: Arc::default(),
         })
     }
 
@@ -147,6 +151,10 @@ impl Prepared {
     /// Terms of Selling's decomposition at a place; none where the local solver does without.
     pub fn offsets(&self, place: usize) -> &[Offset] {
         self.selling.at(place)
+    }
+
+    fn bricks(&self) -> &cuda::Bricks {
+        self.bricks.get_or_init(|| cuda::Bricks::new(self))
     }
 
     fn with_layout<R>(&self, brick: [usize; 2], work: impl FnOnce(&Layout) -> R) -> R {
@@ -215,10 +223,23 @@ pub fn solve(
 ) -> Result<Vec<CostField>, Error> {
     check(prepared, sources, params).map_err(Error::Input)?;
     control.check()?;
-    let values = backend.install(|| cpu::solve(prepared, sources, params, control))?;
+    let (values, kernel_s) = match backend {
+        Backend::Cuda { devices, .. } => {
+            // One front is bound by latency: more cards would wait for one another.
+            let (values, seconds) = cuda::solve(prepared, sources, params, &devices[0], control)?;
+            (values, Some(seconds))
+        }
+        Backend::Cpu { .. } => {
+            let solved = backend.install(|| cpu::solve(prepared, sources, params, control));
+            (solved?, None)
+        }
+    };
     let fields = sources.iter().zip(values);
     Ok(fields
-        .map(|(source, values)| CostField::new(prepared, source.clone(), values))
+        .map(|(source, values)| CostField {
+            kernel_s,
+            ..CostField::new(prepared, source.clone(), values)
+        })
         .collect())
 }
 
