@@ -1,6 +1,7 @@
 //! The command line: every subcommand, exit codes, refusals, and "Copy as command".
 
 mod bundles;
+mod cost;
 mod live;
 mod refusals;
 mod select;
@@ -45,6 +46,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::regions_by_command", live::region_commands),
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
+        test("cli::costs_and_pathways", cost::costs),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     own.into_iter().chain(refusals::tests()).collect()
