@@ -5,6 +5,7 @@ mod cost;
 mod live;
 mod refusals;
 mod select;
+mod tensors;
 
 use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
@@ -44,6 +45,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::the_windows_rays_are_the_commands", live::rays),
         test("cli::painted_regions_are_the_commands_masks", live::painted),
         test("cli::regions_by_command", live::region_commands),
+        test("cli::tensor_images_are_tracked", tensors::tracked),
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::costs_and_pathways", cost::costs),
@@ -273,16 +275,9 @@ fn copied_ray_commands_parse() {
         let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{words:?}: not geodesic")
         };
-        let found = options.recipe(&no_gradients());
+        let found = options.recipe(None);
         // The same command again is the same recipe, to the rounding of angles.
         assert_eq!(found.command(), recipe.command(), "{words:?}");
-    }
-}
-
-fn no_gradients() -> arcuate::data::Gradients {
-    arcuate::data::Gradients {
-        b_s_per_mm2: vec![],
-        directions: vec![],
     }
 }
 
@@ -306,7 +301,7 @@ fn copied_commands_parse() {
         let Some(Subcommand::Track(options)) = command else {
             panic!("{words:?}: not track")
         };
-        let found = options.recipe(&no_gradients());
+        let found = options.recipe(None);
         let Recipe::Track {
             fit: found_fit,
             regions: found_regions,

@@ -3,7 +3,7 @@
 use super::options::{FitOptions, Fitted, make_folder};
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
-use crate::data::{Mask, TensorField, Volume, VolumeKind};
+use crate::data::{Mask, Volume};
 use crate::io;
 use crate::jobs::{Output, Request};
 use crate::state::Recipe;
@@ -73,32 +73,29 @@ impl MapName {
         }
     }
 
-    fn of(self, fitted: &Fitted) -> Map {
+    /// A failure where there is none.
+    fn of(self, fitted: &Fitted) -> Result<Map, Failure> {
         let volume = |v: &Volume| Map::Volume(v.clone());
-        match self {
+        Ok(match self {
             Self::Fa => volume(&fitted.maps.fa),
             Self::Md => volume(&fitted.maps.md),
             Self::Ad => volume(&fitted.maps.ad),
             Self::Rd => volume(&fitted.maps.rd),
             Self::Dec => volume(&fitted.maps.dec),
             Self::Direction => volume(&fitted.maps.direction),
-            Self::Tensor => Map::Volume(mrtrix_order(&fitted.fit.field)),
-            Self::S0 => volume(&fitted.fit.s0),
+            Self::Tensor => Map::Volume(fitted.fit.field.volume()),
+            Self::S0 => match &fitted.fit.s0 {
+                Some(s0) => volume(s0),
+                None => {
+                    return Err(Failure::usage(
+                        "An image of tensors holds no signal: leave s0 out of --maps",
+                    ));
+                }
+            },
             Self::Mask => Map::Mask(fitted.mask.clone()),
             Self::Repaired => Map::Mask(fitted.fit.repaired.clone()),
-        }
+        })
     }
-}
-
-/// Six volumes xx yy zz xy xz yz in world axes.
-fn mrtrix_order(field: &TensorField) -> Volume {
-    // Where each of them stands in `Tensor::d` (xx xy xz yy yz zz).
-    const FROM: [usize; 6] = [0, 3, 5, 1, 2, 4];
-    let values: Vec<f32> = FROM
-        .iter()
-        .flat_map(|&c| field.tensors.iter().map(move |t| t.d[c]))
-        .collect();
-    Volume::new(field.grid.clone(), 6, VolumeKind::Scalar, values)
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -117,7 +114,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             map: map.name().to_owned(),
         }
         .command();
-        let request = match map.of(&fitted) {
+        let request = match map.of(&fitted)? {
             Map::Volume(volume) => Request::SaveVolume {
                 volume,
                 path,
@@ -145,14 +142,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "unfitted": fitted.fit.unfitted,
         "volumes_without_direction": fitted.fit.without_direction,
         "volumes_outside_range": fitted.fit.outside_range,
-        "gradients": fitted.scan.gradients.summary(),
+        "gradients": fitted.scan.gradients.as_ref().map(|g| g.summary()),
         "fit_ms": fitted.wall_ms,
         "files": written,
     });
+    let (verb, of) = match &fitted.scan.gradients {
+        Some(gradients) => ("Fitted", gradients.summary()),
+        None => ("Took the tensors of", "six volumes".to_owned()),
+    };
     let mut text = format!(
-        "Fitted {n} of {in_mask} voxels in {:.2} s ({})\n",
+        "{verb} {n} of {in_mask} voxels in {:.2} s ({of})\n",
         fitted.wall_ms / 1e3,
-        fitted.scan.gradients.summary()
     );
     text += &format!(
         "Not positive definite, repaired: {repaired}; without enough signal: {}\n",

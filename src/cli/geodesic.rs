@@ -190,7 +190,7 @@ impl Options {
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
-    pub fn recipe(&self, gradients: &crate::data::Gradients) -> Recipe {
+    pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Recipe {
         Recipe::Geodesic {
             fit: self.curves.fit.recipe(gradients),
             regions: self.curves.regions.specs(),
@@ -267,7 +267,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
-    let recipe = options.recipe(&fitted.scan.gradients);
+    let recipe = options.recipe(fitted.scan.gradients.as_deref());
     let request = Request::Shoot(Box::new(Shoot {
         field: fitted.fit.field.clone(),
         medium: None,

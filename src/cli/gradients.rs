@@ -1,7 +1,8 @@
 //! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
 
-use super::options::{FitOptions, positive};
+use super::options::{FitOptions, ToldOptions, positive};
 use super::runner::{Failure, Runner};
+use crate::data::TensorLayout;
 use crate::data::turn::Turn;
 use crate::io;
 use crate::jobs::{Output, Request};
@@ -16,9 +17,11 @@ Examples:
   arcuate gradients check dwi.nii.gz
   arcuate gradients check dwi.nii.gz --out mended
   arcuate gradients turn dwi.nii.gz --turn x,-y,z --out mended
+  arcuate gradients tensors dti.nii.gz        # in which order and frame are its tensors?
 
 `check` tracks the whole brain with all 24 ways to exchange and flip the axes of the table and ranks them by how long
-and coherent fibres get. Axes are those of FSL's bvec. Nothing is changed: --out writes the table that is best.";
+and coherent fibres get. Axes are those of FSL's bvec. Nothing is changed: --out writes the table that is best.
+`tensors` compares in the same way the six orders and frames that six volumes may hold tensors in.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -33,6 +36,8 @@ pub enum What {
     Check(CheckOptions),
     /// Write the table with axes exchanged or flipped
     Turn(TurnOptions),
+    /// Compare the orders and frames that an image of six volumes may hold tensors in
+    Tensors(TensorOptions),
 }
 
 #[derive(clap::Args, Debug)]
@@ -51,6 +56,12 @@ pub struct CheckOptions {
 }
 
 #[derive(clap::Args, Debug)]
+pub struct TensorOptions {
+    /// An image of six volumes
+    pub image: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
 pub struct TurnOptions {
     /// With --turn: what stands for x, y and z of the new table, as in y,-x,z
     #[command(flatten)]
@@ -63,10 +74,12 @@ pub struct TurnOptions {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     match &options.what {
         What::Check(options) => check(options, runner),
+        What::Tensors(options) => tensors(&options.image, runner),
         What::Turn(options) => {
             check_out(&options.out, runner)?;
             let scan = options.scan.open(runner)?;
-            let files = save(&options.out, &scan.gradients, &scan.dwi.grid)?;
+            let gradients = scan.gradients.as_deref().ok_or_else(no_table)?;
+            let files = save(&options.out, gradients, &scan.dwi.grid)?;
             let turn = options.scan.turn.unwrap_or(Turn::NONE);
             let text = format!(
                 "Gradients with {}\n{}\n{}",
@@ -105,11 +118,68 @@ fn save(
     Ok([bval, bvec].map(|path| path.display().to_string()))
 }
 
+fn no_table() -> Failure {
+    Failure::usage(
+        "An image of tensors has no gradients: compare its orders with gradients tensors",
+    )
+}
+
+fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
+    let image = super::inputs::image(path, &ToldOptions::default(), runner)?;
+    if image.frames != TensorLayout::VOLUMES {
+        return Err(Failure::new(format!(
+            "Found {} volumes, expected the six of a tensor image: {}",
+            image.frames,
+            path.display()
+        )));
+    }
+    let request = Request::CompareTensors {
+        volume: image,
+        params: defaults::tensor_check(),
+    };
+    let (Output::TensorsCompared { output, .. }, wall_ms) = runner.run(request)? else {
+        return Err(Failure::new("The orders were not compared"));
+    };
+    let mut text = format!(
+        "{}\n\n  rank  definite  length mm  coherence  options\n",
+        output.sentence()
+    );
+    for (i, c) in output.ranked.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  {:>4}  {:>6.1} %  {:>9.2}  {:>9.3} {}",
+            i + 1,
+            100.0 * c.definite,
+            c.mean_length_mm,
+            c.coherence,
+            c.layout
+        );
+    }
+    let ranked: Vec<serde_json::Value> = output
+        .ranked
+        .iter()
+        .map(|c| {
+            json!({
+                "order": c.layout.order.name(), "frame": c.layout.frame.name(),
+                "definite": c.definite, "coherence": c.coherence, "mean_length_mm": c.mean_length_mm,
+            })
+        })
+        .collect();
+    let value = json!({
+        "command": "gradients tensors", "sentence": output.sentence(), "ranked": ranked,
+        "found": output.found().map(|l| json!({"order": l.order.name(), "frame": l.frame.name()})),
+        "compare_ms": wall_ms,
+    });
+    runner.report(&value, &text);
+    Ok(())
+}
+
 fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(out) = &options.out {
         check_out(out, runner)?;
     }
     let fitted = options.fit.run(runner)?;
+    let gradients = fitted.scan.gradients.as_deref().ok_or_else(no_table)?;
     let request = Request::CheckGradients {
         scan: fitted.scan.dwi.id(),
         field: fitted.fit.field.clone(),
@@ -139,7 +209,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
     let mut files = Vec::new();
     if let Some(out) = &options.out {
         let grid = &fitted.scan.dwi.grid;
-        let turned = fitted.scan.gradients.turned(best.in_world(grid));
+        let turned = gradients.turned(best.in_world(grid));
         files = save(out, &turned, grid)?.to_vec();
         let _ = writeln!(text, "\n{}\n{}", files[0], files[1]);
     }

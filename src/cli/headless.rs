@@ -71,6 +71,10 @@ impl<'a> Headless<'a> {
             let Effect::Submit(request) = effects.remove(0) else {
                 continue;
             };
+            // Nobody is asked here.
+            if matches!(request, Request::CompareTensors { .. }) {
+                continue;
+            }
             let event = self.runner.event(request);
             match &event.outcome {
                 Outcome::Failed(sentence) => return Err(Failure::new(sentence.clone())),

@@ -1,6 +1,6 @@
 //! `arcuate info`: what files hold.
 
-use super::options::{ScanOptions, ToldOptions};
+use super::options::{ScanOptions, TensorOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume};
@@ -29,13 +29,19 @@ pub struct Options {
     pub files: Vec<String>,
     #[command(flatten)]
     pub told: ToldOptions,
+    #[command(flatten)]
+    pub tensors: TensorOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (mut values, mut text, mut failures) = (Vec::new(), String::new(), Vec::new());
     let mut kept = Vec::new();
     for file in &options.files {
-        match describe(file, &options.told.told(), runner) {
+        let told = Told {
+            tensors: options.tensors.layout(),
+            ..options.told.told()
+        };
+        match describe(file, &told, runner) {
             Ok((value, lines, data)) => {
                 values.push(value);
                 let _ = writeln!(text, "{file}\n{lines}");
@@ -85,7 +91,7 @@ fn describe(
     if file.starts_with("phantom:") {
         let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
-        let (value, text) = image(file, &scan.dwi, Some(&scan.gradients), &[]);
+        let (value, text) = image(file, &scan.dwi, scan.gradients.as_deref(), &[]);
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
@@ -223,6 +229,7 @@ fn image(
     let kind = match (gradients, &volume.labels) {
         (Some(_), _) => "diffusion scan",
         (None, Some(_)) => "label map",
+        _ if volume.tensors.is_some() => "tensors",
         (None, None) => "image",
     };
     let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind, notes);
@@ -234,6 +241,10 @@ fn image(
         "  volumes     {}; first from {low} to {high}",
         volume.frames
     );
+    if let Some(layout) = volume.tensors {
+        value["tensors"] = json!(layout.words());
+        let _ = writeln!(text, "  tensors     {}", layout.words());
+    }
     if let Some(labels) = &volume.labels {
         let mut numbers: Vec<u32> = volume.frame(0).iter().map(|v| *v as u32).collect();
         numbers.sort_unstable();

@@ -3,7 +3,9 @@
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
-use crate::data::{Gradients, Mask, Region, Role, Shape, Volume};
+use crate::data::{
+    Gradients, Mask, Region, Role, Shape, TensorFrame, TensorLayout, TensorOrder, Volume,
+};
 use crate::io::{self, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, Method};
@@ -17,17 +19,57 @@ pub struct ScanOptions {
     /// Diffusion scan (NIfTI), or phantom:SEED
     pub scan: String,
     /// Gradients as one MRtrix .b file (default: files beside the scan)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "tensor_order"])]
     pub gradients: Option<PathBuf>,
     /// b-values, FSL format
-    #[arg(long, value_name = "FILE", requires = "bvec")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "bvec",
+        conflicts_with = "tensor_order"
+    )]
     pub bval: Option<PathBuf>,
     /// Gradient directions, FSL format
     #[arg(long, value_name = "FILE", requires = "bval")]
     pub bvec: Option<PathBuf>,
     /// Exchange or flip axes of the gradients (FSL's), as `arcuate gradients check` says: y,-x,z
-    #[arg(long, value_name = "AXES", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "AXES",
+        allow_hyphen_values = true,
+        conflicts_with = "tensor_order"
+    )]
     pub turn: Option<Turn>,
+    #[command(flatten)]
+    pub tensors: TensorOptions,
+}
+
+/// How an image of six volumes holds tensors.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct TensorOptions {
+    /// The image holds tensors, in this order: fsl (xx xy xz yy yz zz), lower (xx xy yy xz yz zz: NIfTI,
+    /// ANTs, Camino), mrtrix (xx yy zz xy xz yz: ours, too)
+    #[arg(long, value_name = "ORDER", requires = "tensor_frame", value_parser = tensor_order)]
+    pub tensor_order: Option<TensorOrder>,
+    /// The axes of its tensors: voxel (FSL's bvec axes) or world (MRtrix's and ours)
+    #[arg(long, value_name = "AXES", requires = "tensor_order", value_parser = tensor_frame)]
+    pub tensor_frame: Option<TensorFrame>,
+}
+
+impl TensorOptions {
+    pub fn layout(&self) -> Option<TensorLayout> {
+        let (order, frame) = (self.tensor_order?, self.tensor_frame?);
+        Some(TensorLayout { order, frame })
+    }
+}
+
+fn tensor_order(text: &str) -> Result<TensorOrder, String> {
+    TensorOrder::named(text)
+        .ok_or_else(|| format!("expected fsl, lower or mrtrix, found \"{text}\""))
+}
+
+fn tensor_frame(text: &str) -> Result<TensorFrame, String> {
+    TensorFrame::named(text).ok_or_else(|| format!("expected voxel or world, found \"{text}\""))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -107,6 +149,7 @@ impl ToldOptions {
         Told {
             vtk_space: self.vtk_space,
             colours: self.colours.clone(),
+            tensors: None,
             affine: self.affine.clone().map(|affine| {
                 Box::new(match affine {
                     ToldAffine::File { path, .. } => ToldAffine::File {
@@ -139,7 +182,8 @@ fn space(text: &str) -> Result<Space, String> {
 /// A scan with its gradients, and where it comes from.
 pub struct Scan {
     pub dwi: Volume,
-    pub gradients: Arc<Gradients>,
+    /// None where it is an image of tensors.
+    pub gradients: Option<Arc<Gradients>>,
     pub notes: Vec<String>,
     /// Of the phantom only: its true brain mask.
     pub true_mask: Option<Mask>,
@@ -230,6 +274,7 @@ impl ScanOptions {
             bval: None,
             bvec: None,
             turn: None,
+            tensors: TensorOptions::default(),
         }
     }
 
@@ -259,8 +304,12 @@ impl ScanOptions {
     }
 
     fn untouched(&self) -> Source {
-        match self.phantom_seed() {
-            Ok(Some(seed)) => Source::Phantom { seed },
+        match (self.phantom_seed(), self.tensors.layout()) {
+            (Ok(Some(seed)), _) => Source::Phantom { seed },
+            (_, Some(layout)) => Source::Tensors {
+                file: PathBuf::from(&self.scan),
+                layout,
+            },
             _ => Source::File {
                 dwi: PathBuf::from(&self.scan),
                 gradients: self.gradient_files(),
@@ -284,8 +333,8 @@ impl ScanOptions {
 
     pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
         let mut scan = self.open_untouched(runner)?;
-        if let Some(turn) = self.turn {
-            scan.gradients = Arc::new(scan.gradients.turned(turn.in_world(&scan.dwi.grid)));
+        if let (Some(turn), Some(gradients)) = (self.turn, &scan.gradients) {
+            scan.gradients = Some(Arc::new(gradients.turned(turn.in_world(&scan.dwi.grid))));
         }
         Ok(scan)
     }
@@ -297,7 +346,7 @@ impl ScanOptions {
             };
             return Ok(Scan {
                 dwi: demo.dwi.clone(),
-                gradients: Arc::new(demo.gradients.clone()),
+                gradients: Some(Arc::new(demo.gradients.clone())),
                 notes: Vec::new(),
                 true_mask: Some(demo.mask.clone()),
                 t1: Some(demo.t1.clone()),
@@ -305,38 +354,49 @@ impl ScanOptions {
         }
         self.check_gradients()?;
         let path = PathBuf::from(&self.scan);
-        let request = Request::Open {
-            path: path.clone(),
-            gradients: self.gradient_files(),
+        let request = match self.tensors.layout() {
+            None => Request::Open {
+                path: path.clone(),
+                gradients: self.gradient_files(),
+            },
+            tensors => Request::OpenTold {
+                path: path.clone(),
+                told: Told {
+                    tensors,
+                    ..Told::default()
+                },
+            },
         };
         let (output, _) = runner.run(request)?;
         match output {
             Output::Opened {
-                loaded:
-                    Loaded::Scan {
-                        dwi,
-                        gradients: Some(found),
-                        ..
-                    },
+                loaded: Loaded::Scan { dwi, gradients, .. },
                 notes,
                 ..
-            } => Ok(Scan {
+            } if gradients.is_some() || dwi.tensors.is_some() => Ok(Scan {
                 dwi,
-                gradients: found,
+                gradients,
                 notes,
                 true_mask: None,
                 t1: None,
             }),
             Output::Opened {
-                loaded: Loaded::Scan { .. },
+                loaded: Loaded::Scan { dwi, .. },
                 notes,
                 ..
             } => {
                 for note in notes {
                     eprintln!("arcuate: {note}: {}", self.scan);
                 }
+                let tensors = match dwi.frames {
+                    TensorLayout::VOLUMES => {
+                        "; if its six volumes are tensors, say so with --tensor-order and --tensor-frame"
+                    }
+                    _ => "",
+                };
                 Err(Failure::new(format!(
-                    "No gradients beside the scan: name them with --bval and --bvec, or --gradients: {}",
+                    "No gradients beside the scan: name them with --bval and --bvec, or \
+                     --gradients{tensors}: {}",
                     path.display()
                 )))
             }
@@ -349,7 +409,7 @@ impl ScanOptions {
 }
 
 impl FitOptions {
-    pub fn recipe(&self, gradients: &Gradients) -> FitRecipe {
+    pub fn recipe(&self, gradients: Option<&Gradients>) -> FitRecipe {
         FitRecipe {
             source: self.scan.source(),
             mask: self.mask.clone(),
@@ -357,7 +417,7 @@ impl FitOptions {
         }
     }
 
-    fn params(&self, gradients: &Gradients) -> tensor_fit::Params {
+    fn params(&self, gradients: Option<&Gradients>) -> tensor_fit::Params {
         let default = defaults::fit();
         tensor_fit::Params {
             method: match self.method {
@@ -369,7 +429,8 @@ impl FitOptions {
             },
             b_range_s_per_mm2: self
                 .b_range
-                .unwrap_or_else(|| defaults::fit_b_range(gradients)),
+                .or_else(|| gradients.map(defaults::fit_b_range))
+                .unwrap_or(default.b_range_s_per_mm2),
             min_eigenvalue_mm2_per_s: self
                 .min_eigenvalue
                 .unwrap_or(default.min_eigenvalue_mm2_per_s),
@@ -386,7 +447,7 @@ impl FitOptions {
             // The window fits the built-in head within its true mask.
             None => scan.true_mask.clone(),
         };
-        let recipe = self.recipe(&scan.gradients);
+        let recipe = self.recipe(scan.gradients.as_deref());
         let request = Request::Fit {
             dwi: scan.dwi.clone(),
             gradients: scan.gradients.clone(),
@@ -402,15 +463,24 @@ impl FitOptions {
                     mask,
                 },
                 wall_ms,
-            ) => Ok(Fitted {
-                scan,
-                fit: *fit,
-                maps: *maps,
-                mask,
-                mask_found: key.mask.is_none(),
-                recipe,
-                wall_ms,
-            }),
+            ) => {
+                if let Some(unit) = fit.other_unit {
+                    eprintln!(
+                        "arcuate: The tensors are read as {unit}, since in mm²/s no tissue has their \
+                         size: {}",
+                        self.scan.scan
+                    );
+                }
+                Ok(Fitted {
+                    scan,
+                    fit: *fit,
+                    maps: *maps,
+                    mask,
+                    mask_found: key.mask.is_none(),
+                    recipe,
+                    wall_ms,
+                })
+            }
             _ => Err(Failure::new("The fit gave no tensors")),
         }
     }

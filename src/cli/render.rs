@@ -1,12 +1,12 @@
 //! `arcuate render`: a view, or the whole window, as a PNG.
 
 use super::headless::Headless;
-use super::options::{RegionOptions, ScanOptions};
+use super::options::{RegionOptions, ScanOptions, TensorOptions};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::jobs::{Ffmpeg, Request};
 use crate::state::update::is_session;
-use crate::state::{Action, Content, Convention, Pane, Task, Turn};
+use crate::state::{Action, Content, Convention, Pane, Task, Told, Turn};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ Examples:
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
-A scan with gradients is fitted first. Letters, convention and scale bar are drawn as in the window.";
+A scan with gradients is fitted first; --tensor-order is about the first file. Letters, convention and scale bar are drawn as in the window.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -53,6 +53,8 @@ pub struct Options {
     /// Patient right on screen right
     #[arg(long)]
     pub neurological: bool,
+    #[command(flatten)]
+    pub tensors: TensorOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
     /// Picture
@@ -150,11 +152,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         window.open_session(Path::new(session), &[])?;
     }
     let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
+    // Of the first file.
+    let mut tensors = options.tensors.layout();
     for input in others {
         let phantom = ScanOptions::of(input).phantom_seed()?;
-        match phantom {
-            Some(seed) => window.request(Request::Demo { seed })?,
-            None => window.act(Action::Open(vec![PathBuf::from(input)]))?,
+        let path = PathBuf::from(input);
+        match (phantom, tensors.take()) {
+            (Some(seed), _) => window.request(Request::Demo { seed })?,
+            (None, Some(layout)) => window.act(Action::OpenAs {
+                path,
+                told: Told {
+                    tensors: Some(layout),
+                    ..Told::default()
+                },
+            })?,
+            (None, None) => window.act(Action::Open(vec![path]))?,
         }
     }
     if options.neurological {

@@ -274,7 +274,7 @@ impl Options {
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
-    pub fn recipe(&self, gradients: &Gradients) -> Recipe {
+    pub fn recipe(&self, gradients: Option<&Gradients>) -> Recipe {
         Recipe::Track {
             fit: self.curves.fit.recipe(gradients),
             regions: self.curves.regions.specs(),
@@ -291,16 +291,22 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
     {
         eprintln!("arcuate: Deflection and bootstraps are computed on the CPU");
     }
-    let resample = params.repetitions.map(|_| {
-        Box::new(Resample {
+    let resample = match (params.repetitions, &fitted.scan.gradients) {
+        (None, _) => None,
+        (Some(_), None) => {
+            return Err(Failure::usage(
+                "A bootstrap needs the residuals of a fit: name the scan itself instead of its tensors",
+            ));
+        }
+        (Some(_), Some(gradients)) => Some(Box::new(Resample {
             dwi: fitted.scan.dwi.clone(),
-            gradients: fitted.scan.gradients.clone(),
+            gradients: gradients.clone(),
             mask: fitted.mask.clone(),
             params: fitted.recipe.params.clone(),
             kept: Kept::default(),
-        })
-    });
-    let recipe = options.recipe(&fitted.scan.gradients);
+        })),
+    };
+    let recipe = options.recipe(fitted.scan.gradients.as_deref());
     let regions = options.curves.regions.regions()?;
     let request = Request::Track {
         field: fitted.fit.field.clone(),

@@ -1,6 +1,6 @@
 //! Diffusion tensors on a grid.
 
-use super::{Grid, Mask};
+use super::{Grid, Mask, TensorLayout, Volume, VolumeKind};
 use crate::compute::DataId;
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3};
@@ -91,6 +91,17 @@ impl TensorField {
 
     pub fn id(&self) -> DataId {
         self.id
+    }
+
+    /// Six volumes, as [`TensorLayout::OURS`] says.
+    pub fn volume(&self) -> Volume {
+        // Where each of them stands in `Tensor::d` (xx xy xz yy yz zz).
+        const FROM: [usize; TensorLayout::VOLUMES] = [0, 3, 5, 1, 2, 4];
+        let values: Vec<f32> = FROM
+            .iter()
+            .flat_map(|&c| self.tensors.iter().map(move |t| t.d[c]))
+            .collect();
+        Volume::new(self.grid.clone(), FROM.len(), VolumeKind::Scalar, values)
     }
 
     /// The voxels that were fitted.

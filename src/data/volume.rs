@@ -1,6 +1,6 @@
 //! Scalar, multi-volume and colour images.
 
-use super::{Grid, Labels};
+use super::{Grid, Labels, TensorLayout};
 use crate::compute::DataId;
 use glam::DVec3;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,6 +26,8 @@ pub struct Volume {
     pub values: Arc<[f32]>,
     /// Of a label map.
     pub labels: Option<Arc<Labels>>,
+    /// Of a tensor image.
+    pub tensors: Option<TensorLayout>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
 }
@@ -59,8 +61,18 @@ impl Volume {
             kind,
             values,
             labels: None,
+            tensors: None,
             painted: Arc::default(),
             percentiles: Arc::default(),
+        }
+    }
+
+    /// The same values as those of tensors, or of none: another image to whoever asks what is of it.
+    pub fn with_tensors(&self, tensors: Option<TensorLayout>) -> Self {
+        Self {
+            id: DataId::fresh(),
+            tensors,
+            ..self.clone()
         }
     }
 

@@ -58,7 +58,7 @@ pub use told::{Space, Told, ToldAffine, quoted};
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
-use crate::data::{Tractogram, Volume};
+use crate::data::{TensorLayout, Tractogram, Volume, VolumeKind};
 use source::Source;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -246,11 +246,27 @@ fn moved(path: &Path, opened: Opened, by: &ToldAffine, control: &Control) -> Res
     })
 }
 
+/// An image that the user says holds tensors.
+fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volume, Error> {
+    if volume.frames != TensorLayout::VOLUMES || volume.kind != VolumeKind::Scalar {
+        return Err(Error::malformed(
+            path,
+            format!("{} volumes", volume.frames),
+            "the six of a tensor image",
+        ));
+    }
+    Ok(volume.with_tensors(Some(layout)))
+}
+
 fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
     let format = detect(path)?;
     match format.content() {
         Content::Image => {
             let (volume, info) = image::read(path, control)?;
+            if let Some(layout) = told.tensors {
+                let volume = as_tensors(path, &volume, layout)?;
+                return Ok(Opened::Volume(volume, info));
+            }
             let volume = match colours::of(path, &volume, &info, told)? {
                 Some(labels) => volume.with_labels(labels),
                 None => volume,

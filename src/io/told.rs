@@ -1,5 +1,6 @@
 //! What a user says about a file where the file itself is silent.
 
+use crate::data::TensorLayout;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -38,6 +39,9 @@ pub struct Told {
     pub vtk_space: Option<Space>,
     /// Of a label map: the file of its names and colours.
     pub colours: Option<PathBuf>,
+    /// Of an image of six volumes: tensors, and how they are stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensors: Option<TensorLayout>,
     /// Where it belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affine: Option<Box<ToldAffine>>,
@@ -99,6 +103,9 @@ impl fmt::Display for Told {
         }
         if let Some(table) = &self.colours {
             write!(f, " --colours {}", quoted(&table.to_string_lossy()))?;
+        }
+        if let Some(layout) = &self.tensors {
+            layout.fmt(f)?;
         }
         if let Some(affine) = &self.affine {
             affine.fmt(f)?;

@@ -7,6 +7,7 @@ mod density;
 mod export;
 mod fault;
 mod film;
+mod fitting;
 mod making;
 mod open;
 mod place;

@@ -58,6 +58,14 @@ pub(super) fn open(
             volume.usual_windows();
             Loaded::Image(volume)
         }
+        io::Opened::Volume(volume, _) if volume.tensors.is_some() => {
+            volume.usual_windows();
+            Loaded::Scan {
+                dwi: volume,
+                gradients: None,
+                gradient_files: Vec::new(),
+            }
+        }
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
             let (grid, volumes) = (&volume.grid, volume.frames);
             let table = match io::gradients::for_scan(path, gradients, grid, volumes) {

@@ -1,21 +1,24 @@
 //! What can be asked of a worker, and what it answers.
 
+mod names;
+
 use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
 use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
+use super::fitting::fitted;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
 use super::place::{self, Place, Placed};
 use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
-use super::{Outcome, Slot, Values};
+use super::{Outcome, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
 use crate::solvers::tracking::selection;
-use crate::solvers::{geodesic, gradient_check, tensor_fit, tracking};
+use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
 use crate::{io, phantom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,10 +49,12 @@ pub enum Request {
     Demo {
         seed: u64,
     },
-    /// Finds a brain mask where none is given, fits tensors and makes their maps.
+    /// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that
+    /// holds tensors these are taken.
     Fit {
         dwi: Volume,
-        gradients: Arc<Gradients>,
+        /// None for an image of tensors.
+        gradients: Option<Arc<Gradients>>,
         mask: Option<Mask>,
         params: tensor_fit::Params,
     },
@@ -79,6 +84,11 @@ pub enum Request {
         scan: DataId,
         field: TensorField,
         params: gradient_check::Params,
+    },
+    /// Reads six volumes as tensors in every known way.
+    CompareTensors {
+        volume: Volume,
+        params: tensor_check::Params,
     },
     Align(Box<AlignImages>),
     ReadAffine(ReadAffine),
@@ -228,6 +238,11 @@ pub enum Output {
         scan: DataId,
         output: Arc<gradient_check::Output>,
     },
+    TensorsCompared {
+        /// Of the image.
+        of: DataId,
+        output: Arc<tensor_check::Output>,
+    },
     Aligned(Box<Aligned>),
     AffineRead(AffineRead),
     Density(Box<Mapped>),
@@ -244,73 +259,6 @@ pub enum Output {
 }
 
 impl Request {
-    pub fn slot(&self) -> Slot {
-        match self {
-            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } => Slot::Load,
-            Self::Fit { .. } => Slot::Fit,
-            Self::Track {
-                whole_brain: false, ..
-            } => Slot::Live,
-            Self::Track {
-                whole_brain: true, ..
-            } => Slot::Track,
-            Self::SaveTractogram { .. }
-            | Self::SaveWithValues { .. }
-            | Self::SaveVolume { .. }
-            | Self::SaveMask { .. }
-            | Self::SaveRegion { .. }
-            | Self::Convert { .. }
-            | Self::SavePng { .. }
-            | Self::SaveFilm { .. } => Slot::Save,
-            Self::Regions(work) => work.slot(),
-            Self::Shoot(_) => Slot::Live,
-            Self::Rank { .. } => Slot::Rank,
-            Self::CheckGradients { .. } => Slot::Check,
-            Self::Select { .. } => Slot::Select,
-            Self::Density(_) => Slot::Density,
-            Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
-            Self::Bundle(work) => work.slot(),
-            Self::FindCards | Self::UseBackend { .. } => Slot::Device,
-            Self::Session(request) => request.slot(),
-        }
-    }
-
-    /// For the status line while it runs.
-    pub fn label(&self) -> String {
-        let file = |p: &Path| {
-            p.file_name()
-                .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
-        };
-        match self {
-            Self::Open { path, .. } | Self::OpenTold { path, .. } => {
-                format!("Opening {}", file(path))
-            }
-            Self::Demo { .. } => "Making the demo head".to_owned(),
-            Self::Fit { .. } => "Fitting tensors".to_owned(),
-            Self::Track { .. } => "Tracking".to_owned(),
-            Self::Shoot(_) => "Shooting rays".to_owned(),
-            Self::Rank { .. } => "Cutting rays".to_owned(),
-            Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
-            Self::Select { .. } => "Selecting streamlines".to_owned(),
-            Self::Density(_) => "Mapping density".to_owned(),
-            Self::Align(_) => "Aligning".to_owned(),
-            Self::ReadAffine(wanted) => format!("Opening {}", file(&wanted.path)),
-            Self::Bundle(work) => work.label(),
-            Self::FindCards => "Looking for graphics cards".to_owned(),
-            Self::UseBackend { kind } => format!("Opening backend {kind}"),
-            Self::Regions(work) => work.label(),
-            Self::Convert { input, .. } => format!("Converting {}", file(input)),
-            Self::Session(request) => request.label(),
-            Self::SaveTractogram { path, .. }
-            | Self::SaveWithValues { path, .. }
-            | Self::SaveVolume { path, .. }
-            | Self::SaveMask { path, .. }
-            | Self::SaveRegion { path, .. }
-            | Self::SavePng { path, .. }
-            | Self::SaveFilm { path, .. } => format!("Saving {}", file(path)),
-        }
-    }
-
     pub(super) fn run(self, place: &Place, control: &Control) -> Outcome {
         let backend = place.backend();
         match self {
@@ -365,12 +313,9 @@ impl Request {
                     mask: mask.as_ref().map(Mask::id),
                     params,
                 };
-                let mask = match mask {
-                    Some(mask) => mask,
-                    None => tensor_fit::brain_mask(&dwi, &gradients, backend, control)?,
-                };
-                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &key.params, backend, control)?;
-                let maps = tensor_fit::maps(&fit.field, backend, control)?;
+                let gradients = gradients.as_deref();
+                let (fit, maps, mask) =
+                    fitted(&dwi, gradients, mask, &key.params, backend, control)?;
                 // Looked for here, so that the window does not have to.
                 for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
                     map.usual_windows();
@@ -437,6 +382,13 @@ impl Request {
                 let output = gradient_check::check(&field, &params, backend, control)?;
                 Ok(Output::GradientsChecked {
                     scan,
+                    output: Arc::new(output),
+                })
+            }
+            Self::CompareTensors { volume, params } => {
+                let output = tensor_check::compare(&volume, &params, backend, control)?;
+                Ok(Output::TensorsCompared {
+                    of: volume.id(),
                     output: Arc::new(output),
                 })
             }

@@ -68,9 +68,9 @@ pub struct Output {
 }
 
 /// The best must lead the second by this factor of the score to be believed.
-const CLEAR: f64 = 1.05;
+pub(super) const CLEAR: f64 = 1.05;
 /// Fewer fibres say nothing.
-const LEAST_STARTED: u64 = 50;
+pub(super) const LEAST_STARTED: u64 = 50;
 
 impl Output {
     pub fn verdict(&self) -> Verdict {
@@ -122,6 +122,45 @@ pub fn check(
     control.begin("Comparing gradient axes", turns.len() as u64);
     // The threads of the backend's; on the CPU, where 24 short runs cost less than their transfer.
     let cpu = backend.cpu();
+    let mut started = 0;
+    let mut ranked = Vec::new();
+    for turn in turns {
+        control.check()?;
+        let turned = cpu.install(|| turned(field, turn.in_world(&field.grid)));
+        let judged = judge(&turned, params, &cpu, control)?;
+        started = judged.started;
+        ranked.push(Candidate {
+            turn,
+            mean_length_mm: judged.mean_length_mm,
+            coherence: judged.coherence,
+            streamlines: judged.streamlines,
+        });
+        control.advance(1);
+    }
+    // A stable order: of equals the first of the list, in which "as they are" leads.
+    ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    Ok(Output {
+        ranked: ranked.into(),
+        started,
+    })
+}
+
+/// How far fibres get in a field, and how well it agrees with itself.
+pub(super) struct Judged {
+    /// Over all seeds that start.
+    pub mean_length_mm: f64,
+    pub coherence: f64,
+    pub streamlines: Tractogram,
+    /// Seeds that start.
+    pub started: u64,
+}
+
+pub(super) fn judge(
+    field: &TensorField,
+    params: &Params,
+    cpu: &Backend,
+    control: &Control,
+) -> Result<Judged, Error> {
     let step_mm = 0.5 * field.grid.spacing().min_element();
     let tracking = tracking::Params {
         integrator: Integrator::Rk2,
@@ -142,29 +181,16 @@ pub fn check(
         deflection: None,
         repetitions: None,
     };
-    let mut started = 0;
-    let mut ranked = Vec::new();
-    for turn in turns {
-        control.check()?;
-        let turned = cpu.install(|| turned(field, turn.in_world(&field.grid)));
-        let out = tracking::track(&turned, &[], &tracking, &cpu, &control.silent())?;
-        started = out.fates.iter().sum::<u64>() - out.fates[Fate::NoStart as usize];
-        let streamlines = out.kept;
-        let total: f64 = (0..streamlines.len())
-            .map(|i| f64::from(streamlines.length_mm(i)))
-            .sum();
-        ranked.push(Candidate {
-            turn,
-            mean_length_mm: total / started.max(1) as f64,
-            coherence: cpu.install(|| coherence(&turned, params.min_fa)),
-            streamlines,
-        });
-        control.advance(1);
-    }
-    // A stable order: of equals the first of the list, in which "as they are" leads.
-    ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    Ok(Output {
-        ranked: ranked.into(),
+    let out = tracking::track(field, &[], &tracking, cpu, &control.silent())?;
+    let started = out.fates.iter().sum::<u64>() - out.fates[Fate::NoStart as usize];
+    let streamlines = out.kept;
+    let total: f64 = (0..streamlines.len())
+        .map(|i| f64::from(streamlines.length_mm(i)))
+        .sum();
+    Ok(Judged {
+        mean_length_mm: total / started.max(1) as f64,
+        coherence: cpu.install(|| coherence(field, params.min_fa)),
+        streamlines,
         started,
     })
 }

@@ -14,6 +14,7 @@ pub mod metric;
 pub mod pathway;
 mod random;
 pub mod region;
+pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;
 

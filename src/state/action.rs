@@ -10,7 +10,7 @@ use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
-use crate::data::{Outline, Role, Shape, Stroke};
+use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
 use crate::io::Told;
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
 use crate::solvers::region::Found;
@@ -201,6 +201,13 @@ pub enum Action {
     /// Compares all ways to exchange and flip the axes of the scan's gradients.
     CheckGradients,
     /// Exchanges and flips axes of the scan's gradients.
+    /// Reads the six volumes of a layer as tensors in every known way.
+    CompareTensors(LayerId),
+    /// Says how a layer holds tensors; `None`: it holds none.
+    ReadTensors {
+        layer: LayerId,
+        layout: Option<TensorLayout>,
+    },
     TurnGradients(Turn),
     // Parameters
     SetFit {

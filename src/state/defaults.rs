@@ -9,6 +9,7 @@ use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::geodesic;
 use crate::solvers::gradient_check;
+use crate::solvers::tensor_check;
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation as FieldInterpolation, Seeding};
 
@@ -96,6 +97,16 @@ pub fn geodesic() -> geodesic::Params {
 }
 
 /// As many fibres as make the mean length steady to a few percent, in a second or two.
+/// As the gradients' axes are compared, by tensors that are repaired as little as can be.
+pub fn tensor_check() -> tensor_check::Params {
+    tensor_check::Params {
+        fit: fit(),
+        tracking: gradient_check(),
+        // Twice its size on a usual screen.
+        picture: 150,
+    }
+}
+
 pub fn gradient_check() -> gradient_check::Params {
     gradient_check::Params {
         seeds: 3_000,

@@ -1,13 +1,15 @@
 //! What undo restores: layers, regions and parameters.
 
-use super::Recipe;
 use super::bundle::Bundle;
 use super::moved::Moved;
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, SavedLayer};
 use super::session::Curves;
+use super::{Recipe, Told};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Gradients, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
+use crate::data::{
+    DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
+};
 use crate::jobs::session::Store;
 use crate::jobs::{FitKey, Kept, Resample};
 use crate::render::colour_map::ColourMap;
@@ -278,6 +280,17 @@ impl Layer {
         match &self.recipe {
             Recipe::Phantom { seed } => Source::Phantom { seed: *seed },
             Recipe::Scan(source) => source.clone(),
+            Recipe::FileAs {
+                file,
+                told:
+                    Told {
+                        tensors: Some(layout),
+                        ..
+                    },
+            } => Source::Tensors {
+                file: file.clone(),
+                layout: *layout,
+            },
             _ => Source::File {
                 dwi: self.path.clone().unwrap_or_default(),
                 gradients: Vec::new(),
@@ -350,18 +363,25 @@ impl Document {
         }
     }
 
-    /// The diffusion scan that a fit would use: the topmost with gradients.
+    /// What a fit would use: the topmost diffusion scan with gradients, or image of tensors.
     pub fn scan(&self) -> Option<&Arc<Layer>> {
-        let with_gradients = |l: &&Arc<Layer>| {
-            matches!(
-                &l.content,
-                Content::Scan {
-                    gradients: Some(_),
-                    ..
-                }
-            )
+        let fits = |l: &&Arc<Layer>| match &l.content {
+            Content::Scan { dwi, gradients } => gradients.is_some() || dwi.tensors.is_some(),
+            _ => false,
         };
-        self.layers.iter().rev().find(with_gradients)
+        self.layers.iter().rev().find(fits)
+    }
+
+    /// The topmost image of six volumes that nothing says anything about: tensors, perhaps.
+    pub fn unread_tensors(&self) -> Option<&Arc<Layer>> {
+        let six = |l: &&Arc<Layer>| match &l.content {
+            Content::Scan {
+                dwi,
+                gradients: None,
+            } => dwi.frames == TensorLayout::VOLUMES && dwi.tensors.is_none(),
+            _ => false,
+        };
+        self.layers.iter().rev().find(six)
     }
 
     /// Whether a layer can be the fit's mask: a mask that was opened, on the scan's grid. What was

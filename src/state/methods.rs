@@ -4,7 +4,7 @@ use super::document::{Content, Layer, MadeMask, Method};
 use super::recipe::{MediumRecipe, Source};
 use super::session::Curves;
 use super::words::count;
-use super::{Document, State};
+use super::{Document, Recipe, State};
 use crate::data::{Region, Role, Shape};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
@@ -61,10 +61,16 @@ pub fn methods(state: &State) -> String {
             Some(layer) => format!("the mask \"{}\"", layer.name),
             None => "a brain mask found from the scan".to_owned(),
         };
-        text += &fit(&document.fit, &mask, &mut citations);
+        let verb = match given(&tensors.recipe) {
+            true => "have a tensor",
+            false => {
+                text += &fit(&document.fit, &mask, &mut citations);
+                "were fitted"
+            }
+        };
         let _ = write!(
             text,
-            " {} voxels were fitted, in {} of which an eigenvalue was below the least and was raised to it.",
+            " {} voxels {verb}, in {} of which an eigenvalue was below the least and was raised to it.",
             count(tensors.fitted as u64),
             count(tensors.repaired as u64)
         );
@@ -83,7 +89,8 @@ pub fn methods(state: &State) -> String {
             continue;
         };
         let _ = write!(text, " \"{}\": ", layer.name);
-        let same = made.fit == document.fit && document.tensors.is_some();
+        let fitted = !matches!(made.source, Source::Tensors { .. });
+        let same = !fitted || made.fit == document.fit && document.tensors.is_some();
         if !same {
             let mask = match &made.mask {
                 MadeMask::Found => "a brain mask found from the scan".to_owned(),
@@ -119,6 +126,11 @@ pub fn methods(state: &State) -> String {
     all + "\n"
 }
 
+/// Whether tensors are another program's.
+fn given(recipe: &Recipe) -> bool {
+    matches!(recipe, Recipe::Fit { fit, .. } if matches!(fit.source, Source::Tensors { .. }))
+}
+
 fn file_name(path: &std::path::Path) -> String {
     path.file_name()
         .unwrap_or_default()
@@ -145,9 +157,13 @@ fn scans(document: &Document) -> String {
             Source::Phantom { seed } => format!("the built-in head (seed {seed})"),
             _ => layer.name.clone(),
         };
+        let what = match &dwi.tensors {
+            Some(_) => "diffusion tensors were read from",
+            None => "diffusion scan was",
+        };
         let _ = write!(
             text,
-            " The diffusion scan was {name}: {nx} × {ny} × {nz} voxels of {:.2} × {:.2} × {:.2} mm",
+            " The {what} {name}: {nx} × {ny} × {nz} voxels of {:.2} × {:.2} × {:.2} mm",
             mm.x, mm.y, mm.z
         );
         if let Some(gradients) = gradients {
@@ -157,6 +173,9 @@ fn scans(document: &Document) -> String {
                 gradients.len(),
                 gradients.summary()
             );
+        }
+        if let Some(layout) = &dwi.tensors {
+            let _ = write!(text, ", six volumes: {}", layout.words());
         }
         text += ".";
         if let Some(turn) = turn {

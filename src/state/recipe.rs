@@ -1,14 +1,18 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
+mod shape_spec;
+
+pub use shape_spec::ShapeSpec;
+
 use super::defaults;
 use crate::data::turn::Turn;
-use crate::data::{Role, Shape};
+use crate::data::{Role, TensorLayout};
 use crate::io::{Told, ToldAffine, quoted};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
-use glam::{DAffine3, DVec3};
+use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +27,8 @@ pub enum Source {
     },
     /// The built-in head.
     Phantom { seed: u64 },
+    /// An image of tensors.
+    Tensors { file: PathBuf, layout: TensorLayout },
     /// With axes of the gradients exchanged or flipped.
     Turned { of: Box<Source>, turn: Turn },
 }
@@ -33,14 +39,6 @@ pub struct FitRecipe {
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<PathBuf>,
     pub params: tensor_fit::Params,
-}
-
-/// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum ShapeSpec {
-    Sphere { centre: DVec3, radius_mm: f64 },
-    Box { centre: DVec3, half_mm: DVec3 },
-    Mask(PathBuf),
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -147,91 +145,6 @@ impl MediumRecipe {
     }
 }
 
-impl ShapeSpec {
-    /// `None` for a mask without a file.
-    pub fn of(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
-        match shape {
-            Shape::Sphere { centre, radius_mm } => Some(Self::Sphere {
-                centre: *centre,
-                radius_mm: *radius_mm,
-            }),
-            Shape::Box { centre, half_mm } => Some(Self::Box {
-                centre: *centre,
-                half_mm: *half_mm,
-            }),
-            Shape::Mask(_) => mask_path.map(|p| Self::Mask(p.to_owned())),
-        }
-    }
-}
-
-impl std::fmt::Display for ShapeSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Shortest text that reads back as the same number.
-        match self {
-            Self::Sphere {
-                centre: c,
-                radius_mm,
-            } => {
-                write!(f, "sphere:{},{},{},{radius_mm}", c.x, c.y, c.z)
-            }
-            Self::Box {
-                centre: c,
-                half_mm: h,
-            } => {
-                write!(f, "box:{},{},{},{},{},{}", c.x, c.y, c.z, h.x, h.y, h.z)
-            }
-            Self::Mask(path) => write!(f, "mask:{}", path.display()),
-        }
-    }
-}
-
-impl std::str::FromStr for ShapeSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
-        let (kind, rest) = text
-            .split_once(':')
-            .ok_or_else(|| format!("\"{text}\" is no region: {expected}"))?;
-        if kind == "mask" {
-            return Ok(Self::Mask(PathBuf::from(rest)));
-        }
-        let numbers: Result<Vec<f64>, _> =
-            rest.split(',').map(|n| n.trim().parse::<f64>()).collect();
-        let numbers = numbers
-            .map_err(|_| format!("\"{text}\" holds something that is no number: {expected}"))?;
-        if let (Some(n), "sphere" | "box") = (numbers.iter().find(|n| !n.is_finite()), kind) {
-            return Err(format!("\"{text}\" holds the number {n}: {expected}"));
-        }
-        let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0 && s.is_finite());
-        match (kind, numbers.as_slice()) {
-            ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
-                centre: DVec3::new(x, y, z),
-                radius_mm: r,
-            }),
-            ("box", &[x, y, z, a, b, c]) if sizes_sound(&[a, b, c]) => Ok(Self::Box {
-                centre: DVec3::new(x, y, z),
-                half_mm: DVec3::new(a, b, c),
-            }),
-            ("sphere", &[.., size]) if numbers.len() == 4 => Err(format!(
-                "\"{text}\" has the radius {size}, expected one above 0 mm"
-            )),
-            ("box", [_, _, _, sizes @ ..]) if sizes.len() == 3 => {
-                let wrong = sizes.iter().find(|&&s| !sizes_sound(&[s]));
-                let wrong = wrong.copied().unwrap_or_default();
-                Err(format!(
-                    "\"{text}\" has the half-edge {wrong}, expected three above 0 mm"
-                ))
-            }
-            ("sphere" | "box", _) => Err(format!(
-                "\"{text}\" has {} numbers: {expected}",
-                numbers.len()
-            )),
-            _ => Err(format!("\"{kind}\" is no kind of region: {expected}")),
-        }
-    }
-}
-
 fn path(p: &Path) -> String {
     quoted(&p.to_string_lossy())
 }
@@ -261,6 +174,13 @@ impl Source {
         match self {
             Self::Phantom { seed } => Recipe::Phantom { seed },
             Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
+            Self::Tensors { file, layout } => Recipe::FileAs {
+                file,
+                told: Told {
+                    tensors: Some(layout),
+                    ..Told::default()
+                },
+            },
             source => Recipe::Scan(source),
         }
     }
@@ -268,6 +188,7 @@ impl Source {
     fn arguments(&self) -> String {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),
+            Self::Tensors { file, layout } => format!("{}{layout}", path(file)),
             Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
                 [b] => format!("{} --gradients {}", path(dwi), path(b)),
@@ -286,6 +207,20 @@ impl FitRecipe {
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", path(mask));
         }
+        if !matches!(self.source, Source::Tensors { .. }) {
+            text += &self.fitting();
+        }
+        let _ = write!(
+            text,
+            " --min-eigenvalue {}",
+            self.params.min_eigenvalue_mm2_per_s
+        );
+        text
+    }
+
+    /// How tensors are fitted.
+    fn fitting(&self) -> String {
+        let mut text = String::new();
         let _ = match self.params.method {
             Method::Ols => write!(text, " --method ols"),
             Method::Wls => write!(text, " --method wls"),
@@ -293,11 +228,6 @@ impl FitRecipe {
         };
         let (low, high) = self.params.b_range_s_per_mm2;
         let _ = write!(text, " --b-range {low}..{high}");
-        let _ = write!(
-            text,
-            " --min-eigenvalue {}",
-            self.params.min_eigenvalue_mm2_per_s
-        );
         text
     }
 }
@@ -547,6 +477,9 @@ impl Recipe {
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
                 format!("arcuate gradients turn {} --out mended", source.arguments())
+            }
+            Self::Scan(source @ Source::Tensors { .. }) => {
+                format!("arcuate info {}", source.arguments())
             }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", path(file)),

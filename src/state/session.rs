@@ -12,8 +12,8 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::jobs::{BackendKind, CardFailure, FitKey, Job, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
-use crate::solvers::gradient_check;
 use crate::solvers::tracking;
+use crate::solvers::{gradient_check, tensor_check};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -250,6 +250,8 @@ pub struct Session {
     pub live_error: Option<String>,
     /// How the gradients' axes compare, and of which scan's image.
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
+    /// How six volumes may be read as tensors, and of which layer.
+    pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
     pub exports: Exports,
     pub selected_region: Option<RegionId>,
@@ -308,6 +310,7 @@ impl Session {
             rays_per_ms: None,
             live_error: None,
             axes: None,
+            tensor_orders: None,
             recent: Vec::new(),
             exports: Exports::default(),
             selected_region: None,

@@ -78,6 +78,7 @@ pub struct Memory {
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,
+    orders: forms::tensor_fit::orders::Pictures,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Smallest and largest value of columns of streamlines.
@@ -117,6 +118,7 @@ impl Memory {
             density: forms::density::Chosen::default(),
             space: forms::tensor_fit::checks::SpaceReport::default(),
             axes: forms::tensor_fit::axes::Pictures::default(),
+            orders: forms::tensor_fit::orders::Pictures::default(),
             ranges: BTreeMap::new(),
             extents: Vec::new(),
             drawer: drawer::Cache::default(),

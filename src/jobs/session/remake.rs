@@ -1,6 +1,7 @@
 //! Kept streamlines and rays that are made again.
 
 use super::super::fault::Fault;
+use super::super::fitting::fitted;
 use super::super::open::{with_lengths, with_target_names};
 use super::super::resample::{Kept, Resample};
 use super::super::{Output, Request, Shoot};
@@ -22,7 +23,8 @@ pub enum Tensors {
     },
     Fit {
         dwi: Volume,
-        gradients: Arc<Gradients>,
+        /// None for an image of tensors.
+        gradients: Option<Arc<Gradients>>,
         mask: Option<Mask>,
         params: tensor_fit::Params,
     },
@@ -68,20 +70,18 @@ impl Remake {
                 mask,
                 params,
             } => {
-                let mask = match mask {
-                    Some(mask) => mask,
-                    None => tensor_fit::brain_mask(&dwi, &gradients, backend, control)?,
-                };
-                let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, backend, control)?;
-                let maps = tensor_fit::maps(&fit.field, backend, control)?;
-                let resample = Resample {
-                    dwi,
-                    gradients,
-                    mask,
-                    params,
-                    kept: Kept::default(),
-                };
-                (fit.field, maps.fa, Some(Box::new(resample)))
+                let of = gradients.as_deref();
+                let (fit, maps, mask) = fitted(&dwi, of, mask, &params, backend, control)?;
+                let resample = gradients.map(|gradients| {
+                    Box::new(Resample {
+                        dwi,
+                        gradients,
+                        mask,
+                        params,
+                        kept: Kept::default(),
+                    })
+                });
+                (fit.field, maps.fa, resample)
             }
         };
         let regions = self.regions.clone();

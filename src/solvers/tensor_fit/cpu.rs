@@ -522,7 +522,7 @@ pub(super) fn store(
             *value = component.0[lane];
         }
         if group.safe.0[lane] == 0.0
-            && let Some(repaired) = repair(d, min_eigenvalue)
+            && let Some(repaired) = repair(d, min_eigenvalue, min_eigenvalue)
         {
             d = repaired;
             piece.repaired[at] = 1;
@@ -534,11 +534,11 @@ pub(super) fn store(
 }
 
 /// The tensor with eigenvalues below the limit raised to it, eigenvectors kept; `None` where there
-/// is none below.
+/// is none below `tolerated`.
 #[inline(never)]
-fn repair(d: [f32; 6], min_eigenvalue: f64) -> Option<[f32; 6]> {
+pub(super) fn repair(d: [f32; 6], min_eigenvalue: f64, tolerated: f64) -> Option<[f32; 6]> {
     let (values, vectors) = eigen_symmetric(d.map(f64::from));
-    if values[2] >= min_eigenvalue {
+    if values[2] >= tolerated {
         return None;
     }
     let mut sum = [0.0; 6];

@@ -20,10 +20,12 @@ mod brain_mask;
 mod cpu;
 mod design;
 pub mod eigen;
+mod given;
 mod maps;
 mod wild;
 
 pub use eigen::eigen_symmetric;
+pub use given::{given, given_mask};
 pub use wild::Residuals;
 
 pub use super::Error;
@@ -72,8 +74,9 @@ mod range {
 #[derive(Clone, Debug)]
 pub struct Output {
     pub field: TensorField,
-    /// Estimated signal without diffusion weighting, in the scan's units; 0 outside the field.
-    pub s0: Volume,
+    /// Estimated signal without diffusion weighting, in the scan's units; 0 outside the field. Of
+    /// tensors that were given nothing is known of it.
+    pub s0: Option<Volume>,
     /// Voxels whose tensor was not positive definite (had an eigenvalue below the smallest allowed)
     /// and was repaired by eigenvalue clamping.
     pub repaired: Mask,
@@ -83,6 +86,8 @@ pub struct Output {
     pub outside_range: Vec<usize>,
     /// Voxels of the mask with too few positive finite samples for a fit: outside the field.
     pub unfitted: usize,
+    /// The unit that given tensors were in, if not mm²/s, to which they were converted.
+    pub other_unit: Option<&'static str>,
 }
 
 /// Scalar and colour maps of a tensor field; 0 outside its mask.
@@ -121,11 +126,12 @@ pub fn fit(
     };
     Ok(Output {
         field: TensorField::new(dwi.grid.clone(), fitted.tensors),
-        s0: Volume::scalar(dwi.grid.clone(), fitted.s0),
+        s0: Some(Volume::scalar(dwi.grid.clone(), fitted.s0)),
         repaired: Mask::new(dwi.grid.clone(), fitted.repaired),
         without_direction: selection.without_direction,
         outside_range: selection.outside_range,
         unfitted: fitted.unfitted,
+        other_unit: None,
     })
 }
 

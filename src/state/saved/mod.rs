@@ -18,8 +18,8 @@ use super::document::{Display, Method};
 use super::recipe::MediumRecipe;
 use super::session::Curves;
 use super::view::View;
-use crate::data::Role;
 use crate::data::turn::Turn;
+use crate::data::{Role, TensorLayout};
 use crate::io::Space;
 use crate::jobs::session::{ReadSession, Store};
 use crate::solvers::density;
@@ -157,6 +157,8 @@ pub struct SavedTold {
     /// A file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colours: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensors: Option<TensorLayout>,
 }
 
 impl SavedTold {
@@ -182,6 +184,7 @@ pub struct SavedCurves {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum SavedSource {
     File { file: usize, gradients: Vec<usize> },
+    Tensors { file: usize, layout: TensorLayout },
     Head { seed: u64 },
 }
 

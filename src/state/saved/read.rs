@@ -112,6 +112,7 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
             told: Told {
                 vtk_space: told.vtk_space,
                 colours: told.colours.map(|n| file(read, n)).transpose()?,
+                tensors: told.tensors,
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
@@ -475,6 +476,10 @@ pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Res
     let regions = saved.regions.iter().map(|r| region(document, read, r));
     let source = match &saved.source {
         SavedSource::Head { seed } => Source::Phantom { seed: *seed },
+        SavedSource::Tensors { file, layout } => Source::Tensors {
+            file: place(*file)?,
+            layout: *layout,
+        },
         SavedSource::File { file, gradients } => Source::File {
             dwi: place(*file)?,
             gradients: gradients

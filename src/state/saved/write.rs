@@ -213,11 +213,13 @@ impl Lists<'_> {
                     Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
                     _ => Vec::new(),
                 };
-                let scan = matches!(layer.content, Held::Scan { .. }) && gradients.is_empty();
+                let scan = matches!(&layer.content, Held::Scan { dwi, .. } if dwi.tensors.is_none())
+                    && gradients.is_empty();
                 let told = match of {
                     Recipe::FileAs { told, .. } => SavedTold {
                         vtk_space: told.vtk_space,
                         colours: told.colours.as_ref().map(|p| self.file(p, false)),
+                        tensors: told.tensors,
                     },
                     _ => SavedTold::default(),
                 };
@@ -251,6 +253,10 @@ impl Lists<'_> {
                 Source::File { dwi, gradients } => SavedSource::File {
                     file: self.file(dwi, gradients.is_empty()),
                     gradients: self.files(gradients),
+                },
+                Source::Tensors { file, layout } => SavedSource::Tensors {
+                    file: self.file(file, false),
+                    layout: *layout,
                 },
                 Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
             },
@@ -345,6 +351,7 @@ impl Lists<'_> {
                     SavedSource::File { file, gradients } => {
                         self.renumber(read, file, gradients)?;
                     }
+                    SavedSource::Tensors { file, .. } => self.renumber(read, file, &mut [])?,
                     SavedSource::Head { .. } => {}
                 }
                 if let SavedMask::File(file) = &mut curves.mask {

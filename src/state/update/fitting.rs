@@ -40,11 +40,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     if state.session.fitting == wanted {
         return;
     }
-    let Some(Content::Scan {
-        dwi,
-        gradients: Some(gradients),
-    }) = document.scan().map(|l| &l.content)
-    else {
+    let Some(Content::Scan { dwi, gradients }) = document.scan().map(|l| &l.content) else {
         return;
     };
     effects.push(Effect::Submit(Request::Fit {
@@ -86,11 +82,23 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         state.view.crosshair = (low + high) * 0.5;
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
+    let given = result.fit.s0.is_none();
     state.session.status = format!(
-        "Fitted {} voxels in {:.2}{THIN}s",
+        "{} {} voxels in {:.2}{THIN}s",
+        if given {
+            "Took the tensors of"
+        } else {
+            "Fitted"
+        },
         count(fitted as u64),
         result.wall_ms / 1e3
     );
+    if let Some(unit) = result.fit.other_unit {
+        state.session.say(
+            Severity::Warning,
+            format!("The tensors are read as {unit}, since in mm²/s no tissue has their size"),
+        );
+    }
     if !result.fit.without_direction.is_empty() {
         state.session.say(
             Severity::Warning,

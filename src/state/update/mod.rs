@@ -17,6 +17,7 @@ mod rays;
 mod regions;
 mod results;
 mod sessions;
+mod tensors;
 mod tracks;
 
 pub use bundle::recipe as edited;
@@ -223,6 +224,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::CheckGradients => axes::check(state, effects),
         Action::TurnGradients(turn) => axes::turn(state, turn, effects),
+        Action::CompareTensors(layer) => tensors::compare(state, layer, effects),
+        Action::ReadTensors { layer, layout } => tensors::read(state, layer, layout, effects),
 
         Action::SetFit { params } => {
             edit(state, "Fit", false, |d| d.fit = params);

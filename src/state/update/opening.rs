@@ -1,6 +1,6 @@
 //! Opened files become layers.
 
-use super::{edit, fitting};
+use super::{edit, fitting, tensors};
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::io::Told;
 use crate::jobs::{Folder, Loaded, Request};
@@ -145,6 +145,7 @@ pub fn opened(
     }
     remember(state, path, summary, effects);
     fitting::fit(state, effects);
+    tensors::ask(state, effects);
 }
 
 /// A data set's folder: what its first subject has is opened, and what else there is is said.

@@ -1,7 +1,9 @@
 //! What the jobs bring back.
 
 use super::moved;
-use super::{axes, backend, bundle, fitting, kept, making, maps, opening, rays, sessions, tracks};
+use super::{
+    axes, backend, bundle, fitting, kept, making, maps, opening, rays, sessions, tensors, tracks,
+};
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
 use crate::state::words::count;
@@ -141,6 +143,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::event(state, output, wall_ms, effects),
         Output::GradientsChecked { scan, output } => axes::checked(state, scan, output),
+        Output::TensorsCompared { of, output } => tensors::compared(state, of, output),
         Output::Aligned(aligned) => moved::aligned(state, &aligned, effects),
         Output::AffineRead(read) => moved::read(state, read, effects),
         Output::Density(mapped) => maps::done(state, *mapped),

@@ -422,10 +422,9 @@ pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Resul
     let scans = document.layers.iter();
     let mut scans = scans.filter(|l| l.source() == made.source);
     let scan = scans.find_map(|l| match &l.content {
-        Held::Scan {
-            dwi,
-            gradients: Some(gradients),
-        } => Some((dwi, gradients)),
+        Held::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
+            Some((dwi, gradients))
+        }
         _ => None,
     });
     let (dwi, gradients) = scan.ok_or_else(|| {

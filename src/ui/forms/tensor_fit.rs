@@ -2,6 +2,7 @@
 
 pub mod axes;
 pub mod checks;
+pub mod orders;
 
 use super::display::{controls, select_row};
 use super::{alignment, density, recipe, shown_layer};
@@ -146,6 +147,12 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             response.on_hover_text(about.trim_start());
         }
         if let Content::Scan { gradients, .. } = &layer.content {
+            if let Content::Scan { dwi, .. } = &layer.content
+                && let Some(layout) = dwi.tensors
+            {
+                rows::input(ui, icons::ARROW_RIGHT, "", "Tensors", &layout.words());
+                continue;
+            }
             match gradients {
                 Some(g) => rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", &shells(g)),
                 None => rows::input(ui, icons::ARROW_RIGHT, "", "Gradients", "none found"),
@@ -189,6 +196,25 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     if !open {
         return;
     }
+    let scan = state.document.scan().and_then(|l| l.content.volume());
+    if scan.is_none_or(|dwi| dwi.tensors.is_none()) {
+        method(ui, state, actions);
+    }
+    fit_mask(ui, state, actions);
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    ui.add_space(4.0);
+    rows::hint(
+        ui,
+        if running {
+            "Fitting again…"
+        } else {
+            "Fits again at each change"
+        },
+    );
+}
+
+/// How the signal becomes tensors, and which volumes take part.
+fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let params = &state.document.fit;
     let mut set = |params: Params| actions.push(Action::SetFit { params });
     let methods = [
@@ -264,17 +290,6 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             });
         }
     }
-    fit_mask(ui, state, actions);
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
-    ui.add_space(4.0);
-    rows::hint(
-        ui,
-        if running {
-            "Fitting again…"
-        } else {
-            "Fits again at each change"
-        },
-    );
 }
 
 /// Which mask the fit is within, where there is a choice.

@@ -154,6 +154,10 @@ fn source_name(source: &Source) -> String {
         }
         Source::Phantom { .. } => "Demo head".to_owned(),
         Source::Turned { of, .. } => source_name(of),
+        Source::Tensors { file, .. } => {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            name.split(".nii").next().unwrap_or_default().to_owned()
+        }
     }
 }
 

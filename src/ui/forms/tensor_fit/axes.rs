@@ -177,7 +177,7 @@ impl Pictures {
 }
 
 /// Streamlines from the patient's left, coloured by direction: front is on the left.
-fn picture(streamlines: &Tractogram, low: DVec3, high: DVec3) -> ColorImage {
+pub(super) fn picture(streamlines: &Tractogram, low: DVec3, high: DVec3) -> ColorImage {
     let mut image = ColorImage::filled([PIXELS, PIXELS], Color32::BLACK);
     let extent = (high - low).max(DVec3::splat(1.0));
     let scale = (PIXELS as f64 - 8.0) / extent.y.max(extent.z);

@@ -1,11 +1,12 @@
 //! What was checked: space, gradients, the fit.
 
-use super::{FIT, axes, describe, grid, shells};
+use super::{FIT, axes, describe, grid, orders, shells};
 use crate::data::gradients::{Weighting, volume_numbers};
 use crate::data::turn::Turn;
-use crate::data::{AffineSource, DataId, Grid};
+use crate::data::{AffineSource, DataId, Grid, TensorLayout};
 use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::Method;
+use crate::state::recipe::Source;
 use crate::state::space::{Item, What, disagreements};
 use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
 use crate::ui::theme::{self, size, space};
@@ -16,11 +17,11 @@ use crate::ui::{Memory, format, icons};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
-struct Check {
-    verdict: Verdict,
-    name: &'static str,
-    fact: String,
-    report: Vec<String>,
+pub struct Check {
+    pub verdict: Verdict,
+    pub name: &'static str,
+    pub fact: String,
+    pub report: Vec<String>,
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -41,7 +42,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let at = egui::pos2(place.right() - text - 16.0, place.center().y);
     paint::icon(ui.painter(), at, icon, size::ICON, colour);
     for check in checks {
-        let open = memory.is_open(check.name, false);
+        let asks = check.name == orders::NAME && orders::asks(state);
+        let open = memory.is_open(check.name, asks);
         let response = rows::check(ui, check.verdict, check.name, &check.fact, open);
         if response.clicked() {
             memory.toggle(check.name);
@@ -53,6 +55,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             }
             if check.name == REPAIRED {
                 overlay_button(ui, state, actions);
+            }
+            if check.name == orders::NAME {
+                orders::show(ui, state, memory, actions);
             }
             if check.name == GRADIENTS {
                 axes::show(ui, state, memory, actions);
@@ -119,6 +124,7 @@ fn checks(state: &State, memory: &mut Memory) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(space_check(state, memory));
     checks.extend(gradient_check(state));
+    checks.extend(orders::check(state));
     checks.extend(fit_checks(state));
     checks
 }
@@ -257,6 +263,11 @@ fn gradient_check(state: &State) -> Option<Check> {
     let scans = state.document.layers.iter().rev();
     let gradients = scans
         .filter_map(|l| match &l.content {
+            // Six volumes are another matter.
+            Content::Scan {
+                dwi,
+                gradients: None,
+            } if dwi.frames == TensorLayout::VOLUMES => None,
             Content::Scan { gradients, .. } => Some(gradients.as_ref()),
             _ => None,
         })
@@ -341,6 +352,9 @@ fn fit_checks(state: &State) -> Vec<Check> {
             "{n} voxels of the mask have too few usable samples: no tensor there"
         ));
     }
+    let given = matches!(&tensors.recipe, Recipe::Fit { fit, .. }
+        if matches!(fit.source, Source::Tensors { .. }));
+    let method = if given { "as in the image" } else { method };
     let fit = Check {
         verdict: Verdict::Passed,
         name: FIT,

@@ -1,0 +1,78 @@
+//! Where each request runs, and what it is called meanwhile.
+
+use super::Request;
+use crate::jobs::Slot;
+use std::path::Path;
+
+impl Request {
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } => Slot::Load,
+            Self::Fit { .. } => Slot::Fit,
+            Self::Track {
+                whole_brain: false, ..
+            } => Slot::Live,
+            Self::Track {
+                whole_brain: true, ..
+            } => Slot::Track,
+            Self::SaveTractogram { .. }
+            | Self::SaveWithValues { .. }
+            | Self::SaveVolume { .. }
+            | Self::SaveMask { .. }
+            | Self::SaveRegion { .. }
+            | Self::Convert { .. }
+            | Self::SavePng { .. }
+            | Self::SaveFilm { .. } => Slot::Save,
+            Self::Regions(work) => work.slot(),
+            Self::Shoot(_) => Slot::Live,
+            Self::Rank { .. } => Slot::Rank,
+            Self::CheckGradients { .. } | Self::CompareTensors { .. } => Slot::Check,
+            Self::Select { .. } => Slot::Select,
+            Self::Density(_) => Slot::Density,
+            Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
+            Self::Bundle(work) => work.slot(),
+            Self::FindCards | Self::UseBackend { .. } => Slot::Device,
+            Self::Session(request) => request.slot(),
+        }
+    }
+
+    /// For the status line while it runs.
+    pub fn label(&self) -> String {
+        let file = |p: &Path| {
+            p.file_name()
+                .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+        };
+        match self {
+            Self::Open { path, .. } | Self::OpenTold { path, .. } => {
+                format!("Opening {}", file(path))
+            }
+            Self::Demo { .. } => "Making the demo head".to_owned(),
+            Self::Fit {
+                gradients: None, ..
+            } => "Reading tensors".to_owned(),
+            Self::Fit { .. } => "Fitting tensors".to_owned(),
+            Self::Track { .. } => "Tracking".to_owned(),
+            Self::Shoot(_) => "Shooting rays".to_owned(),
+            Self::Rank { .. } => "Cutting rays".to_owned(),
+            Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
+            Self::CompareTensors { .. } => "Comparing tensor orders".to_owned(),
+            Self::Select { .. } => "Selecting streamlines".to_owned(),
+            Self::Density(_) => "Mapping density".to_owned(),
+            Self::Align(_) => "Aligning".to_owned(),
+            Self::ReadAffine(wanted) => format!("Opening {}", file(&wanted.path)),
+            Self::Bundle(work) => work.label(),
+            Self::FindCards => "Looking for graphics cards".to_owned(),
+            Self::UseBackend { kind } => format!("Opening backend {kind}"),
+            Self::Regions(work) => work.label(),
+            Self::Convert { input, .. } => format!("Converting {}", file(input)),
+            Self::Session(request) => request.label(),
+            Self::SaveTractogram { path, .. }
+            | Self::SaveWithValues { path, .. }
+            | Self::SaveVolume { path, .. }
+            | Self::SaveMask { path, .. }
+            | Self::SaveRegion { path, .. }
+            | Self::SavePng { path, .. }
+            | Self::SaveFilm { path, .. } => format!("Saving {}", file(path)),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! In which order and frame an image of six volumes holds tensors.
+//!
+//! No header tells. A wrong order mixes diagonal and off-diagonal components, so that many voxels are
+//! not positive definite; a wrong frame mirrors directions, which voxel by voxel looks right. So each
+//! of the six candidates is tracked through the whole brain and ranked as the axes of gradients are
+//! (see [`super::gradient_check`]): by how long fibres get and how coherent they are, times the share
+//! of voxels that are positive definite as they stand.
+
+use super::gradient_check::{self, CLEAR, LEAST_STARTED, judge};
+use super::{Error, tensor_fit};
+use crate::compute::{Backend, Control};
+use crate::data::{TensorField, TensorLayout, Tractogram, Volume};
+use glam::DVec3;
+use std::sync::Arc;
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Params {
+    pub fit: tensor_fit::Params,
+    pub tracking: gradient_check::Params,
+    /// Pixels of a picture's edge.
+    pub picture: usize,
+}
+
+/// One of the six.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub layout: TensorLayout,
+    /// Share of the voxels that are positive definite as they stand, 0..1.
+    pub definite: f64,
+    /// Over all seeds that start.
+    pub mean_length_mm: f64,
+    /// Mean |cos| between directions of neighbours: 0.5 by chance.
+    pub coherence: f64,
+    pub streamlines: Tractogram,
+    pub slice: Slice,
+}
+
+impl Candidate {
+    /// What they are ranked by, mm.
+    pub fn score(&self) -> f64 {
+        self.definite * self.mean_length_mm * self.coherence
+    }
+}
+
+/// A square picture of directions times FA in the horizontal plane of the world through the middle,
+/// the patient's right on the left.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    pub side: usize,
+    /// Red, green and blue of each pixel, row by row.
+    pub rgb: Arc<[u8]>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The best first; without those that hold no tensors when read so.
+    pub ranked: Arc<[Candidate]>,
+    /// Seeds that start, with the best.
+    pub started: u64,
+}
+
+impl Output {
+    /// The layout that leads clearly.
+    pub fn found(&self) -> Option<TensorLayout> {
+        let best = self.ranked.first()?;
+        let second = self.ranked.get(1).map_or(0.0, Candidate::score);
+        let clear = best.score() > CLEAR * second && self.started >= LEAST_STARTED;
+        clear.then_some(best.layout)
+    }
+
+    /// In one sentence.
+    pub fn sentence(&self) -> String {
+        match self.found() {
+            Some(layout) => format!(
+                "As tensors the six volumes are most likely {}: fibres get longest and most coherent",
+                layout.words()
+            ),
+            None if self.ranked.is_empty() => {
+                "The six volumes are no tensors in any of the known orders".to_owned()
+            }
+            None => {
+                "How the six volumes hold tensors cannot be told: no reading is clearly the best"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// Reads the tensors in all six ways and ranks these.
+pub fn compare(
+    volume: &Volume,
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    let layouts: Vec<TensorLayout> = TensorLayout::all().collect();
+    control.begin("Comparing tensor orders", layouts.len() as u64);
+    let (cpu, silent) = (backend.cpu(), control.silent());
+    let mut ranked: Vec<(Candidate, u64)> = Vec::new();
+    for layout in layouts {
+        control.check()?;
+        match candidate(volume, layout, params, &cpu, &silent) {
+            Ok(one) => ranked.push(one),
+            // Not with this layout.
+            Err(Error::Input(_)) => {}
+            Err(other) => return Err(other),
+        }
+        control.advance(1);
+    }
+    ranked.sort_by(|a, b| b.0.score().total_cmp(&a.0.score()));
+    Ok(Output {
+        started: ranked.first().map_or(0, |(_, started)| *started),
+        ranked: ranked.into_iter().map(|(one, _)| one).collect(),
+    })
+}
+
+fn candidate(
+    volume: &Volume,
+    layout: TensorLayout,
+    params: &Params,
+    cpu: &Backend,
+    control: &Control,
+) -> Result<(Candidate, u64), Error> {
+    let volume = volume.with_tensors(Some(layout));
+    let mask = tensor_fit::given_mask(&volume)?;
+    let given = tensor_fit::given(&volume, &mask, &params.fit, cpu, control)?;
+    let maps = tensor_fit::maps(&given.field, cpu, control)?;
+    let judged = judge(&given.field, &params.tracking, cpu, control)?;
+    let there = (mask.count() - given.unfitted).max(1);
+    let one = Candidate {
+        layout,
+        definite: 1.0 - given.repaired.count() as f64 / there as f64,
+        mean_length_mm: judged.mean_length_mm,
+        coherence: judged.coherence,
+        streamlines: judged.streamlines,
+        slice: slice(&given.field, &maps.dec, params.picture),
+    };
+    Ok((one, judged.started))
+}
+
+fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {
+    // Directions times FA are dark at this size.
+    const BRIGHTER: f32 = 1.4;
+    let bounds = field.mask().bounds_inside();
+    let (low, high) = bounds.unwrap_or_else(|| field.grid.bounds());
+    let (middle, extent) = ((low + high) * 0.5, high - low);
+    let mm = extent.x.max(extent.y).max(1.0) / side as f64;
+    let half = side as f64 / 2.0 - 0.5;
+    let pixel = |i: usize| {
+        let (row, column) = ((i / side) as f64, (i % side) as f64);
+        let world = middle + DVec3::new((half - column) * mm, (half - row) * mm, 0.0);
+        [0, 1, 2].map(|colour| {
+            let level = dec.nearest(colour, world).unwrap_or(0.0);
+            (level * BRIGHTER * 255.0).clamp(0.0, 255.0) as u8
+        })
+    };
+    let rgb: Vec<u8> = (0..side * side).flat_map(pixel).collect();
+    Slice {
+        side,
+        rgb: rgb.into(),
+    }
+}

@@ -1,0 +1,99 @@
+//! Regions as text.
+
+use crate::data::Shape;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum ShapeSpec {
+    Sphere { centre: DVec3, radius_mm: f64 },
+    Box { centre: DVec3, half_mm: DVec3 },
+    Mask(PathBuf),
+}
+
+impl ShapeSpec {
+    /// `None` for a mask without a file.
+    pub fn of(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
+        match shape {
+            Shape::Sphere { centre, radius_mm } => Some(Self::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            }),
+            Shape::Box { centre, half_mm } => Some(Self::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            }),
+            Shape::Mask(_) => mask_path.map(|p| Self::Mask(p.to_owned())),
+        }
+    }
+}
+
+impl std::fmt::Display for ShapeSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Shortest text that reads back as the same number.
+        match self {
+            Self::Sphere {
+                centre: c,
+                radius_mm,
+            } => {
+                write!(f, "sphere:{},{},{},{radius_mm}", c.x, c.y, c.z)
+            }
+            Self::Box {
+                centre: c,
+                half_mm: h,
+            } => {
+                write!(f, "box:{},{},{},{},{},{}", c.x, c.y, c.z, h.x, h.y, h.z)
+            }
+            Self::Mask(path) => write!(f, "mask:{}", path.display()),
+        }
+    }
+}
+
+impl std::str::FromStr for ShapeSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
+        let (kind, rest) = text
+            .split_once(':')
+            .ok_or_else(|| format!("\"{text}\" is no region: {expected}"))?;
+        if kind == "mask" {
+            return Ok(Self::Mask(PathBuf::from(rest)));
+        }
+        let numbers: Result<Vec<f64>, _> =
+            rest.split(',').map(|n| n.trim().parse::<f64>()).collect();
+        let numbers = numbers
+            .map_err(|_| format!("\"{text}\" holds something that is no number: {expected}"))?;
+        if let (Some(n), "sphere" | "box") = (numbers.iter().find(|n| !n.is_finite()), kind) {
+            return Err(format!("\"{text}\" holds the number {n}: {expected}"));
+        }
+        let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0 && s.is_finite());
+        match (kind, numbers.as_slice()) {
+            ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
+                centre: DVec3::new(x, y, z),
+                radius_mm: r,
+            }),
+            ("box", &[x, y, z, a, b, c]) if sizes_sound(&[a, b, c]) => Ok(Self::Box {
+                centre: DVec3::new(x, y, z),
+                half_mm: DVec3::new(a, b, c),
+            }),
+            ("sphere", &[.., size]) if numbers.len() == 4 => Err(format!(
+                "\"{text}\" has the radius {size}, expected one above 0 mm"
+            )),
+            ("box", [_, _, _, sizes @ ..]) if sizes.len() == 3 => {
+                let wrong = sizes.iter().find(|&&s| !sizes_sound(&[s]));
+                let wrong = wrong.copied().unwrap_or_default();
+                Err(format!(
+                    "\"{text}\" has the half-edge {wrong}, expected three above 0 mm"
+                ))
+            }
+            ("sphere" | "box", _) => Err(format!(
+                "\"{text}\" has {} numbers: {expected}",
+                numbers.len()
+            )),
+            _ => Err(format!("\"{kind}\" is no kind of region: {expected}")),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! An image of tensors in place of a scan: on the command line, in the window, in sessions.
+
+use super::{arcuate, coarse_head, json, points, shell_words};
+use crate::support::Window;
+use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
+use arcuate::state::{Action, Content, Leaving, SessionAction, State};
+use glam::dvec3;
+use std::path::Path;
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(' ').collect()
+}
+
+const SEED: &str = "sphere:-24.3,-16.1,10.7,8";
+const OURS: &str = "--tensor-order mrtrix --tensor-frame world";
+
+pub fn tracked() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    coarse_head(here);
+    json(
+        &words("fit head/dwi.nii.gz --maps tensor,mask --out maps"),
+        here,
+    );
+    let scan = format!("track head/dwi.nii.gz --seed {SEED} --out scan.tck");
+    json(&words(&scan), here);
+    let dti = format!("track maps/tensor.nii.gz {OURS} --seed {SEED} --out dti.tck");
+    let told = json(&words(&dti), here);
+    let [a, b] = ["scan.tck", "dti.tck"].map(|name| points(&here.join(name)));
+    assert!(a.len() > 1_000 && a == b, "tensors of a fit are that fit");
+    // The command it prints does it again.
+    let again = told["repeat"].as_str().expect("a command").to_owned();
+    let again = shell_words(&again.replace("dti.tck", "again.tck"));
+    let again: Vec<&str> = again.iter().skip(1).map(String::as_str).collect();
+    json(&again, here);
+    assert_eq!(points(&here.join("again.tck")), b);
+    // The other frame is the other fibres; rays and maps take tensors as well.
+    let mirrored = format!(
+        "track maps/tensor.nii.gz --tensor-order mrtrix --tensor-frame voxel --seed {SEED} --out m.tck"
+    );
+    json(&words(&mirrored), here);
+    assert_ne!(points(&here.join("m.tck")), b);
+    let rays = format!("geodesic maps/tensor.nii.gz {OURS} --seed {SEED} --out rays.tck");
+    json(&words(&rays), here);
+    json(
+        &words(&format!(
+            "fit maps/tensor.nii.gz {OURS} --maps fa,tensor --out again"
+        )),
+        here,
+    );
+    let image = |path: &str| {
+        let path = here.join(path);
+        let read = arcuate::io::nifti::read(&path, &arcuate::compute::Control::new());
+        read.expect("read").0.values
+    };
+    assert_eq!(image("maps/tensor.nii.gz"), image("again/tensor.nii.gz"));
+    let info = json(&words(&format!("info maps/tensor.nii.gz {OURS}")), here);
+    assert_eq!(info["files"][0]["tensors"], "xx yy zz xy xz yz, world axes");
+    refused(here);
+    window(here, &b);
+}
+
+fn refused(here: &Path) {
+    let refuse = |text: &str, expected: &str, code: i32| {
+        let output = arcuate(&words(text), here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(code) && said.contains(expected),
+            "{text}: {said}"
+        );
+    };
+    let track = |rest: &str| format!("track {rest} --seed {SEED} --out no.tck");
+    refuse(
+        &track("maps/tensor.nii.gz"),
+        "--tensor-order and --tensor-frame",
+        1,
+    );
+    refuse(
+        &track("maps/tensor.nii.gz --tensor-order fsl"),
+        "--tensor-frame",
+        2,
+    );
+    refuse(
+        &track(&format!("head/dwi.nii.gz {OURS}")),
+        "expected the six",
+        1,
+    );
+    refuse(
+        &track(&format!("maps/tensor.nii.gz {OURS} --bootstrap 3")),
+        "residuals",
+        2,
+    );
+    refuse(
+        &format!("fit maps/tensor.nii.gz {OURS} --maps s0 --out s0"),
+        "no signal",
+        2,
+    );
+    refuse(
+        &track("maps/tensor.nii.gz --tensor-order camino --tensor-frame world"),
+        "expected fsl, lower or mrtrix",
+        2,
+    );
+}
+
+fn layout(state: &State) -> Option<TensorLayout> {
+    match &state.document.layers[0].content {
+        Content::Scan { dwi, .. } => dwi.tensors,
+        _ => None,
+    }
+}
+
+/// It asks, the answer is a step that is undone, and a session opens with it.
+fn window(here: &Path, expected: &[u8]) {
+    let mut window = Window::new();
+    window.act(Action::Open(vec![here.join("maps/tensor.nii.gz")]));
+    let state = &window.state;
+    let (layer, found) = state.session.tensor_orders.clone().expect("compared");
+    assert!(state.document.tensors.is_none() && layout(state).is_none());
+    assert_eq!(
+        found.found(),
+        Some(TensorLayout::OURS),
+        "{}",
+        found.sentence()
+    );
+    let read = |layout| Action::ReadTensors { layer, layout };
+    window.act(read(Some(TensorLayout {
+        order: TensorOrder::Mrtrix,
+        frame: TensorFrame::Voxel,
+    })));
+    let wrong = window.state.document.tensors.clone().expect("taken");
+    window.act(read(Some(TensorLayout::OURS)));
+    let right = window.state.document.tensors.clone().expect("taken");
+    assert_ne!(right.field.tensors, wrong.field.tensors);
+    window.act(Action::Undo);
+    let undone = window.state.document.tensors.clone().expect("taken");
+    assert_eq!(undone.field.tensors, wrong.field.tensors);
+    window.act(Action::Undo);
+    assert_eq!(layout(&window.state), None);
+    window.act(Action::Redo);
+    window.act(Action::Redo);
+    assert_eq!(layout(&window.state), Some(TensorLayout::OURS));
+    let shape = Shape::Sphere {
+        centre: dvec3(-24.3, -16.1, 10.7),
+        radius_mm: 8.0,
+    };
+    window.act(Action::PlaceRegion {
+        role: Role::Seed,
+        shape,
+    });
+    window.act(Action::Settle);
+    window.act(Action::KeepTracks);
+    let kept = window.state.document.layers.last().expect("kept").id;
+    let text = window
+        .state
+        .document
+        .layers
+        .last()
+        .expect("kept")
+        .recipe
+        .command();
+    assert!(text.contains(OURS) && !text.contains("--method"), "{text}");
+    window.act(Action::SaveTracks {
+        layer: Some(kept),
+        path: here.join("window.tck"),
+    });
+    assert!(points(&here.join("window.tck")) == expected, "{text}");
+    let methods = arcuate::state::methods::methods(&window.state);
+    assert!(
+        methods.contains("xx yy zz xy xz yz, world axes"),
+        "{methods}"
+    );
+    let session = here.join("s.arcuate");
+    window.act(Action::Session(SessionAction::Save {
+        path: Some(session.clone()),
+        then: None,
+    }));
+    let mut opened = Window::new();
+    opened.act(Action::Session(SessionAction::Leave(Leaving::Open(
+        session,
+    ))));
+    assert_eq!(layout(&opened.state), Some(TensorLayout::OURS));
+    let back = opened.state.document.tensors.clone().expect("taken");
+    assert_eq!(back.field.tensors, right.field.tensors);
+    let last = opened.state.document.layers.last().expect("kept");
+    assert_eq!(last.recipe.command(), text);
+    let told = json(&["replay", "s.arcuate", "--backend", "cpu"], here);
+    for result in told["results"].as_array().expect("results") {
+        assert_eq!(result["outcome"], "same bytes", "{result}");
+    }
+}
