@@ -66,6 +66,7 @@ impl App {
                         effects.extend(update(&mut self.state, Action::JobStarted(job)));
                     }
                     Effect::Cancel(slot) => self.jobs.cancel(slot),
+                    Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
                     Effect::CopyText(text) => ctx.copy_text(text),
                     Effect::TakeShot(shot, seen) => self.shots.push((shot, seen)),
                     Effect::Store => self.recent_changed = true,

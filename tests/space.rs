@@ -2,7 +2,7 @@
 
 use crate::support::{Random, test};
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram};
-use arcuate::state::space::{Item, What, disagreements};
+use arcuate::state::space::{Item, What, compared, disagreements};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
         test("space::agreement_is_silent", agreement),
         test("space::shifts_and_mirrors_are_named", shifts),
         test("space::streamlines_outside_are_counted", streamlines),
+        test("space::disagreements_name_their_pair", pairs),
     ]
 }
 
@@ -51,6 +52,27 @@ fn said(items: &[(&str, What)]) -> Vec<String> {
         .map(|(name, what)| Item { name, what: *what })
         .collect();
     disagreements(&items)
+}
+
+/// Every disagreement names the two that a picture shows.
+fn pairs() {
+    let mut random = Random::fresh("pairs");
+    let reference = grid(&mut random);
+    let shifted = moved(&reference, DAffine3::from_translation(DVec3::splat(0.7)));
+    let (good, bad) = (ball(&reference, 0.5), ball(&shifted, 0.5));
+    let items = [
+        ("t1", What::Image(&reference)),
+        ("good", What::Mask(&good)),
+        ("bad", What::Mask(&bad)),
+    ];
+    let items: Vec<Item> = items
+        .iter()
+        .map(|(name, what)| Item { name, what: *what })
+        .collect();
+    let found = compared(&items);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].between, Some([0, 2]));
+    assert_eq!(disagreements(&items), [found[0].sentence.clone()]);
 }
 
 /// Points of the ball, as one streamline.

@@ -85,7 +85,7 @@ fn create(
     cc: &CreationContext,
     opened: Option<(BackendKind, Backend)>,
     threads: Option<usize>,
-    first: Vec<Action>,
+    mut first: Vec<Action>,
 ) -> Result<App, String> {
     theme::install(&cc.egui_ctx);
     let gpu = cc.wgpu_render_state.as_ref();
@@ -98,6 +98,7 @@ fn create(
     let mut state = State::new(String::new());
     if let Some(storage) = cc.storage {
         store::load(storage, &mut state);
+        first.insert(0, Action::Set(store::settings(storage)));
     }
     let (kind, backend) = match opened {
         Some(opened) => opened,

@@ -1,13 +1,14 @@
 //! What outlives the window: recent files, where files were saved, the theme, where solvers run.
 
 use crate::compute::BackendKind;
-use crate::state::State;
+use crate::state::{Settings, State};
 use eframe::Storage;
 
 const RECENT: &str = "recent";
 const EXPORTS: &str = "exports";
 const LIGHT: &str = "light";
 const BACKEND: &str = "backend";
+const SETTINGS: &str = "settings";
 
 pub fn save(storage: &mut dyn Storage, state: &State) {
     if let Ok(recent) = serde_json::to_string(&state.session.recent) {
@@ -15,6 +16,9 @@ pub fn save(storage: &mut dyn Storage, state: &State) {
     }
     if let Ok(exports) = serde_json::to_string(&state.session.exports) {
         storage.set_string(EXPORTS, exports);
+    }
+    if let Ok(settings) = serde_json::to_string(&state.session.settings) {
+        storage.set_string(SETTINGS, settings);
     }
     let light = state.view.light_theme.then(|| "yes".to_owned());
     put(storage, LIGHT, light);
@@ -34,7 +38,13 @@ fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
     }
 }
 
-/// What an other version wrote is not worth an error.
+/// Those of the last window; what another version wrote is not worth an error.
+pub fn settings(storage: &dyn Storage) -> Settings {
+    let text = storage.get_string(SETTINGS).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// What another version wrote is not worth an error.
 pub fn load(storage: &dyn Storage, state: &mut State) {
     if let Some(recent) = storage.get_string(RECENT) {
         state.session.recent = serde_json::from_str(&recent).unwrap_or_default();

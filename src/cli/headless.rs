@@ -23,7 +23,12 @@ impl<'a> Headless<'a> {
     /// Applies an action and everything that follows from it; a job that fails ends it.
     pub fn act(&mut self, action: Action) -> Result<(), Failure> {
         let effects = update(&mut self.state, action);
-        self.carry_out(effects)
+        self.carry_out(effects)?;
+        // Nobody is asked whom to open: the first.
+        match self.state.session.folder {
+            Some(_) => self.act(Action::OpenVisit(Some(0))),
+            None => Ok(()),
+        }
     }
 
     /// Opens a session with all its files, missing ones from `folders`; others that are missing or have

@@ -5,7 +5,7 @@ use super::runner::{Failure, Runner};
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume};
 use crate::io::Told;
-use crate::io::bids::{Folder, Kind};
+use crate::io::bids::{Folder, Kind, Visit};
 use crate::jobs::{Loaded, Output, Request};
 use crate::state::space::{Item, What, disagreements};
 use serde_json::{Value, json};
@@ -135,6 +135,11 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         "  kind        BIDS folder\n  subjects    {}\n",
         found.subjects.len()
     );
+    let visits = found.visits();
+    if visits.len() > 1 {
+        let names: Vec<String> = visits.iter().map(Visit::name).collect();
+        let _ = writeln!(text, "  to choose from  {}", names.join(", "));
+    }
     for file in &found.found {
         let _ = writeln!(text, "  {:<15} {}", file.kind.name(), relative(&file.path));
         match (file.kind, file.gradients.as_slice()) {
@@ -154,13 +159,13 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         .iter()
         .map(|f| {
             json!({
-                "kind": f.kind.name(), "path": f.path, "subject": f.subject, "derived": f.derived,
+                "kind": f.kind.name(), "path": f.path, "subject": f.subject, "session": f.session, "derived": f.derived,
                 "gradients": f.gradients,
             })
         })
         .collect();
     let value = json!({
-        "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "files": files,
+        "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
         "complete": !found.cut,
     });
     (value, text, None)

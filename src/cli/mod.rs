@@ -98,6 +98,9 @@ pub struct Global {
     /// an NVIDIA graphics card if there is one that works]
     #[arg(long, global = true, value_name = "NAME")]
     pub backend: Option<BackendKind>,
+    /// Refuse what would take the program above so much memory (default: what the machine has)
+    #[arg(long, global = true, value_name = "GB", value_parser = options::positive)]
+    pub memory: Option<f64>,
     /// One JSON object on standard output instead of text
     #[arg(long, global = true)]
     pub json: bool,
@@ -155,6 +158,7 @@ pub enum Command {
 
 impl Global {
     pub fn backend(&self) -> Result<Backend, Failure> {
+        crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));
         let choice = BackendChoice {
             kind: self.backend_kind()?.unwrap_or_default(),
             threads: self.threads.map(usize::from),

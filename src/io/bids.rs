@@ -46,10 +46,29 @@ pub struct Found {
     pub path: PathBuf,
     /// `sub-01`, or empty.
     pub subject: String,
+    /// `ses-1`, or empty.
+    pub session: String,
     /// Of a scan: its bval and bvec, beside it or inherited; none where there are none.
     pub gradients: Vec<PathBuf>,
     /// Made by a pipeline.
     pub derived: bool,
+}
+
+/// One session of a subject, or a subject without sessions.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Visit {
+    /// `sub-01`, or empty.
+    pub subject: String,
+    /// `ses-1`, or empty.
+    pub session: String,
+}
+
+impl Visit {
+    /// `sub-01 ses-1`.
+    pub fn name(&self) -> String {
+        let both = format!("{} {}", self.subject, self.session);
+        both.trim().to_owned()
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,7 +101,10 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     walk(path, DEEPEST, &mut left, &mut files)?;
     let mut found: Vec<Found> = files.iter().filter_map(|f| classify(f, &files)).collect();
     found.sort_by(|a, b| {
-        let key = |f: &Found| (f.subject.clone(), f.kind, f.derived, f.path.clone());
+        let key = |f: &Found| {
+            let visit = (f.subject.clone(), f.session.clone());
+            (visit, f.kind, f.derived, f.path.clone())
+        };
         key(a).cmp(&key(b))
     });
     let mut subjects: Vec<String> = found.iter().map(|f| f.subject.clone()).collect();
@@ -104,13 +126,44 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
 }
 
 impl Folder {
-    /// What to look at first: of the first subject the first scan, T1, brain mask and streamlines.
-    pub fn chosen(&self) -> Vec<&Found> {
-        let subject = self.subjects.first().cloned().unwrap_or_default();
-        let subject = subject.as_str();
+    /// Who was scanned, each time; in the order of the names. What belongs to no session belongs to
+    /// all of its subject.
+    pub fn visits(&self) -> Vec<Visit> {
+        let visit = |f: &Found| Visit {
+            subject: f.subject.clone(),
+            session: f.session.clone(),
+        };
+        let mut all: Vec<Visit> = self.found.iter().map(visit).collect();
+        all.sort();
+        all.dedup();
+        // A mean of all subjects is nobody, and what is of a subject is not one more session.
+        let somebody = all.iter().any(|v| !v.subject.is_empty());
+        let sessions: Vec<String> = all
+            .iter()
+            .filter(|v| !v.session.is_empty())
+            .map(|v| v.subject.clone())
+            .collect();
+        all.retain(|v| {
+            let of_all = v.session.is_empty() && sessions.contains(&v.subject);
+            !of_all && !(somebody && v.subject.is_empty())
+        });
+        all
+    }
+
+    /// All that belongs to a visit.
+    pub fn of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a Found> {
+        self.found.iter().filter(move |f| {
+            f.subject == visit.subject && (f.session == visit.session || f.session.is_empty())
+        })
+    }
+
+    /// What to look at first of a visit: the first scan, T1, brain mask and streamlines.
+    pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a Found> {
         let of = |kind: Kind| {
-            let of_subject = move |f: &&Found| f.kind == kind && f.subject == subject;
-            self.found.iter().filter(of_subject)
+            let mut all: Vec<&Found> = self.of(visit).filter(|f| f.kind == kind).collect();
+            // Its own before what belongs to all of them.
+            all.sort_by_key(|f| f.session.is_empty());
+            all.into_iter()
         };
         // A mask of the diffusion scan rather than of the T1.
         let mask = || {
@@ -173,6 +226,9 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<Found> {
     let subject = stem.split('_').find(|e| e.starts_with("sub-"));
     let subject = subject.map(str::to_owned);
     let subject = subject.or_else(|| parts().find(|p| p.starts_with("sub-")).map(Into::into));
+    let session = stem.split('_').find(|e| e.starts_with("ses-"));
+    let session = session.map(str::to_owned);
+    let session = session.or_else(|| parts().find(|p| p.starts_with("ses-")).map(Into::into));
     let gradients = match kind {
         Kind::Scan => ["bval", "bvec"]
             .map(|ending| inherited(path, stem, ending, files))
@@ -185,6 +241,7 @@ fn classify(path: &Path, files: &[PathBuf]) -> Option<Found> {
         kind,
         path: path.to_owned(),
         subject: subject.unwrap_or_default(),
+        session: session.unwrap_or_default(),
         // One alone is no table.
         gradients: if gradients.len() == 2 {
             gradients

@@ -1,7 +1,17 @@
 //! How much memory this process may still take.
 
-/// Bytes: what the machine has free, and what the process's own limit leaves; `None` where the
-/// system does not say (all but Linux).
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the user allows the whole process, bytes.
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// From now on [`available_bytes`] leaves no more than this to the whole process.
+pub fn limit_memory(bytes: Option<u64>) {
+    LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+/// Bytes: what the machine has free, what the process's own limit leaves, and the user's; `None` where
+/// the system does not say (all but Linux).
 pub fn available_bytes() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -14,7 +24,13 @@ pub fn available_bytes() -> Option<u64> {
     let left = limit
         .zip(used)
         .map(|(limit, used)| limit.saturating_sub(used));
-    free.into_iter().chain(left).min()
+    // What the process holds in memory counts against what the user allows.
+    let held = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
+    let allowed = match LIMIT.load(Ordering::Relaxed) {
+        u64::MAX => None,
+        most => Some(most.saturating_sub(held())),
+    };
+    free.into_iter().chain(left).chain(allowed).min()
 }
 
 /// The number after a line's name; `None` for `unlimited`.

@@ -1,15 +1,17 @@
 //! Voxels on their way from a file into memory.
 
-use super::Error;
 use super::numbers::Type;
 use super::source::{CHUNK_BYTES, Source};
+use super::{Error, available_bytes};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Room for the values in the form that `Volume` keeps, so that they are never copied; refused in
 /// words where the system has no such memory.
 pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
-    if Vec::<f32>::new().try_reserve_exact(count).is_err() {
+    let free = available_bytes();
+    let room = free.is_none_or(|free| 4 * count as u64 <= free);
+    if !room || Vec::<f32>::new().try_reserve_exact(count).is_err() {
         return Err(Error::Memory {
             path: path.to_owned(),
             bytes: 4 * count as u64,

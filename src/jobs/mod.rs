@@ -18,7 +18,7 @@ mod shoot;
 mod trace;
 
 /// What was found in a folder.
-pub use crate::io::bids::Folder;
+pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 pub use density::{MapDensity, Mapped};
 pub use export::{SavePlace, Values};
@@ -280,6 +280,11 @@ impl Jobs {
     }
 
     /// Asks the running job of a slot, and those that wait, to stop.
+    /// What jobs take together with the window, bytes; estimates keep within it.
+    pub fn limit_memory(&self, bytes: Option<u64>) {
+        crate::io::limit_memory(bytes);
+    }
+
     pub fn cancel(&self, slot: Slot) {
         if let Some(lane) = self.lane(slot) {
             let queue = lane.lock();

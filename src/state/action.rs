@@ -6,6 +6,7 @@ use super::document::{Display, LayerId, Method, Rays};
 use super::making::Source;
 use super::maps::Wanted;
 use super::pictures::Shot;
+use super::settings::Settings;
 use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
@@ -35,6 +36,10 @@ pub enum Action {
         path: PathBuf,
         told: Told,
     },
+    /// One of the visits of the folder that was opened last; none of them.
+    OpenVisit(Option<usize>),
+    /// What holds for all documents.
+    Set(Settings),
     OpenDemo {
         guide: bool,
     },
@@ -273,6 +278,8 @@ pub enum Action {
 pub enum Effect {
     Submit(Request),
     Cancel(Slot),
+    /// Jobs refuse to take more memory, bytes.
+    LimitMemory(Option<u64>),
     CopyText(String),
     /// With what it shows, where that is not the state.
     TakeShot(Shot, Option<Box<super::State>>),

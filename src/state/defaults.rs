@@ -96,7 +96,6 @@ pub fn geodesic() -> geodesic::Params {
     }
 }
 
-/// As many fibres as make the mean length steady to a few percent, in a second or two.
 /// As the gradients' axes are compared, by tensors that are repaired as little as can be.
 pub fn tensor_check() -> tensor_check::Params {
     tensor_check::Params {
@@ -107,6 +106,7 @@ pub fn tensor_check() -> tensor_check::Params {
     }
 }
 
+/// As many fibres as make the mean length steady to a few percent, in a second or two.
 pub fn gradient_check() -> gradient_check::Params {
     gradient_check::Params {
         seeds: 3_000,

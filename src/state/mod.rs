@@ -25,6 +25,7 @@ pub mod report;
 pub mod saved;
 pub mod saving;
 pub mod session;
+pub mod settings;
 pub mod space;
 pub mod update;
 pub mod view;
@@ -33,7 +34,7 @@ pub mod words;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, Ffmpeg, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Which,
+    BackendKind, Ffmpeg, Folder, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Visit, Which,
 };
 pub use action::{Action, Effect, Phase};
 pub use bundle::BundleAction;
@@ -45,6 +46,7 @@ pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use saving::{Leaving, SessionAction};
 pub use session::{Live, Message, Session, Severity, Standing};
+pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
 

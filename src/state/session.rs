@@ -8,9 +8,10 @@ use super::making::{Labels, Making};
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
 use super::saving::Saving;
+use super::settings::Settings;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
-use crate::jobs::{BackendKind, CardFailure, FitKey, Job, Request, Slot};
+use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::tracking;
 use crate::solvers::{gradient_check, tensor_check};
@@ -250,6 +251,9 @@ pub struct Session {
     pub live_error: Option<String>,
     /// How the gradients' axes compare, and of which scan's image.
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
+    /// A data set's folder of which a visit is to be chosen.
+    pub folder: Option<Arc<Folder>>,
+    pub settings: Settings,
     /// How six volumes may be read as tensors, and of which layer.
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
@@ -311,6 +315,8 @@ impl Session {
             live_error: None,
             axes: None,
             tensor_orders: None,
+            folder: None,
+            settings: Settings::default(),
             recent: Vec::new(),
             exports: Exports::default(),
             selected_region: None,

@@ -39,38 +39,60 @@ const OUTSIDE_MASK: f64 = 0.25;
 /// Exchanging sides must bring in this share more to be worth a word.
 const BETTER: f64 = 0.15;
 
-/// One sentence for each disagreement; none where all agree. The first image is what the others are
-/// compared with.
+/// What is said of a data set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Disagreement {
+    pub sentence: String,
+    /// With which other: the places of both among the items, the reference first.
+    pub between: Option<[usize; 2]>,
+}
+
+/// One sentence for each disagreement.
 pub fn disagreements(items: &[Item]) -> Vec<String> {
+    let found = compared(items).into_iter();
+    found.map(|d| d.sentence).collect()
+}
+
+/// Each disagreement; none where all agree. The first image is what the others are compared with.
+pub fn compared(items: &[Item]) -> Vec<Disagreement> {
     let mut found = Vec::new();
+    let alone = |sentence| Disagreement {
+        sentence,
+        between: None,
+    };
     for item in items {
         let unknown = |g: &Grid| g.source == AffineSource::Pixdim;
         if item.what.grid().is_some_and(unknown) {
-            found.push(format!(
+            found.push(alone(format!(
                 "{}: left and right are unknown, since the file says neither sform nor qform",
                 item.name
-            ));
+            )));
         }
     }
-    let images = items.iter().filter(|i| matches!(i.what, What::Image(_)));
-    let with_grid = || items.iter().find(|i| i.what.grid().is_some());
-    let Some(first) = images.clone().next().or_else(with_grid) else {
+    let image = items.iter().position(|i| matches!(i.what, What::Image(_)));
+    let with_grid = || items.iter().position(|i| i.what.grid().is_some());
+    let Some(at) = image.or_else(with_grid) else {
         return found;
     };
+    let first = &items[at];
     let Some(reference) = first.what.grid() else {
         return found;
     };
-    for item in items {
+    for (number, item) in items.iter().enumerate() {
+        let pair = |sentence| Disagreement {
+            sentence,
+            between: Some([at, number]),
+        };
         match item.what {
             What::Streamlines(tractogram) => {
-                found.extend(streamlines(
-                    item.name, tractogram, first.name, reference, items,
-                ));
+                let said = streamlines(item.name, tractogram, first.name, reference, items);
+                found.extend(said.into_iter().map(pair));
             }
-            _ if std::ptr::eq(item.name, first.name) => {}
+            _ if number == at => {}
             _ => {
                 let grid = item.what.grid();
-                found.extend(grid.and_then(|g| grids(item.name, g, first.name, reference)));
+                let said = grid.and_then(|g| grids(item.name, g, first.name, reference));
+                found.extend(said.map(pair));
             }
         }
     }

@@ -90,6 +90,13 @@ pub enum Convention {
     Neurological,
 }
 
+impl Default for Convention {
+    /// As scans are read in clinics.
+    fn default() -> Self {
+        Self::Radiological
+    }
+}
+
 impl Convention {
     pub fn name(self) -> &'static str {
         match self {

@@ -77,7 +77,7 @@ pub fn show(
 }
 
 /// Why this one, what took how long, and the others.
-fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
+pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
     for words in [session.backend_reason.clone(), timings(state)] {
         if !words.is_empty() {

@@ -19,6 +19,7 @@ enum Chosen {
     SaveAs,
     Store(Store),
     Methods,
+    Settings,
     Snapshot,
     Compare(Option<usize>),
     Quit,
@@ -44,6 +45,7 @@ pub fn show(
         Some(Chosen::Recent(path)) => actions.push(Action::Open(vec![path])),
         Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
         Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
+        Some(Chosen::Settings) => super::settings::open(memory, actions),
         Some(Chosen::Methods) => actions.push(Action::CopyMethods),
         Some(Chosen::Snapshot) => actions.push(Action::TakeSnapshot),
         Some(Chosen::Compare(with)) => actions.push(Action::Compare(with)),
@@ -108,6 +110,8 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         }
     }
     menu::line(ui);
+    let item = Item::new("Settings…").icon(" ").key("Ctrl+,");
+    row(ui, item, Chosen::Settings);
     row(ui, Item::new("Quit").icon(" "), Chosen::Quit);
     chosen
 }

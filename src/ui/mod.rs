@@ -27,6 +27,7 @@ pub mod rays;
 mod recovery;
 mod regions;
 mod relocate;
+mod settings;
 mod shortcuts;
 pub mod snapshot;
 pub mod status_bar;
@@ -34,6 +35,7 @@ pub mod theme;
 mod top_bar;
 pub mod tracks;
 pub mod views;
+mod visits;
 pub mod widgets;
 
 use crate::state::{Action, State};
@@ -55,6 +57,8 @@ pub struct Memory {
     files: Files,
     list: Option<List>,
     shortcuts: bool,
+    settings: bool,
+    visits: visits::Cache,
     palette: Option<palette::Palette>,
     renaming: Option<naming::Renaming>,
     /// The window has no room for the lists beside the views.
@@ -103,6 +107,8 @@ impl Memory {
             files: Files::new(native),
             list: None,
             shortcuts: false,
+            settings: false,
+            visits: visits::Cache::default(),
             palette: None,
             renaming: None,
             narrow: false,
@@ -224,6 +230,8 @@ pub fn show(
     if !memory.files.is_open() {
         leaving::show(ui, state, memory, &mut actions);
         relocate::show(ui, state, memory, &mut actions);
+        visits::show(ui, state, memory, &mut actions);
+        settings::show(ui, state, memory, &mut actions);
     }
     memory.files.show(ui, state, window, &mut actions);
     // A field that a click has just opened appears at once.
@@ -236,7 +244,7 @@ pub fn show(
     palette::show(ui, window, state, memory, &mut actions);
     first_run::drop_highlight(ui, window, state.document.is_empty());
     widgets::notice::show(ui, window);
-    if !leaving::is_open(state) {
+    if !(leaving::is_open(state) || memory.settings || state.session.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions

@@ -65,6 +65,7 @@ fn entries(state: &State) -> Vec<Entry> {
         add("Open the demo head, with the guide", "", Run::Act(demo));
         add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
         add("Keys and mouse", "?", Run::Shortcuts);
+        add("Settings…", "Ctrl+,", ctrl(Key::Comma));
         return all;
     }
     let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
@@ -146,6 +147,7 @@ fn entries(state: &State) -> Vec<Entry> {
     add("Slices in 3-D", "", Run::Act(Action::ToggleSlicesInScene));
     add("Head outline", "", Run::Act(Action::ToggleOutline));
     add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
+    add("Settings…", "Ctrl+,", ctrl(Key::Comma));
     let layouts = [
         (Layout::Grid, "Layout: four views"),
         (Layout::SceneFirst, "Layout: 3-D large"),

@@ -5,10 +5,23 @@ use super::widgets::button::{Button, IconButton, checkbox};
 use super::widgets::paint;
 use super::{Memory, icons};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, State};
+use crate::state::{Action, Mouse, State};
 use egui::{
     Align2, Area, Frame, Margin, Order, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
+
+/// What these two do is a setting.
+const LEFT: &str = "Move the crosshair";
+const RIGHT: &str = "Window and level";
+
+/// What a row says for the mouse that is set.
+fn said(what: &'static str, mouse: Mouse) -> &'static str {
+    match (what, mouse) {
+        (LEFT, Mouse::Slicer) => "Crosshair; drag: window, level",
+        (RIGHT, Mouse::ItkSnap | Mouse::Slicer) => "Zoom; Ctrl: window, level",
+        (what, _) => what,
+    }
+}
 
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
@@ -17,12 +30,12 @@ const GROUPS: [[Group; 2]; 3] = [
         (
             "Slices",
             &[
-                ("Click or drag", "Move the crosshair"),
+                ("Click or drag", LEFT),
                 ("Wheel, ↑ ↓", "Next slice"),
                 ("Shift + wheel", "Ten slices"),
                 ("Ctrl + wheel", "Zoom"),
                 ("Shift + drag", "Pan"),
-                ("Right-drag", "Window and level"),
+                ("Right-drag", RIGHT),
             ],
         ),
         (
@@ -58,6 +71,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Alt + ↑ ↓", "Move in the list"),
                 ("K", "Choose streamlines"),
                 ("Delete", "Delete"),
+                ("Ctrl + arrows", "Move an image 0.5 mm"),
                 ("Esc", "Drop, cancel, deselect"),
             ],
         ),
@@ -83,6 +97,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + Z, Y", "Undo, redo"),
                 ("Ctrl + O, N", "Open, new"),
                 ("Ctrl + S", "Save the session"),
+                ("Ctrl + ,", "Settings"),
                 ("Ctrl + E", "Export"),
                 ("Ctrl + Shift + C", "Copy as command"),
                 ("Ctrl + B", "Snapshot; + Shift: compare"),
@@ -167,6 +182,7 @@ fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             );
             y += 34.0;
             for (key, what) in *keys {
+                let what = said(what, state.session.settings.mouse);
                 let row = Rect::from_min_size(pos2(left, y), vec2(COLUMN - 16.0, ROW));
                 let font = theme::regular(size::LABEL);
                 let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));

@@ -10,6 +10,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::bids::finds_what_is_there", finds),
         test("io::bids::gradients_are_inherited", inherited),
+        test("io::bids::sessions_are_chosen_apart", sessions),
         test("io::bids::other_folders_are_told", others),
     ]
 }
@@ -54,7 +55,10 @@ fn finds() {
     assert_eq!(found.found[0].gradients.len(), 2);
     assert!(!found.found[0].derived && found.found[2].derived);
     assert_eq!(found.found[6].gradients, Vec::<std::path::PathBuf>::new());
-    let chosen = found.chosen();
+    let visits = found.visits();
+    let called: Vec<String> = visits.iter().map(bids::Visit::name).collect();
+    assert_eq!(called, ["sub-01 ses-1", "sub-02"]);
+    let chosen = found.chosen(&visits[0]);
     let names: Vec<String> = chosen
         .iter()
         .map(|f| {
@@ -80,6 +84,44 @@ fn finds() {
         (one.subjects.as_slice(), one.found.len()),
         (&["sub-02".to_owned()][..], 1)
     );
+}
+
+/// Sessions are chosen apart; what belongs to none of them belongs to all, what to nobody to none.
+fn sessions() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path();
+    put(
+        root,
+        &[
+            "dataset_description.json",
+            "sub-01/ses-a/dwi/sub-01_ses-a_dwi.nii.gz",
+            "sub-01/ses-b/dwi/sub-01_ses-b_dwi.nii.gz",
+            "sub-01/ses-b/anat/sub-01_ses-b_T1w.nii.gz",
+            "derivatives/mean/sub-01/anat/sub-01_T1w.nii.gz",
+            "derivatives/mean/group_T1w.nii.gz",
+            "sub-02/dwi/sub-02_dwi.nii.gz",
+        ],
+    );
+    let found = bids::find(root).expect("a data set");
+    let visits = found.visits();
+    let called: Vec<String> = visits.iter().map(bids::Visit::name).collect();
+    assert_eq!(called, ["sub-01 ses-a", "sub-01 ses-b", "sub-02"]);
+    let names = |visit| -> Vec<String> {
+        let chosen = found.chosen(visit).into_iter();
+        let name = |f: &bids::Found| f.path.file_name().expect("a name").to_owned();
+        chosen
+            .map(|f| name(f).to_string_lossy().into_owned())
+            .collect()
+    };
+    assert_eq!(
+        names(&visits[0]),
+        ["sub-01_ses-a_dwi.nii.gz", "sub-01_T1w.nii.gz"]
+    );
+    assert_eq!(
+        names(&visits[1]),
+        ["sub-01_ses-b_dwi.nii.gz", "sub-01_ses-b_T1w.nii.gz"]
+    );
+    assert_eq!(names(&visits[2]), ["sub-02_dwi.nii.gz"]);
 }
 
 fn inherited() {

@@ -1,12 +1,14 @@
 //! Window and level of a file are known when it is opened again.
 
 use super::*;
+use arcuate::state::{Convention, Mouse, Settings};
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "update::window and level stay with the file",
-        remembered,
-    )]
+    vec![
+        test("update::window and level stay with the file", remembered),
+        test("update::settings hold for what comes", settings),
+        test("update::a folder asks whom to open", visits),
+    ]
 }
 
 fn image(path: &str) -> Action {
@@ -15,6 +17,80 @@ fn image(path: &str) -> Action {
     let values = dwi.frame(0)[..n].to_vec();
     let loaded = Loaded::Image(Volume::scalar(dwi.grid.clone(), values));
     Action::Event(file(path, loaded))
+}
+
+/// They are kept as text, nonsense in it is passed over, and a new document starts with them.
+fn settings() {
+    let mut state = State::new(String::new());
+    let mut wanted = Settings::default();
+    wanted.paths.step_mm = 0.25;
+    wanted.paths.min_fa = None;
+    wanted.paths.length_mm = (12.0, 250.0);
+    wanted.memory_gb = Some(3.0);
+    wanted.mouse = Mouse::Slicer;
+    wanted.convention = Convention::Neurological;
+    let effects = update(&mut state, Action::Set(wanted.clone()));
+    let limits = |e: &Effect| matches!(e, Effect::LimitMemory(Some(3_000_000_000)));
+    assert!(effects.iter().any(limits), "{effects:?}");
+    assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
+    let track = &state.document.track;
+    assert_eq!((track.step_mm, track.min_fa), (0.25, None));
+    assert_eq!(state.document.rays.params.walk.min_length_mm, 12.0);
+    assert_eq!(state.view.convention, Convention::Neurological);
+    // A document keeps what it has; the next starts with what is set then.
+    update(&mut state, image("/data/a.nii.gz"));
+    wanted.paths.step_mm = 0.75;
+    update(&mut state, Action::Set(wanted.clone()));
+    assert_eq!(state.document.track.step_mm, 0.25);
+    let leave = arcuate::state::SessionAction::Leave(arcuate::state::Leaving::New);
+    update(&mut state, Action::Session(leave));
+    assert_eq!(state.document.track.step_mm, 0.75);
+    let text = serde_json::to_string(&wanted).expect("JSON");
+    let read: Settings = serde_json::from_str(&text).expect("read");
+    assert_eq!(read.sound(), wanted);
+    // Of other versions.
+    let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
+    let read: Settings = serde_json::from_str(odd).expect("read");
+    assert_eq!(read.sound(), Settings::default());
+}
+
+/// Of one visit all is opened at once; of several the user is asked, and may say no.
+fn visits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["sub-01", "sub-02"] {
+        let dwi = folder.path().join(name).join("dwi");
+        std::fs::create_dir_all(&dwi).expect("a folder");
+        std::fs::write(dwi.join(format!("{name}_dwi.nii.gz")), b"x").expect("written");
+    }
+    let mut state = State::new(String::new());
+    let found = |path: &std::path::Path| {
+        let found = arcuate::io::bids::find(path).expect("a data set");
+        Action::Event(arcuate::jobs::Event {
+            slot: Slot::Load,
+            ticket: 1,
+            wall_ms: 1.0,
+            outcome: arcuate::jobs::Outcome::Done(arcuate::jobs::Output::Found(found)),
+        })
+    };
+    let opened = |effects: &[Effect]| -> Vec<String> {
+        let opens = effects.iter().filter_map(|e| match e {
+            Effect::Submit(Request::Open { path, .. }) => Some(path),
+            _ => None,
+        });
+        let name = |p: &std::path::PathBuf| p.file_name().expect("a name").to_owned();
+        opens
+            .map(|p| name(p).to_string_lossy().into_owned())
+            .collect()
+    };
+    assert!(opened(&update(&mut state, found(folder.path()))).is_empty());
+    let effects = update(&mut state, Action::OpenVisit(Some(1)));
+    assert_eq!(opened(&effects), ["sub-02_dwi.nii.gz"]);
+    assert!(state.session.folder.is_none());
+    update(&mut state, found(folder.path()));
+    assert!(opened(&update(&mut state, Action::OpenVisit(None))).is_empty());
+    assert!(opened(&update(&mut state, Action::OpenVisit(Some(0)))).is_empty());
+    let effects = update(&mut state, found(&folder.path().join("sub-01")));
+    assert_eq!(opened(&effects), ["sub-01_dwi.nii.gz"]);
 }
 
 fn remembered() {

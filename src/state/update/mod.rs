@@ -17,6 +17,7 @@ mod rays;
 mod regions;
 mod results;
 mod sessions;
+mod settings;
 mod tensors;
 mod tracks;
 
@@ -70,6 +71,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::OpenDemo { guide } => {
             sessions::leave(state, Leaving::Demo { guide }, effects);
         }
+        Action::OpenVisit(Some(number)) => opening::open_visit(state, number, effects),
+        Action::OpenVisit(None) => state.session.folder = None,
+        Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::act(state, action, effects),
         Action::SaveTracks { layer, path } => {
             exported(state, Exports::TRACKS, &path, effects);

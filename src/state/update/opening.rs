@@ -148,26 +148,34 @@ pub fn opened(
     tensors::ask(state, effects);
 }
 
-/// A data set's folder: what its first subject has is opened, and what else there is is said.
-pub fn found(state: &mut State, folder: &Folder, effects: &mut Vec<Effect>) {
-    let chosen = folder.chosen();
-    let subject = folder.subjects.first();
+/// A data set's folder: of one visit what it has is opened, of several the user is asked.
+pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
+    let visits = folder.visits();
+    state.session.folder = Some(Arc::new(folder));
+    if visits.len() < 2 {
+        open_visit(state, 0, effects);
+    }
+}
+
+/// What one of a folder's visits has is opened, and what else there is is said.
+pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
+    let Some(folder) = state.session.folder.take() else {
+        return;
+    };
+    let visits = folder.visits();
+    let Some(visit) = visits.get(number) else {
+        return;
+    };
+    let chosen = folder.chosen(visit);
     let kinds: Vec<&str> = chosen.iter().map(|f| f.kind.name()).collect();
     let mut text = format!("Opened from the folder: {}", kinds.join(", "));
-    if let Some(subject) = subject {
-        text += &format!(" of {subject}");
+    let name = visit.name();
+    if !name.is_empty() {
+        text += &format!(" of {name}");
     }
-    match folder.subjects.len() {
-        0 | 1 => {}
-        n => text += &format!("; for another of the {n} subjects open its own folder"),
-    }
-    let others = folder
-        .found
-        .iter()
-        .filter(|f| subject.is_none_or(|s| f.subject == *s));
-    let left = others.count() - chosen.len();
+    let left = folder.of(visit).count() - chosen.len();
     if left > 0 {
-        text += &format!("; {left} more files of this subject can be opened by name");
+        text += &format!("; {left} more files can be opened by name");
     }
     let text = format!("{text}: {}", folder.path.display());
     state.session.say(Severity::Information, text);

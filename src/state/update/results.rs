@@ -85,7 +85,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             told,
             notes,
         } => opening::opened(state, path, loaded, told, notes, effects),
-        Output::Found(folder) => opening::found(state, &folder, effects),
+        Output::Found(folder) => opening::found(state, folder, effects),
         Output::Demo { seed, demo } => {
             let head = opening::Head {
                 seed,

@@ -94,6 +94,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         effects.push(Effect::Cancel(slot));
     }
     state.document = Document::default();
+    state.document.track = state.session.settings.track();
+    state.document.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
     (session.live, session.stopped, session.passing) = (None, None, None);

@@ -8,7 +8,7 @@ use super::display::{segment_row, segment_row_but};
 use super::walk;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
 use crate::solvers::tracking::{self, Interpolation};
-use crate::state::{Action, Phase, Rays, Severity, State, defaults};
+use crate::state::{Action, Phase, Rays, Severity, State};
 use crate::ui::Memory;
 use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
@@ -30,7 +30,7 @@ pub fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut
     // The cut is no control: it stands with the results.
     let usual = Rays {
         cut: rays.cut,
-        ..defaults::rays()
+        ..state.session.settings.rays()
     };
     let mut set = |rays: Rays, phase: Phase| actions.push(Action::SetRays { rays, phase });
     if walk::reset(ui, place, *rays == usual) {

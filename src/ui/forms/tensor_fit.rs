@@ -3,6 +3,7 @@
 pub mod axes;
 pub mod checks;
 pub mod orders;
+mod overlap;
 
 use super::display::{controls, select_row};
 use super::{alignment, density, recipe, shown_layer};

@@ -11,9 +11,7 @@ use crate::data::Role;
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{Params, Seeding};
 use crate::state::recipe::Source;
-use crate::state::{
-    Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool, defaults,
-};
+use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
@@ -207,7 +205,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
 
 fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let usual = defaults::track();
+    let usual = state.session.settings.track();
     let params = &state.document.track;
     let mut set = |params: Params, phase: Phase| actions.push(Action::SetTrack { params, phase });
     if walk::reset(ui, place, *params == usual) {

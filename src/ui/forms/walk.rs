@@ -39,7 +39,7 @@ pub fn angle(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     let angle = params.max_angle_rad.or(common).unwrap_or(0.8).to_degrees();
     let row = SliderRow::new("Maximum angle", (angle * 1e6).round() / 1e6, 10.0..=90.0)
         .decimals(0)
-        .default(45.0)
+        .default(common.unwrap_or(0.8).to_degrees().round())
         .limits(1.0..=180.0)
         .unit("°")
         .switch(params.max_angle_rad.is_some(), "off: any turn is allowed")
@@ -64,7 +64,7 @@ pub fn fa(ui: &mut Ui, params: &Params, usual: &Params, off: &str, set: &mut Set
     let common = usual.min_fa.or(defaults::track().min_fa);
     let fa = params.min_fa.or(common).unwrap_or(0.15);
     let row = SliderRow::new("Stop below FA", fa, 0.0..=0.5)
-        .default(0.15)
+        .default(common.unwrap_or(0.15))
         .limits(0.0..=1.0)
         .switch(params.min_fa.is_some(), off)
         .help("Stops a path where the tensor has little direction");

@@ -4,6 +4,7 @@ use super::grip::{Grip, Part, same};
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};
 use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::view::SliceCamera;
 use crate::state::{Action, Document, Pane, Phase, State, defaults};
 use egui::{CursorIcon, PointerButton, Pos2, Response, Ui, Vec2};
 use glam::DVec3;
@@ -34,6 +35,10 @@ pub enum Kind {
         centre: DVec3,
     },
     Pan,
+    /// Nearer or farther; where it began.
+    Zoom {
+        before: SliceCamera,
+    },
     Window {
         layer: LayerId,
         before: Display,
@@ -174,6 +179,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         }
         Kind::Orbit
         | Kind::Pan
+        | Kind::Zoom { .. }
         | Kind::Crosshair
         | Kind::Place { .. }
         | Kind::Stroke { .. }

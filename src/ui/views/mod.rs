@@ -49,6 +49,8 @@ pub struct Views {
     outline: Vec<Pos2>,
     /// Of the angle that is being measured.
     arm: Option<ruler::Arm>,
+    /// The first point of what is measured by clicks.
+    ruler_start: Option<(Pane, glam::DVec3)>,
     badge: badge::Badge,
     snap: Option<Snap>,
     last_camera: Option<Camera>,

@@ -1,13 +1,14 @@
 //! Distances and angles on slices.
 
 use super::hands::{CLICK, Drag, Kind};
+use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, ink};
 use crate::state::bundle::Measurement;
 use crate::state::{Action, BundleAction, Pane, Phase, Tool};
 use crate::ui::forms::measure::words;
 use crate::ui::theme::IN_VIEW;
-use egui::{Color32, Painter, PointerButton, Pos2, Shape, Stroke};
+use egui::{Color32, Painter, PointerButton, Pos2, Rect, Shape, Stroke};
 use glam::DVec3;
 
 /// What lies this near to a slice is drawn on it, mm.
@@ -54,10 +55,11 @@ impl Views {
             if let Some((index, _)) = under {
                 actions.push(Action::Bundle(BundleAction::Erase(index)));
             }
-            self.arm = None;
+            (self.arm, self.ruler_start) = (None, None);
             return None;
         }
-        Some(match under.filter(|_| self.arm.is_none()) {
+        let begun = self.arm.is_some() || self.ruler_start.is_some();
+        Some(match under.filter(|_| !begun) {
             Some((index, point)) => Kind::Remeasure { index, point },
             None => Kind::Measure {
                 from: slice.world(at),
@@ -94,13 +96,21 @@ impl Views {
             Kind::Measure { from } if !down => {
                 let here = slice.world(at);
                 let arm = self.arm.take_if(|(pane, ..)| *pane == slice.pane);
+                // By clicks, one point after the other, or drawn from the one to the other.
+                let start = self.ruler_start.take_if(|(pane, _)| *pane == slice.pane);
+                let start = start.map(|(_, start)| start);
+                let near = start.is_some_and(|s| slice.screen(s).distance(at) < CLICK);
                 let points = match (slice.state.view.tool, arm) {
                     (Tool::Angle, Some((_, end, corner))) => vec![end, corner, here],
-                    (Tool::Angle, None) if far => {
-                        self.arm = Some((slice.pane, from, here));
+                    _ if !far && (start.is_none() || near) => {
+                        self.ruler_start = Some((slice.pane, from));
                         return;
                     }
-                    (Tool::Ruler, _) if far => vec![from, here],
+                    (Tool::Angle, None) => {
+                        self.arm = Some((slice.pane, start.unwrap_or(from), here));
+                        return;
+                    }
+                    (Tool::Ruler, _) => vec![start.unwrap_or(from), here],
                     _ => return,
                 };
                 let pane = slice.pane;
@@ -117,8 +127,12 @@ impl Views {
         if tool != Tool::Angle {
             self.arm = None;
         }
+        if !matches!(tool, Tool::Ruler | Tool::Angle) {
+            self.ruler_start = None;
+        }
+        let mut plates = Vec::new();
         for (_, measurement) in seen(slice) {
-            draw(painter, slice, measurement);
+            draw(painter, slice, measurement, &mut plates);
         }
         if self.still || !matches!(tool, Tool::Ruler | Tool::Angle) {
             return;
@@ -129,25 +143,31 @@ impl Views {
             _ => None,
         });
         let arm = self.arm.filter(|(pane, ..)| *pane == slice.pane);
+        let start = self.ruler_start.filter(|(pane, _)| *pane == slice.pane);
         let points = match (arm, from, at) {
             (Some((_, end, corner)), from, at) => {
                 let here = at.or(from.map(|f| f.1));
                 here.map(|here| vec![end, corner, slice.world(here)])
             }
-            (None, Some((from, here)), _) => Some(vec![from, slice.world(here)]),
+            (None, Some((from, here)), _) => {
+                let from = start.map_or(from, |(_, start)| start);
+                Some(vec![from, slice.world(here)])
+            }
+            (None, None, Some(at)) => start.map(|(_, start)| vec![start, slice.world(at)]),
             _ => None,
         };
         match points {
             Some(points) => {
                 let pane = slice.pane;
-                draw(painter, slice, &Measurement { points, pane });
+                let measurement = Measurement { points, pane };
+                draw(painter, slice, &measurement, &mut plates);
             }
             None => {
                 if let Some(at) = at {
                     let word = if tool == Tool::Ruler {
-                        "Distance"
+                        "Distance: two points"
                     } else {
-                        "Angle"
+                        "Angle: three points"
                     };
                     ink::tool_word(painter, at, slice.rect, word, IN_VIEW.t1);
                 }
@@ -156,16 +176,40 @@ impl Views {
     }
 }
 
-fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement) {
-    let points: Vec<Pos2> = measurement
-        .points
-        .iter()
-        .map(|p| slice.screen(*p))
-        .collect();
+fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement, plates: &mut Vec<Rect>) {
+    let points = measurement.points.iter().map(|p| slice.screen(*p));
+    mark(
+        painter,
+        slice.rect,
+        &points.collect::<Vec<_>>(),
+        measurement,
+        plates,
+    );
+}
+
+/// In the 3-D view, where all of it lies before the eye.
+pub(super) fn in_scene(painter: &Painter, scene: &Scene) {
+    let mut plates = Vec::new();
+    for measurement in &scene.state.document.bundle.measurements {
+        let points = measurement.points.iter().map(|p| scene.screen(*p));
+        if let Some(points) = points.collect::<Option<Vec<_>>>() {
+            mark(painter, scene.rect, &points, measurement, &mut plates);
+        }
+    }
+}
+
+/// A measurement whose points are seen there.
+fn mark(
+    painter: &Painter,
+    within: Rect,
+    points: &[Pos2],
+    measurement: &Measurement,
+    plates: &mut Vec<Rect>,
+) {
     let rim = Stroke::new(3.5, Color32::from_black_alpha(150));
     let line = Stroke::new(1.5, INK);
     let mut arc = Vec::new();
-    if let [a, b, c] = points.as_slice() {
+    if let [a, b, c] = points {
         let (u, v) = ((*a - *b).normalized(), (*c - *b).normalized());
         let radius = (a.distance(*b).min(c.distance(*b)) * 0.35).min(26.0);
         let (from, to) = (u.angle(), v.angle());
@@ -177,21 +221,21 @@ fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement) {
             .collect();
     }
     for stroke in [rim, line] {
-        painter.add(Shape::line(points.clone(), stroke));
+        painter.add(Shape::line(points.to_vec(), stroke));
         if !arc.is_empty() {
             painter.add(Shape::line(arc.clone(), stroke));
         }
     }
-    for point in &points {
+    for point in points {
         painter.circle(*point, 3.0, INK, (1.0, Color32::BLACK));
     }
     let words = words(measurement);
-    let beside = match points.as_slice() {
+    let beside = match points {
         [_, corner, _] => *corner + egui::vec2(10.0, 14.0),
         [a, b] => *a + (*b - *a) * 0.5 + egui::vec2(8.0, 0.0),
         _ => return,
     };
     if !words.is_empty() {
-        ink::plate(painter, beside, slice.rect, &words, INK);
+        ink::plate_beside(painter, beside, within, &words, INK, plates);
     }
 }

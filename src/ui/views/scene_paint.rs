@@ -5,7 +5,7 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, ink, pointer, rings};
+use super::{Views, badge, fan, ink, pointer, rings, ruler};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -52,6 +52,7 @@ impl Views {
             ));
         }
         fan::in_scene(&painter, scene);
+        ruler::in_scene(&painter, scene);
         let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
         let here = (Pane::Scene, scene.rect);
         self.choosing_marks(&painter, state, here, hand, p.accent);

@@ -7,9 +7,9 @@ use super::{Views, pointer, wheel_steps};
 use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::state::{Action, Gesture, Pane, Phase, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
-use egui::{Color32, CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
+use egui::{Color32, CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
 /// A rim is taken from within this distance, points.
@@ -95,7 +95,7 @@ impl Views {
         let modifiers = ui.input(|i| i.modifiers);
         if self.drag.is_none()
             && let Some((button, at)) = hands::press(ui, response)
-            && let Some(kind) = self.slice_press(slice, button, at, modifiers.shift, actions)
+            && let Some(kind) = self.slice_press(slice, button, at, modifiers, actions)
         {
             self.drag = Some(Drag {
                 pane: slice.pane,
@@ -151,31 +151,27 @@ impl Views {
         slice: &Slice,
         button: PointerButton,
         at: Pos2,
-        shift: bool,
+        modifiers: Modifiers,
         actions: &mut Vec<Action>,
     ) -> Option<Kind> {
         let state = slice.state;
+        let mouse = state.session.settings.mouse;
         match button {
             PointerButton::Middle => Some(Kind::Pan),
             PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
-            PointerButton::Primary if shift => Some(Kind::Pan),
+            PointerButton::Primary if modifiers.shift => Some(Kind::Pan),
             _ if matches!(state.view.tool, Tool::Ruler | Tool::Angle) => {
                 self.ruler_press(slice, button, at, actions)
             }
             _ if state.view.tool.draws() => self.drawing_press(slice, button, at),
-            PointerButton::Secondary => {
-                hands::windowed(&state.document).map(|layer| Kind::Window {
-                    layer: layer.id,
-                    before: layer.display.clone(),
-                })
-            }
+            PointerButton::Secondary => gesture(slice, mouse.right(modifiers.command)),
             PointerButton::Primary => {
                 if let Tool::Place { .. } = state.view.tool {
                     let centre = slice.world(at);
                     return Some(Kind::Place { centre });
                 }
                 let Some((id, part)) = self.region_under(slice, at) else {
-                    return Some(Kind::Crosshair);
+                    return gesture(slice, mouse.left());
                 };
                 let region = state.document.region(id)?;
                 let was_selected = state.session.selected_region == Some(id);
@@ -291,6 +287,20 @@ impl Views {
     }
 }
 
+/// What a button does where nothing is under it.
+fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
+    match gesture {
+        Gesture::Crosshair => Some(Kind::Crosshair),
+        Gesture::Zoom => Some(Kind::Zoom {
+            before: slice.camera(),
+        }),
+        Gesture::Window => hands::windowed(&slice.state.document).map(|layer| Kind::Window {
+            layer: layer.id,
+            before: layer.display.clone(),
+        }),
+    }
+}
+
 fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action>) {
     let state = slice.state;
     let travelled = hands::travelled(drag, at);
@@ -308,7 +318,25 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 },
             });
         }
+        Kind::Zoom { before } if travelled != egui::Vec2::ZERO => {
+            // Upwards comes nearer; the middle of the view stays.
+            const POINTS: f64 = 150.0;
+            let factor = (f64::from(drag.pressed.y - at.y) / POINTS).exp();
+            let zoom = (before.zoom * factor).clamp(ZOOM.0, ZOOM.1);
+            actions.push(Action::SetSlice {
+                pane: slice.pane,
+                slice: SliceCamera {
+                    zoom,
+                    ..slice.camera()
+                },
+            });
+        }
         Kind::Window { layer, before } => {
+            // A click that goes nowhere is for the crosshair where the left button does this.
+            let left = drag.button == PointerButton::Primary;
+            if left && !drag.changed && at.distance(drag.pressed) < CLICK {
+                return;
+            }
             if let Some(now) = state.document.layer(*layer) {
                 let display = hands::window_dragged(now, before, at - drag.pressed);
                 if display != now.display {
@@ -332,6 +360,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             }
         }
         Kind::Pan
+        | Kind::Zoom { .. }
         | Kind::Place { .. }
         | Kind::Orbit
         | Kind::Stroke { .. }
@@ -356,6 +385,9 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                     shape: hands::new_shape(role, cube, *centre, dragged),
                 });
             }
+        }
+        Kind::Window { .. } if drag.button == PointerButton::Primary && !drag.changed => {
+            move_crosshair(slice, slice.world(drag.pressed), actions);
         }
         Kind::Region {
             was_selected: true, ..

@@ -53,6 +53,10 @@ pub fn popup<T>(
             ui.spacing_mut().item_spacing.y = 0.0;
             let chosen = rows(ui);
             place_anew(ui);
+            // A click closes it anyway, a key does not.
+            if chosen.is_some() {
+                ui.close();
+            }
             chosen
         });
     shown.and_then(|s| s.inner)

@@ -1,5 +1,6 @@
 //! What was checked: space, gradients, the fit.
 
+use super::overlap::Picture;
 use super::{FIT, axes, describe, grid, orders, shells};
 use crate::data::gradients::{Weighting, volume_numbers};
 use crate::data::turn::Turn;
@@ -7,7 +8,7 @@ use crate::data::{AffineSource, DataId, Grid, TensorLayout};
 use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::Method;
 use crate::state::recipe::Source;
-use crate::state::space::{Item, What, disagreements};
+use crate::state::space::{Disagreement, Item, What, compared};
 use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
@@ -49,6 +50,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             memory.toggle(check.name);
         }
         if open != response.clicked() {
+            if check.name == SPACE {
+                memory.space.show(ui, state);
+            }
             for line in &check.report {
                 ui.add_space(2.0);
                 report(ui, line);
@@ -88,6 +92,7 @@ fn report(ui: &mut Ui, text: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, text));
 }
 
+const SPACE: &str = "Space";
 const REPAIRED: &str = "Repaired tensors";
 const GRADIENTS: &str = "Gradient directions";
 
@@ -168,10 +173,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             others.join(", ")
         ));
     }
-    let apart = memory.space.sentences(state);
+    let apart = memory.space.found(state);
     if !apart.is_empty() {
         verdict = Verdict::Warning;
-        report.splice(0..0, apart.iter().cloned());
     }
     let fact = match first.source {
         AffineSource::Sform => "sform used",
@@ -188,7 +192,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     };
     Some(Check {
         verdict,
-        name: "Space",
+        name: SPACE,
         fact,
         report,
     })
@@ -213,20 +217,24 @@ fn what(content: &Content) -> What<'_> {
 #[derive(Default)]
 pub struct SpaceReport {
     of: Vec<(String, DataId)>,
-    sentences: Vec<String>,
+    found: Vec<Disagreement>,
+    /// Made when they are looked at first.
+    pictures: Vec<Option<Picture>>,
 }
 
 impl SpaceReport {
-    fn sentences(&mut self, state: &State) -> &[String] {
-        let opened = || {
-            let made = |l: &Layer| {
-                matches!(
-                    l.recipe,
-                    Recipe::Fit { .. } | Recipe::Track { .. } | Recipe::Geodesic { .. }
-                )
-            };
-            state.document.layers.iter().filter(move |l| !made(l))
+    fn opened(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
+        let made = |l: &Layer| {
+            matches!(
+                l.recipe,
+                Recipe::Fit { .. } | Recipe::Track { .. } | Recipe::Geodesic { .. }
+            )
         };
+        state.document.layers.iter().filter(move |l| !made(l))
+    }
+
+    fn found(&mut self, state: &State) -> &[Disagreement] {
+        let opened = || Self::opened(state);
         let id = |l: &Layer| match &l.content {
             Content::Scan { dwi: v, .. } | Content::Image(v) => v.id(),
             Content::Mask(mask) => mask.id(),
@@ -240,10 +248,29 @@ impl SpaceReport {
                     what: what(&l.content),
                 })
                 .collect();
-            self.sentences = disagreements(&items);
+            self.found = compared(&items);
+            self.pictures.clear();
             self.of = of;
         }
-        &self.sentences
+        &self.found
+    }
+
+    /// Each disagreement in words, and below them as a picture.
+    fn show(&mut self, ui: &mut Ui, state: &State) {
+        let layers: Vec<&Arc<Layer>> = Self::opened(state).collect();
+        for (i, found) in self.found.iter().enumerate() {
+            ui.add_space(2.0);
+            report(ui, &found.sentence);
+            if self.pictures.len() == i {
+                let picture = found.between.and_then(|[reference, other]| {
+                    Picture::new(ui, layers.get(reference)?, layers.get(other)?)
+                });
+                self.pictures.push(picture);
+            }
+            if let Some(picture) = &self.pictures[i] {
+                picture.show(ui, space::INSET + 24.0, &found.sentence);
+            }
+        }
     }
 }
 

@@ -1,0 +1,22 @@
+//! What a user sets once for all documents.
+
+use crate::state::settings::Settings;
+use crate::state::{Effect, State};
+
+/// The present document keeps its parameters; one that is to come starts with those set.
+pub fn set(state: &mut State, settings: Settings, effects: &mut Vec<Effect>) {
+    let settings = settings.sound();
+    let before = std::mem::replace(&mut state.session.settings, settings);
+    let settings = &state.session.settings;
+    if settings.convention != before.convention {
+        state.view.convention = settings.convention;
+    }
+    if state.document.is_empty() {
+        state.document.track = settings.track();
+        state.document.rays = settings.rays();
+    }
+    if settings.memory_gb != before.memory_gb {
+        effects.push(Effect::LimitMemory(settings.memory_bytes()));
+    }
+    effects.push(Effect::Store);
+}

@@ -1,0 +1,201 @@
+//! What holds for all documents: looks, hands, where and with how much memory jobs run, and what
+//! streamlines start with.
+
+use super::forms::display::{segment_row, select_row};
+use super::theme::{self, size};
+use super::widgets::button::IconButton;
+use super::widgets::slider::{Change, RangeRow, Scale, SliderRow};
+use super::widgets::{rows, section};
+use super::{Memory, devices, icons, leaving};
+use crate::state::settings::Paths;
+use crate::state::{Action, Convention, Mouse, Settings, State};
+use egui::{Key, ScrollArea, Ui};
+
+const WIDTH: f32 = 460.0;
+/// Where the memory limit starts when it is switched on, GB.
+const USUAL_GB: f64 = 8.0;
+
+pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if !memory.settings {
+        return;
+    }
+    let height = ui.max_rect().height() - 180.0;
+    let mut closes = false;
+    let close = leaving::modal(ui, "settings", WIDTH, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
+        let p = theme::palette(ui.style());
+        let title = theme::semibold(size::BODY);
+        super::widgets::paint::left(ui.painter(), rect, "Settings", title, p.t1);
+        let cross = IconButton::new(icons::CLOSE, "Close settings").hint("Close (Esc)");
+        closes = cross.show_right(ui, rect).clicked();
+        ScrollArea::vertical()
+            .max_height(height)
+            .show(ui, |ui| contents(ui, state, actions));
+    });
+    let typing = ui.ctx().text_edit_focused();
+    let escape = ui.input(|i| i.key_pressed(Key::Escape));
+    if closes || (close && !(typing && escape)) {
+        memory.settings = false;
+    }
+}
+
+fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let now = &state.session.settings;
+    let mut changed = now.clone();
+    section::head(ui, "Window");
+    let words = ["Dark", "Light"];
+    let light = usize::from(state.view.light_theme);
+    let help = "Colours of everything but the images";
+    if let Some(i) = segment_row(ui, "Theme", help, &words, light)
+        && i != light
+    {
+        actions.push(Action::ToggleTheme);
+    }
+    let sides = [Convention::Radiological, Convention::Neurological];
+    let side = sides.iter().position(|c| *c == now.convention).unwrap_or(0);
+    let help = "Radiological: the patient's right on the left of the screen. Each window starts so; R \
+                switches the present one";
+    if let Some(i) = segment_row(
+        ui,
+        "Left and right",
+        help,
+        &sides.map(Convention::name),
+        side,
+    ) {
+        changed.convention = sides[i];
+    }
+    mouse(ui, now, &mut changed);
+    section::end(ui);
+    section::head(ui, "Computing");
+    let help = "Where tracking and rays run; for this window and the next";
+    let backend = state.session.backend.as_str();
+    let chosen = select_row(ui, "Runs on", help, backend, |ui| {
+        devices::choice(ui, state)
+    });
+    actions.extend(chosen.map(Action::ChooseBackend));
+    limit(ui, now, &mut changed);
+    section::end(ui);
+    let place = section::head(ui, "New documents start with");
+    let usual = Paths::default();
+    let reset = IconButton::new(icons::RESET, "Reset to defaults").side(24.0);
+    let reset = reset.disabled(now.paths == usual);
+    if reset.show_right(ui, place).clicked() {
+        changed.paths = usual.clone();
+    }
+    paths(ui, &now.paths, &usual, &mut changed.paths);
+    let hint = match state.document.is_empty() {
+        true => "Steps and lengths are those of rays, too",
+        false => "Steps and lengths are those of rays, too. The present document keeps its own",
+    };
+    ui.add_space(4.0);
+    rows::hint(ui, hint);
+    ui.add_space(8.0);
+    if changed != *now {
+        actions.push(Action::Set(changed));
+    }
+}
+
+fn mouse(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
+    let help = "What the mouse does on slices";
+    let names = Mouse::ALL.map(Mouse::name);
+    let at = Mouse::ALL.iter().position(|m| *m == now.mouse).unwrap_or(0);
+    if let Some(i) = segment_row(ui, "Mouse as in", help, &names, at) {
+        changed.mouse = Mouse::ALL[i];
+    }
+    rows::hint(
+        ui,
+        match now.mouse {
+            Mouse::Arcuate => "Left: crosshair. Right: window and level. Middle: pan",
+            Mouse::ItkSnap => {
+                "Left: crosshair. Right: zoom. Ctrl + right: window and level. Middle: pan"
+            }
+            Mouse::Slicer => "Left: window and level; a click: crosshair. Right: zoom. Middle: pan",
+        },
+    );
+}
+
+fn limit(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
+    let gb = now.memory_gb.unwrap_or(USUAL_GB);
+    let row = SliderRow::new("Memory", gb, Settings::LEAST_GB..=64.0)
+        .decimals(0)
+        .default(USUAL_GB)
+        .limits(Settings::LEAST_GB..=4096.0)
+        .unit("GB")
+        .switch(now.memory_gb.is_some(), "off: what the machine has")
+        .help("Files and jobs that would take the program above it are refused, and say so");
+    match row.show(ui) {
+        Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),
+        Some(Change::Switched(on)) => changed.memory_gb = on.then_some(USUAL_GB),
+        None => {}
+    }
+}
+
+fn paths(ui: &mut Ui, now: &Paths, usual: &Paths, changed: &mut Paths) {
+    let row = SliderRow::new("Streamlines", now.streamlines as f64, 100.0..=1e6)
+        .logarithmic()
+        .whole()
+        .default(usual.streamlines as f64)
+        .limits(1.0..=16_777_216.0)
+        .help("Seed points drawn from the whole seed");
+    if let Some((v, _)) = row.value(ui) {
+        changed.streamlines = v as usize;
+    }
+    let row = SliderRow::new("Step", now.step_mm, 0.1..=2.0)
+        .default(usual.step_mm)
+        .limits(0.01..=20.0)
+        .unit("mm")
+        .help("Distance between points");
+    if let Some((v, _)) = row.value(ui) {
+        changed.step_mm = v;
+    }
+    let common = usual.max_angle_rad.unwrap_or(0.8);
+    let degrees = |rad: f64| (rad.to_degrees() * 1e6).round() / 1e6;
+    let angle = degrees(now.max_angle_rad.unwrap_or(common));
+    let row = SliderRow::new("Maximum angle", angle, 10.0..=90.0)
+        .decimals(0)
+        .default(degrees(common))
+        .limits(1.0..=180.0)
+        .unit("°")
+        .switch(now.max_angle_rad.is_some(), "off: any turn is allowed")
+        .help("Stops a path that turns more in one step");
+    match row.show(ui) {
+        Some(Change::To(v, _)) => changed.max_angle_rad = Some(v.to_radians()),
+        Some(Change::Switched(on)) => changed.max_angle_rad = on.then_some(common),
+        None => {}
+    }
+    let common = usual.min_fa.unwrap_or(0.15);
+    let row = SliderRow::new("Stop below FA", now.min_fa.unwrap_or(common), 0.0..=0.5)
+        .default(common)
+        .limits(0.0..=1.0)
+        .switch(now.min_fa.is_some(), "off: paths cross low FA")
+        .help("Stops a path where the tensor has little direction");
+    match row.show(ui) {
+        Some(Change::To(v, _)) => changed.min_fa = Some(v),
+        Some(Change::Switched(on)) => changed.min_fa = on.then_some(common),
+        None => {}
+    }
+    let row = RangeRow {
+        name: "Length",
+        values: now.length_mm,
+        scale: Scale {
+            range: 0.0..=500.0,
+            logarithmic: false,
+            decimals: 0,
+        },
+        default: &|| usual.length_mm,
+        unit: "mm",
+        help: "Shorter paths are dropped and counted, longer ones stop",
+        limits: 0.0..=10_000.0,
+        waits: false,
+    };
+    if let Some((length, _)) = row.show(ui) {
+        changed.length_mm = length;
+    }
+}
+
+/// Opens the sheet, with the cards that there are.
+pub fn open(memory: &mut Memory, actions: &mut Vec<Action>) {
+    memory.settings = true;
+    actions.push(Action::FindCards);
+}

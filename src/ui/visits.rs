@@ -1,0 +1,135 @@
+//! The question whom to open of a folder with several subjects or sessions.
+
+use super::theme::{self, size, space};
+use super::widgets::button::Button;
+use super::widgets::{field, paint, rows};
+use super::{Memory, leaving};
+use crate::state::{Action, Folder, State, Visit};
+use egui::{Key, ScrollArea, Sense, Ui, pos2, vec2};
+
+const WIDTH: f32 = 480.0;
+/// From so many on a field helps to find one.
+const MANY: usize = 12;
+
+/// The field's text, and what the folder's visits are.
+#[derive(Default)]
+pub struct Cache {
+    of: Option<std::path::PathBuf>,
+    /// With what there is of each.
+    visits: Vec<(Visit, String)>,
+    text: String,
+}
+
+impl Cache {
+    fn update(&mut self, folder: &Folder) {
+        if self.of.as_ref() == Some(&folder.path) {
+            return;
+        }
+        let visits = folder.visits().into_iter();
+        self.visits = visits.map(|v| (v.clone(), kinds(folder, &v))).collect();
+        self.of = Some(folder.path.clone());
+        self.text.clear();
+    }
+}
+
+/// `2 diffusion scans, T1`.
+fn kinds(folder: &Folder, visit: &Visit) -> String {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for found in folder.of(visit) {
+        let name = found.kind.name();
+        match counted.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, n)) => *n += 1,
+            None => counted.push((name, 1)),
+        }
+    }
+    let words = counted.into_iter().map(|(name, n)| match n {
+        1 => name.to_owned(),
+        n => format!("{n} × {name}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let Some(folder) = &state.session.folder else {
+        memory.visits.of = None;
+        return;
+    };
+    memory.visits.update(folder);
+    let height = (ui.max_rect().height() - 260.0).max(120.0);
+    let mut answer = None;
+    let close = leaving::modal(ui, "visits", WIDTH, |ui| {
+        answer = contents(ui, folder, &mut memory.visits, height);
+    });
+    if let Some(answer) = answer {
+        actions.push(Action::OpenVisit(answer));
+    } else if close && ui.input(|i| i.key_pressed(Key::Escape)) {
+        actions.push(Action::OpenVisit(None));
+    }
+}
+
+fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Option<Option<usize>> {
+    let p = theme::palette(ui.style());
+    let name = folder.path.file_name().unwrap_or_default();
+    leaving::heading(ui, &format!("Which one? {}", name.to_string_lossy()));
+    if cache.visits.len() >= MANY {
+        let (rect, _) = ui.allocate_exact_size(vec2(WIDTH, 26.0), Sense::hover());
+        field::text(ui, rect, "Find", &mut cache.text, "part of a name", false);
+    }
+    let wanted = cache.text.trim().to_lowercase();
+    let fits = |v: &Visit| v.name().to_lowercase().contains(&wanted);
+    let shown: Vec<usize> = (0..cache.visits.len())
+        .filter(|&i| fits(&cache.visits[i].0))
+        .collect();
+    let mut chosen = None;
+    ScrollArea::vertical().max_height(height).show_rows(
+        ui,
+        space::ROW,
+        shown.len(),
+        |ui, visible| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for &i in &shown[visible] {
+                let (visit, kinds) = &cache.visits[i];
+                let name = visit.name();
+                let label = format!("{name}: {kinds}");
+                let response = rows::list_row(ui, &label, ("visit", i), false);
+                let inner = paint::inset(response.rect, 8.0, 8.0);
+                let middle = pos2(inner.left() + 150.0, inner.bottom());
+                let left = egui::Rect::from_min_max(inner.min, middle);
+                paint::left(ui.painter(), left, &name, theme::medium(size::LABEL), p.t1);
+                let right = paint::inset(inner, 158.0, 0.0);
+                paint::left(
+                    ui.painter(),
+                    right,
+                    kinds,
+                    theme::regular(size::LABEL),
+                    p.t2,
+                );
+                if response.clicked() {
+                    chosen = Some(i);
+                }
+            }
+        },
+    );
+    if shown.is_empty() {
+        let words = egui::RichText::new("Nobody is called so");
+        ui.label(words.font(theme::regular(size::LABEL)).color(p.t2));
+    }
+    let enter = ui.input(|i| i.key_pressed(Key::Enter));
+    let mut cancelled = false;
+    ui.horizontal(|ui| {
+        let count = cache.visits.len();
+        let words = match folder.cut {
+            true => format!("{count}, and more than is looked at"),
+            false => format!("{count} to choose from"),
+        };
+        let words = egui::RichText::new(words).font(theme::regular(size::LABEL));
+        ui.label(words.color(p.t3));
+        cancelled = Button::quiet("Cancel").show(ui).clicked();
+    });
+    match (chosen, shown.as_slice()) {
+        (Some(i), _) => Some(Some(i)),
+        // What the text leaves.
+        (None, [only]) if enter => Some(Some(*only)),
+        _ => cancelled.then_some(None),
+    }
+}
