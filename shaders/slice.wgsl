@@ -69,7 +69,10 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
         return vec4<f32>(0.0);
     }
     if has(COLOUR_IMAGE) {
-        return vec4<f32>(clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0)), alpha);
+        let colour = clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0));
+        // Black says nothing: what lies below is seen.
+        let brightest = max(colour.r, max(colour.g, colour.b));
+        return vec4<f32>(colour, select(alpha, 0.0, brightest < 0.002));
     }
     let t = (value.r - layer.window.x) * layer.window.y;
     if has(SINGLE_COLOUR) {

@@ -21,7 +21,10 @@ fn main() -> ExitCode {
         None if arguments.files.is_empty() && !cli::has_display() => {
             cli::run(Command::Demo(DemoOptions::default()), global)
         }
-        None => window(arguments.files, false, global),
+        None => match cli::check_files(&arguments.files) {
+            Ok(()) => window(arguments.files, false, global),
+            Err(failure) => failed(&failure),
+        },
     }
 }
 
@@ -32,9 +35,11 @@ fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
         .and_then(|kind| app::run(files, demo, kind, threads).map_err(Failure::new));
     match opened {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("arcuate: {failure}");
-            ExitCode::from(failure.code)
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    eprintln!("arcuate: {failure}");
+    ExitCode::from(failure.code)
 }

@@ -123,10 +123,12 @@ fn create(
 fn sentence(error: &eframe::Error) -> String {
     match error {
         eframe::Error::AppCreation(why) => why.to_string(),
-        eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) => format!(
-            "No window can be opened here ({error}): set DISPLAY or WAYLAND_DISPLAY, or use the \
-             commands in arcuate --help"
-        ),
+        // Its own words name the files that it was built from.
+        eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) => {
+            "No window can be opened here: set DISPLAY or WAYLAND_DISPLAY, or use the commands in \
+             arcuate --help"
+                .to_owned()
+        }
         _ => format!(
             "No graphics device can draw the window ({error}): install a Vulkan driver \
              (mesa-vulkan-drivers draws without a graphics card)"

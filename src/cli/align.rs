@@ -35,6 +35,14 @@ pub struct Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let ending = options.out.extension().and_then(|e| e.to_str());
+    let ending = ending.unwrap_or_default().to_lowercase();
+    if !["txt", "tfm", "mat"].contains(&ending.as_str()) {
+        return Err(Failure::usage(format!(
+            "An affine is written as text, expected a name that ends in .txt, .tfm or .mat: {}",
+            options.out.display()
+        )));
+    }
     runner.may_write(&options.out)?;
     let (moving, _) = noted_volume(&options.moving, runner)?;
     let (fixed, gradients) = noted_volume(&options.fixed, runner)?;

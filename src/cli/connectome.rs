@@ -46,7 +46,8 @@ pub struct Options {
         long,
         value_name = "MM",
         default_value = "0",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        value_parser = super::options::not_negative
     )]
     pub radius: f64,
     /// Mean of this value of the streamlines, per streamline or per point

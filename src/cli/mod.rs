@@ -156,6 +156,40 @@ pub enum Command {
     Bench(bench::Options),
 }
 
+/// Refuses what is neither a file nor a command, before a window is opened for it.
+pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
+    let Some(missing) = files.iter().find(|f| !f.exists()) else {
+        return Ok(());
+    };
+    let word = missing.to_string_lossy();
+    let commands = <Arguments as clap::CommandFactory>::command();
+    let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
+    // One letter more, less or other is a slip of the finger.
+    let similar: Vec<String> = names.filter(|name| slips(name, &word) <= 2).collect();
+    let similar = match similar.as_slice() {
+        [] => String::new(),
+        names => format!("; similar commands: {}", names.join(", ")),
+    };
+    Err(Failure::usage(format!(
+        "There is no file and no command of this name{similar}: {word}"
+    )))
+}
+
+/// Letters to be put in, taken out or changed between two words (Levenshtein 1966).
+fn slips(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let other = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            row[j + 1] = other.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
 impl Global {
     pub fn backend(&self) -> Result<Backend, Failure> {
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));

@@ -217,6 +217,14 @@ pub fn positive(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| format!("expected a number above 0, found \"{text}\""))
 }
 
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    let parsed = text
+        .parse::<f64>()
+        .ok()
+        .filter(|v| v.is_finite() && *v >= 0.0);
+    parsed.ok_or_else(|| format!("expected a number of at least 0, found \"{text}\""))
+}
+
 /// A mask whose warnings go to standard error.
 pub fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
     let (mask, warnings) = read.map_err(|e| Failure::new(e.to_string()))?;

@@ -39,9 +39,10 @@ pub struct Options {
         long,
         value_name = "N",
         default_value = "100",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(2..=10_000)
     )]
-    pub nodes: usize,
+    pub nodes: u32,
     /// The bundle starts at the end nearer to the middle of this region
     #[arg(long, value_name = "REGION")]
     pub start: Option<ShapeSpec>,
@@ -82,7 +83,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             marks: None,
         },
         along: values.chain(images).collect(),
-        nodes: options.nodes,
+        nodes: options.nodes as usize,
         start,
         sense: if options.reverse {
             Sense::Turned

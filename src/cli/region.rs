@@ -110,6 +110,12 @@ fn point(text: &str) -> Result<DVec3, String> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let source = options.threshold.is_some() || options.fill.is_some() || !options.label.is_empty();
+    if !source && options.union.is_empty() {
+        return Err(Failure::usage(
+            "Nothing says which voxels: add --threshold, --label, --fill or --union",
+        ));
+    }
     runner.may_make(&options.out)?;
     if options.as_labels {
         runner.may_make(&SaveLabels::table(&options.out))?;

@@ -59,8 +59,8 @@ pub struct Options {
     #[arg(long)]
     pub invert: bool,
     /// Of those left keep so many at random
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub number: Option<usize>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub number: Option<u32>,
     /// Starts the random numbers; the same seed gives the same result
     #[arg(long, value_name = "N", requires = "number", default_value = "0")]
     pub random_seed: u64,
@@ -132,7 +132,7 @@ impl Options {
             given: Vec::new(),
             stop: self.stop,
             invert: self.invert,
-            at_most: self.number.map(|n| (n, self.random_seed)),
+            at_most: self.number.map(|n| (n as usize, self.random_seed)),
         })
     }
 
@@ -155,7 +155,7 @@ impl Options {
             values: length.into_iter().chain(self.value.clone()).collect(),
             stop: self.stop,
             invert: self.invert,
-            at_most: self.number.map(|n| (n, self.random_seed)),
+            at_most: self.number.map(|n| (n as usize, self.random_seed)),
         };
         let text = format!("arcuate select {input} {output}{choice}");
         text + &self.told.told().to_string()

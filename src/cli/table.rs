@@ -79,7 +79,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let found = columns.iter().find(|(known, _)| known == name);
             let found = found.ok_or_else(|| {
                 let known = names.join(", ");
-                Failure::new(format!(
+                Failure::usage(format!(
                     "There is no column \"{name}\", expected one of {known}"
                 ))
             })?;

@@ -35,7 +35,7 @@ const LATTICE: usize = 9;
 /// A fibre or two may leave the image; more is told of.
 const OUTSIDE: f64 = 0.02;
 /// Fibres end in grey matter and a mask is cut tightly; more is told of.
-const OUTSIDE_MASK: f64 = 0.25;
+const OUTSIDE_MASK: f64 = 0.12;
 /// Exchanging sides must bring in this share more to be worth a word.
 const BETTER: f64 = 0.15;
 

@@ -58,6 +58,8 @@ pub struct Memory {
     list: Option<List>,
     shortcuts: bool,
     settings: bool,
+    /// The tool that was in the hand when the panel was last drawn.
+    tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
     visits: visits::Cache,
     palette: Option<palette::Palette>,
     renaming: Option<naming::Renaming>,
@@ -108,6 +110,7 @@ impl Memory {
             list: None,
             shortcuts: false,
             settings: false,
+            tool_kind: None,
             visits: visits::Cache::default(),
             palette: None,
             renaming: None,

@@ -4,7 +4,7 @@ use super::header::COMMENT;
 use crate::compute::Control;
 use crate::data::rotation::rotation;
 use crate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};
-use crate::io::{Error, atomic, extension, little_endian};
+use crate::io::{DISCLAIMER, Error, atomic, extension, little_endian};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DMat3, DQuat, DVec3};
@@ -167,6 +167,7 @@ fn header(grid: &Grid, frames: usize, voxels: &Voxels<'_>, description: &str) ->
         Voxels::Label(_) => (512, 16),
         Voxels::Colour(_) => (128, 24),
     };
+    let description = &disclaimed(description);
     let comment = comment(description);
     let mut h = Bytes(vec![0; HEADER_BYTES + 4]);
     // Offsets of nifti1.h.
@@ -252,6 +253,14 @@ impl Bytes {
         {
             self.f32(256 + 4 * i, part);
         }
+    }
+}
+
+/// Goes first, so that the header's short field holds it.
+fn disclaimed(description: &str) -> String {
+    match description.trim() {
+        "" => DISCLAIMER.to_owned(),
+        made => format!("{DISCLAIMER}; {made}"),
     }
 }
 

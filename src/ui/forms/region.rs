@@ -26,6 +26,17 @@ pub const TOOLS: [(Tool, &str, &str); 4] = [
 
 /// Nothing unless a tool for regions is in the hand.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let kind = std::mem::discriminant(&state.view.tool);
+    let with_block = state.view.tool.draws()
+        || matches!(
+            state.view.tool,
+            Tool::Threshold | Tool::Change | Tool::Labels
+        );
+    if memory.tool_kind.replace(kind) != Some(kind) && with_block {
+        // What was just taken is seen, wherever the panel stood.
+        let place = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(1.0, 1.0));
+        ui.scroll_to_rect(place, Some(egui::Align::Min));
+    }
     match state.view.tool {
         Tool::Threshold => making::threshold(ui, state, memory, actions),
         Tool::Change => making::change(ui, state, memory, actions),

@@ -324,6 +324,16 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     actions.extend(chosen.map(Action::SetFitMask));
 }
 
+/// What the panel's layer is exported as.
+fn export_words(layer: Option<&Arc<Layer>>) -> &'static str {
+    match layer.map(|l| &l.content) {
+        Some(Content::Tractogram(_)) => "Export streamlines…",
+        Some(Content::Mask(_)) => "Export mask…",
+        Some(Content::Scan { .. }) => "Export scan…",
+        _ => "Export map…",
+    }
+}
+
 pub fn foot(
     ui: &mut Ui,
     place: Rect,
@@ -334,7 +344,7 @@ pub fn foot(
     let layer = shown_layer(state);
     let nothing = layer.is_none().then_some("There is nothing to export yet");
     let buttons = vec![
-        Button::primary("Export map…")
+        Button::primary(export_words(layer))
             .icon(icons::EXPORT)
             .disabled(nothing)
             .hint("Ctrl+E"),

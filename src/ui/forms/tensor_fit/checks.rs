@@ -4,7 +4,7 @@ use super::overlap::Picture;
 use super::{FIT, axes, describe, grid, orders, shells};
 use crate::data::gradients::{Weighting, volume_numbers};
 use crate::data::turn::Turn;
-use crate::data::{AffineSource, DataId, Grid, TensorLayout};
+use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::Method;
 use crate::state::recipe::Source;
@@ -167,6 +167,12 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .filter(|(_, g, _)| other(g))
         .map(|(l, _, _)| l.name.as_str())
         .collect();
+    let lines = state.document.layers.iter().filter(|l| l.path.is_some());
+    for layer in lines {
+        if let Content::Tractogram(tractogram) = &layer.content {
+            report.push(streamlines(&layer.name, tractogram, first));
+        }
+    }
     if !others.is_empty() {
         report.push(format!(
             "On a grid of their own, resampled for display only: {}",
@@ -196,6 +202,21 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         fact,
         report,
     })
+}
+
+/// `tracks: 450 streamlines, which name the grid of 91 × 109 × 91 voxels`.
+fn streamlines(name: &str, tractogram: &Tractogram, first: &Grid) -> String {
+    let count = format::count(tractogram.len() as u64);
+    let grid = match tractogram.grid.as_deref() {
+        None => "in world mm, without a grid".to_owned(),
+        Some(own) if first.matches(own) => "on the first grid".to_owned(),
+        Some(own) => format!(
+            "naming a grid of {} of {}",
+            format::shape(own.shape, 1),
+            format::spacing(own.spacing())
+        ),
+    };
+    format!("{name}: {count} streamlines, {grid}")
 }
 
 fn handedness(grid: &Grid) -> &'static str {
