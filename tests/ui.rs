@@ -9,6 +9,7 @@ mod rays;
 mod regions;
 mod sample;
 mod sessions;
+mod settings;
 mod sliders;
 mod told;
 mod trial;
@@ -143,6 +144,7 @@ pub fn tests() -> Vec<Trial> {
         keys::tests(),
         looks::tests(),
         palette::tests(),
+        settings::tests(),
         sessions::tests(),
         rays::tests(),
         regions::tests(),

@@ -4,6 +4,7 @@ mod build;
 mod drawing;
 mod events;
 mod hands;
+mod mice;
 mod picture;
 mod sample;
 mod scene;
@@ -15,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         build::tests(),
         drawing::tests(),
         events::tests(),
+        mice::tests(),
         hands::tests(),
         picture::tests(),
         scene::tests(),

@@ -6,7 +6,7 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::jobs::{Ffmpeg, Request};
 use crate::state::update::is_session;
-use crate::state::{Action, Content, Convention, Pane, Task, Told, Turn};
+use crate::state::{Action, Content, Convention, Layout, Pane, Task, Told, Turn};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,9 @@ pub struct Options {
     pub size: DVec2,
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4))]
     pub scale: u32,
+    /// Slices of the view in rows, so many mm apart
+    #[arg(long, value_name = "MM", value_parser = super::options::positive)]
+    pub mosaic: Option<f64>,
     /// Nothing where nothing is drawn (3-D view)
     #[arg(long)]
     pub transparent: bool,
@@ -203,6 +206,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             shape,
         })?;
         window.act(Action::SelectTask(Task::Track))?;
+    }
+    if let Some(mm) = options.mosaic {
+        let pane = options.view.pane().filter(|p| *p != Pane::Scene);
+        let pane = pane.ok_or_else(|| {
+            Failure::usage("A mosaic is of slices: add --view axial, sagittal or coronal")
+        })?;
+        window.act(Action::SetLayout(Layout::Mosaic))?;
+        window.act(Action::SetMosaic(pane, mm))?;
     }
     if let Some(at) = options.at {
         window.act(Action::MoveCrosshair(at))?;

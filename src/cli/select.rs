@@ -43,6 +43,9 @@ pub struct Options {
     /// Keep those with all points inside the union of these
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
+    /// Keep those of a group (TRX)
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
     /// Include and target regions have to hold an end
     #[arg(long)]
     pub ends: bool,
@@ -126,6 +129,7 @@ impl Options {
     fn rules(&self) -> Result<Rules, Failure> {
         let length = self.length.map(|(low, high)| length_within(low, high));
         Ok(Rules {
+            group: self.group.clone(),
             regions: self.regions().regions()?,
             by_ends: self.ends,
             values: length.into_iter().chain(self.value.clone()).collect(),
@@ -139,6 +143,7 @@ impl Options {
     fn selects(&self) -> bool {
         let regions: Vec<RegionSpec> = self.regions().specs();
         !regions.is_empty()
+            || self.group.is_some()
             || self.length.is_some()
             || !self.value.is_empty()
             || self.stop.is_some()
@@ -150,6 +155,7 @@ impl Options {
         let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
         let length = self.length.map(|(low, high)| length_within(low, high));
         let choice = Choice {
+            group: self.group.clone(),
             regions: self.regions().specs(),
             by_ends: self.ends,
             values: length.into_iter().chain(self.value.clone()).collect(),
@@ -165,7 +171,7 @@ impl Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if !options.selects() {
         return Err(Failure::usage(
-            "Nothing says which streamlines to keep: add a region, --length, --value, --stop or --number",
+            "Nothing says which streamlines to keep: add a region, --group, --length, --value, --stop or --number",
         ));
     }
     must_be_streamlines(&options.output)?;

@@ -69,6 +69,8 @@ pub enum Action {
     // View
     SelectTask(Task),
     SetLayout(Layout),
+    /// Orientation, and mm from slice to slice.
+    SetMosaic(Pane, f64),
     /// Shows one pane alone, or goes back to the grid.
     ToggleMaximised(Pane),
     MoveCrosshair(DVec3),

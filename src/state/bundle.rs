@@ -106,6 +106,9 @@ pub struct Limit {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sieve {
     pub layer: LayerId,
+    /// Of the streamlines' groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Regions that count in another way than their role says.
     pub uses: Vec<(RegionId, Use)>,
     pub by_ends: bool,
@@ -120,6 +123,7 @@ impl Sieve {
     pub fn new(layer: LayerId) -> Self {
         Self {
             layer,
+            group: None,
             uses: Vec::new(),
             by_ends: false,
             limits: Vec::new(),

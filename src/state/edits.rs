@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 /// Rules as `arcuate select` takes them.
 #[derive(Clone, Debug)]
 pub struct Choice {
+    pub group: Option<String>,
     pub regions: Vec<RegionSpec>,
     pub by_ends: bool,
     pub values: Vec<Within>,
@@ -32,6 +33,9 @@ fn range(low: f32, high: f32) -> String {
 impl Display for Choice {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(&region_arguments(&self.regions))?;
+        if let Some(group) = &self.group {
+            write!(f, " --group {}", quoted(group))?;
+        }
         if self.by_ends {
             f.write_str(" --ends")?;
         }

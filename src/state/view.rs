@@ -63,6 +63,8 @@ pub enum Layout {
     SceneFirst,
     /// One pane.
     Single,
+    /// Slices of one orientation in rows.
+    Mosaic,
 }
 
 /// What the 3-D view shows of streamlines: only what is near a slice.
@@ -149,8 +151,10 @@ pub struct SliceCamera {
 pub struct View {
     pub task: Task,
     pub layout: Layout,
-    /// The pane of [`Layout::Single`], and of a maximised view.
+    /// The pane of [`Layout::Single`] and [`Layout::Mosaic`], and of a maximised view.
     pub single: Pane,
+    /// From one slice of a mosaic to the next, mm.
+    pub mosaic_mm: f64,
     /// World mm.
     pub crosshair: DVec3,
     pub convention: Convention,
@@ -197,6 +201,7 @@ impl Default for View {
             task: Task::View,
             layout: Layout::Grid,
             single: Pane::Axial,
+            mosaic_mm: Self::MOSAIC_MM,
             crosshair: DVec3::ZERO,
             convention: Convention::Radiological,
             show_crosshair: true,
@@ -219,6 +224,32 @@ impl Default for View {
             drawer_height: 260.0,
             table: TableView::default(),
         }
+    }
+}
+
+impl View {
+    pub const MOSAIC_MM: f64 = 8.0;
+    pub const MOSAIC_LIMITS_MM: std::ops::RangeInclusive<f64> = 0.5..=100.0;
+    /// More would be too small to see.
+    pub const MOST_SLICES: usize = 120;
+
+    /// The orientation of a mosaic.
+    pub fn mosaic_pane(&self) -> Pane {
+        match self.single {
+            Pane::Scene => Pane::Axial,
+            pane => pane,
+        }
+    }
+
+    /// Where a mosaic's slices are along their normal, mm, from the lowest; one of them is the
+    /// crosshair's.
+    pub fn mosaic_slices(&self, bounds: (DVec3, DVec3)) -> Vec<f64> {
+        let axis = self.mosaic_pane().normal_axis().unwrap_or(2);
+        let (low, high, here) = (bounds.0[axis], bounds.1[axis], self.crosshair[axis]);
+        let first = ((low - here) / self.mosaic_mm).ceil() as i64;
+        let last = ((high - here) / self.mosaic_mm).floor() as i64;
+        let all = (first..=last).map(|k| here + k as f64 * self.mosaic_mm);
+        all.take(Self::MOST_SLICES).collect()
     }
 }
 

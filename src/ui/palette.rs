@@ -152,6 +152,7 @@ fn entries(state: &State) -> Vec<Entry> {
         (Layout::Grid, "Layout: four views"),
         (Layout::SceneFirst, "Layout: 3-D large"),
         (Layout::Single, "Layout: one view"),
+        (Layout::Mosaic, "Layout: mosaic of slices"),
     ];
     for (layout, name) in layouts {
         add(name, "", Run::Act(Action::SetLayout(layout)));
@@ -265,7 +266,13 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
     let mut scored: Vec<(i32, Entry)> = scored
         .filter_map(|entry| Some((fit(&entry.name, typed)?, entry)))
         .collect();
-    if !typed.trim().is_empty() {
+    let wanted = typed.trim().to_lowercase();
+    if !wanted.is_empty() {
+        // Scattered letters are for those who remember them, not beside what is called so.
+        let called = |name: &str| name.to_lowercase().contains(&wanted);
+        if scored.iter().any(|(_, entry)| called(&entry.name)) {
+            scored.retain(|(_, entry)| called(&entry.name));
+        }
         scored.sort_by_key(|(score, _)| -score);
     }
     scored.into_iter().map(|(_, entry)| entry).collect()

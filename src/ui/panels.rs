@@ -165,6 +165,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 ui.add_space(-8.0);
                 section::end(ui);
             }
+            forms::mosaic::show(ui, state, actions);
             forms::region::show(ui, state, memory, actions);
             forms::bundle::show(ui, state, memory, actions);
             match state.view.task {

@@ -92,7 +92,10 @@ pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     view.moving = false;
     view.tool = Tool::Crosshair;
     if let Some(pane) = pane {
-        view.layout = Layout::Single;
+        // A mosaic is a picture of that view, too.
+        if !(view.layout == Layout::Mosaic && view.mosaic_pane() == pane) {
+            view.layout = Layout::Single;
+        }
         view.single = pane;
         state.session.selected_region = None;
     }

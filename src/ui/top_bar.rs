@@ -8,7 +8,7 @@ use super::{Memory, file_menu, icons, quit};
 use crate::state::{Action, Convention, Layout, Look, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-const LAYOUTS: [(Layout, &str, &str); 3] = [
+const LAYOUTS: [(Layout, &str, &str); 4] = [
     (Layout::Grid, icons::GRID, "Four views"),
     (
         Layout::SceneFirst,
@@ -16,6 +16,7 @@ const LAYOUTS: [(Layout, &str, &str); 3] = [
         "3-D with three slices",
     ),
     (Layout::Single, icons::SINGLE, "One view"),
+    (Layout::Mosaic, icons::LAYERS, "Mosaic of slices"),
 ];
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {

@@ -62,7 +62,7 @@ pub fn somewhere(hands: &Hands, pane: Pane, random: &mut Random) -> Pos2 {
     rect.min + vec2(share(random) * rect.width(), share(random) * rect.height())
 }
 
-fn clamped(hands: &Hands, world: DVec3) -> DVec3 {
+pub fn clamped(hands: &Hands, world: DVec3) -> DVec3 {
     let (low, high) = hands.state().document.bounds();
     world.clamp(low, high)
 }

@@ -97,14 +97,17 @@ impl State {
         columns
     }
 
-    /// The FA of the tensors as a column, or a value along the streamlines.
+    /// The FA of the tensors as a column, or a value along the streamlines, or the topmost image.
     pub fn usual_along(&self, lines: &Tractogram) -> Option<Column> {
         if lines.per_point.contains_key("fa") {
             return Some(Column::Value("fa".to_owned()));
         }
         let own = lines.per_point.keys().next().cloned();
         let fa = self.fa_layer();
-        fa.map(Column::Image).or(own.map(Column::Value))
+        let mut images = self.document.layers.iter().rev();
+        let image = images.find(|l| self.column_image(l.id).is_some());
+        let image = image.map(|l| Column::Image(l.id));
+        fa.map(Column::Image).or(own.map(Column::Value)).or(image)
     }
 
     /// The layer of the tensors' FA.

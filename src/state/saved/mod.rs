@@ -14,7 +14,7 @@ pub use read::{build, curves_recipe, edits, items, made, parse, recipe, view};
 pub use write::{LIVE, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
-use super::document::{Display, Method};
+use super::document::{Display, Document, Method};
 use super::recipe::MediumRecipe;
 use super::session::Curves;
 use super::view::View;
@@ -94,6 +94,8 @@ pub enum SavedEdit {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedRules {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     pub regions: Vec<SavedRegion>,
     pub by_ends: bool,
     /// Name, and limits; none: open.
@@ -231,6 +233,19 @@ pub struct Absent {
     pub why: String,
     /// What its numbers are of.
     pub read: Arc<ReadSession>,
+}
+
+/// What of a session's kept results is not here, in one sentence.
+pub fn away(document: &Document) -> Option<String> {
+    let kept = document.absent.iter().filter(|a| a.kept().is_some());
+    let (what, them) = match kept.count() {
+        0 => return None,
+        1 => ("1 kept result is".to_owned(), "it"),
+        n => (format!("{n} kept results are"), "them"),
+    };
+    Some(format!(
+        "{what} not stored beside the session: make {them} again, or take {them} out, in Layers"
+    ))
 }
 
 impl Absent {

@@ -159,6 +159,7 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
             high: high.unwrap_or(f32::INFINITY),
         };
         Ok(Edit::Select(Box::new(Rules {
+            group: rules.group.clone(),
             regions: regions.collect::<Result<_, String>>()?,
             by_ends: rules.by_ends,
             values: rules.values.iter().map(value).collect(),
@@ -561,6 +562,9 @@ pub fn view(saved: &View, now: &View) -> View {
             *slice = View::default().slices[0];
         }
         slice.zoom = slice.zoom.clamp(0.2, 40.0);
+    }
+    if !View::MOSAIC_LIMITS_MM.contains(&view.mosaic_mm) {
+        view.mosaic_mm = View::MOSAIC_MM;
     }
     view.drawer_height = match view.drawer_height.is_finite() {
         true => view.drawer_height.clamp(140.0, 2000.0),

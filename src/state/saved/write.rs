@@ -292,6 +292,7 @@ impl Lists<'_> {
             ..self.region(document, region)
         };
         SavedEdit::Select(Box::new(SavedRules {
+            group: rules.group.clone(),
             regions: rules.regions.iter().map(region).collect(),
             by_ends: rules.by_ends,
             values: rules.values.iter().map(value).collect(),

@@ -30,7 +30,7 @@ pub use sessions::{is_session, remake, wrong_files};
 use super::action::{Action, Effect, Phase};
 use super::comparing;
 use super::session::{Exports, GuideStep, Severity};
-use super::view::{Layout, Pane, Slab, SliceCamera, Task, Tool};
+use super::view::{Layout, Pane, Slab, SliceCamera, Task, Tool, View};
 use super::{Camera, Content, Document, Layer, Leaving, Method, Recipe, State, Told};
 use crate::data::Role;
 use crate::jobs::{Request, Slot};
@@ -103,6 +103,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::SelectTask(task) => state.view.task = task,
         Action::SetLayout(layout) => state.view.layout = layout,
+        Action::SetMosaic(pane, mm) => {
+            let (low, high) = View::MOSAIC_LIMITS_MM.into_inner();
+            (state.view.single, state.view.mosaic_mm) = (pane, mm.clamp(low, high));
+        }
         Action::ToggleMaximised(pane) => {
             let alone = state.view.layout == Layout::Single && state.view.single == pane;
             state.view.layout = if alone { Layout::Grid } else { Layout::Single };

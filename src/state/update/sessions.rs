@@ -326,6 +326,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     for note in &notes {
         state.session.say(Severity::Warning, note.clone());
     }
+    if let Some(sentence) = saved::away(&document) {
+        state.session.say(Severity::Information, sentence);
+    }
     let missing = document.absent.iter().any(|a| a.kept().is_none());
     state.document = document;
     state.view = content.view.as_ref().map_or_else(

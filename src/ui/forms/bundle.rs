@@ -153,7 +153,7 @@ fn filter(
     let Some(sieve) = now else {
         return rows::hint(
             ui,
-            "By regions, length, values, why tracking stopped, by lot; regions may be dragged meanwhile",
+            "By regions, groups, length, values, why tracking stopped, by lot; regions may be dragged meanwhile",
         );
     };
     let mut set = |sieve: Sieve, phase: Phase| {
@@ -164,6 +164,7 @@ fn filter(
     };
     regions(ui, state, &sieve, &mut set);
     limits(ui, state, lines, &sieve, memory, &mut set);
+    group(ui, lines, &sieve, &mut set);
     stop(ui, lines, &sieve, &mut set);
     at_most(ui, lines, &sieve, &mut set);
     let words = ["What passes", "What fails"];
@@ -350,6 +351,45 @@ pub fn extent(
     }
     known.push((key, extent));
     Some(extent)
+}
+
+/// One of the file's groups alone.
+fn group(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
+    if lines.groups.is_empty() {
+        return;
+    }
+    let known = sieve
+        .group
+        .as_ref()
+        .filter(|g| lines.groups.contains_key(*g));
+    let now = known.map_or("All of them", String::as_str);
+    let help = "Groups are bundles that the file names";
+    let chosen = select_row(ui, "Group", help, now, |ui| {
+        let mut chosen = None;
+        if menu::Item::new("All of them")
+            .chosen(known.is_none())
+            .show(ui)
+        {
+            chosen = Some(None);
+        }
+        for (name, members) in &lines.groups {
+            let count = format::count(members.len() as u64);
+            let item = menu::Item::new(name).key(&count);
+            if item.chosen(known == Some(name)).show(ui) {
+                chosen = Some(Some(name.clone()));
+            }
+        }
+        chosen
+    });
+    if let Some(group) = chosen {
+        set(
+            Sieve {
+                group,
+                ..sieve.clone()
+            },
+            Phase::Done,
+        );
+    }
 }
 
 fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {

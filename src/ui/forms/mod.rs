@@ -7,6 +7,7 @@ pub mod density;
 pub mod display;
 pub mod geodesic;
 pub mod measure;
+pub mod mosaic;
 pub mod region;
 pub mod tensor_fit;
 pub mod tracking;
@@ -57,6 +58,11 @@ fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
 /// Asks where to write what the task's panel is about.
 pub fn export(state: &State, memory: &mut Memory, place: Place) {
     if state.view.task == Task::Track && selected_tracks(state).is_none() {
+        // As the button, which says why.
+        let live = state.final_live();
+        if live.is_none_or(|l| l.output.kept.is_empty()) {
+            return;
+        }
         let purpose = Purpose::tracks(state, None);
         let name = match state.document.method {
             Method::Streamlines => "tracks",

@@ -41,6 +41,7 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
                 (Pane::Coronal, cell(beside, third(2.0))),
             ]
         }
-        Layout::Single => vec![(single, cell(ALL, ALL))],
+        // Its slices have places of their own.
+        Layout::Single | Layout::Mosaic => vec![(single, cell(ALL, ALL))],
     }
 }

@@ -16,6 +16,7 @@ mod hands;
 mod ink;
 pub mod layout;
 mod legend;
+mod mosaic;
 mod rings;
 mod ruler;
 mod scene_paint;
@@ -25,7 +26,7 @@ mod slice_view;
 mod trace;
 
 use crate::render::PaneId;
-use crate::state::{Action, Camera, Pane, State};
+use crate::state::{Action, Camera, Layout, Pane, State, View};
 use crate::ui::theme;
 use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
@@ -93,6 +94,11 @@ impl Views {
         }
         ui.painter()
             .rect_filled(area, 0.0, theme::palette(ui.style()).line);
+        if state.view.layout == Layout::Mosaic {
+            self.mosaic(ui, area, state, actions);
+            ui.advance_cursor_after_rect(area);
+            return;
+        }
         let view = &state.view;
         let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
@@ -165,7 +171,8 @@ impl Views {
 
     /// The panes that pictures use in the renderer.
     pub fn still_panes() -> impl Iterator<Item = PaneId> {
-        (100..104).chain(200..204).map(PaneId)
+        let slices = mosaic::FIRST_STILL..mosaic::FIRST_STILL + View::MOST_SLICES as u32;
+        (100..104).chain(200..204).chain(slices).map(PaneId)
     }
 
     fn keys(&self, ui: &Ui, hovered: Option<Pane>, actions: &mut Vec<Action>) {

@@ -128,7 +128,7 @@ impl Views {
     }
 }
 
-fn crosshair(painter: &Painter, slice: &Slice) {
+pub(super) fn crosshair(painter: &Painter, slice: &Slice) {
     let at = slice.screen(slice.state.view.crosshair);
     let (x, y) = (
         painter.round_to_pixel_center(at.x),
@@ -177,7 +177,7 @@ fn resampled(state: &State) -> Option<String> {
     differ.then(|| "resampled".to_owned())
 }
 
-fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
+pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
     let text = |at, spans: &[Span]| {
         ink::text_over(painter, at, Align2::LEFT_CENTER, spans, rings);
     };
@@ -226,7 +226,7 @@ fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
     }
 }
 
-fn letters(painter: &Painter, slice: &Slice, rings: &[Rect]) {
+pub(super) fn letters(painter: &Painter, slice: &Slice, rings: &[Rect]) {
     let Some(letters) = slice.state.view.letters(slice.pane) else {
         return;
     };
@@ -258,7 +258,7 @@ fn bar_mm(mm_per_point: f64, width: f64) -> f64 {
     LENGTHS.iter().find(fits).copied().unwrap_or(20.0)
 }
 
-fn scale_bar(painter: &Painter, slice: &Slice) {
+pub(super) fn scale_bar(painter: &Painter, slice: &Slice) {
     let per_point = slice.plane.mm_per_point;
     let mm = bar_mm(per_point, f64::from(slice.rect.width()));
     let length = (mm / per_point) as f32;

@@ -27,6 +27,8 @@ use values::{unknown, value};
 /// the order of [`Reason`].
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
+    /// A group of the tractogram's that they belong to.
+    pub group: Option<String>,
     /// By role: through every include region, through no exclude region, through any target, with all
     /// points in the union of the mask regions. Others play no part.
     pub regions: Vec<Region>,
@@ -64,6 +66,7 @@ pub struct Given {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Reason {
+    Group,
     Value,
     Stop,
     TouchedExclude,
@@ -77,7 +80,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Group,
         Self::Value,
         Self::Stop,
         Self::TouchedExclude,
@@ -91,6 +95,7 @@ impl Reason {
     /// After a number: `561 missed an include region`.
     pub fn words(self) -> &'static str {
         match self {
+            Self::Group => "are not in the group",
             Self::Value => "have values beyond the limits",
             Self::Stop => "stopped for other reasons",
             Self::TouchedExclude => "touch an exclude region",
@@ -150,6 +155,8 @@ pub fn select(
             NAMED_STOPS[0], NAMED_STOPS[1]
         )));
     }
+    let members = rules.group.as_ref().map(|name| members(tractogram, name));
+    let members = members.transpose()?;
     let met = Met::new(&rules.regions);
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
@@ -160,7 +167,11 @@ pub fn select(
                 control.check()?;
                 let lines = chunk * CHUNK..((chunk + 1) * CHUNK).min(tractogram.len());
                 let count = lines.len() as u64;
-                let judged = lines.map(|i| judge(tractogram, rules, &met, i)).collect();
+                let one = |i: usize| match &members {
+                    Some(members) if !members[i] => Some(Reason::Group),
+                    _ => judge(tractogram, rules, &met, i),
+                };
+                let judged = lines.map(one).collect();
                 control.advance(count);
                 Ok(judged)
             })
@@ -186,6 +197,27 @@ pub fn select(
         marks: judged.iter().map(Option::is_none).collect(),
         dropped,
     })
+}
+
+/// Which streamlines a group holds.
+fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, super::Error> {
+    let Some(group) = tractogram.groups.get(name) else {
+        let known: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
+        let known = match known.as_slice() {
+            [] => "a file that has groups".to_owned(),
+            names => format!("one of {}", names.join(", ")),
+        };
+        return Err(super::Error::Input(format!(
+            "The streamlines have no group \"{name}\", expected {known}"
+        )));
+    };
+    let mut marks = vec![false; tractogram.len()];
+    for &i in group.iter() {
+        if let Some(mark) = marks.get_mut(i as usize) {
+            *mark = true;
+        }
+    }
+    Ok(marks)
 }
 
 fn judge(tractogram: &Tractogram, rules: &Rules, met: &Met, line: usize) -> Option<Reason> {

@@ -201,6 +201,7 @@ pub fn recipe(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
 /// `None` where a region is a mask without a file.
 fn arguments(document: &Document, rules: &Rules) -> Option<String> {
     let choice = Choice {
+        group: rules.group.clone(),
         regions: document.specs(&rules.regions).ok()?,
         by_ends: rules.by_ends,
         values: rules.values.clone(),

@@ -102,7 +102,10 @@ pub(super) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<
     });
     let says = ["stop_start", "stop_end"];
     let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
+    // Of other streamlines the filter may have asked for a group that these have not.
+    let group = sieve.group.clone();
     Some(Rules {
+        group: group.filter(|name| lines.groups.contains_key(name)),
         regions: regions.collect(),
         by_ends: sieve.by_ends,
         values,

@@ -1,0 +1,34 @@
+//! The mosaic's orientation and spacing.
+
+use super::display::segment_row;
+use crate::state::{Action, Layout, Pane, State, View};
+use crate::ui::format;
+use crate::ui::widgets::section;
+use crate::ui::widgets::slider::SliderRow;
+use egui::Ui;
+
+pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let view = &state.view;
+    if view.layout != Layout::Mosaic {
+        return;
+    }
+    let count = view.mosaic_slices(state.document.framed()).len();
+    let fact = format!("{} slices", format::count(count as u64));
+    section::head_with(ui, "Mosaic", &fact);
+    let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
+    let pane = view.mosaic_pane();
+    let now = panes.iter().position(|p| *p == pane).unwrap_or(0);
+    let help = "Which way the slices lie. A screenshot of this view is of the mosaic";
+    if let Some(i) = segment_row(ui, "Slices", help, &panes.map(Pane::name), now) {
+        actions.push(Action::SetMosaic(panes[i], view.mosaic_mm));
+    }
+    let row = SliderRow::new("Spacing", view.mosaic_mm, 1.0..=30.0)
+        .default(View::MOSAIC_MM)
+        .limits(View::MOSAIC_LIMITS_MM)
+        .unit("mm")
+        .help("From one slice to the next; one of them is the crosshair's");
+    if let Some((mm, _)) = row.value(ui) {
+        actions.push(Action::SetMosaic(pane, mm));
+    }
+    section::end(ui);
+}

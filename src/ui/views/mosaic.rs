@@ -1,0 +1,142 @@
+//! Slices of one orientation in rows, from the lowest, all with the zoom of their view.
+
+use super::cut::{Cut, to_world};
+use super::slice_view::Slice;
+use super::{Views, ink, rings, slice_paint};
+use crate::render::PaneId;
+use crate::render::build::{self, Size};
+use crate::state::{Action, Pane, State};
+use crate::ui::format::{fixed, with_unit};
+use crate::ui::paint_callback::{List, pixels};
+use crate::ui::theme::{self, IN_VIEW, size, space::VIEW_GAP};
+use egui::{Align2, Color32, Id, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
+use glam::DVec2;
+
+/// Their places in the renderer, in the window and in pictures.
+const FIRST: u32 = 300;
+pub(super) const FIRST_STILL: u32 = 500;
+
+/// As many columns as let slices of this width and height be largest.
+fn cells(area: Rect, count: usize, wide: f32, high: f32) -> Vec<Rect> {
+    let scale = |columns: usize| {
+        let rows = count.div_ceil(columns);
+        let (w, h) = (area.width() / columns as f32, area.height() / rows as f32);
+        (w / wide).min(h / high)
+    };
+    let columns = (1..=count.max(1))
+        .max_by(|a, b| scale(*a).total_cmp(&scale(*b)))
+        .unwrap_or(1);
+    let rows = count.div_ceil(columns).max(1);
+    let (w, h) = (area.width() / columns as f32, area.height() / rows as f32);
+    let cell = |i: usize| {
+        let corner = area.min + vec2((i % columns) as f32 * w, (i / columns) as f32 * h);
+        let end = corner + vec2(w - VIEW_GAP, h - VIEW_GAP);
+        Rect::from_min_max(
+            pos2(corner.x.round(), corner.y.round()),
+            pos2(end.x.round(), end.y.round()),
+        )
+    };
+    (0..count).map(cell).collect()
+}
+
+impl Views {
+    pub(super) fn mosaic(
+        &mut self,
+        ui: &mut Ui,
+        area: Rect,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
+        ui.painter().rect_filled(area, 0.0, Color32::BLACK);
+        let pane = state.view.mosaic_pane();
+        let (Some(axis), framed) = (pane.normal_axis(), state.document.framed()) else {
+            return;
+        };
+        let places = state.view.mosaic_slices(framed);
+        let extent = framed.1 - framed.0;
+        let (wide, high) = match pane {
+            Pane::Sagittal => (extent.y, extent.z),
+            Pane::Coronal => (extent.x, extent.z),
+            Pane::Axial | Pane::Scene => (extent.x, extent.y),
+        };
+        let cells = cells(area, places.len(), wide as f32, high as f32);
+        self.panes = vec![(pane, area)];
+        // One copy, in which the crosshair goes from slice to slice.
+        let mut seen = state.clone();
+        for (i, (place, rect)) in places.into_iter().zip(cells).enumerate() {
+            seen.view.crosshair[axis] = place;
+            let first = if self.still { FIRST_STILL } else { FIRST };
+            let id = PaneId(first + i as u32);
+            let here = (place - state.view.crosshair[axis]).abs() < 1e-9;
+            self.mosaic_slice(ui, (pane, rect, id), &seen, (i == 0, here), actions);
+        }
+    }
+
+    fn mosaic_slice(
+        &mut self,
+        ui: &mut Ui,
+        (pane, rect, id): (Pane, Rect, PaneId),
+        state: &State,
+        (first, here): (bool, bool),
+        actions: &mut Vec<Action>,
+    ) {
+        let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+        let size_wanted = Size {
+            points,
+            pixels_per_point: f64::from(ui.pixels_per_point()),
+        };
+        let framed = state.document.framed();
+        let list = build::slice(state, pane, size_wanted);
+        let (Some(plane), Some(list)) = (state.view.plane(pane, framed, points), list) else {
+            return;
+        };
+        let ctx = ui.ctx().clone();
+        let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+        painter.add(pixels(&ctx, rect, id, List::Slice(list)));
+        let slice = Slice {
+            state,
+            pane,
+            rect,
+            plane,
+            bounds: state.document.bounds(),
+        };
+        for region in state.document.regions.iter().filter(|r| r.visible) {
+            if let Some(cut) = Cut::new(&region.shape, &slice.plane, rect, &mut self.traces) {
+                let colour = theme::region_colour(region);
+                rings::ring(&painter, &cut, region.role, colour, false);
+            }
+        }
+        if here && state.view.show_crosshair && !self.still {
+            slice_paint::crosshair(&painter, &slice);
+        }
+        let axis = pane.normal_axis().unwrap_or(2);
+        let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
+        let name = format!("{} {at}", ["x", "y", "z"][axis]);
+        if first {
+            slice_paint::title(&painter, &slice, &[]);
+            slice_paint::scale_bar(&painter, &slice);
+            if state.view.show_letters {
+                slice_paint::letters(&painter, &slice, &[]);
+            }
+        } else {
+            let corner = rect.left_top() + vec2(6.0, 10.0);
+            let ink = if here { IN_VIEW.t1 } else { IN_VIEW.t2 };
+            let words = (&*name, theme::medium(size::CAPTION), ink);
+            ink::bare(&painter, corner, Align2::LEFT_CENTER, &[words]);
+        }
+        if self.still {
+            return;
+        }
+        let response = ui.interact(rect, Id::unique(("mosaic", id.0)), Sense::click());
+        let label = format!("{} slice, {name}", pane.name());
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &label));
+        if let Some(pointer) = response
+            .interact_pointer_pos()
+            .filter(|_| response.clicked())
+        {
+            let world = to_world(&slice.plane, rect, pointer);
+            let world = world.clamp(slice.bounds.0, slice.bounds.1);
+            actions.push(Action::MoveCrosshair(world));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Settings, the question whom to open, and how six volumes hold tensors.
+
+use super::{Window, click, small_scan, window};
+use crate::support::test;
+use arcuate::io::bids;
+use arcuate::state::{Action, Convention, Effect, Mouse, State};
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::settings are set by keys and clicks", settings),
+        test("ui::one of several subjects is chosen", visits),
+    ]
+}
+
+fn press(window: &mut Window, modifiers: Modifiers, key: Key) {
+    window.key_press_modifiers(modifiers, key);
+    window.run();
+}
+
+fn settings() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Modifiers::COMMAND, Key::Comma);
+    window.get_by_label("Close settings");
+    click(&mut window, "Slicer");
+    assert_eq!(window.state().state.session.settings.mouse, Mouse::Slicer);
+    click(&mut window, "Neurological");
+    let state = &window.state().state;
+    assert_eq!(state.session.settings.convention, Convention::Neurological);
+    assert_eq!(state.view.convention, Convention::Neurological);
+    assert!(
+        window
+            .state()
+            .effects
+            .iter()
+            .any(|e| matches!(e, Effect::Store))
+    );
+    // Keys are the sheet's as long as it is open.
+    press(&mut window, Modifiers::NONE, Key::R);
+    assert_eq!(
+        window.state().state.view.convention,
+        Convention::Neurological
+    );
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(window.query_by_label("Close settings").is_none());
+    press(&mut window, Modifiers::NONE, Key::R);
+    assert_eq!(
+        window.state().state.view.convention,
+        Convention::Radiological
+    );
+    // The sheet of keys says what the mouse does.
+    press(&mut window, Modifiers::SHIFT, Key::Questionmark);
+    window.get_by_label("Right-drag: Zoom; Ctrl: window, level");
+}
+
+fn visits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["sub-01", "sub-02"] {
+        let dwi = folder.path().join(name).join("dwi");
+        std::fs::create_dir_all(&dwi).expect("a folder");
+        std::fs::write(dwi.join(format!("{name}_dwi.nii.gz")), b"x").expect("written");
+    }
+    let mut state = State::new(String::new());
+    let found = bids::find(folder.path()).expect("a data set");
+    state.session.folder = Some(Arc::new(found));
+    let mut window = window(state, [1280.0, 800.0]);
+    click(&mut window, "sub-02: diffusion scan");
+    let chosen = |a: &Action| matches!(a, Action::OpenVisit(Some(1)));
+    assert!(window.state().actions.iter().any(chosen));
+    assert!(window.state().state.session.folder.is_none());
+}
