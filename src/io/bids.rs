@@ -145,7 +145,8 @@ impl Folder {
             .collect();
         all.retain(|v| {
             let of_all = v.session.is_empty() && sessions.contains(&v.subject);
-            !of_all && !(somebody && v.subject.is_empty())
+            let of_nobody = somebody && v.subject.is_empty();
+            !(of_all || of_nobody)
         });
         all
     }

@@ -3,8 +3,8 @@
 //! No header tells. A wrong order mixes diagonal and off-diagonal components, so that many voxels are
 //! not positive definite; a wrong frame mirrors directions, which voxel by voxel looks right. So each
 //! of the six candidates is tracked through the whole brain and ranked as the axes of gradients are
-//! (see [`super::gradient_check`]): by how long fibres get and how coherent they are, times the share
-//! of voxels that are positive definite as they stand.
+//! (see [`super::gradient_check`]): by how long fibres get and how coherent they are, times the cube of
+//! the share of voxels that are positive definite as they stand.
 
 use super::gradient_check::{self, CLEAR, LEAST_STARTED, judge};
 use super::{Error, tensor_fit};
@@ -38,7 +38,8 @@ pub struct Candidate {
 impl Candidate {
     /// What they are ranked by, mm.
     pub fn score(&self) -> f64 {
-        self.definite * self.mean_length_mm * self.coherence
+        // Cubed, so that long fibres of tensors that were mended to shape cannot make up for it.
+        self.definite.powi(3) * self.mean_length_mm * self.coherence
     }
 }
 

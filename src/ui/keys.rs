@@ -7,7 +7,7 @@ use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::state::{
     Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, Phase,
-    SessionAction, State, Task, Tool,
+    SessionAction, State, Task, Tool, defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -187,6 +187,9 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         Key::Num2 => actions.push(Action::ToggleMaximised(Pane::Sagittal)),
         Key::Num3 => actions.push(Action::ToggleMaximised(Pane::Coronal)),
         Key::Num4 => actions.push(Action::ToggleMaximised(Pane::Scene)),
+        Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown | Key::PageUp
+        | Key::PageDown => actions.extend(walk(state, key)),
+        Key::Enter => actions.extend(place_here(state)),
         Key::Home => actions.push(Action::FrameAll),
         Key::H => actions.extend(toggle_selection(state)),
         Key::Delete | Key::Backspace => actions.extend(delete_selection(state)),
@@ -194,6 +197,42 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         Key::Minus => actions.extend(resize(state, -1.0)),
         _ => {}
     }
+}
+
+/// The crosshair by a voxel, as the axial view shows it; what the view under the pointer does with a key
+/// is done already.
+fn walk(state: &State, key: Key) -> Option<Action> {
+    // The patient's right is on the left of the screen, or on the right.
+    let left = match state.view.convention {
+        Convention::Radiological => 1,
+        Convention::Neurological => -1,
+    };
+    let (pane, steps) = match key {
+        Key::ArrowLeft => (Pane::Sagittal, left),
+        Key::ArrowRight => (Pane::Sagittal, -left),
+        Key::ArrowUp => (Pane::Coronal, 1),
+        Key::ArrowDown => (Pane::Coronal, -1),
+        Key::PageUp => (Pane::Axial, 1),
+        Key::PageDown => (Pane::Axial, -1),
+        _ => return None,
+    };
+    Some(Action::StepSlice { pane, steps })
+}
+
+/// The region of the tool in the hand, at the crosshair.
+fn place_here(state: &State) -> Option<Action> {
+    let Tool::Place { role, cube } = state.view.tool else {
+        return None;
+    };
+    let (centre, radius_mm) = (state.view.crosshair, defaults::region_radius_mm(role));
+    let shape = match cube {
+        true => Shape::Box {
+            centre,
+            half_mm: DVec3::splat(radius_mm),
+        },
+        false => Shape::Sphere { centre, radius_mm },
+    };
+    Some(Action::PlaceRegion { role, shape })
 }
 
 /// A tool, or the crosshair where it is in the hand already.

@@ -16,9 +16,21 @@ pub fn is_open(state: &State) -> bool {
 
 /// A question in the middle of the window; whether a click beside it or Esc closes it.
 pub fn modal(ui: &Ui, name: &'static str, width: f32, add: impl FnOnce(&mut Ui)) -> bool {
+    let ground = theme::palette(ui.style()).b2;
+    modal_on(ui, name, width, ground, add)
+}
+
+/// The same on a ground of this colour: fields have that of questions.
+pub fn modal_on(
+    ui: &Ui,
+    name: &'static str,
+    width: f32,
+    ground: egui::Color32,
+    add: impl FnOnce(&mut Ui),
+) -> bool {
     let p = theme::palette(ui.style());
     let frame = Frame::new()
-        .fill(p.b2)
+        .fill(ground)
         .stroke(Stroke::new(1.0, p.line))
         .corner_radius(theme::radius::CARD)
         .inner_margin(Margin::same(20));

@@ -12,6 +12,8 @@ use crate::state::{Action, Convention, Mouse, Settings, State};
 use egui::{Key, ScrollArea, Ui};
 
 const WIDTH: f32 = 460.0;
+/// Height of all rows.
+const CONTENTS: f32 = 520.0;
 /// Where the memory limit starts when it is switched on, GB.
 const USUAL_GB: f64 = 8.0;
 
@@ -21,7 +23,8 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     }
     let height = ui.max_rect().height() - 180.0;
     let mut closes = false;
-    let close = leaving::modal(ui, "settings", WIDTH, |ui| {
+    let ground = theme::palette(ui.style()).b1;
+    let close = leaving::modal_on(ui, "settings", WIDTH, ground, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
         let p = theme::palette(ui.style());
@@ -31,6 +34,8 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         closes = cross.show_right(ui, rect).clicked();
         ScrollArea::vertical()
             .max_height(height)
+            // A new window is low: the sheet opens as high as it needs.
+            .min_scrolled_height(height.min(CONTENTS))
             .show(ui, |ui| contents(ui, state, actions));
     });
     let typing = ui.ctx().text_edit_focused();

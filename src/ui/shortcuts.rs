@@ -32,6 +32,8 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("Click or drag", LEFT),
                 ("Wheel, ↑ ↓", "Next slice"),
+                ("Arrows, Page ↑ ↓", "Crosshair by a voxel"),
+                ("Enter", "Place a region there"),
                 ("Shift + wheel", "Ten slices"),
                 ("Ctrl + wheel", "Zoom"),
                 ("Shift + drag", "Pan"),

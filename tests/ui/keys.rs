@@ -12,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::keys::tools and switches", tools),
         test("ui::keys::panes and tasks", panes),
+        test("ui::keys::a seed without a mouse", without_mouse),
         test("ui::keys::the selection", selection),
         test("ui::keys::Esc does the first that applies", escape),
         test("ui::keys::letters are letters in a field", typing),
@@ -55,6 +56,25 @@ fn tools() {
     let view = &window.state().state.view;
     assert_eq!(view.convention, Convention::Neurological);
     assert!(!view.show_crosshair && !view.show_letters);
+}
+
+fn without_mouse() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let before = window.state().state.view.crosshair;
+    for key in [Key::ArrowLeft, Key::ArrowLeft, Key::ArrowUp, Key::PageDown] {
+        press(&mut window, key);
+    }
+    let here = window.state().state.view.crosshair;
+    let moved = here - before;
+    assert!(moved.x > 0.0 && moved.y > 0.0 && moved.z < 0.0, "{moved}");
+    press(&mut window, Key::S);
+    press(&mut window, Key::Enter);
+    let regions = &window.state().state.document.regions;
+    let [region] = &regions[..] else {
+        panic!("one seed")
+    };
+    assert_eq!(region.role, Role::Seed);
+    assert!(region.shape.centre().distance(here) < 1e-6);
 }
 
 fn panes() {

@@ -151,7 +151,9 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             if let Content::Scan { dwi, .. } = &layer.content
                 && let Some(layout) = dwi.tensors
             {
-                rows::input(ui, icons::ARROW_RIGHT, "", "Tensors", &layout.words());
+                let fact = format!("{}, {} axes", layout.order.name(), layout.frame.name());
+                rows::input(ui, icons::ARROW_RIGHT, "", "Tensors", &fact)
+                    .on_hover_text(layout.words());
                 continue;
             }
             match gradients {

@@ -156,30 +156,32 @@ fn outline(grid: &Grid, plane: &Plane) -> Vec<[f32; 2]> {
     around
 }
 
-/// Where planes between voxels cross the plane near its middle.
+/// Where planes between voxels cross the plane near its middle, as far as the grid goes.
 fn lattice(grid: &Grid, plane: &Plane) -> Vec<[[f32; 2]; 2]> {
     let mut lines = Vec::new();
-    let reach = plane.edge_mm;
     let voxel = grid.voxel_from_world.transform_point3(plane.centre);
-    for axis in 0..3 {
+    // The axis that leaves the plane most.
+    let leaves = |axis: usize| {
         let edge = grid.world_from_voxel.matrix3.col(axis);
-        // The axis that lies in the plane.
-        let lies = edge - DVec3::AXES[plane.normal] * edge[plane.normal];
-        if lies.length() < 0.5 * edge.length() {
-            continue;
-        }
-        let across = DVec3::AXES[plane.normal].cross(lies).normalize_or_zero();
-        let most = (reach / edge.length()).ceil() as i64 + 1;
+        edge[plane.normal].abs() / edge.length()
+    };
+    let out = (0..3).max_by(|a, b| leaves(*a).total_cmp(&leaves(*b)));
+    let out = out.unwrap_or(2);
+    for axis in (0..3).filter(|a| *a != out) {
+        let along = 3 - axis - out;
+        let edge_mm = grid.spacing()[axis];
+        let most = (plane.edge_mm / edge_mm).ceil() as i64 + 1;
         for k in -most..=most {
             let at = voxel[axis].round() + k as f64 + 0.5;
             if at < -0.6 || at > grid.shape[axis] as f64 - 0.4 {
                 continue;
             }
-            let mut on = voxel;
-            on[axis] = at;
-            let on = grid.world(on);
-            let ends = [on - across * reach, on + across * reach];
-            lines.push(ends.map(|p| plane.place(p)));
+            let end = |along_at: f64| {
+                let mut on = voxel;
+                (on[axis], on[along]) = (at, along_at);
+                plane.place(grid.world(on))
+            };
+            lines.push([end(-0.5), end(grid.shape[along] as f64 - 0.5)]);
         }
     }
     lines
