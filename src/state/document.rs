@@ -482,6 +482,13 @@ impl Document {
             .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
     }
 
+    /// The fitted voxels' bounds, else those of everything, mm.
+    pub fn head(&self) -> (DVec3, DVec3) {
+        self.tensors
+            .as_ref()
+            .map_or_else(|| self.bounds(), |t| t.head)
+    }
+
     /// What the views frame: the head where a fit knows it, with some air, else everything.
     pub fn framed(&self) -> (DVec3, DVec3) {
         const AIR_MM: f64 = 8.0;

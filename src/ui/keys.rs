@@ -187,7 +187,11 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         Key::Num2 => actions.push(Action::ToggleMaximised(Pane::Sagittal)),
         Key::Num3 => actions.push(Action::ToggleMaximised(Pane::Coronal)),
         Key::Num4 => actions.push(Action::ToggleMaximised(Pane::Scene)),
-        Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown | Key::PageUp
+        Key::ArrowLeft
+        | Key::ArrowRight
+        | Key::ArrowUp
+        | Key::ArrowDown
+        | Key::PageUp
         | Key::PageDown => actions.extend(walk(state, key)),
         Key::Enter => actions.extend(place_here(state)),
         Key::Home => actions.push(Action::FrameAll),

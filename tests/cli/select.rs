@@ -108,7 +108,10 @@ pub(super) fn selects() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(error.contains(words), "{error}");
     };
-    usage(&[], "add a region, --length, --value, --stop or --number");
+    usage(
+        &[],
+        "add a region, --group, --length, --value, --stop or --number",
+    );
     usage(&["--length", "9..2"], "expected LOW..HIGH");
     usage(&["--length", ".."], "expected LOW..HIGH");
     usage(&["--value", "fa"], "expected NAME=LOW..HIGH");

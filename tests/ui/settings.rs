@@ -25,9 +25,9 @@ fn settings() {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Modifiers::COMMAND, Key::Comma);
     window.get_by_label("Close settings");
-    click(&mut window, "Slicer");
+    click(&mut window, "Mouse as in: Slicer");
     assert_eq!(window.state().state.session.settings.mouse, Mouse::Slicer);
-    click(&mut window, "Neurological");
+    click(&mut window, "Left and right: Neurological");
     let state = &window.state().state;
     assert_eq!(state.session.settings.convention, Convention::Neurological);
     assert_eq!(state.view.convention, Convention::Neurological);

@@ -95,7 +95,7 @@ fn measured_by_clicks() {
 /// Slices as far apart as is said, one of them the crosshair's; a click goes to its place.
 fn mosaic() {
     let mut hands = Hands::new(state());
-    let (low, high) = hands.state().document.framed();
+    let (low, high) = hands.state().document.head();
     let here = hands.state().view.crosshair;
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {
         hands.act(Action::SetLayout(arcuate::state::Layout::Mosaic));

@@ -12,7 +12,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if view.layout != Layout::Mosaic {
         return;
     }
-    let count = view.mosaic_slices(state.document.framed()).len();
+    let count = view.mosaic_slices(state.document.head()).len();
     let fact = format!("{} slices", format::count(count as u64));
     section::head_with(ui, "Mosaic", &fact);
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];

@@ -16,6 +16,25 @@ use glam::DVec2;
 const FIRST: u32 = 300;
 pub(super) const FIRST_STILL: u32 = 500;
 
+/// Points from which on a slice has a whole title.
+const WIDE: f32 = 280.0;
+
+/// Where the slice is, and which way round.
+fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
+    let sides = match slice.pane {
+        _ if slice_paint::sides_unknown(slice.state) => "sides unknown".to_owned(),
+        Pane::Sagittal => "nose left".to_owned(),
+        _ => slice.state.view.convention.name().to_lowercase(),
+    };
+    let corner = slice.rect.left_top() + vec2(6.0, 10.0);
+    let lines = [(name, IN_VIEW.t1), (&*sides, IN_VIEW.t2)];
+    for (i, (text, colour)) in lines.into_iter().enumerate() {
+        let at = corner + vec2(0.0, 14.0 * i as f32);
+        let words = (text, theme::medium(size::CAPTION), colour);
+        ink::bare(painter, at, Align2::LEFT_CENTER, &[words]);
+    }
+}
+
 /// As many columns as let slices of this width and height be largest.
 fn cells(area: Rect, count: usize, wide: f32, high: f32) -> Vec<Rect> {
     let scale = |columns: usize| {
@@ -52,7 +71,7 @@ impl Views {
         let (Some(axis), framed) = (pane.normal_axis(), state.document.framed()) else {
             return;
         };
-        let places = state.view.mosaic_slices(framed);
+        let places = state.view.mosaic_slices(state.document.head());
         let extent = framed.1 - framed.0;
         let (wide, high) = match pane {
             Pane::Sagittal => (extent.y, extent.z),
@@ -113,7 +132,11 @@ impl Views {
         let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
         let name = format!("{} {at}", ["x", "y", "z"][axis]);
         if first {
-            slice_paint::title(&painter, &slice, &[]);
+            // A small slice has no room for all of it.
+            match rect.width() < WIDE {
+                true => short_title(&painter, &slice, &name),
+                false => slice_paint::title(&painter, &slice, &[]),
+            }
             slice_paint::scale_bar(&painter, &slice);
             if state.view.show_letters {
                 slice_paint::letters(&painter, &slice, &[]);
