@@ -141,8 +141,7 @@ impl eframe::App for App {
     fn on_exit(&mut self) {
         // There is nothing to recover after a window that was closed.
         self.jobs.cancel(Slot::Recovery);
-        let leave = Request::Session(SessionRequest::Leave);
-        self.jobs.submit(leave);
+        self.jobs.submit(Request::Session(SessionRequest::Leave));
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
