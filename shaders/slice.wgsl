@@ -43,9 +43,10 @@ fn on_plane(plane: Plane, at: vec2<f32>) -> vec3<f32> {
 }
 
 // 0 to 1 across the level, one pixel wide; `pixel` is how much of a texel a pixel spans. A smooth
-// mask goes from 0 to 1 within about a texel.
+// mask goes from 0 to 1 within about a texel: where a pixel spans more of them than one, its values
+// tell no finer share, and must not be taken for the edge's everywhere.
 fn edge(value: f32, level: f32, pixel: f32) -> f32 {
-    return clamp((value - level) / max(pixel, 1e-3) + 0.5, 0.0, 1.0);
+    return clamp((value - level) / clamp(pixel, 1e-3, 1.0) + 0.5, 0.0, 1.0);
 }
 
 // Texels between pixels that are `step` apart on the plane.
@@ -128,7 +129,7 @@ fn fs_quad(in: OnQuad) -> Cut {
     let shaded = shade(in.at, step);
     if has(CUT_BLACK) {
         let brightest = max(shaded.r, max(shaded.g, shaded.b));
-        covered = edge(brightest, 0.04, texels(layer.image, step) * 0.1);
+        covered = edge(brightest, 0.04, min(texels(layer.image, step) * 0.1, 0.08));
     }
     if shaded.a < 0.004 || covered <= 0.0 {
         discard;

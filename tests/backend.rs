@@ -179,6 +179,7 @@ fn sentences() {
         },
         Error::WrongAnswer { name },
         Error::OutOfMemory {
+            lower: "ask for fewer",
             what: "tracing 300000 rays".to_owned(),
             needs: 3_435_973_837,
             free: 1_181_116_006,

@@ -129,6 +129,12 @@ fn self_test(backend: Backend) {
             backend.reason(),
             device.capability()
         );
+        let loading = std::time::Instant::now();
+        kernels::ALL.iter().for_each(|f| device.load(*f).unwrap());
+        println!(
+            "all kernels loaded in {:.2} s",
+            loading.elapsed().as_secs_f64()
+        );
         // Far above any launch: the clock runs in milliseconds and forwards.
         assert!(best > 0.0 && best < 1000.0, "{best} ms");
     }
@@ -199,12 +205,20 @@ fn caching(backend: Backend) {
     assert_eq!(device.download(&bytes, 0..1).unwrap(), [9]);
     // More than there is: what is in use stays, the rest goes.
     drop((other, bytes));
-    assert!(device.needs(device.total(), "too much").is_err());
+    assert!(
+        device
+            .needs(device.total(), "too much", "ask for less")
+            .is_err()
+    );
     assert_eq!(device.cached_bytes(), size);
     assert_eq!(device.download(&buffers[0], n - 1..n).unwrap(), [7.5]);
     let (free_before, _) = device.memory().unwrap();
     drop(buffers);
-    assert!(device.needs(device.total(), "too much").is_err());
+    assert!(
+        device
+            .needs(device.total(), "too much", "ask for less")
+            .is_err()
+    );
     assert_eq!(device.cached_bytes(), 0);
     let (free, _) = device.memory().unwrap();
     // Half, since other tests allocate meanwhile, at most a fraction of this.
@@ -240,13 +254,19 @@ fn refusals(backend: Backend) {
     let broken = device.kernel(broken, "any").err().unwrap();
     assert!(matches!(broken, Error::Module { .. }), "{broken:?}");
     sentence(broken);
-    let large = device.needs(device.total() * 2, "tracing 300000 rays");
-    assert!(sentence(large.unwrap_err()).starts_with("Tracing 300000 rays needs "));
+    let large = device.needs(
+        device.total() * 2,
+        "tracing 300000 rays",
+        "ask for fewer rays",
+    );
+    let large = sentence(large.unwrap_err());
+    assert!(large.starts_with("Tracing 300000 rays needs "));
+    assert!(large.contains("; ask for fewer rays, close"));
     let n = device.total() as usize;
     let large = device.alloc_zeros::<f32>(n).err().unwrap();
     assert!(matches!(large, Error::OutOfMemory { .. }), "{large:?}");
     sentence(large);
-    device.needs(1 << 20, "little").unwrap();
+    device.needs(1 << 20, "little", "ask for less").unwrap();
     // None of it has harmed the card.
     device.self_test(1).unwrap();
 }

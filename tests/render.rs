@@ -4,6 +4,7 @@
 mod loading;
 mod scenes;
 mod slices;
+mod software;
 mod streamlines;
 mod through;
 
@@ -22,6 +23,7 @@ use crate::support::Random;
 pub fn tests() -> Vec<Trial> {
     let all = [
         slices::tests(),
+        software::tests(),
         streamlines::tests(),
         scenes::tests(),
         loading::tests(),

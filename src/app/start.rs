@@ -110,6 +110,12 @@ fn create(
     state.session.backend = backend.label();
     state.session.backend_reason = backend.reason();
     state.session.backend_kind = kind;
+    let on_card = !backend.devices().is_empty();
+    let first = on_card
+        .then_some(Action::LoadKernels)
+        .into_iter()
+        .chain(first);
+    let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {

@@ -1,18 +1,21 @@
 //! `arcuate bench geodesic`: steps a second of geodesic rays.
 //!
 //! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same
-//! size that no ray leaves, many rays, and a brain-like field with rays in all directions from a
-//! patch of 22 × 4 voxels. `papers` is the figure they print (GTX 260). The papers' own algorithm is
-//! measured beside ours.
+//! size that no ray leaves, many rays, and the demo head with rays in all directions from a patch of
+//! 22 × 4 voxels of its corpus callosum. `papers` is the figure they print (GTX 260). The papers' own
+//! algorithm is measured beside ours.
 
 use super::bench::Choice;
-use super::bench_tracking::{brain, field, median, prolate, seed};
+use super::bench_tracking::{field, median, prolate, seed};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, Shape, TensorField};
+use crate::phantom;
 use crate::solvers::geodesic::{
     Cut, Directions, Form, Medium, Params, Precision, Sharpening, rank, shoot,
 };
+use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
+use crate::state::defaults;
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -33,8 +36,7 @@ impl Case {
     fn new(name: &str, field: &TensorField, regions: Vec<Region>, params: Params) -> Self {
         let seeds = match params.walk.seeding {
             Seeding::Random { count } => count,
-            // The patch.
-            _ => 88,
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => 0,
         };
         let rays = seeds * params.directions.count();
         Self {
@@ -61,18 +63,31 @@ impl Case {
 }
 
 const PREPARATION: &str = "preparation of tensors";
+const HEAD: &str = "head, 22 x 4 patch";
+const MILLION: usize = 1 << 20;
 
 /// One JSON object per case; a quick run ends within some 20 s on two cores.
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let quick = choice.quick;
     let on_card = !backend.devices().is_empty();
-    let cases = cases(quick && !on_card, on_card);
+    let cases = cases(quick && !on_card, on_card || !quick, on_card);
     let repeats = if quick { 2 } else { 5 };
+    // A million rays take minutes on a few cores.
+    let repeats_of = |case: &Case| match case.params.walk.seeding {
+        Seeding::Random { count } if count >= MILLION && !on_card => 1,
+        _ => repeats,
+    };
     let mut results: Vec<_> = cases
         .iter()
         .filter(|case| choice.takes(&case.name))
-        .map(|case| measure(case, repeats, backend))
+        .map(|case| measure(case, repeats_of(case), backend))
         .collect();
+    if choice.takes(HEAD) {
+        results.push(match head(backend) {
+            Ok(case) => measure(&case, repeats, backend),
+            Err(error) => json!({"workload": format!("geodesic {HEAD}"), "error": error}),
+        });
+    }
     if choice.takes(PREPARATION) {
         let size = if on_card { 200 } else { 60 };
         results.push(preparation(size, repeats, backend));
@@ -122,8 +137,9 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
     })
 }
 
-fn cases(quick: bool, large: bool) -> Vec<Case> {
-    let base = Params {
+/// Half precision's usual rays: RK2, a tenth of a voxel of 1 mm a step, every eighth point kept.
+fn base() -> Params {
+    Params {
         walk: tracking::Params {
             integrator: Integrator::Rk2,
             interpolation: Interpolation::Trilinear,
@@ -147,7 +163,44 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
         },
         keep_every: 8,
         loop_guard: false,
-    };
+    }
+}
+
+/// The demo head's tensors, as fitted to its scan, with 64 directions from each of 64 points in a patch
+/// of the corpus callosum.
+fn head(backend: &Backend) -> Result<Case, String> {
+    let control = Control::new();
+    let demo = backend.install(|| phantom::Demo::new(1, &control));
+    let demo = demo.map_err(|e| e.to_string())?;
+    let fit = tensor_fit::fit(
+        &demo.dwi,
+        &demo.gradients,
+        &demo.mask,
+        &defaults::fit(),
+        backend,
+        &control,
+    );
+    let field = fit.map_err(|e| e.to_string())?.field;
+    let callosum = demo.head.bundle("Callosal radiation");
+    let callosum = callosum
+        .ok_or("The demo head has no callosum")?
+        .centre_line(0.5);
+    let spacing = field.grid.spacing();
+    let mut params = base();
+    params.walk.seeding = Seeding::Random { count: 64 };
+    params.walk.step_mm = 0.1 * spacing.min_element();
+    params.directions = Directions::Sphere { count: 64 };
+    let patch = vec![seed(Shape::Box {
+        centre: callosum,
+        half_mm: DVec3::new(0.5, 11.0, 2.0) * spacing,
+    })];
+    // 301 ms on a GTX 260 for 4096 rays.
+    Ok(Case::new(HEAD, &field, patch, params).printed(4096, 301.0))
+}
+
+/// `many`: also those that take a processor minutes; `papers`: all of the papers' own algorithm.
+fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
+    let base = base();
     let with = |count: usize, steps: usize| {
         let mut params = base.clone();
         params.walk.seeding = Seeding::Random { count };
@@ -193,22 +246,20 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
             papers(with(4096 / fewer / fewer, 2048)),
         ),
     ];
-    if large {
+    if all_papers {
         cases.push(Case::new(
             "uniform, papers' algorithm",
             &uniform_4096,
             straight(),
             papers(long),
         ));
-        for count in [1 << 16, 1 << 20] {
-            let many = with(count, 2048);
-            cases.push(Case::new("wavy", &wavy, swaying(), many.clone()));
-            cases.push(Case::new(
-                "wavy, papers' algorithm",
-                &wavy,
-                swaying(),
-                papers(many),
-            ));
+    }
+    for count in [1 << 16, MILLION].into_iter().filter(|_| many) {
+        let rays = with(count, 2048);
+        cases.push(Case::new("wavy", &wavy, swaying(), rays.clone()));
+        if all_papers {
+            let rays = papers(rays);
+            cases.push(Case::new("wavy, papers' algorithm", &wavy, swaying(), rays));
         }
     }
     // What a hand on a seed waits for: rays of a cone, cut at a target and ranked.
@@ -227,16 +278,6 @@ fn cases(quick: bool, large: bool) -> Vec<Case> {
         })
     });
     cases.push(Case::new("drag", &wavy, ends, drag));
-    let mut patch = with(0, 2048);
-    patch.walk.seeding = Seeding::PerVoxel { count: 1 };
-    patch.walk.step_mm = 0.2;
-    patch.directions = Directions::Sphere { count: 47 };
-    let brain = brain();
-    let callosum = vec![seed(Shape::Box {
-        centre: brain.grid.centre() + DVec3::new(0.0, 0.0, 20.0),
-        half_mm: DVec3::new(4.0, 22.0, 1.0),
-    })];
-    cases.push(Case::new("brain 22 x 4 patch", &brain, callosum, patch).printed(4136, 301.0));
     cases
 }
 

@@ -52,7 +52,8 @@ pub struct RayOptions {
     /// Do not stop rays that circle on the spot
     #[arg(long)]
     pub no_loop_guard: bool,
-    /// Equations: hamiltonian, or the papers' christoffel
+    /// Equations: hamiltonian, or the papers' christoffel, whose steps, length limit and loop guard
+    /// count its parameter instead of mm
     #[arg(long, value_enum, default_value = "hamiltonian")]
     pub form: FormName,
     /// Keep rays with at least this measure, the strongest top:N, or top:P%

@@ -41,7 +41,7 @@ pub struct LineOptions {
     #[arg(long, value_name = "F,G", allow_hyphen_values = true, value_parser = deflection)]
     pub deflect: Option<Deflection>,
     /// Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = at_least_one)]
     pub bootstrap: Option<usize>,
 }
 
@@ -95,7 +95,7 @@ pub struct TrackOptions {
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
     /// Largest turn in one step, degrees, or off
-    #[arg(long, value_name = "DEG|off", allow_negative_numbers = true, value_parser = or_off)]
+    #[arg(long, value_name = "DEG|off", allow_negative_numbers = true, value_parser = angle)]
     pub angle: Option<Limit>,
     /// Stop below this FA, or off
     #[arg(long, value_name = "FA|off", allow_negative_numbers = true, value_parser = or_off)]
@@ -121,7 +121,7 @@ pub struct TrackOptions {
     /// One include region is enough, or all have to be passed
     #[arg(long, value_enum)]
     pub includes: Option<MatchName>,
-    /// Follow one sense only from each seed
+    /// Follow one sense only from each seed (rays always do without --both-ways)
     #[arg(long)]
     pub one_way: bool,
 }
@@ -169,6 +169,21 @@ fn or_off(text: &str) -> Result<Limit, String> {
     number
         .map(|v| Limit(Some(v)))
         .ok_or_else(|| format!("expected a number from 0 or off, found \"{text}\""))
+}
+
+fn angle(text: &str) -> Result<Limit, String> {
+    let limit = or_off(text)?;
+    match limit.0 {
+        Some(degrees) if !(degrees > 0.0 && degrees <= 180.0) => Err(format!(
+            "expected more than 0 and at most 180 degrees or off, found {degrees}"
+        )),
+        _ => Ok(limit),
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| format!("expected a whole number from 1, found \"{text}\""))
 }
 
 fn deflection(text: &str) -> Result<Deflection, String> {

@@ -1,6 +1,8 @@
 //! Where requests run: one backend for all workers, which may change between two jobs.
 
-use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
+use super::fault::Fault;
+use super::request::Output;
+use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, Control, cuda, kernels};
 use std::sync::{Mutex, PoisonError};
 
 /// The backend that the next job runs on, jobs that run keep theirs; and what is remembered of
@@ -19,6 +21,8 @@ pub struct Placed {
     pub label: String,
     /// Why that one.
     pub reason: String,
+    /// Not on the CPU.
+    pub on_card: bool,
 }
 
 impl Place {
@@ -47,10 +51,23 @@ impl Place {
             kind,
             label: backend.label(),
             reason: backend.reason(),
+            on_card: !backend.devices().is_empty(),
         };
         *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)
     }
+}
+
+/// On every card in use.
+pub(super) fn load_kernels(backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    let files = kernels::ALL.iter();
+    for (file, device) in files.flat_map(|file| backend.devices().iter().map(move |d| (file, d))) {
+        if control.is_cancelled() {
+            break;
+        }
+        device.load(*file).map_err(Fault::Card)?;
+    }
+    Ok(Output::KernelsLoaded)
 }
 
 /// The names of all cards, in the driver's order; an error says why there are none, to follow a colon.
@@ -64,8 +81,8 @@ pub fn sentence(error: &cuda::Error) -> String {
     let found = error.found();
     let (first, rest) = found.split_at(found.chars().next().map_or(0, char::len_utf8));
     let advice = match error {
-        cuda::Error::OutOfMemory { .. } => {
-            "; lower the amount, or close other programs on the card"
+        cuda::Error::OutOfMemory { lower, .. } => {
+            &format!("; {lower}, or close other programs on the card")
         }
         cuda::Error::Lost { .. } => "; nothing more runs on it until Arcuate is started again",
         cuda::Error::NoDriver | cuda::Error::Incomplete { .. } | cuda::Error::OldDriver { .. } => {

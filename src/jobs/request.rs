@@ -169,6 +169,8 @@ pub enum Request {
     UseBackend {
         kind: BackendKind,
     },
+    /// Has all kernels ready before the first of them is needed.
+    LoadKernels,
 }
 
 /// An opened file.
@@ -256,6 +258,7 @@ pub enum Output {
     Regions(OfRegions),
     Cards(Result<Arc<[String]>, String>),
     Placed(Placed),
+    KernelsLoaded,
 }
 
 impl Request {
@@ -287,6 +290,7 @@ impl Request {
                 Err(Fault::Said("This is for no solver".to_owned()))
             }
             Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
+            Self::LoadKernels => place::load_kernels(backend, control),
             Self::Open { path, gradients } => {
                 Ok(open(&path, &gradients, &io::Told::default(), control)?)
             }

@@ -48,6 +48,8 @@ const REGION_OPACITY: f32 = 0.6;
 const CHOSEN_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const CHOSEN_ON_WHITE_RGB: [u8; 3] = [0x15, 0x18, 0x1C];
 const CHOSEN_RADIUS_MM: f32 = 0.55;
+/// What is left of the others' opacity.
+const OTHERS_OPACITY: f32 = 0.3;
 const CHOSEN_ON_SLICE_PX: f32 = 2.8;
 /// Where the FA scale of streamlines starts and ends: white matter fills it.
 const FA_RANGE: (f32, f32) = (0.1, 0.8);
@@ -245,9 +247,25 @@ fn lines(state: &State) -> Vec<Lines> {
         Some(stopped) if stopped.of[0] == Tractogram::id(tractogram) => &stopped.kept,
         _ => tractogram,
     };
+    // Around the chosen the others of their layer are faint, and never over them.
+    let faint = state.chosen().and_then(|chosen| {
+        let known = state.session.bundle.extract.known().is_some();
+        let layer = state.document.layer(chosen.layer).filter(|_| known)?;
+        let Content::Tractogram(all) = &layer.content else {
+            return None;
+        };
+        Some(state.sifted(layer.id).map_or(all, |s| &s.shown).id())
+    });
     tractograms(state)
         .into_iter()
-        .filter_map(|(tractogram, display)| shown(only(tractogram), &display))
+        .filter_map(|(tractogram, display)| {
+            let mut lines = shown(only(tractogram), &display)?;
+            if faint == Some(tractogram.id()) {
+                lines.opacity *= OTHERS_OPACITY;
+                lines.context = true;
+            }
+            Some(lines)
+        })
         .collect()
 }
 

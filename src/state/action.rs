@@ -249,6 +249,8 @@ pub enum Action {
     // Where solvers run
     /// Their list is about to be seen.
     FindCards,
+    /// Of graphics cards that were opened at the start.
+    LoadKernels,
     ChooseBackend(BackendKind),
     /// What a graphics card failed to do.
     RunOnCpu,

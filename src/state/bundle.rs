@@ -284,7 +284,7 @@ impl Drawer {
         match self {
             Self::Table => "Table",
             Self::Profile => "Profile",
-            Self::Matrix => "Connections",
+            Self::Matrix => "Matrix",
         }
     }
 }

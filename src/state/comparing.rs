@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// never change.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// A, B, and so on.
+    /// 1, 2, and so on.
     pub name: String,
     pub document: Document,
     pub live: Option<Live>,
@@ -42,12 +42,8 @@ pub fn take(state: &mut State) {
     let session = &mut state.session;
     let number = session.snapshots_taken;
     session.snapshots_taken += 1;
-    let letter = char::from(b'A' + (number % 26) as u8);
-    let round = number / 26;
-    let name = match round {
-        0 => letter.to_string(),
-        round => format!("{letter}{round}"),
-    };
+    // No letter, which would be read as a side of the head.
+    let name = format!("{}", number + 1);
     session.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it");
     session.snapshots.push(Arc::new(Snapshot {
         name,

@@ -1,6 +1,7 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
 use super::document::{Content, Layer, MadeMask, Method};
+use super::moved::How;
 use super::recipe::{MediumRecipe, Source};
 use super::session::Curves;
 use super::words::count;
@@ -33,6 +34,8 @@ const GEODESICS: &str = "Sepasian N, ten Thije Boonkkamp JHM, ter Haar Romeny BM
     SIAM Journal on Imaging Sciences 5:483–504.";
 const GEODESICS_ON_CARDS: &str = "van Aart E, Sepasian N, Jalba A, Vilanova A (2011). CUDA-accelerated \
     geodesic ray-tracing for fiber tracking. International Journal of Biomedical Imaging 2011:698908.";
+const ALIGNMENT: &str = "Studholme C, Hill DLG, Hawkes DJ (1999). An overlap invariant entropy measure of 3D \
+    medical image alignment. Pattern Recognition 32:71–86.";
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
 
@@ -75,16 +78,22 @@ pub fn methods(state: &State) -> String {
             count(tensors.repaired as u64)
         );
     }
+    text += &moves(document, &mut citations);
     for layer in &document.layers {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
         };
-        let kept = count(tractogram.len() as u64);
+        let edits = edits(layer, tractogram.len());
+        let kept = match edits {
+            None => format!("{} ", count(tractogram.len() as u64)),
+            Some(_) => String::new(),
+        };
         let Some(made) = document.made.get(&layer.id) else {
             let _ = write!(
                 text,
-                " The {kept} streamlines \"{}\" were read from a file.",
-                layer.name
+                " The {kept}streamlines \"{}\" were read from a file.{}",
+                layer.name,
+                edits.unwrap_or_default()
             );
             continue;
         };
@@ -101,6 +110,7 @@ pub fn methods(state: &State) -> String {
             text += " ";
         }
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
+        text += &edits.unwrap_or_default();
     }
     if let Some(live) = state.session.live.as_ref().filter(|l| !l.coarse) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
@@ -108,7 +118,7 @@ pub fn methods(state: &State) -> String {
             Method::Streamlines => Curves::Streamlines(document.track.clone()),
             Method::Rays => Curves::Rays(document.rays.medium, document.rays.params.clone()),
         };
-        let kept = count(live.output.kept.len() as u64);
+        let kept = format!("{} ", count(live.output.kept.len() as u64));
         text += " ";
         text += &curves(&made, &regions, document.rays.cut, &kept, &mut citations);
     }
@@ -129,6 +139,56 @@ pub fn methods(state: &State) -> String {
 /// Whether tensors are another program's.
 fn given(recipe: &Recipe) -> bool {
     matches!(recipe, Recipe::Fit { fit, .. } if matches!(fit.source, Source::Tensors { .. }))
+}
+
+/// As a sentence begins.
+fn begins(words: &str) -> String {
+    let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
+}
+
+/// What was moved, by what and how far.
+fn moves(document: &Document, citations: &mut Citations) -> String {
+    let mut text = String::new();
+    for layer in &document.layers {
+        let Some(moved) = document.moved.get(&layer.id) else {
+            continue;
+        };
+        let centre = moved.original.volume().map(|v| v.grid.centre());
+        let centre = centre.unwrap_or_default();
+        let shift = moved.by.transform_point3(centre).distance(centre);
+        let turn = glam::DQuat::from_mat3(&moved.by.matrix3).to_axis_angle().1;
+        let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
+        let name = &layer.name;
+        let _ = match moved.how {
+            How::Hand => write!(text, " \"{name}\" was moved by hand by {far}."),
+            How::File => write!(text, " \"{name}\" was moved by an affine from a file."),
+            How::Alignment => write!(
+                text,
+                " \"{name}\" was aligned rigidly by normalised mutual information {}, by {far}, without \
+                 resampling.",
+                citations.cite(ALIGNMENT)
+            ),
+        };
+    }
+    text
+}
+
+/// What was done to the streamlines of a layer, step by step, and how many it left.
+fn edits(layer: &Layer, left: usize) -> Option<String> {
+    let Recipe::Edited { steps, .. } = &layer.recipe else {
+        return None;
+    };
+    let one = |step: &Option<String>| match step {
+        Some(options) => format!("selected by the rules \"{}\"", options.trim()),
+        None => "chosen by hand".to_owned(),
+    };
+    let steps: Vec<String> = steps.iter().map(one).collect();
+    Some(format!(
+        " Of these, {} were left, {}.",
+        count(left as u64),
+        steps.join(", then ")
+    ))
 }
 
 fn file_name(path: &std::path::Path) -> String {
@@ -322,13 +382,10 @@ fn curves(
         kept_if.push(format!("were at least {} mm long", walk.min_length_mm));
     }
     if kept_if.is_empty() {
-        let _ = write!(text, " {kept} {what} were kept.");
+        let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
     } else {
-        let _ = write!(
-            text,
-            " {kept} {what} were kept, which {}",
-            kept_if.join(", ")
-        );
+        let words = format!("{kept}{what} were kept, which {}", kept_if.join(", "));
+        let _ = write!(text, " {}", begins(&words));
         if rays.is_some() {
             text += &match cut {
                 Cut::All => String::new(),

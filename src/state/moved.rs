@@ -4,6 +4,7 @@ use super::document::{Content, LayerId};
 use super::{Document, Recipe};
 use crate::data::Mask;
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A layer as it was opened, and where it was moved.
@@ -13,6 +14,16 @@ pub struct Moved {
     pub recipe: Recipe,
     /// From the world that the file says, mm.
     pub by: DAffine3,
+    pub how: How,
+}
+
+/// What said where to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum How {
+    #[default]
+    Hand,
+    File,
+    Alignment,
 }
 
 impl Content {
@@ -64,7 +75,7 @@ impl Document {
     }
 
     /// Moves a layer so far from where its file says; an error is a sentence.
-    pub fn shift(&mut self, id: LayerId, by: DAffine3) -> Result<(), String> {
+    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: How) -> Result<(), String> {
         let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
             return Err(
                 "Only images, masks and streamlines that were opened can be moved".to_owned(),
@@ -91,6 +102,7 @@ impl Document {
             original,
             recipe,
             by,
+            how,
         };
         self.moved.insert(id, Arc::new(moved));
         Ok(())

@@ -5,6 +5,12 @@ use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 /// Narrow no-break space: between thousands, and before units.
 pub const THIN: char = '\u{202F}';
 
+/// `1 streamline`, `81 920 streamlines`.
+pub fn streamlines(n: u64) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} streamline{plural}", count(n))
+}
+
 /// `1 492`.
 pub fn count(n: u64) -> String {
     grouped(&n.to_string())
@@ -85,8 +91,8 @@ pub fn none_kept(output: &Output, params: &Params) -> Option<(String, Fate)> {
 pub fn none_passed(output: &Output, targets: &[&str]) -> String {
     let all: u64 = output.fates.iter().sum();
     if output.fates[Fate::NoStart as usize] == all {
-        return "No ray starts: every seed point lies outside the mask or below the FA limit; move \
-                the seed into the brain"
+        return "No ray starts: every seed point lies outside the mask, below the FA limit or in a \
+                tensor without a metric; move the seed into the brain"
             .to_owned();
     }
     let goal = match targets {

@@ -143,14 +143,21 @@ fn head(
 /// What is beside the name.
 fn facts(state: &State, drawer: Drawer) -> String {
     use super::format::count;
+    use crate::state::words::streamlines;
     let working = &state.session.bundle;
     match drawer {
         Drawer::Table => {
-            let rows = working.order.known().map_or(0, |(_, rows)| rows.len());
+            let Some((_, lines)) = state.bundle() else {
+                return String::new();
+            };
+            let known = working.order.known();
+            let Some((_, rows)) = known.filter(|(key, _)| key.of == lines.id()) else {
+                return String::new();
+            };
+            let (rows, all) = (rows.len(), lines.len());
             let chosen = state.chosen().map_or(0, |c| c.count);
-            let all = state.bundle().map_or(0, |(_, lines)| lines.len());
             let mut words = match rows == all {
-                true => format!("{} streamlines", count(all as u64)),
+                true => streamlines(all as u64),
                 false => format!(
                     "{} of {} streamlines",
                     count(rows as u64),
@@ -163,12 +170,9 @@ fn facts(state: &State, drawer: Drawer) -> String {
             words
         }
         Drawer::Profile => working.profile.known().map_or(String::new(), |(_, found)| {
-            let lines = count(found.profile.lines as u64);
+            let lines = streamlines(found.profile.lines as u64);
             let mm = super::format::fixed(f64::from(found.profile.length_mm), 0);
-            format!(
-                "{lines} streamlines, {} long",
-                super::format::with_unit(&mm, "mm")
-            )
+            format!("{lines}, {} long", super::format::with_unit(&mm, "mm"))
         }),
         Drawer::Matrix => working.connect.known().map_or(String::new(), |(_, found)| {
             let c = &found.connectome;

@@ -78,7 +78,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     if !state.document.made.is_empty() {
         let all = state.document.store == Store::All;
         let other = if all { Store::Small } else { Store::All };
-        let item = Item::new("With streamlines above 64 MB");
+        let item = Item::new("Store streamlines above 64 MB too");
         let icon = if all { icons::CHECK } else { " " };
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));
     }
@@ -90,7 +90,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let now = state.session.comparing.as_ref().map(|c| &c.with);
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
-        let name = format!("Compare with {}", snapshot.name);
+        let name = format!("Compare with snapshot {}", snapshot.name);
         let icon = if chosen { icons::CHECK } else { " " };
         let item = Item::new(&name).icon(icon).chosen(chosen);
         row(ui, item, Chosen::Compare((!chosen).then_some(i)));

@@ -16,7 +16,7 @@ use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::io::Format;
 use crate::state::update::losses;
-use crate::state::{Action, Severity, State};
+use crate::state::{Action, Look, Severity, State};
 use disk::{Existing, elsewhere, existing_beside, typed_paths, with_measures, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
@@ -80,6 +80,8 @@ pub struct Files {
     waiting: bool,
     /// Relative paths start here.
     folder: PathBuf,
+    /// Of the last screenshot: a series of pictures is alike.
+    look: Option<Look>,
 }
 
 impl Files {
@@ -96,6 +98,7 @@ impl Files {
             sheet: None,
             waiting: false,
             folder: std::env::current_dir().unwrap_or_default(),
+            look: None,
         }
     }
 
@@ -144,7 +147,10 @@ impl Files {
     }
 
     /// Opens the path field.
-    pub fn type_path(&mut self, purpose: Purpose, place: Place, suggested: &str) {
+    pub fn type_path(&mut self, mut purpose: Purpose, place: Place, suggested: &str) {
+        if let (Purpose::Screenshot { look, .. }, Some(last)) = (&mut purpose, self.look) {
+            *look = last;
+        }
         self.sheet = Some(Sheet {
             purpose,
             place,
@@ -157,6 +163,11 @@ impl Files {
 
     pub fn is_open(&self) -> bool {
         self.sheet.is_some()
+    }
+
+    /// Whether the path field is open, or may be about to: nobody knows yet whether a dialog comes.
+    pub fn takes_typing(&self) -> bool {
+        self.sheet.is_some() || self.waiting && self.desktop != Desktop::With
     }
 
     pub fn close(&mut self) {
@@ -173,7 +184,12 @@ impl Files {
                     self.desktop = Desktop::With;
                     actions.extend(purpose.action(paths));
                 }
-                Answer::Typed(purpose, paths) => actions.extend(purpose.action(paths)),
+                Answer::Typed(purpose, paths) => {
+                    if let Purpose::Screenshot { look, .. } = &purpose {
+                        self.look = Some(*look);
+                    }
+                    actions.extend(purpose.action(paths));
+                }
                 Answer::Nothing(purpose, place, suggested) => {
                     self.waiting = false;
                     if self.desktop != Desktop::With && self.sheet.is_none() {

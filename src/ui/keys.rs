@@ -20,8 +20,7 @@ pub fn handle(
     actions: &mut Vec<Action>,
 ) {
     // A slow frame may hold a whole word and its Enter, which takes the focus away.
-    let fields = memory.files.is_open() || memory.renaming.is_some() || memory.palette.is_some();
-    let now = ui.ctx().text_edit_focused() || fields;
+    let now = ui.ctx().text_edit_focused() || memory.takes_typing();
     let was = std::mem::replace(&mut memory.typing, now);
     let typing = was || now;
     let presses: Vec<(Key, Modifiers)> = ui.input(|i| {
@@ -43,6 +42,11 @@ pub fn handle(
     for (key, modifiers) in presses {
         if modifiers.command {
             command(ui, key, modifiers, state, memory, typing, actions);
+            // What follows in a slow frame is typed into what has just been opened.
+            if !typing && memory.takes_typing() {
+                memory.typing = true;
+                break;
+            }
         } else if key == Key::Escape {
             if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);

@@ -104,6 +104,11 @@ impl Memory {
         Self::with_dialogs(false)
     }
 
+    /// Whether letters belong to a field that is there or about to be.
+    fn takes_typing(&self) -> bool {
+        self.files.takes_typing() || self.renaming.is_some() || self.palette.is_some()
+    }
+
     fn with_dialogs(native: bool) -> Self {
         Self {
             files: Files::new(native),

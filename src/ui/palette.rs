@@ -297,20 +297,8 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             pressed(Key::Escape),
         )
     });
-    let rows = found(state, &palette.text);
-    let last = rows.len().saturating_sub(1);
-    if down {
-        palette.chosen = if palette.chosen >= last {
-            0
-        } else {
-            palette.chosen + 1
-        };
-    }
-    if up {
-        palette.chosen = palette.chosen.checked_sub(1).unwrap_or(last);
-    }
-    palette.chosen = palette.chosen.min(last);
-    let mut run = enter.then_some(palette.chosen);
+    let mut run = None;
+    let mut rows = Vec::new();
     let area = Area::new(egui::Id::unique("palette"))
         .order(Order::Foreground)
         .anchor(Align2::CENTER_TOP, vec2(0.0, window.top() + 72.0))
@@ -324,7 +312,21 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             .inner_margin(Margin::same(8));
         frame.show(ui, |ui| {
             ui.set_width(WIDTH.min(window.width() - 40.0));
+            // A slow frame may hold a whole word and its Enter: what was typed comes first.
             field(ui, &mut palette);
+            rows = found(state, &palette.text);
+            let last = rows.len().saturating_sub(1);
+            if down {
+                palette.chosen = match palette.chosen < last {
+                    true => palette.chosen + 1,
+                    false => 0,
+                };
+            }
+            if up {
+                palette.chosen = palette.chosen.checked_sub(1).unwrap_or(last);
+            }
+            palette.chosen = palette.chosen.min(last);
+            run = enter.then_some(palette.chosen);
             list(ui, &rows, &mut palette, &mut run);
         });
     });
@@ -339,8 +341,11 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
 fn field(ui: &mut Ui, palette: &mut Palette) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), FIELD), Sense::hover());
     let before = palette.text.clone();
+    let id = egui::Id::unique("palette text");
+    // It has the keys as long as it is there, and those of its first frame.
+    ui.memory_mut(|m| m.request_focus(id));
     let edit = TextEdit::singleline(&mut palette.text)
-        .id(egui::Id::unique("palette text"))
+        .id(id)
         .hint_text("What do you want to do?")
         .font(theme::regular(size::BODY))
         .frame(Frame::NONE)
@@ -349,7 +354,7 @@ fn field(ui: &mut Ui, palette: &mut Palette) {
     let inner = rect.shrink2(vec2(8.0, 7.0));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     let response = child.add(edit).accessible_name("What do you want to do?");
-    // It has the keys as long as it is there.
+    // Enter would take the focus away.
     response.request_focus();
     if palette.text != before {
         (palette.chosen, palette.top) = (0, 0);

@@ -167,12 +167,16 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             }
             forms::mosaic::show(ui, state, actions);
             forms::region::show(ui, state, memory, actions);
-            forms::bundle::show(ui, state, memory, actions);
             match state.view.task {
-                Task::View => forms::tensor_fit::show(ui, state, memory, actions),
+                Task::View => {
+                    forms::bundle::show(ui, state, memory, actions);
+                    forms::tensor_fit::show(ui, state, memory, actions);
+                }
                 Task::Track => {
                     let narrow = memory.narrow;
-                    forms::tracking::show(ui, state, memory, narrow, actions)
+                    forms::tracking::show(ui, state, memory, narrow, actions);
+                    // Keeping tracks selects their layer: nothing moves under the hand.
+                    forms::bundle::show(ui, state, memory, actions);
                 }
             }
         });

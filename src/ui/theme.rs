@@ -103,6 +103,8 @@ pub const IN_VIEW: &Palette = &DARK;
 
 /// The letters' colours of a direction-encoded colour legend: R–L, A–P, S–I.
 pub const DEC: [Color32; 3] = [rgb(0xFF5C55), rgb(0x5FD068), rgb(0x6E9BFF)];
+/// At least 4.5 : 1 on white.
+pub const DEC_ON_WHITE: [Color32; 3] = [rgb(0xC62F28), rgb(0x1B7F35), rgb(0x2F5FD0)];
 
 /// Colours offered for regions besides the role's own.
 pub const CATEGORY_NAMES: [&str; 6] =

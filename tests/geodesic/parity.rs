@@ -98,24 +98,36 @@ fn compare(medium: &Medium, regions: &[Region], params: &Params, cuda: &Backend)
         let (of_cpu, of_gpu) = (seeds(&cpu), seeds(&gpu));
         let mut apart = Vec::new();
         let mut measures = Vec::new();
-        let mut alone = 0;
+        let (mut alone, mut beyond, mut ended) = (0, 0, 0);
         for (i, seed) in of_cpu.iter().enumerate() {
             let Ok(j) = of_gpu.binary_search(seed) else {
                 alone += 1;
                 continue;
             };
             let (a, b) = (cpu.rays.kept.streamline(i), gpu.rays.kept.streamline(j));
-            apart.push(hausdorff(a, b, &medium.field.grid));
+            let distance = hausdorff(a, b, &medium.field.grid);
+            apart.push(distance);
+            if distance > 0.1 {
+                beyond += 1;
+                let stop = |o: &Output, i: usize| {
+                    ["stop_start", "stop_end"].map(|end| o.rays.kept.per_streamline[end][i])
+                };
+                let longer = cpu.rays.kept.length_mm(i) - gpu.rays.kept.length_mm(j);
+                let one_ends =
+                    stop(&cpu, i) != stop(&gpu, j) || f64::from(longer.abs()) > params.walk.step_mm;
+                ended += usize::from(one_ends);
+            }
             let cm = |o: &Output, i: usize| f64::from(o.rays.kept.per_streamline["cm"][i]);
             measures.push((cm(&cpu, i) / cm(&gpu, j) - 1.0).abs());
         }
+        assert!(apart.len() > 100, "{} rays kept", apart.len());
         apart.sort_by(f64::total_cmp);
         measures.sort_by(f64::total_cmp);
         let at = |v: &[f64], share: f64| v[((v.len() - 1) as f64 * share) as usize];
-        let beyond = apart.iter().filter(|d| **d > 0.1).count();
         println!(
             "{} rays, {alone} without a twin; Hausdorff distance median {:.2e}, 99 % {:.2e}, \
-             largest {:.2e} voxels, {beyond} beyond 0.1; measure median {:.1e}, 99 % {:.1e}",
+             largest {:.2e} voxels, {beyond} beyond 0.1 ({ended} where one ends before the other, the \
+             others part); measure median {:.1e}, 99 % {:.1e}",
             apart.len(),
             at(&apart, 0.5),
             at(&apart, 0.99),

@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
             lightness,
         ),
         test("render::slices_are_cut_out", cut_out),
+        test("render::slices_are_cut_out_aslant", cut_out_aslant),
         test("render::slices_lose_their_black", lose_black),
         test("render::outline_is_a_rim", outline_is_a_rim),
         test("render::outline_ends_at_slices", outline_ends_at_slices),
@@ -235,7 +236,7 @@ fn lightness() {
     }
 }
 
-fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
+pub(super) fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
     let (low, high) = volume.grid.bounds();
     SliceQuad {
         origin: DVec3::new(low.x, 0.0, low.z),
@@ -274,6 +275,31 @@ fn cut_out() {
     }
 }
 
+/// Where pixels span many voxels of a slice nothing of it is seen outside the mask, nor of its black.
+fn cut_out_aslant() {
+    let mut offscreen = offscreen();
+    for (value, mask) in [(0.5, Some(ball(10.0, 1.0))), (0.0, None)] {
+        let empty = mask.is_none();
+        let mut list = scene(160, DVec3::new(0.0, -4.0, 300.0));
+        list.background = [240, 250, 255];
+        list.slices = vec![quad(&grey_block(value), mask)];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let mut grey = 0;
+        for y in 0..160u32 {
+            for x in 0..160u32 {
+                let found = picture.pixel(x, y);
+                let off = apart(found, [240, 250, 255]);
+                grey += usize::from(off > 60);
+                let across = (f64::from(x) + 0.5 - 80.0).abs() / 4.0;
+                if across > 11.5 || empty {
+                    assert_eq!(off, 0, "{x} {y} {found:?}");
+                }
+            }
+        }
+        assert_eq!(grey == 0, empty, "{grey} pixels of the slice");
+    }
+}
+
 /// Without a mask the image's black is left away.
 fn lose_black() {
     let mut offscreen = offscreen();
@@ -287,7 +313,7 @@ fn lose_black() {
     }
 }
 
-fn outlined(size: u32) -> ScenePane {
+pub(super) fn outlined(size: u32) -> ScenePane {
     let mut list = scene(size, DVec3::new(130.0, -240.0, 80.0));
     list.outline = Some(Outline {
         mask: ById(ball(15.0, 1.5)),

@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::palette::finds what is meant", finds),
         test("ui::palette::does what keys do", does),
         test("ui::palette::keys alone, Esc changes nothing", keys_alone),
+        test("ui::palette::all of it within one frame", one_frame),
     ]
 }
 
@@ -120,4 +121,29 @@ fn keys_alone() {
     window.run();
     let last = window.state().actions.last();
     assert!(matches!(last, Some(Action::ToggleCrosshair)), "{last:?}");
+}
+
+/// A slow frame holds Ctrl+K, a word and Enter.
+fn one_frame() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let dark = window.state().state.view.light_theme;
+    for before in [true, false] {
+        window.key_press_modifiers(Modifiers::COMMAND, Key::K);
+        if !before {
+            window.run();
+        }
+        for letter in "light or dark".chars() {
+            let name = letter.to_string();
+            if let Some(key) = Key::from_name(&name) {
+                window.key_press(key);
+            }
+            window.event(egui::Event::Text(name));
+        }
+        window.key_press(Key::Enter);
+        window.run();
+        let last = window.state().actions.last();
+        assert!(matches!(last, Some(Action::ToggleTheme)), "{last:?}");
+    }
+    assert_eq!(window.state().state.view.light_theme, dark, "twice");
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
 }

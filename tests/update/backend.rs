@@ -45,6 +45,7 @@ fn opened(kind: BackendKind, label: &str) -> Action {
             kind,
             label: label.to_owned(),
             reason: "for a reason".to_owned(),
+            on_card: kind != BackendKind::Cpu,
         })),
     })
 }
@@ -67,7 +68,13 @@ fn by_hand() {
     assert_eq!(*asked, kind);
     assert!(state.session.backend.contains("139 GB"), "not open yet");
     let effects = update(&mut state, opened(kind, "CUDA other"));
-    assert!(matches!(effects[..], [Effect::Store]), "{effects:?}");
+    assert!(
+        matches!(
+            effects[..],
+            [Effect::Submit(Request::LoadKernels), Effect::Store]
+        ),
+        "{effects:?}"
+    );
     assert_eq!(state.session.backend, "CUDA other");
     assert_eq!(state.session.backend_reason, "for a reason");
     assert_eq!(state.session.backend_kind, kind);

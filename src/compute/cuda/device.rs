@@ -32,6 +32,9 @@ const RESERVE: u64 = 64 << 20;
 /// The PTX is made for this compute capability.
 const LEAST_CAPABILITY: (i32, i32) = (7, 0);
 
+/// The kernels of a file, once they are on the card.
+type Loaded = Arc<Mutex<Option<Arc<CudaModule>>>>;
+
 /// An open card. All of it may be used from several threads.
 pub struct Device {
     number: usize,
@@ -40,7 +43,7 @@ pub struct Device {
     total: u64,
     multiprocessors: u32,
     stream: Arc<CudaStream>,
-    modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
+    modules: Mutex<HashMap<&'static str, Loaded>>,
     buffers: Buffers,
     staging: Staging,
 }
@@ -67,6 +70,7 @@ impl Device {
                 what: "starting".to_owned(),
                 needs: RESERVE,
                 free: 0,
+                lower: "choose another card",
             }
         })?;
         let name = context.name().map_err(opening)?;
@@ -162,32 +166,42 @@ impl Device {
             what: what.to_owned(),
             needs,
             free: self.context().mem_get_info().map_or(0, |m| m.0 as u64),
+            lower: "ask for less at a time",
         }
     }
 
     /// The kernel `entry` of a file, whose PTX is loaded on first use.
     pub fn kernel(&self, file: KernelFile, entry: &str) -> Result<CudaFunction, Error> {
-        let failed = |error| Error::Module {
-            stem: file.stem.to_owned(),
-            why: why(error),
-        };
+        let module = self.module(file)?;
+        module
+            .load_function(entry)
+            .map_err(|error| unusable(file, error))
+    }
+
+    /// Has the driver compile the kernels of a file: seconds when this version of Arcuate first runs on
+    /// a card, after which the driver remembers.
+    pub fn load(&self, file: KernelFile) -> Result<(), Error> {
+        self.module(file).map(drop)
+    }
+
+    /// Whoever wants the kernels of another file does not wait for these.
+    fn module(&self, file: KernelFile) -> Result<Arc<CudaModule>, Error> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = match modules.get(file.stem) {
-            Some(module) => module.clone(),
-            None => {
-                let ptx = Ptx::from_src(file.ptx);
-                let module = self.context().load_module(ptx).map_err(failed)?;
-                modules.insert(file.stem, module.clone());
-                module
-            }
-        };
+        let loaded = modules.entry(file.stem).or_default().clone();
         drop(modules);
-        module.load_function(entry).map_err(failed)
+        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = &*loaded {
+            return Ok(module.clone());
+        }
+        let module = self.context().load_module(Ptx::from_src(file.ptx));
+        let module = module.map_err(|error| unusable(file, error))?;
+        *loaded = Some(module.clone());
+        Ok(module)
     }
 
     /// Whether `bytes` more would fit, after dropping cached buffers that nobody uses. Ask before
-    /// a job that allocates much: `needs(bytes, "tracing 300000 rays")`.
-    pub fn needs(&self, bytes: u64, what: &str) -> Result<(), Error> {
+    /// a job that allocates much: `needs(bytes, "shooting rays", "ask for fewer rays")`.
+    pub fn needs(&self, bytes: u64, what: &str, lower: &'static str) -> Result<(), Error> {
         loop {
             let (free, _) = self.memory()?;
             let wanted = bytes.saturating_add(RESERVE);
@@ -199,6 +213,7 @@ impl Device {
                     what: what.to_owned(),
                     needs: bytes,
                     free: free.saturating_sub(RESERVE),
+                    lower,
                 });
             }
             // Memory goes back to the driver at the next synchronisation.
@@ -355,5 +370,12 @@ impl Device {
         let result = work()?;
         let to = self.mark()?;
         Ok((result, self.elapsed_ms(&from, &to)?))
+    }
+}
+
+fn unusable(file: KernelFile, error: DriverError) -> Error {
+    Error::Module {
+        stem: file.stem.to_owned(),
+        why: why(error),
     }
 }

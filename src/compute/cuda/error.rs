@@ -24,8 +24,13 @@ pub enum Error {
     },
     /// The card ran the self-test and gave other numbers than the CPU.
     WrongAnswer { name: String },
-    /// `what` needs more bytes than are free.
-    OutOfMemory { what: String, needs: u64, free: u64 },
+    /// `what` needs more bytes than are free; `lower` says what would need fewer.
+    OutOfMemory {
+        what: String,
+        needs: u64,
+        free: u64,
+        lower: &'static str,
+    },
     /// The card stopped answering, or a kernel broke its memory: nothing more works on it in this
     /// process.
     Lost { doing: String, why: String },
@@ -61,7 +66,9 @@ impl Error {
                 "{name} found, of compute capability {major}.{minor}, 7.0 or newer is needed"
             ),
             Self::WrongAnswer { name } => format!("{name} found, which fails its self-test"),
-            Self::OutOfMemory { what, needs, free } => format!(
+            Self::OutOfMemory {
+                what, needs, free, ..
+            } => format!(
                 "{what} needs {} on the graphics card, {} are free",
                 gigabytes(*needs),
                 gigabytes(*free)
@@ -81,8 +88,8 @@ impl Error {
         }
     }
 
-    fn advice(&self) -> &'static str {
-        match self {
+    fn advice(&self) -> String {
+        let advice = match self {
             Self::NoDriver | Self::Incomplete { .. } | Self::OldDriver { .. } => {
                 "install NVIDIA driver 535 or newer, or choose --backend cpu"
             }
@@ -92,14 +99,17 @@ impl Error {
             Self::NoDevice | Self::WrongAnswer { .. } | Self::Launch { .. } => {
                 "choose --backend cpu"
             }
-            Self::OutOfMemory { .. } => {
-                "lower the amount, close other programs on the card, or choose --backend cpu"
+            Self::OutOfMemory { lower, .. } => {
+                return format!(
+                    "{lower}, close other programs on the card, or choose --backend cpu"
+                );
             }
             Self::Lost { .. } => "start again, with --backend cpu if it happens again",
             Self::Module { .. } | Self::Driver { .. } => {
                 "update the NVIDIA driver, or choose --backend cpu"
             }
-        }
+        };
+        advice.to_owned()
     }
 
     /// The driver's answer while `doing` something ("tracing rays").

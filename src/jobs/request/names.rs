@@ -31,7 +31,7 @@ impl Request {
             Self::Density(_) => Slot::Density,
             Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
             Self::Bundle(work) => work.slot(),
-            Self::FindCards | Self::UseBackend { .. } => Slot::Device,
+            Self::FindCards | Self::UseBackend { .. } | Self::LoadKernels => Slot::Device,
             Self::Session(request) => request.slot(),
         }
     }
@@ -63,6 +63,7 @@ impl Request {
             Self::Bundle(work) => work.label(),
             Self::FindCards => "Looking for graphics cards".to_owned(),
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
+            Self::LoadKernels => "Loading kernels".to_owned(),
             Self::Regions(work) => work.label(),
             Self::Convert { input, .. } => format!("Converting {}", file(input)),
             Self::Session(request) => request.label(),

@@ -11,8 +11,9 @@ use super::{Error, Form, Output, Params, paper};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::Region;
 use crate::solvers::tracking::Interpolation;
+use crate::solvers::tracking::queue::senses;
 use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::room::Room;
+use crate::solvers::tracking::room::{Room, taken};
 use crate::solvers::tracking::seeding::{MAX_SEEDS, Seeds};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -135,10 +136,16 @@ impl Job<'_> {
         let rays = count * directions;
         let size = (rays / (16 * rayon::current_num_threads())).clamp(64, 512);
         let size = size.div_ceil(directions);
-        (0..count.div_ceil(size))
+        let chunks = count.div_ceil(size);
+        let range = |i: usize| i * size..count.min((i + 1) * size);
+        let points = self.rules.most_points(self.params) * directions as u64;
+        self.room.foretell(points, chunks, |i| {
+            Ok(taken(&self.chunk(range(i), &follow)?))
+        })?;
+        (0..chunks)
             .into_par_iter()
             .map(|i| {
-                let range = i * size..count.min((i + 1) * size);
+                let range = range(i);
                 let seeds = range.len() as u64;
                 let joined = self.chunk(range, &follow)?;
                 self.room
@@ -170,7 +177,7 @@ impl Job<'_> {
         }
         let halves = follow(&all)?;
         let rules = join::Rules::new(self.gates, &self.params.walk);
-        let senses = if rules.both_ways { 2 } else { 1 };
+        let senses = senses(rules.both_ways);
         for (i, (seed, at)) in begun.into_iter().enumerate() {
             for direction in 0..directions {
                 let ray = seed * directions + direction;

@@ -1,5 +1,9 @@
 //! Rays on graphics cards: batches of half rays, each a launch of some milliseconds; what the regions
 //! keep is gathered on the card, and only that comes back.
+//!
+//! A ray's fate follows on the host from its summary of 28 bytes, by the same lines as on the processor;
+//! rays are ranked there too. Every ray that the regions keep comes back, also those below a cut: the
+//! histogram shows all of them, and whoever drags the cut shoots no ray again.
 
 // Kernel launches.
 #![allow(unsafe_code)]
@@ -20,8 +24,9 @@ use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::tracking::cuda::curves::BLOCK;
 use crate::solvers::tracking::cuda::regions::Regions;
+use crate::solvers::tracking::queue::senses;
 use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::room::Room;
+use crate::solvers::tracking::room::{Room, SAMPLE_SHARE, taken};
 use crate::solvers::tracking::{Integrator, Interpolation};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
@@ -36,6 +41,12 @@ const FEWEST: usize = 3072;
 const SAMPLES_PER_LAUNCH: [u32; 2] = [8192, 512];
 /// Most half rays of a batch: their points come to the host before those of the next are followed.
 const MOST_HALVES: u64 = 1 << 17;
+/// Rays that stand side by side, as many such groups foretell the memory of all.
+const SAMPLE: usize = 256;
+const SAMPLES: usize = 8;
+/// What to do where the card's memory is short.
+const LARGE_FIELD: &str = "choose half precision or a smaller scan";
+const LONG_RAYS: &str = "choose a shorter length limit or a longer step";
 /// Of the free memory, for the points of one launch.
 const SHARE_FOR_POINTS: u64 = 3;
 
@@ -109,6 +120,7 @@ pub fn shoot(
         control,
         backend,
     };
+    job.foretell()?;
     let results = backend.on_each_device(|i, device| job.shard(device, shards[i].clone()));
     let mut joined = Vec::new();
     // The cards work side by side.
@@ -197,7 +209,11 @@ fn made(
     records: &CudaSlice<u32>,
 ) -> Result<CudaSlice<u32>, cuda::Error> {
     let count: usize = shape.iter().product();
-    device.needs((4 * words * count) as u64, "tensors ready for rays")?;
+    device.needs(
+        (4 * words * count) as u64,
+        "tensors ready for rays",
+        LARGE_FIELD,
+    )?;
     let mut made = device.alloc_zeros::<u32>(words * count)?;
     let kernel = device.kernel(kernels::GEODESIC, kernel)?;
     let launch = LaunchConfig {
@@ -229,7 +245,7 @@ pub fn ready(device: &Device, medium: &Medium) -> Result<f32, cuda::Error> {
 
 impl Job<'_> {
     fn senses(&self) -> usize {
-        if self.params.walk.both_ways { 2 } else { 1 }
+        senses(self.params.walk.both_ways)
     }
 
     /// Follows the rays of a range on one card.
@@ -242,23 +258,7 @@ impl Job<'_> {
             return Ok(shard);
         }
         let card = self.on_card(device)?;
-        let capacity = u64::from(self.rules.max_steps.div_ceil(self.rules.keep_every)) + 1;
-        let senses = self.senses() as u64;
-        let bytes_a_ray =
-            senses * (16 * capacity + size_of::<Summary>() as u64 + 4) + size_of::<Start>() as u64;
-        let free = device.memory()?.0 / SHARE_FOR_POINTS;
-        // Points are numbered in 32 bits.
-        let numbered = u64::from(u32::MAX) / (senses * capacity + 1);
-        let batch = (MOST_HALVES / senses).min(free / bytes_a_ray).min(numbered);
-        let batch = batch.min(range.len() as u64);
-        if batch == 0 {
-            device.needs(bytes_a_ray, "a ray with that many points")?;
-        }
-        let batch = batch.max(1) as usize;
-        let halves = batch * senses as usize;
-        device.needs(batch as u64 * bytes_a_ray, "shooting rays")?;
-        // Step by step: point k of slot i at k · slots + i.
-        let mut points = device.alloc_zeros::<f32>(halves * capacity as usize * 4)?;
+        let (batch, mut points) = self.points(device, range.len())?;
         let mut first = range.start;
         while first < range.end {
             self.control.check()?;
@@ -271,6 +271,52 @@ impl Job<'_> {
             first = last;
         }
         Ok(shard)
+    }
+
+    /// Room for the points of batches of at most so many rays, and how many a batch may have.
+    fn points(&self, device: &Device, rays: usize) -> Result<(usize, CudaSlice<f32>), Error> {
+        let capacity = self.rules.most_kept();
+        let senses = self.senses() as u64;
+        let bytes_a_ray =
+            senses * (16 * capacity + size_of::<Summary>() as u64 + 4) + size_of::<Start>() as u64;
+        let free = device.memory()?.0 / SHARE_FOR_POINTS;
+        // Points are numbered in 32 bits.
+        let numbered = u64::from(u32::MAX) / (senses * capacity + 1);
+        let batch = (MOST_HALVES / senses).min(free / bytes_a_ray).min(numbered);
+        let batch = batch.min(rays as u64);
+        if batch == 0 {
+            device.needs(bytes_a_ray, "a ray with that many points", LONG_RAYS)?;
+        }
+        let batch = batch.max(1);
+        device.needs(batch * bytes_a_ray, "shooting rays", LONG_RAYS)?;
+        // Step by step: point k of slot i at k · slots + i.
+        let points = device.alloc_zeros((batch * senses * capacity * 4) as usize)?;
+        Ok((batch as usize, points))
+    }
+
+    /// Refuses rays that would not fit in the host's memory, by a sample of them.
+    fn foretell(&self) -> Result<(), Error> {
+        let rays = self.rays.starts.len();
+        let points = self.rules.most_points(self.params) * self.params.directions.count() as u64;
+        let [device, ..] = self.backend.devices() else {
+            return Ok(());
+        };
+        if !self.room.may_fill(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
+            return Ok(());
+        }
+        let card = self.on_card(device)?;
+        let (batch, mut points) = self.points(device, SAMPLE)?;
+        let mut bytes = 0;
+        for sample in 0..SAMPLES {
+            self.control.check()?;
+            let first = sample * rays / SAMPLES;
+            for part in (first..first + SAMPLE).step_by(batch) {
+                let range = part..(part + batch).min(first + SAMPLE);
+                bytes += taken(&self.batch(device, &card, range, &mut points)?.0);
+            }
+        }
+        let share = (SAMPLES * SAMPLE) as f64 / rays as f64;
+        self.room.foresee(bytes as f64 / share)
     }
 
     fn on_card(&self, device: &Device) -> Result<OnCard, Error> {

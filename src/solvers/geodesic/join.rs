@@ -2,6 +2,7 @@
 
 use super::journey::{Half, Halves, measure};
 use crate::solvers::tracking::gather::{self, Kind};
+use crate::solvers::tracking::queue::senses;
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 
@@ -125,7 +126,7 @@ impl Joined {
         first: usize,
         rules: &Rules,
     ) {
-        let senses = if rules.both_ways { 2 } else { 1 };
+        let senses = senses(rules.both_ways);
         let pair = &halves.halves[first..first + senses];
         let Some(Ends { missed, head, tail }) = self.count_ray(ray, pair, rules) else {
             return;

@@ -2,6 +2,7 @@
 
 use super::medium::Medium;
 use super::{LOOP_WINDOW_MM, Params};
+use crate::solvers::tracking::queue::senses;
 use crate::solvers::tracking::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
@@ -34,6 +35,16 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// What a ray may keep.
+    pub fn most_points(&self, params: &Params) -> u64 {
+        1 + senses(params.walk.both_ways) as u64 * self.most_kept()
+    }
+
+    /// What a half may keep without its seed.
+    pub fn most_kept(&self) -> u64 {
+        u64::from(self.max_steps.div_ceil(self.keep_every)) + 1
+    }
+
     pub fn new(medium: &Medium, params: &Params) -> Self {
         let walk = &params.walk;
         let affine = medium.field.grid.world_from_voxel;

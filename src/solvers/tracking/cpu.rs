@@ -12,10 +12,6 @@ use crate::data::{Region, TensorField};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Chunks that foretell the rest, and the share of the work they may be.
-const SAMPLES: usize = 16;
-const SAMPLE_SHARE: usize = 32;
-
 /// Needs the backend's threads installed.
 pub fn track(
     field: &TensorField,
@@ -82,17 +78,11 @@ impl Job<'_> {
         let size = (count / (16 * rayon::current_num_threads())).clamp(16, 256);
         let chunks = count.div_ceil(size);
         let range = |i: usize| i * size..count.min((i + 1) * size);
-        if self.room.is_limited() && chunks >= SAMPLES * SAMPLE_SHARE {
-            let sample = (0..SAMPLES).into_par_iter().map(|i| {
-                let joined = self.chunk(sampler, range(i * chunks / SAMPLES))?;
-                Ok(taken(&joined))
-            });
-            let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
-            let share = SAMPLES as f64 / chunks as f64;
-            let repetitions = self.repetitions as f64;
-            self.room
-                .foresee(sample.iter().sum::<u64>() as f64 / share * repetitions)?;
-        }
+        let repetitions = self.repetitions as u64;
+        self.room.foretell(self.most_points(), chunks, |i| {
+            let joined = self.chunk(sampler, range(i))?;
+            Ok(taken(&joined) * repetitions)
+        })?;
         (0..chunks)
             .into_par_iter()
             .map(|i| {

@@ -14,7 +14,7 @@ use super::follow::{Halves, Start};
 use super::gather::Joined;
 use super::job::{Begun, Job, Sampled};
 use super::queue::{PENDING, senses};
-use super::room::taken;
+use super::room::{SAMPLE_SHARE, taken};
 use super::{Error, Integrator, Output, Params, join};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
@@ -33,9 +33,8 @@ const SAMPLES_PER_LAUNCH: [u32; 2] = [4096, 512];
 const MOST_HALVES: u64 = 1 << 17;
 /// Of the free memory, for the points of one batch.
 const SHARE_FOR_POINTS: u64 = 3;
-/// Seeds that foretell the memory of all, and the share of the work they may be.
+/// Seeds that foretell the memory of all.
 const SAMPLE: usize = 4096;
-const SAMPLE_SHARE: usize = 32;
 
 /// As Rules in kernels/tracking.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -151,7 +150,7 @@ impl Cards<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.room.is_limited() || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.room.may_fill(self.job.most_points()) || count < SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -208,7 +207,11 @@ impl Cards<'_> {
         let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
         let batch = (MOST_HALVES / senses).min(numbered).min(fit);
         let batch = batch.clamp(1, seeds as u64);
-        device.needs(batch * bytes, "tracking so many steps")?;
+        device.needs(
+            batch * bytes,
+            "tracking so many steps",
+            "choose a shorter length limit or a longer step",
+        )?;
         Ok(OnCard {
             device,
             records,

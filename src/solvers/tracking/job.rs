@@ -4,6 +4,7 @@ use super::field::{Cubic, Record, Sampler, Trilinear};
 use super::follow::{Begin, Rules, Start};
 use super::gather::{self, Joined, Kind};
 use super::join::{Limits, MISSED_EVERY};
+use super::queue::senses;
 use super::regions::Gates;
 use super::room::Room;
 use super::seeding::Seeds;
@@ -34,6 +35,11 @@ pub struct Begun {
 }
 
 impl<'a> Job<'a> {
+    /// What a seed's curve may have.
+    pub fn most_points(&self) -> u64 {
+        1 + senses(self.limits.both_ways) as u64 * u64::from(self.rules.max_steps)
+    }
+
     /// Needs the backend's threads installed.
     pub fn new(
         field: &'a TensorField,

@@ -2,7 +2,8 @@
 
 use super::gather::{Joined, Lines};
 use super::{Error, words};
-use crate::compute::Control;
+use crate::compute::{Cancelled, Control};
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Memory that one point and one curve take at the most, bytes. The most is not taken here but when the
@@ -10,6 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// vector that grows by doubling.
 const BYTES_PER_POINT: u64 = 12 + 4 + 3 * 12;
 const BYTES_PER_LINE: u64 = 150;
+
+/// Parts that foretell the rest, and the share of the work they may be.
+const SAMPLES: usize = 16;
+pub const SAMPLE_SHARE: usize = 32;
 
 pub struct Room<'a> {
     /// "streamlines", and how many seeds they have.
@@ -41,9 +46,31 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Whether there is a limit that a sample could foretell.
-    pub fn is_limited(&self) -> bool {
-        self.memory.is_some()
+    /// Whether there is a limit that the curves of all seeds would pass with so many points each.
+    pub fn may_fill(&self, points: u64) -> bool {
+        let each = points
+            .saturating_mul(BYTES_PER_POINT)
+            .saturating_add(BYTES_PER_LINE);
+        self.memory.is_some() && each.saturating_mul(self.seeds as u64) > self.memory()
+    }
+
+    /// Refuses what some of so many equal parts say would not fit: `part` makes one of them and tells
+    /// the bytes it takes. Seeds have at most so many points each. On the threads of the caller's pool.
+    pub fn foretell(
+        &self,
+        points: u64,
+        parts: usize,
+        part: impl Fn(usize) -> Result<u64, Cancelled> + Sync,
+    ) -> Result<(), Error> {
+        if !self.may_fill(points) || parts < SAMPLES * SAMPLE_SHARE {
+            return Ok(());
+        }
+        let sample = (0..SAMPLES)
+            .into_par_iter()
+            .map(|i| part(i * parts / SAMPLES));
+        let sample: Vec<u64> = sample.collect::<Result<_, Cancelled>>()?;
+        let share = SAMPLES as f64 / parts as f64;
+        self.foresee(sample.iter().sum::<u64>() as f64 / share)
     }
 
     fn memory(&self) -> u64 {

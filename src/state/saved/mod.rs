@@ -15,6 +15,7 @@ pub use write::{LIVE, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
 use super::document::{Display, Document, Method};
+use super::moved::How;
 use super::recipe::MediumRecipe;
 use super::session::Curves;
 use super::view::View;
@@ -80,6 +81,8 @@ pub struct SavedLayer {
     /// Where it was moved to: from the file's world to this one, mm, by rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<[f64; 12]>,
+    #[serde(default)]
+    pub moved_how: How,
     /// What was done to streamlines, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<SavedEdit>,

@@ -197,7 +197,8 @@ pub fn build(
                 notes.extend(said.into_iter().map(|note| format!("{note}: {path}")));
                 document.layers.push(Arc::new(layer));
                 if let Some(rows) = &of.moved
-                    && let Err(why) = document.shift(LayerId(id), ToldAffine::of_rows(rows))
+                    && let Err(why) =
+                        document.shift(LayerId(id), ToldAffine::of_rows(rows), of.moved_how)
                 {
                     notes.push(why);
                 }

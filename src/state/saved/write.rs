@@ -10,6 +10,7 @@ use crate::data::{Mask, Region, Shape};
 use crate::jobs::session::{Draft, Listed, ReadSession, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Content as Held, Display, Layer, Made, MadeMask};
+use crate::state::moved::How;
 use crate::state::recipe::Source;
 use crate::state::{Document, Recipe, State};
 use serde_json::Value;
@@ -195,6 +196,7 @@ impl Lists<'_> {
                 from: Origin::Density(Box::new(maps::saved(map, template))),
                 turn: None,
                 moved: None,
+                moved_how: How::default(),
                 edits: Vec::new(),
             });
         }
@@ -240,6 +242,7 @@ impl Lists<'_> {
             from,
             turn,
             moved: moved.and_then(|m| maps::rows(m.by)),
+            moved_how: moved.map_or_else(How::default, |m| m.how),
             edits,
         })
     }

@@ -11,6 +11,11 @@ pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Lets nobody wait for them at the first drag.
+pub fn load_kernels(effects: &mut Vec<Effect>) {
+    effects.push(Effect::Submit(Request::LoadKernels));
+}
+
 /// Opens a backend for the next jobs and, once it is open, for the next start.
 pub fn choose(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
     state.session.wanted_setting = Some(kind);
@@ -36,6 +41,9 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     session.status = format!("Computing on {}", placed.label);
     (session.backend, session.backend_reason) = (placed.label, placed.reason);
     session.backend_kind = placed.kind;
+    if placed.on_card {
+        load_kernels(effects);
+    }
     // How fast the other one was says nothing, and it prepares tensors with other roundings.
     session.rays_per_ms = None;
     session.medium = None;

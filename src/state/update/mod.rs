@@ -29,6 +29,7 @@ pub use sessions::{is_session, remake, wrong_files};
 
 use super::action::{Action, Effect, Phase};
 use super::comparing;
+use super::moved::How;
 use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, Tool, View};
 use super::{Camera, Content, Document, Layer, Leaving, Method, Recipe, State, Told};
@@ -160,7 +161,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 opening::remember_window(state, layer, effects);
             }
         }
-        Action::ShiftLayer { layer, by, phase } => moved::shift(state, layer, by, phase, effects),
+        Action::ShiftLayer { layer, by, phase } => {
+            moved::shift(state, layer, (by, How::Hand), phase, effects);
+        }
         Action::AlignLayer(layer) => moved::align(state, layer, effects),
         Action::ApplyAffine { layer, path } => moved::apply(state, layer, path, effects),
         Action::ShowOnly(layer) => layers::show_only(state, layer),
@@ -265,6 +268,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
 
         Action::FindCards => backend::find_cards(state, effects),
+        Action::LoadKernels => backend::load_kernels(effects),
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
         Action::RunOnCpu => backend::run_on_cpu(state, effects),
 

@@ -6,6 +6,7 @@ use crate::jobs::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine, Request, 
 use crate::solvers::alignment::Params;
 use crate::state::action::Phase;
 use crate::state::document::{Content, LayerId};
+use crate::state::moved::How;
 use crate::state::session::Severity;
 use crate::state::words::THIN;
 use crate::state::{Document, Effect, Layer, State};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub fn shift(
     state: &mut State,
     layer: LayerId,
-    by: DAffine3,
+    (by, how): (DAffine3, How),
     phase: Phase,
     effects: &mut Vec<Effect>,
 ) {
@@ -25,7 +26,7 @@ pub fn shift(
     }
     let mut failed = None;
     edit(state, "Move image", phase == Phase::Live, |document| {
-        failed = document.shift(layer, by).err();
+        failed = document.shift(layer, by, how).err();
     });
     if let Some(why) = failed {
         state.session.say(Severity::Error, why);
@@ -100,7 +101,8 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         "Aligned: it lies best where it is".clone_into(&mut state.session.status);
         return;
     }
-    shift(state, layer, output.moved, Phase::Done, effects);
+    let moved = (output.moved, How::Alignment);
+    shift(state, layer, moved, Phase::Done, effects);
     state.session.status = format!(
         "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
         output.shifted_mm,
@@ -136,7 +138,7 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
     if state.document.layer(layer).is_none() {
         return;
     }
-    shift(state, layer, read.by, Phase::Done, effects);
+    shift(state, layer, (read.by, How::File), Phase::Done, effects);
     if state.document.moved.contains_key(&layer) {
         "Moved as the file says".clone_into(&mut state.session.status);
     }

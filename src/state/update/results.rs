@@ -157,6 +157,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Bundle(done) => bundle::done(state, done),
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
+        Output::KernelsLoaded => {}
         Output::Saved(Saved {
             path,
             what,

@@ -19,6 +19,8 @@ use std::sync::Arc;
 const SETTINGS: f32 = 300.0;
 /// Pixels of the picture at most; of more labels it shows the largest of several.
 const MOST: usize = 1024;
+/// Room for numbers at the left of the picture and above it.
+const NUMBERS: [f32; 2] = [40.0, 20.0];
 /// Pairs in the list.
 const PAIRS: usize = 200;
 
@@ -66,11 +68,16 @@ pub fn show(
     };
     let picture = &mut memory.drawer.matrix;
     picture.prepare(ui, found, shown);
-    let edge = (place.height() - 34.0).min(place.width() * 0.6).max(60.0);
-    let square = Rect::from_min_size(place.min + vec2(10.0, 6.0), vec2(edge, edge));
+    let [left, top] = NUMBERS;
+    let edge = (place.height() - top - 28.0)
+        .min(place.width() * 0.6)
+        .max(60.0);
+    let square = Rect::from_min_size(place.min + vec2(left, top), vec2(edge, edge));
+    numbers(ui, found, square);
     self::square(ui, state, found, shown, square, picture, actions);
+    let scale = scale(ui, shown, square, picture);
     let list = Rect::from_min_max(
-        pos2(square.right() + 16.0, place.top()),
+        pos2(scale.right() + 16.0, place.top()),
         // Above the words about what is under the pointer.
         pos2(place.right(), square.bottom()),
     );
@@ -79,6 +86,74 @@ pub fn show(
             pairs(ui, state, found, picture, actions)
         });
     }
+}
+
+/// The labels' numbers at the left of their rows and above their columns, as many as there is room for.
+fn numbers(ui: &Ui, found: &Connected, square: Rect) {
+    let p = theme::palette(ui.style());
+    let font = theme::regular(size::CAPTION);
+    let nodes = &found.connectome.nodes;
+    let step = square.width() / nodes.len() as f32;
+    let widest = nodes.iter().max().map_or(0.0, |most| {
+        paint::width(ui, &most.to_string(), font.clone())
+    });
+    let every = |room: f32| ((room / step).ceil() as usize).max(1);
+    let painter = ui.painter();
+    for (i, node) in nodes.iter().enumerate().step_by(every(14.0)) {
+        let y = square.top() + step * (i as f32 + 0.5);
+        let at = Rect::from_min_max(
+            pos2(square.left() - NUMBERS[0], y - 7.0),
+            pos2(square.left() - 5.0, y + 7.0),
+        );
+        paint::right(painter, at, &node.to_string(), font.clone(), p.t3);
+    }
+    for (i, node) in nodes.iter().enumerate().step_by(every(widest + 8.0)) {
+        let x = square.left() + step * (i as f32 + 0.5);
+        let at = Rect::from_center_size(pos2(x, square.top() - 9.0), vec2(widest + 4.0, 14.0));
+        paint::centre(painter, at, &node.to_string(), font.clone(), p.t3);
+    }
+}
+
+/// What the colours stand for, at the right of the square; returns where that is.
+fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
+    const STEPS: usize = 32;
+    let p = theme::palette(ui.style());
+    let font = theme::regular(size::CAPTION);
+    let bar = Rect::from_min_size(
+        square.right_top() + vec2(12.0, 0.0),
+        vec2(8.0, square.height().min(140.0)),
+    );
+    let high = bar.height() / STEPS as f32;
+    for step in 0..STEPS {
+        let [r, g, b] = ColourMap::Viridis.at(shade(step as f32 / (STEPS - 1) as f32));
+        let low = bar.bottom() - high * step as f32;
+        let part = Rect::from_min_max(pos2(bar.left(), low - high), pos2(bar.right(), low));
+        ui.painter()
+            .rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
+    }
+    let words = |v: f32| match shown {
+        Shown::Count => format::count(v as u64),
+        Shown::Length | Shown::Value => format::significant(f64::from(v)),
+    };
+    // Where there is a connection it is of one streamline at least.
+    let low = match shown {
+        Shown::Count => 1.0,
+        Shown::Length | Shown::Value => picture.ends.0,
+    };
+    let mut right = bar.right();
+    for (value, y) in [(picture.ends.1, bar.top() + 6.0), (low, bar.bottom() - 6.0)] {
+        let text = words(value);
+        let width = paint::width(ui, &text, font.clone());
+        let at = Rect::from_min_size(pos2(bar.right() + 6.0, y - 7.0), vec2(width, 14.0));
+        paint::left(ui.painter(), at, &text, font.clone(), p.t3);
+        right = right.max(at.right());
+    }
+    Rect::from_min_max(bar.min, pos2(right, bar.bottom()))
+}
+
+/// Where on the colour map a share of the scale is: its ends are too near to the grounds.
+fn shade(share: f32) -> f32 {
+    0.12 + 0.86 * share.clamp(0.0, 1.0)
 }
 
 fn value(found: &Connectome, shown: Shown, at: usize) -> f32 {
@@ -127,8 +202,7 @@ impl Picture {
                 let v = value(c, shown, at);
                 if c.count[at] > 0 && v > best[pixel] {
                     best[pixel] = v;
-                    let t = 0.12 + 0.86 * share(v).clamp(0.0, 1.0);
-                    let [r, g, b] = ColourMap::Viridis.at(t);
+                    let [r, g, b] = ColourMap::Viridis.at(shade(share(v)));
                     pixels[pixel] = Color32::from_rgb(r, g, b);
                 }
             }

@@ -191,7 +191,9 @@ fn plot(
     let x = |i: usize| inner.left() + inner.width() * i as f32 / (nodes - 1).max(1) as f32;
     let y = |v: f64| inner.bottom() - inner.height() * ((v - low) / (high - low)) as f32;
     let lines = ((high - low) / step).round() as usize;
-    for i in 0..=lines {
+    // Numbers stand 18 points apart at least.
+    let room = (inner.height() / 18.0).max(1.0) as usize;
+    for i in (0..=lines).step_by(lines.div_ceil(room).max(1)) {
         let value = low + i as f64 * step;
         let at = y(value).round() + 0.5;
         painter.hline(inner.x_range(), at, Stroke::new(1.0, p.line));

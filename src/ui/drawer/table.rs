@@ -254,6 +254,11 @@ fn rows(
     }
     if response.has_focus() {
         keys(ui, id, in_sight, scrolled, most);
+        let pressed = |key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
+        let delete = pressed(Key::Delete) || pressed(Key::Backspace);
+        if delete && state.chosen().is_some_and(|c| c.of == lines.id()) {
+            actions.push(Action::Bundle(BundleAction::DeleteChosen));
+        }
     }
     scrolled.top = bar(
         ui,

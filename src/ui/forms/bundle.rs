@@ -33,6 +33,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         shown(ui, state, layer, lines);
         chosen(ui, state, actions);
         below(ui, state, actions);
+        let filtered = state.document.bundle.sieve.is_some();
+        if state.view.drawer == Some(Drawer::Table) && !filtered {
+            images(ui, state, actions);
+        }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
         if clicked {
             memory.toggle(FILTER);
@@ -187,7 +191,7 @@ fn filter(
         .sifted(layer.id)
         .is_some_and(|sifted| sifted.kept == 0);
     let off = nothing.then_some("Nothing passes: there is nothing to keep");
-    let keep = Button::primary("Keep as layer");
+    let keep = Button::plain("Keep what passes");
     let keep = keep.disabled(off).hint("Makes a layer of what is left");
     let (responses, _) = crate::ui::panels::button_row(ui, place, vec![keep]);
     if responses[0].clicked() {

@@ -16,7 +16,14 @@ fn is_map(layer: &Layer) -> bool {
         Content::Image(volume) => volume,
         _ => return false,
     };
-    volume.frames == 1 && volume.kind == crate::data::VolumeKind::Scalar
+    let scalar = volume.frames == 1 && volume.kind == crate::data::VolumeKind::Scalar;
+    scalar && (volume.labels.is_some() || holds_whole_numbers(&volume.values))
+}
+
+/// By the first values that are not background: maps of measures have others soon.
+fn holds_whole_numbers(values: &[f32]) -> bool {
+    let mut some = values.iter().filter(|v| **v != 0.0).take(4096);
+    some.all(|v| v.fract() == 0.0 && *v > 0.0)
 }
 
 pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {

@@ -112,6 +112,8 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             l.recipe.base(),
             Recipe::Fit { .. }
                 | Recipe::Track { .. }
+                | Recipe::Geodesic { .. }
+                | Recipe::Edited { .. }
                 | Recipe::NoCommand { .. }
                 | Recipe::Density { .. }
         )

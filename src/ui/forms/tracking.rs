@@ -335,6 +335,11 @@ fn whole_brain(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if button.show_at(ui, place).clicked() {
         actions.push(Action::TrackWholeBrain);
     }
+    let selects = |r: &Role| !matches!(r, Role::Seed);
+    let regions = state.document.regions.iter();
+    if regions.clone().any(|r| r.visible && selects(&r.role)) {
+        rows::hint(ui, "Of these, the regions keep what passes them, as above");
+    }
 }
 
 pub fn foot(

@@ -93,9 +93,11 @@ pub fn length(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
         waits: false,
     };
     if let Some(((low, high), phase)) = row.show(ui) {
+        // Without a limit the upper end stands at the end of the row.
+        let no_limit = params.max_length_mm.is_none() && high >= 500.0;
         let changed = Params {
             min_length_mm: low,
-            max_length_mm: Some(high),
+            max_length_mm: (!no_limit).then_some(high),
             ..params.clone()
         };
         set(changed, phase);

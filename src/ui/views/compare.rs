@@ -8,6 +8,12 @@ use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint;
 use egui::{Color32, CursorIcon, Id, Rect, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
+/// The part of a pane that shows the present: left of the divider, where there is one.
+pub(super) fn present(state: &State, rect: Rect) -> Rect {
+    let share = state.session.comparing.as_ref().map_or(1.0, |c| c.share);
+    rect.with_max_x(rect.left() + rect.width() * share)
+}
+
 /// The divider is taken within this distance, points.
 const GRIP: f32 = 5.0;
 const LABEL: f32 = 20.0;
@@ -50,8 +56,10 @@ impl Views {
         );
         painter.vline(x, rect.y_range(), Stroke::new(1.0, IN_VIEW.accent));
         let font = theme::medium(size::CAPTION);
-        let y = rect.bottom() - 30.0;
-        for (text, to_left) in [("Now", true), (&*comparing.with.name, false)] {
+        // Above the letters of the edge.
+        let y = rect.bottom() - 64.0;
+        let name = format!("Snapshot {}", comparing.with.name);
+        for (text, to_left) in [("Now", true), (&*name, false)] {
             let width = paint::width(ui, text, font.clone()) + 12.0;
             let left = if to_left { x - 6.0 - width } else { x + 6.0 };
             let place = Rect::from_min_size(pos2(left, y), vec2(width, LABEL));

@@ -9,7 +9,7 @@ use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 /// Around text that may lie on bright tissue.
 const HALO: Color32 = Color32::from_black_alpha(150);
 /// Behind labels that belong to a thing in the picture.
-const PLATE: Color32 = Color32::from_black_alpha(178);
+const PLATE: Color32 = Color32::from_black_alpha(216);
 
 /// One line of text with a dark rim; returns where it is.
 pub fn text(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
@@ -151,11 +151,11 @@ pub fn colour_bar(
     vec![bar, high, name, low]
 }
 
-/// What the colours of a direction-encoded image mean; top right, or left of `right`. Returns where it
-/// is.
-pub fn dec_legend(painter: &Painter, right: f32, top: f32) -> Rect {
+/// What the colours of a direction-encoded image mean; top right, or left of `right`, in colours for
+/// this ground. Returns where it is.
+pub fn dec_legend(painter: &Painter, right: f32, top: f32, colours: [Color32; 3]) -> Rect {
     for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
-        let (colour, y) = (theme::DEC[i], top + 8.0 + 15.0 * i as f32);
+        let (colour, y) = (colours[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
         let left = right - 24.0;
         bare(

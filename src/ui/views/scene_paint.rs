@@ -5,14 +5,14 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, ink, pointer, rings, ruler};
+use super::{Views, badge, compare, fan, ink, pointer, rings, ruler};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
-use crate::state::{Layout, Pane, Tool, defaults};
+use crate::state::{Layout, Pane, State, Tool, defaults};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
 use crate::ui::widgets::paint::Span;
-use egui::{Align2, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
@@ -57,27 +57,33 @@ impl Views {
         let here = (Pane::Scene, scene.rect);
         self.choosing_marks(&painter, state, here, hand, p.accent);
         // A picture of this view alone is about what is in it, not about how long that took.
+        let part = compare::present(state, scene.rect);
         let alone = self.still && state.view.layout == Layout::Single;
         let badge = if alone {
             None
         } else {
             let badge = &mut self.badge;
-            badge.show(ui, &painter, scene.rect, state, drawn, self.still)
+            badge.show(ui, &painter, part, state, drawn, self.still)
         };
         let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
-        let right = scene.rect.right() - MARGIN;
+        let right = part.right() - MARGIN;
         let scale = match legend::of_scene(state) {
-            Some(Legend::Dec) => vec![ink::dec_legend(&painter, right, below_badge)],
+            Some(Legend::Dec) => vec![ink::dec_legend(
+                &painter,
+                right,
+                below_badge,
+                dec_on_ground(state),
+            )],
             Some(Legend::Bar {
                 name,
                 low,
                 high,
                 colour_map,
-            }) => ink::colour_bar(&painter, scene.rect, p.t1, (&low, &name, &high), |t| {
+            }) => ink::colour_bar(&painter, part, p.t1, (&low, &name, &high), |t| {
                 colour_map.at(t)
             }),
             Some(Legend::Stops(words)) => {
-                vec![stops(&painter, p, scene.rect, below_badge, &words)]
+                vec![stops(&painter, p, part, below_badge, &words)]
             }
             None => Vec::new(),
         };
@@ -231,6 +237,7 @@ fn axis_marker(painter: &Painter, scene: &Scene) {
     // The nearest arm is drawn last.
     arms.sort_by(|a, b| a.1.dot(axes.z_axis).total_cmp(&b.1.dot(axes.z_axis)));
     let unknown = sides_unknown(scene.state);
+    let dec = dec_on_ground(scene.state);
     let on_screen = |direction: DVec3| {
         vec2(
             direction.dot(axes.x_axis) as f32,
@@ -239,7 +246,7 @@ fn axis_marker(painter: &Painter, scene: &Scene) {
     };
     for (a, direction) in &arms {
         let tip = origin + on_screen(*direction) * ARM as f32;
-        painter.line_segment([origin, tip], Stroke::new(1.5, theme::DEC[*a]));
+        painter.line_segment([origin, tip], Stroke::new(1.5, dec[*a]));
     }
     painter.circle_filled(origin, 1.5, IN_VIEW.t2);
     let together: egui::Vec2 = arms
@@ -259,10 +266,18 @@ fn axis_marker(painter: &Painter, scene: &Scene) {
         } else {
             away
         };
-        let colour = theme::DEC[*a].gamma_multiply(if short { 0.7 } else { 1.0 });
+        let colour = dec[*a].gamma_multiply(if short { 0.7 } else { 1.0 });
         let mark = if unknown && *a == 0 { "?" } else { "" };
         let word = format!("{}{mark}", letter(*direction));
         let span = (&*word, theme::semibold(size::CAPTION), colour);
         ink::bare(painter, tip + away * 9.0, Align2::CENTER_CENTER, &[span]);
+    }
+}
+
+/// Colours of the axes that can be read on the theme's ground. A transparent picture keeps them.
+fn dec_on_ground(state: &State) -> [Color32; 3] {
+    match state.view.light_theme {
+        true => theme::DEC_ON_WHITE,
+        false => theme::DEC,
     }
 }

@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, fan, grip, ink, pointer, rings};
+use super::{Views, compare, fan, grip, ink, pointer, rings};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{fixed, significant, with_unit};
@@ -41,10 +41,11 @@ impl Views {
         scale_bar(&painter, slice);
         window_text(&painter, slice);
         if legend {
+            let part = compare::present(state, slice.rect);
             match legend::of_slices(state) {
                 Some(Legend::Dec) => {
-                    let (right, top) = (slice.rect.right(), slice.rect.top());
-                    ink::dec_legend(&painter, right - MARGIN, top + MARGIN);
+                    let (right, top) = (part.right(), part.top());
+                    ink::dec_legend(&painter, right - MARGIN, top + MARGIN, theme::DEC);
                 }
                 Some(Legend::Bar {
                     name,
@@ -53,9 +54,7 @@ impl Views {
                     colour_map,
                 }) => {
                     let words = (&*low, &*name, &*high);
-                    ink::colour_bar(&painter, slice.rect, IN_VIEW.t1, words, |t| {
-                        colour_map.at(t)
-                    });
+                    ink::colour_bar(&painter, part, IN_VIEW.t1, words, |t| colour_map.at(t));
                 }
                 Some(Legend::Stops(_)) | None => {}
             }
@@ -282,6 +281,10 @@ fn window_text(painter: &Painter, slice: &Slice) {
     let Some(layer) = layers.filter(|l| l.display.visible).find(scalar) else {
         return;
     };
+    // Labels are no amounts: a window says nothing of them.
+    if layer.content.volume().is_some_and(|v| v.labels.is_some()) {
+        return;
+    }
     let value = |v: f32| significant(f64::from(v * layer.unit_scale));
     let (low, high) = layer.display.window;
     let range = format!("{} {}–{}", layer.name, value(low), value(high));

@@ -1,5 +1,6 @@
 //! The medium of rays, made on the card from tensors that stay there.
 
+use super::LARGE_FIELD;
 use crate::compute::cuda::{self, Device};
 use crate::compute::{DataId, kernels};
 use crate::data::TensorField;
@@ -49,7 +50,7 @@ pub fn prepare(
     let tensors = device.cached(field.id(), "tensors", || {
         bytemuck::cast_slice::<_, f32>(&field.tensors)
     })?;
-    device.needs(50 * voxels as u64, "sharper tensors")?;
+    device.needs(50 * voxels as u64, "sharper tensors", LARGE_FIELD)?;
     let mut records = device.alloc_zeros::<u32>(8 * voxels)?;
     let mut known = device.alloc_zeros::<u8>(voxels)?;
     let mut known_after = device.alloc_zeros::<u8>(voxels)?;

@@ -103,7 +103,11 @@ impl Wishes {
     ) -> Result<([CudaSlice<f32>; N], f64), Error> {
         const CURVES_PER_BLOCK: u32 = 32;
         let all = floats.iter().sum::<usize>() * size_of::<f32>();
-        device.needs(self.points * all as u64, "gathering the curves")?;
+        device.needs(
+            self.points * all as u64,
+            "gathering the curves",
+            "choose a shorter length limit or a longer step",
+        )?;
         let mut buffers = Vec::with_capacity(N);
         for each in floats {
             buffers.push(device.alloc_zeros::<f32>(self.points as usize * each)?);

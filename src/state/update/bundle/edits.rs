@@ -9,7 +9,7 @@ use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::edits::Choice;
 use crate::state::session::Severity;
-use crate::state::words::count;
+use crate::state::words::streamlines;
 use crate::state::{Document, Effect, Recipe, State};
 use std::sync::Arc;
 
@@ -168,8 +168,8 @@ pub fn done(
     state.session.selected_layer = Some(shown);
     state.session.selected_region = None;
     state.session.status = match fresh {
-        true => format!("Kept {} streamlines as a layer", count(left as u64)),
-        false => format!("Deleted {} streamlines", count((had - left) as u64)),
+        true => format!("Kept {} as a layer", streamlines(left as u64)),
+        false => format!("Deleted {}", streamlines((had - left) as u64)),
     };
 }
 
