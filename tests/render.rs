@@ -4,7 +4,6 @@
 mod loading;
 mod scenes;
 mod slices;
-mod software;
 mod streamlines;
 mod through;
 
@@ -23,7 +22,6 @@ use crate::support::Random;
 pub fn tests() -> Vec<Trial> {
     let all = [
         slices::tests(),
-        software::tests(),
         streamlines::tests(),
         scenes::tests(),
         loading::tests(),

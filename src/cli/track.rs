@@ -416,7 +416,12 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .collect();
     text += &format!("Ends: {}\n", ends.join(", "));
     for (region, n) in targets.iter().zip(&output.per_target) {
-        text += &format!("{}: reached by {} {curves}\n", region.name, count(*n));
+        let one = if *n == 1 {
+            curves.trim_end_matches('s')
+        } else {
+            curves
+        };
+        text += &format!("{}: reached by {} {one}\n", region.name, count(*n));
     }
     (value, text)
 }

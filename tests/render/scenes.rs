@@ -236,7 +236,7 @@ fn lightness() {
     }
 }
 
-pub(super) fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
+fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
     let (low, high) = volume.grid.bounds();
     SliceQuad {
         origin: DVec3::new(low.x, 0.0, low.z),
@@ -313,7 +313,7 @@ fn lose_black() {
     }
 }
 
-pub(super) fn outlined(size: u32) -> ScenePane {
+fn outlined(size: u32) -> ScenePane {
     let mut list = scene(size, DVec3::new(130.0, -240.0, 80.0));
     list.outline = Some(Outline {
         mask: ById(ball(15.0, 1.5)),

@@ -255,7 +255,7 @@ fn compared() {
             let divider = (width as f32 * share).round() as u32;
             let mut different = 0;
             // Above the names beside the divider.
-            for (x, y) in (0..height - 34).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            for (x, y) in (0..height - 68).flat_map(|y| (0..width).map(move |x| (x, y))) {
                 if x.abs_diff(divider) <= 2 {
                     continue;
                 }

@@ -28,6 +28,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::head_with(ui, "Controls", layer.map_or("", |l| &l.name));
     if let Some(layer) = layer {
         show_list(ui, state, layer, actions);
+        if !layer.display.visible {
+            rows::hint(ui, "Hidden: its eye in the list of layers shows it (H)");
+        }
         controls(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {

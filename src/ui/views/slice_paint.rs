@@ -192,6 +192,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
     if slice.pane == Pane::Sagittal && value.abs() >= 0.05 && !unknown {
         position += if value < 0.0 { " · left" } else { " · right" };
     }
+    // Below the letter of the upper edge.
     let extra = resampled(state).map_or(String::new(), |words| format!(" · {words}"));
     let regular = theme::regular(size::LABEL);
     let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
@@ -200,7 +201,6 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
         &[
             (slice.pane.name(), theme::semibold(size::LABEL), IN_VIEW.t1),
             (&position, regular.clone(), IN_VIEW.t2),
-            (&extra, regular.clone(), IN_VIEW.t3),
         ],
     );
     let (words, colour) = match (slice.pane, state.view.convention) {
@@ -216,6 +216,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
         second,
         &[
             (words, regular.clone(), colour),
+            (&extra, regular.clone(), IN_VIEW.t2),
             (&only, medium.clone(), IN_VIEW.warning),
         ],
     );

@@ -124,7 +124,13 @@ pub fn histogram(
     let kept = memory
         .rays
         .kept(rays, asked.map_or(now.cut, |(cut, _)| cut));
-    let fact = format!("{} kept", format::count(kept as u64));
+    let fact = match kept {
+        0 => format!(
+            "0 of {} above the cut",
+            format::count(rays.measures.len() as u64)
+        ),
+        kept => format!("{} kept", format::count(kept as u64)),
+    };
     let width = ui.available_width();
     let place = Rect::from_min_size(above, vec2(width, panels::CAPTION));
     let mut caption = ui.new_child(egui::UiBuilder::new().max_rect(place));
