@@ -107,7 +107,11 @@ pub fn solve(
         )));
     }
     let bytes = 4 * (fields * (stride + 6 * count + places)) as u64;
-    device.needs(bytes, "solving for cost fields of that size")?;
+    device.needs(
+        bytes,
+        "solving for cost fields of that size",
+        "choose a smaller mask",
+    )?;
     let card = OnCard::new(device, prepared, bricks)?;
     let start = bricks.start(sources);
     let job = Job {
