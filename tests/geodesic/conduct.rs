@@ -48,6 +48,8 @@ fn cancelled(backend: &Backend) {
     for form in [Form::Hamiltonian, Form::Christoffel] {
         let mut params = params(LINEAR);
         params.form = form;
+        // A card's kernels may have to be loaded first, which is not called off.
+        shoot(&medium, &seed, &params, backend, &Control::new()).unwrap();
         let control = Control::new();
         control.cancel();
         let output = shoot(&medium, &seed, &params, backend, &control);
