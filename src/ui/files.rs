@@ -167,7 +167,7 @@ impl Files {
 
     /// Whether the path field is open, or may be about to: nobody knows yet whether a dialog comes.
     pub fn takes_typing(&self) -> bool {
-        self.sheet.is_some() || self.waiting && self.desktop != Desktop::With
+        self.sheet.is_some() || self.waiting && self.desktop == Desktop::Perhaps
     }
 
     pub fn close(&mut self) {
