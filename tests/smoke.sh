@@ -206,7 +206,7 @@ for x in 1050 1100 1150; do
     sleep 0.1
 done
 xdotool mouseup 1
-until_true 10 "a cut" now '"command":"arcuate geodesic[^"]* --cut [01]\.[0-9]*.*"undo":"Cut"'
+until_true 10 "a cut" now '"command":"arcuate geodesic[^"]* --cut [0-9]+\.[0-9]*.*"undo":"Cut"'
 quiet() { local before; before=$(lines); sleep 0.7; [[ $(lines) == "$before" ]]; }
 until_true 10 "the hand's last move" quiet
 holds "the cut keeps some of them" "$(kept) > 0 && $(kept) < $all && $(passed) == $all"

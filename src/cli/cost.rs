@@ -1,11 +1,11 @@
 //! `arcuate cost`: cost fields of two regions, and the pathway between them.
 
-use super::options::{FitOptions, Fitted, make_folder, noted};
+use super::options::{FitOptions, Fitted, make_folder, shape};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape, Tractogram};
-use crate::io::{self, quoted};
+use crate::io::quoted;
 use crate::jobs::Request;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{LocalSolver, Params, Prepared, Source, solve};
@@ -192,20 +192,6 @@ impl Options {
 
 fn failure(error: Error) -> Failure {
     Failure::new(error.to_string())
-}
-
-fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
-    Ok(match spec {
-        ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
-            centre: *centre,
-            radius_mm: *radius_mm,
-        },
-        ShapeSpec::Box { centre, half_mm } => Shape::Box {
-            centre: *centre,
-            half_mm: *half_mm,
-        },
-        ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
-    })
 }
 
 /// The voxels where paths may run.

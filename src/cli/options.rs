@@ -494,6 +494,21 @@ impl FitOptions {
     }
 }
 
+/// A shape, its mask read from its file.
+pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
+    Ok(match spec {
+        ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
+            centre: *centre,
+            radius_mm: *radius_mm,
+        },
+        ShapeSpec::Box { centre, half_mm } => Shape::Box {
+            centre: *centre,
+            half_mm: *half_mm,
+        },
+        ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
+    })
+}
+
 impl RegionOptions {
     fn by_role(&self) -> [(Role, &[ShapeSpec]); 6] {
         [
@@ -524,17 +539,7 @@ impl RegionOptions {
         let mut regions = Vec::new();
         for (role, shapes) in self.by_role() {
             for (i, spec) in shapes.iter().enumerate() {
-                let shape = match spec {
-                    ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
-                        centre: *centre,
-                        radius_mm: *radius_mm,
-                    },
-                    ShapeSpec::Box { centre, half_mm } => Shape::Box {
-                        centre: *centre,
-                        half_mm: *half_mm,
-                    },
-                    ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
-                };
+                let shape = shape(spec)?;
                 let number = if i == 0 {
                     String::new()
                 } else {

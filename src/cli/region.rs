@@ -1,9 +1,8 @@
 //! `arcuate region`: what the window does with regions, as masks and label maps.
 
-use super::options::noted;
+use super::options::shape;
 use super::runner::{Failure, Runner};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
-use crate::io;
 use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
 use crate::solvers::region::{Change, Combine};
 use crate::state::drawing::Drawing;
@@ -232,20 +231,10 @@ fn open(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failur
 }
 
 fn shapes(specs: &[ShapeSpec]) -> Result<Vec<Arc<Shape>>, Failure> {
-    let one = |spec: &ShapeSpec| {
-        Ok(Arc::new(match spec {
-            ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
-                centre: *centre,
-                radius_mm: *radius_mm,
-            },
-            ShapeSpec::Box { centre, half_mm } => Shape::Box {
-                centre: *centre,
-                half_mm: *half_mm,
-            },
-            ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
-        }))
-    };
-    specs.iter().map(one).collect()
+    specs
+        .iter()
+        .map(|spec| Ok(Arc::new(shape(spec)?)))
+        .collect()
 }
 
 fn make(what: Making, runner: &mut Runner) -> Result<Mask, Failure> {

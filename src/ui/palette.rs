@@ -8,8 +8,8 @@ use crate::state::{
     Action, Content, Display, Layout, Look, Pane, Phase, Recipe, Slab, State, Task, Tool,
 };
 use egui::{
-    Align2, Area, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit, Ui,
-    WidgetInfo, pos2, vec2,
+    Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
+    Ui, WidgetInfo, pos2, vec2,
 };
 
 const WIDTH: f32 = 520.0;
@@ -313,7 +313,11 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         frame.show(ui, |ui| {
             ui.set_width(WIDTH.min(window.width() - 40.0));
             // A slow frame may hold a whole word and its Enter: what was typed comes first.
+            let before = palette.text.clone();
             field(ui, &mut palette);
+            if !palette.settled && palette.text == before {
+                palette.text += &first_letters(ui);
+            }
             rows = found(state, &palette.text);
             let last = rows.len().saturating_sub(1);
             if down {
@@ -336,6 +340,16 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     if let Some(entry) = run.and_then(|i| rows.into_iter().nth(i)) {
         carry_out(ui, entry.run, state, memory, actions);
     }
+}
+
+/// What was typed in the frame that opens the palette: egui shows a new area without letting anything
+/// in it listen.
+fn first_letters(ui: &Ui) -> String {
+    let text = |event: &Event| match event {
+        Event::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    ui.input(|i| i.events.iter().filter_map(text).collect())
 }
 
 fn field(ui: &mut Ui, palette: &mut Palette) {

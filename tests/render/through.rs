@@ -34,19 +34,19 @@ fn background_left() {
         let mut list = scene(60, eye);
         list.background = [255; 3];
         let toward = eye.normalize();
-        let layers: Vec<_> = (0..count)
-            .map(|_| layer(toward, random.uniform(-30.0, 30.0)))
-            .collect();
+        let depths: Vec<f64> = (0..count).map(|_| random.uniform(-30.0, 30.0)).collect();
+        let layers: Vec<_> = depths.iter().map(|depth| layer(toward, *depth)).collect();
         list.lines = vec![Lines {
             opacity: opacity as f32,
             ..lines(&tractogram(&layers), LineColour::Fixed([0; 3]), WIDE)
         }];
         let found = offscreen.scene(&list).expect("a picture").pixel(30, 30);
         let left = (1.0 - opacity).powi(count);
-        // A highlight adds at most 0.22 to black; sum, share and picture are each rounded.
+        // A highlight adds at most 0.22 to black, and of white haze all that diffuse light shows.
+        let glow = 0.22 + (0.32 + 0.80) * haze(toward, &depths, &layers.concat());
         let (least, most) = (
-            255.0 * left - 4.0,
-            255.0 * (left + 0.22 * (1.0 - left)) + 4.0,
+            255.0 * left - 2.0,
+            255.0 * (left + glow * (1.0 - left)) + 2.0,
         );
         let found = f64::from(found[1]);
         assert!(
@@ -54,6 +54,21 @@ fn background_left() {
             "{count}: {least} {found} {most}"
         );
     }
+}
+
+/// The share of haze in layers of the same opacity, of which each counts by its depth among all points.
+fn haze(toward: DVec3, depths: &[f64], points: &[DVec3]) -> f64 {
+    let ends = |(low, high): (DVec3, DVec3), p: &DVec3| (low.min(*p), high.max(*p));
+    let (low, high) = points.iter().fold((DVec3::MAX, DVec3::MIN), ends);
+    let (middle, extent) = ((low + high) * 0.5, (high - low).length());
+    let cue = |depth: &f64| {
+        let farther = toward.dot(middle) - depth;
+        (0.5 + farther / (0.8 * extent)).clamp(0.0, 1.0)
+    };
+    let counts = |cue: f64| 2f64.powf(-12.0 * cue);
+    let cues = || depths.iter().map(cue);
+    let all: f64 = cues().map(counts).sum();
+    0.42 * cues().map(|c| c * counts(c)).sum::<f64>() / all
 }
 
 /// The share of a layer halves over a twelfth of the depth of what is seen, whichever comes first.

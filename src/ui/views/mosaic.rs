@@ -4,13 +4,11 @@ use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
 use super::{Views, ink, rings, slice_paint};
 use crate::render::PaneId;
-use crate::render::build::{self, Size};
 use crate::state::{Action, Pane, State};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::paint_callback::{List, pixels};
 use crate::ui::theme::{self, IN_VIEW, size, space::VIEW_GAP};
 use egui::{Align2, Color32, Id, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
-use glam::DVec2;
 
 /// Their places in the renderer, in the window and in pictures.
 const FIRST: u32 = 300;
@@ -99,26 +97,12 @@ impl Views {
         (first, here): (bool, bool),
         actions: &mut Vec<Action>,
     ) {
-        let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
-        let size_wanted = Size {
-            points,
-            pixels_per_point: f64::from(ui.pixels_per_point()),
-        };
-        let framed = state.document.framed();
-        let list = build::slice(state, pane, size_wanted);
-        let (Some(plane), Some(list)) = (state.view.plane(pane, framed, points), list) else {
+        let Some((slice, list)) = Slice::new(ui, pane, rect, state) else {
             return;
         };
         let ctx = ui.ctx().clone();
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
         painter.add(pixels(&ctx, rect, id, List::Slice(list)));
-        let slice = Slice {
-            state,
-            pane,
-            rect,
-            plane,
-            bounds: state.document.bounds(),
-        };
         for region in state.document.regions.iter().filter(|r| r.visible) {
             if let Some(cut) = Cut::new(&region.shape, &slice.plane, rect, &mut self.traces) {
                 let colour = theme::region_colour(region);

@@ -6,6 +6,7 @@ use super::hands::{self, CLICK, Drag, Kind};
 use super::{Views, pointer, wheel_steps};
 use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
+use crate::render::draw_list::SlicePane;
 use crate::state::view::{Plane, SliceCamera};
 use crate::state::{Action, Gesture, Pane, Phase, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
@@ -26,7 +27,25 @@ pub(super) struct Slice<'a> {
     pub bounds: (DVec3, DVec3),
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    /// And what is drawn of it; `None` where a place has no size.
+    pub fn new(ui: &Ui, pane: Pane, rect: Rect, state: &'a State) -> Option<(Self, SlicePane)> {
+        let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+        let size = Size {
+            points,
+            pixels_per_point: f64::from(ui.pixels_per_point()),
+        };
+        let list = build::slice(state, pane, size)?;
+        let slice = Self {
+            state,
+            pane,
+            rect,
+            plane: state.view.plane(pane, state.document.framed(), points)?,
+            bounds: state.document.bounds(),
+        };
+        Some((slice, list))
+    }
+
     pub fn world(&self, at: Pos2) -> DVec3 {
         to_world(&self.plane, self.rect, at)
     }
@@ -53,22 +72,8 @@ impl Views {
         actions: &mut Vec<Action>,
     ) -> bool {
         let response = self.sense(ui, pane, rect);
-        let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
-        let size = Size {
-            points,
-            pixels_per_point: f64::from(ui.pixels_per_point()),
-        };
-        let framed = state.document.framed();
-        let list = build::slice(state, pane, size);
-        let (Some(plane), Some(list)) = (state.view.plane(pane, framed, points), list) else {
+        let Some((slice, list)) = Slice::new(ui, pane, rect, state) else {
             return false;
-        };
-        let slice = Slice {
-            state,
-            pane,
-            rect,
-            plane,
-            bounds: state.document.bounds(),
         };
         let hovered = response.contains_pointer() && !self.still;
         if !self.still {

@@ -161,9 +161,7 @@ impl Pictures {
         if of == self.of {
             return;
         }
-        let bounds = output.ranked.iter().filter_map(|c| c.streamlines.bounds());
-        let bounds = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let (low, high) = bounds.unwrap_or((DVec3::ZERO, DVec3::ONE));
+        let (low, high) = extent(output.ranked.iter().map(|c| &c.streamlines));
         self.textures = output
             .ranked
             .iter()
@@ -174,6 +172,13 @@ impl Pictures {
             .collect();
         self.of = of;
     }
+}
+
+/// Around all of them, so that their pictures are of one scale.
+pub(super) fn extent<'a>(all: impl Iterator<Item = &'a Tractogram>) -> (DVec3, DVec3) {
+    let bounds = all.filter_map(Tractogram::bounds);
+    let bounds = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    bounds.unwrap_or((DVec3::ZERO, DVec3::ONE))
 }
 
 /// Streamlines from the patient's left, coloured by direction: front is on the left.

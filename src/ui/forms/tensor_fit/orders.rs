@@ -14,7 +14,6 @@ use egui::{
     Color32, ColorImage, Pos2, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle,
     TextureOptions, Ui, WidgetInfo, pos2, vec2,
 };
-use glam::DVec3;
 use std::sync::Arc;
 
 pub const NAME: &str = "Tensor order";
@@ -235,9 +234,7 @@ impl Pictures {
         if of == self.of {
             return;
         }
-        let bounds = output.ranked.iter().filter_map(|c| c.streamlines.bounds());
-        let bounds = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let (low, high) = bounds.unwrap_or((DVec3::ZERO, DVec3::ONE));
+        let (low, high) = axes::extent(output.ranked.iter().map(|c| &c.streamlines));
         let load = |image| {
             ui.ctx()
                 .load_texture("orders", image, TextureOptions::LINEAR)
