@@ -176,6 +176,8 @@ struct Through {
     @location(0) sum: vec4<f32>,
     // What is not let through: multiplied.
     @location(1) left: f32,
+    // Depth times opacity times weight: added up.
+    @location(2) depth: f32,
 }
 
 fn through(in: Ribbon) -> Through {
@@ -185,6 +187,7 @@ fn through(in: Ribbon) -> Through {
     var out: Through;
     out.sum = vec4<f32>(clamp(lit(in), vec3<f32>(0.0), vec3<f32>(1.0)), 1.0) * weight;
     out.left = opacity;
+    out.depth = weight * in.place.y;
     return out;
 }
 

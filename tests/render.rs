@@ -6,6 +6,7 @@ mod scenes;
 mod slices;
 mod streamlines;
 mod through;
+mod volume;
 
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
 use arcuate::render::colour_map::ColourMap;
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         scenes::tests(),
         loading::tests(),
         through::tests(),
+        volume::tests(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -149,6 +151,7 @@ fn scene(size: u32, eye: DVec3) -> ScenePane {
         lines: Vec::new(),
         slab: None,
         solids: Vec::new(),
+        volumes: Vec::new(),
         moving: false,
     }
 }

@@ -1,4 +1,4 @@
-//! How fast the 3-D view draws: 100,000 and 1,000,000 streamlines while the camera orbits.
+//! How fast the 3-D view draws: 100,000 and 1,000,000 streamlines while the camera orbits, and volumes.
 //!
 //! `loaded_s`: from the tractogram in memory until all of it was drawn, as the window loads it (a slice
 //! of time per frame, next to no pause between); `bytes_per_point`: on the device, where a point takes
@@ -62,11 +62,16 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         }
         offscreen.renderer.set_idle_budget(0);
     }
+    results.extend(super::bench_volumes::run(choice, backend, &mut offscreen));
     results
 }
 
 /// Loads what a list shows, then draws frames of it.
-fn orbit(renderer: &mut Renderer, list: impl Fn(usize) -> ScenePane, frames: usize) -> Value {
+pub(super) fn orbit(
+    renderer: &mut Renderer,
+    list: impl Fn(usize) -> ScenePane,
+    frames: usize,
+) -> Value {
     let started = Instant::now();
     renderer.load_in_pieces();
     let first = list(0);
@@ -118,6 +123,21 @@ fn scene(
     camera: &Camera,
     size_px: [u32; 2],
 ) -> ScenePane {
+    ScenePane {
+        lines: vec![Lines {
+            tractogram: ById(tractogram.clone()),
+            colour: LineColour::Direction,
+            style,
+            opacity,
+            every: 1,
+            context: false,
+        }],
+        ..bare(camera, size_px)
+    }
+}
+
+/// Black, with nothing in it.
+pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
     let aspect = f64::from(size_px[0]) / f64::from(size_px[1]);
     ScenePane {
         size_px,
@@ -127,16 +147,10 @@ fn scene(
         background: [0, 0, 0],
         slices: Vec::new(),
         outline: None,
-        lines: vec![Lines {
-            tractogram: ById(tractogram.clone()),
-            colour: LineColour::Direction,
-            style,
-            opacity,
-            every: 1,
-            context: false,
-        }],
+        lines: Vec::new(),
         slab: None,
         solids: Vec::new(),
+        volumes: Vec::new(),
         moving: false,
     }
 }

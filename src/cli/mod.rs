@@ -12,6 +12,7 @@ mod bench_io;
 mod bench_render;
 mod bench_select;
 mod bench_tracking;
+mod bench_volumes;
 mod connectome;
 mod convert;
 mod cost;

@@ -15,6 +15,10 @@ use crate::state::{Camera, Pane, Recipe, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 
+mod volumes;
+
+pub use volumes::volume_of;
+
 /// A pane's size on screen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Size {
@@ -130,6 +134,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             })
         }),
         solids: solids(state),
+        volumes: volumes::volumes(state, camera),
         moving: view.moving,
     }
 }

@@ -3,6 +3,7 @@
 //! Equal lists give equal pixels, so a pane is drawn again only when its list changed.
 
 use super::colour_map::ColourMap;
+pub use super::transfer::{Colours, Transfer};
 use crate::data::{Mask, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
@@ -42,6 +43,9 @@ pub struct ScenePane {
     /// Only what lies within it is drawn of the lines.
     pub slab: Option<Slab>,
     pub solids: Vec<Solid>,
+    /// Opaque surfaces among them hide what is behind wherever they are; clouds that cross each other
+    /// are drawn one after the other, as listed, each over those before.
+    pub volumes: Vec<VolumeDraw>,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
 }
@@ -100,6 +104,70 @@ pub struct Outline {
     /// sRGB.
     pub colour: [u8; 3],
     pub opacity: f32,
+}
+
+/// A scalar image ray-cast through its own voxels, on whatever affine grid they are. What is not a
+/// number is not there: nothing is interpolated between it and a number.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VolumeDraw {
+    pub volume: ById<Volume>,
+    pub frame: usize,
+    /// Values at the transfer function's 0 and 1; beyond them it goes on as at its ends.
+    pub window: (f32, f32),
+    pub transfer: Transfer,
+    /// The transfer function's opacities are those of a layer this thick.
+    pub reference_mm: f32,
+    pub style: VolumeStyle,
+    pub interpolation: Interpolation,
+    /// Lit where the value changes.
+    pub lit: bool,
+    pub cut: Option<CutAway>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum VolumeStyle {
+    Cloud,
+    /// Where the image has this value.
+    Surface {
+        level: f32,
+        /// What is inside has lower values, not higher ones.
+        below: bool,
+        /// sRGB.
+        colour: [u8; 3],
+        /// 0..1, the same at any thickness.
+        opacity: f32,
+    },
+}
+
+/// What of a volume is not drawn: all that is in front of all planes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CutAway {
+    /// At most [`CutAway::MOST`].
+    pub planes: Vec<CutPlane>,
+    /// The planes show the image itself.
+    pub face: Option<CutFace>,
+}
+
+impl CutAway {
+    pub const MOST: usize = 3;
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CutPlane {
+    /// World mm.
+    pub at: DVec3,
+    /// To the front, which goes.
+    pub normal: DVec3,
+}
+
+/// How a plane shows the image that it cuts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CutFace {
+    pub window: (f32, f32),
+    pub colour_map: ColourMap,
+    pub opacity: f32,
+    /// Only within it; without one, only where the image is not black.
+    pub within: Option<ById<Mask>>,
 }
 
 /// Streamlines with their display.

@@ -35,6 +35,7 @@ pub(super) fn depth_source(own: &str, samples: u32) -> String {
 pub fn shader_sources() -> Vec<(String, String)> {
     let plain = [
         ("blit", super::blit::SHADER),
+        ("bricks", super::bricks::SHADER),
         ("slice", super::slice::SHADER),
         ("lines", super::lines::SHADER),
         ("solids", super::solids::SHADER),
@@ -42,14 +43,19 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let reading_depth = [
         ("darkening", super::darkening::SHADER),
         ("outline", super::outline::SHADER),
-        ("scene", super::scene::SHADER),
+        ("together", super::together::SHADER),
         ("through", super::through::SHADER),
     ];
     let both = reading_depth.iter().flat_map(|&(name, own)| {
         [1, 4].map(|n| (format!("{name}, {n} samples"), depth_source(own, n)))
     });
+    let volumes = [(1, true), (4, true), (1, false), (4, false)].map(|(n, filters)| {
+        let reading = if filters { "" } else { ", by hand" };
+        let name = format!("volume, {n} samples{reading}");
+        (name, super::volume::shader(n, filters))
+    });
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
-    plain.into_iter().chain(both).collect()
+    plain.into_iter().chain(both).chain(volumes).collect()
 }
 
 /// One colour target that starts black.
@@ -84,6 +90,8 @@ pub(super) struct Gpu {
     pub limits: wgpu::Limits,
     /// A processor does the drawing: coarser pictures while moving.
     pub software: bool,
+    /// Samplers interpolate between single-precision texels.
+    pub filters: bool,
 }
 
 /// One binding of a group, in order.
@@ -102,17 +110,22 @@ pub(super) enum Slot {
         samples: u32,
     },
     Written2(wgpu::TextureFormat),
+    Written3(wgpu::TextureFormat),
 }
 
 impl Gpu {
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let limits = device.limits();
         let software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
+        let filters = device
+            .features()
+            .contains(wgpu::Features::FLOAT32_FILTERABLE);
         Self {
             device,
             queue,
             limits,
             software,
+            filters,
         }
     }
 
@@ -136,6 +149,11 @@ impl Gpu {
             has_dynamic_offset: false,
             min_binding_size: None,
         };
+        let written = |format, view_dimension| B::StorageTexture {
+            access: wgpu::StorageTextureAccess::WriteOnly,
+            format,
+            view_dimension,
+        };
         let (loaded, filtered) = (
             S::Float { filterable: false },
             S::Float { filterable: true },
@@ -152,11 +170,8 @@ impl Gpu {
                 Slot::Filtered3 => texture(filtered, D::D3, false),
                 Slot::Sampler => B::Sampler(wgpu::SamplerBindingType::Filtering),
                 Slot::Depth { samples } => texture(S::Depth, D::D2, samples > 1),
-                Slot::Written2(format) => B::StorageTexture {
-                    access: wgpu::StorageTextureAccess::WriteOnly,
-                    format,
-                    view_dimension: D::D2,
-                },
+                Slot::Written2(format) => written(format, D::D2),
+                Slot::Written3(format) => written(format, D::D3),
             },
             count: None,
         };

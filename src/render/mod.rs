@@ -8,6 +8,7 @@
 //! on the way converts them, so that a colour map's byte is the pixel's byte.
 
 mod blit;
+mod bricks;
 pub mod build;
 pub mod colour_map;
 mod darkening;
@@ -27,11 +28,15 @@ mod solids;
 mod stopwatch;
 mod textures;
 mod through;
+mod together;
+mod transfer;
 mod view;
+mod volume;
 
 pub use blit::Surface;
 pub use device::{device_descriptor, shortcoming};
 pub use gpu::{cleared, shader_sources};
+pub use volume::March;
 
 use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu};
@@ -147,6 +152,11 @@ impl Renderer {
         self.patience_ms = ms;
     }
 
+    /// How rays go through volumes in pictures that follow.
+    pub fn set_march(&mut self, how: March) {
+        self.scenes.volumes.how = how;
+    }
+
     pub fn device(&self) -> &wgpu::Device {
         &self.gpu.device
     }
@@ -241,7 +251,8 @@ impl Renderer {
             let quality = if patient && !moving {
                 Quality::best(self.gpu.software)
             } else {
-                part.pace.quality(measured, moving, ask)
+                part.pace
+                    .quality(measured, (moving, !list.volumes.is_empty()), ask)
             };
             let tools = Tools {
                 gpu: &self.gpu,

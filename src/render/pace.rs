@@ -1,7 +1,7 @@
 //! How coarse the 3-D view is drawn while it changes, so that the hand feels no delay, and in how
 //! many pieces at rest, so that a hand that moves again is not kept waiting.
 
-use super::scene::Quality;
+use super::scene::{FogQuality, Quality};
 use std::time::{Duration, Instant};
 
 /// A picture that takes longer is felt, ms. A processor cannot keep it; twenty pictures a second
@@ -10,6 +10,7 @@ const FLUID_MS: f64 = 16.0;
 const FLUID_SOFTWARE_MS: f64 = 45.0;
 /// Coarser than this nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
+const COARSEST_FOG: u32 = 3;
 const FEWEST_SLOTS: f64 = 40_000.0;
 /// What takes longer is drawn in pieces of about half as much, ms.
 pub(super) const PATIENCE_MS: f64 = 250.0;
@@ -43,6 +44,10 @@ pub(super) struct Pace {
     patience_ms: f64,
     scale: f64,
     slots: f64,
+    /// Pixels drawn per pixel of volumes, along a side.
+    fog: u32,
+    /// There were volumes in the last picture.
+    foggy: bool,
     /// What a picture that is not rough takes as a whole, about.
     full_ms: Option<f64>,
     changed: Option<Instant>,
@@ -59,6 +64,8 @@ impl Pace {
             patience_ms,
             scale: if software { 0.6 } else { 1.0 },
             slots: if software { 150_000.0 } else { 1e12 },
+            fog: if software { 2 } else { 1 },
+            foggy: false,
             full_ms: None,
             changed: None,
             owes_better: false,
@@ -84,8 +91,14 @@ impl Pace {
         self.owes_better && self.changed.is_none_or(|c| c.elapsed() > GESTURE)
     }
 
-    /// How to draw. `measured`: time and kind of the last picture, if they are known by now.
-    pub fn quality(&mut self, measured: Option<(f64, Drawn)>, moving: bool, ask: Ask) -> Quality {
+    /// How to draw. `measured`: time and kind of the last picture, if they are known by now; `foggy`:
+    /// there are volumes.
+    pub fn quality(
+        &mut self,
+        measured: Option<(f64, Drawn)>,
+        (moving, foggy): (bool, bool),
+        ask: Ask,
+    ) -> Quality {
         match measured {
             Some((ms, Drawn::Rough)) => self.adapt(ms),
             Some((ms, Drawn::Whole)) => self.full_ms = Some(ms),
@@ -95,6 +108,12 @@ impl Pace {
                 self.full_ms = Some(0.5 * (whole + self.full_ms.unwrap_or(whole)));
             }
             None => {}
+        }
+        if foggy != self.foggy {
+            self.foggy = foggy;
+            // What was measured tells nothing of them. A processor takes long for them: in pieces.
+            let long = f64::from(MOST_PIECES) * 0.5 * self.patience_ms;
+            self.full_ms = (foggy && self.software).then_some(long);
         }
         let now = Instant::now();
         let before = match ask {
@@ -116,6 +135,11 @@ impl Pace {
                 samples: 1,
                 scale: self.scale,
                 glass: 2,
+                fog: FogQuality {
+                    per_pixel: self.fog,
+                    step: 1.2,
+                    rays: 1,
+                },
                 most_slots: self.slots as usize,
                 rough: true,
                 piece: (0, 1),
@@ -148,6 +172,11 @@ impl Pace {
             self.scale = (self.scale * share.powf(0.4)).max(COARSEST);
             // What was unlimited starts from a number of points that any card draws.
             self.slots = (self.slots.min(8e6) * share.powf(0.7)).max(FEWEST_SLOTS);
+            if self.foggy && ms > 1.5 * fluid {
+                self.fog = (self.fog + 1).min(COARSEST_FOG);
+            }
+        } else if ms < 0.3 * fluid && self.fog > 1 {
+            self.fog -= 1;
         } else if ms < 0.6 * fluid {
             self.scale = (self.scale * 1.12).min(1.0);
             self.slots = (self.slots * 1.25).min(1e12);

@@ -1,37 +1,33 @@
-//! The 3-D view: opaque things, see-through things, then the outline's glass over both.
+//! The 3-D view: opaque things, see-through things, volumes, then the outline's glass over all.
 
 use super::darkening::{Darkening, Hollows};
-use super::draw_list::{Lines, ScenePane, SolidShape};
-use super::gpu::{COLOUR, DEPTH, Gpu, Slot, cleared, depth_source};
+use super::draw_list::{ScenePane, SolidShape};
+use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
-use super::lines::{LinePipelines, Rank, Strand, values_of};
-use super::outline::{GLASS, Outlines, linear_sampler};
+use super::lines::{LinePipelines, Rank, Strand};
+use super::outline::{GLASS, Outlines};
 use super::pace::Drawn;
 use super::slice::Slices;
 use super::solids::Solids;
 use super::stopwatch::Stopwatch;
 use super::textures::{Key, Textures};
 use super::through::{FirstDepth, Through};
+use super::together::Together;
 use super::view::SceneView;
-use bytemuck::{Pod, Zeroable};
+use super::volume::{Fog, Volumes};
 use glam::{DMat4, DVec3};
 use wgpu::TextureUsages as Usage;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/scene.wgsl");
-
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct TogetherUniform {
-    scene: [f32; 4],
-    glass: [f32; 4],
-    depth: [f32; 4],
-    hollows: [f32; 4],
+/// How much work volumes may be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct FogQuality {
+    /// Pixels drawn per pixel of it, along a side.
+    pub per_pixel: u32,
+    /// In texels of the volume.
+    pub step: f32,
+    /// Rays through a pixel that surfaces are smoothed with: 1 or 4.
+    pub rays: u32,
 }
-
-/// How much of the light hollows lose, and how deep the darkest are, mm.
-const HOLLOWS: [f32; 2] = [0.62, 14.0];
-/// How much of it where colours stand for values.
-const VALUE_HOLLOWS: f32 = 0.22;
 
 /// How much work one picture may be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,6 +38,7 @@ pub(super) struct Quality {
     pub scale: f64,
     /// Pixels drawn per pixel of the glass, along a side.
     pub glass: u32,
+    pub fog: FogQuality,
     /// Points of streamlines, evenly spread over all.
     pub most_slots: usize,
     /// A better picture follows soon.
@@ -65,6 +62,11 @@ impl Quality {
             scale: 1.0,
             // The outline is soft: on a processor every fourth pixel of it will do.
             glass: if software { 2 } else { 1 },
+            fog: FogQuality {
+                per_pixel: 1,
+                step: 0.5,
+                rays: 4,
+            },
             most_slots: usize::MAX,
             rough: false,
             piece: (0, 1),
@@ -74,19 +76,20 @@ impl Quality {
 
 /// The textures that one pane is drawn in before it is put together.
 pub(super) struct Targets {
-    size: [u32; 2],
+    pub size: [u32; 2],
     samples: u32,
     /// What is drawn to: `base` itself, or its samples.
     colour: wgpu::TextureView,
-    base: wgpu::TextureView,
-    depth: wgpu::TextureView,
+    pub base: wgpu::TextureView,
+    pub depth: wgpu::TextureView,
     depth_texture: wgpu::Texture,
     /// Depths of the background's lines: what darkens hollows and ends the glass must not know them, or
     /// the background would turn dark where one is drawn over it.
     aside: Option<(wgpu::Texture, wgpu::TextureView)>,
-    through: Option<Through>,
-    glass: wgpu::TextureView,
-    hollows: Hollows,
+    pub through: Option<Through>,
+    pub fog: Option<Fog>,
+    pub glass: wgpu::TextureView,
+    pub hollows: Hollows,
 }
 
 impl Targets {
@@ -112,6 +115,7 @@ impl Targets {
             depth_texture,
             aside: None,
             through: None,
+            fog: None,
             glass: make(GLASS, 1, Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING),
             hollows: Hollows::new(gpu, size),
         }
@@ -159,9 +163,8 @@ pub(super) struct Scenes {
     outlines: Outlines,
     darkening: Darkening,
     first_depth: FirstDepth,
-    /// For 1 and for 4 samples.
-    together: [(wgpu::BindGroupLayout, wgpu::RenderPipeline); 2],
-    sampler: wgpu::Sampler,
+    together: Together,
+    pub volumes: Volumes,
 }
 
 /// What drawing a scene borrows from the renderer.
@@ -176,53 +179,13 @@ pub(super) struct Tools<'a> {
 
 impl Scenes {
     pub fn new(gpu: &Gpu) -> Self {
-        let make = |samples| {
-            let layout = gpu.layout(
-                wgpu::ShaderStages::FRAGMENT,
-                &[
-                    Slot::Uniform,
-                    Slot::Depth { samples },
-                    Slot::Image2,
-                    Slot::Filtered2,
-                    Slot::Sampler,
-                    Slot::Image2,
-                    Slot::Image2,
-                    Slot::Image2,
-                ],
-            );
-            let module = gpu.shader("scene", depth_source(SHADER, samples));
-            let pipeline = gpu
-                .device
-                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                    label: Some("scene"),
-                    layout: Some(&gpu.pipeline_layout(&layout)),
-                    vertex: wgpu::VertexState {
-                        module: &module,
-                        entry_point: Some("vs_together"),
-                        compilation_options: Default::default(),
-                        buffers: &[],
-                    },
-                    primitive: wgpu::PrimitiveState::default(),
-                    depth_stencil: None,
-                    multisample: wgpu::MultisampleState::default(),
-                    fragment: Some(wgpu::FragmentState {
-                        module: &module,
-                        entry_point: Some("fs_together"),
-                        compilation_options: Default::default(),
-                        targets: &[Some(COLOUR.into())],
-                    }),
-                    multiview_mask: None,
-                    cache: None,
-                });
-            (layout, pipeline)
-        };
         Self {
             solids: Solids::new(gpu),
             outlines: Outlines::new(gpu),
             darkening: Darkening::new(gpu),
             first_depth: FirstDepth::new(gpu),
-            together: [1, 4].map(make),
-            sampler: linear_sampler(gpu),
+            together: Together::new(gpu),
+            volumes: Volumes::default(),
         }
     }
 
@@ -281,6 +244,7 @@ impl Scenes {
         let stages = stages(&strands);
         let cut = list.slab.is_some();
         let through = strands.iter().any(|s| s.is(Rank::Through));
+        let foggy = !list.volumes.is_empty();
         let (piece, pieces) = quality.piece;
         let row = |piece: u32| (u64::from(drawn[1]) * u64::from(piece) / u64::from(pieces)) as u32;
         let rows = row(piece)..row(piece + 1);
@@ -328,7 +292,7 @@ impl Scenes {
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.writes(begins, ends && !complete && !through),
+                timestamp_writes: stopwatch.writes(begins, ends && !complete && !through && !foggy),
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
@@ -365,13 +329,27 @@ impl Scenes {
                     depth_ops: None,
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.writes(false, !complete),
+                timestamp_writes: stopwatch.writes(false, !complete && !foggy),
                 ..Default::default()
             });
             let [width, height] = drawn.map(|n| n as f32);
             pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
             pass.set_scissor_rect(0, rows.start, drawn[0], rows.end - rows.start);
             lines.draw_scene(gpu, &mut pass, &strands, (1, cut), Rank::Through);
+        }
+        if foggy {
+            let fog = targets.fog.get_or_insert_with(|| Fog::new(gpu, size));
+            let among = targets.through.as_ref().filter(|_| through);
+            self.volumes.march(
+                (gpu, textures, &mut encoder),
+                &list.volumes,
+                (&view, &rows),
+                (&targets.depth, samples),
+                (fog, quality.fog),
+                among.map(Through::pictures),
+                &mut used,
+                stopwatch.compute_writes(!complete),
+            );
         }
         if !complete {
             stopwatch.stop(gpu, encoder);
@@ -400,7 +378,7 @@ impl Scenes {
                 (&view, numbers, farthest),
             );
         }
-        self.put_together(
+        self.together.draw(
             gpu,
             &mut encoder,
             list,
@@ -413,79 +391,10 @@ impl Scenes {
         stopwatch.stop(gpu, encoder);
         (used, Some(drawn))
     }
-
-    #[allow(clippy::too_many_arguments)]
-    fn put_together(
-        &self,
-        gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
-        list: &ScenePane,
-        drawn: [u32; 2],
-        (quality, through): (Quality, bool),
-        targets: &Targets,
-        pane: &wgpu::TextureView,
-        stopwatch: &Stopwatch,
-    ) {
-        let glass = list.outline.as_ref().map_or(0, |_| quality.glass);
-        let [w, h] = targets.size.map(|n| n as f32);
-        let uniform = TogetherUniform {
-            scene: [drawn[0] as f32, drawn[1] as f32, w, h],
-            glass: [
-                glass as f32,
-                f32::from(quality.rough),
-                f32::from(through),
-                0.0,
-            ],
-            depth: distance_numbers(&list.clip_from_world),
-            hollows: if quality.rough {
-                [0.0; 4]
-            } else {
-                let of_values = |l: &Lines| !l.context && values_of(l).is_some();
-                let deep = match list.lines.iter().any(of_values) {
-                    true => VALUE_HOLLOWS,
-                    false => HOLLOWS[0],
-                };
-                [deep, HOLLOWS[1], 0.0, 0.0]
-            },
-        };
-        let buffer = gpu.uniform(&uniform);
-        let (layout, pipeline) = &self.together[usize::from(quality.samples > 1)];
-        use wgpu::BindingResource::{Sampler, TextureView as View};
-        // Without any, another picture takes their place, at which nobody looks.
-        let unseen = [targets.base.clone(), targets.base.clone()];
-        let [sum, left] = match &targets.through {
-            Some(textures) if through => textures.pictures(),
-            _ => &unseen,
-        };
-        let group = gpu.bind(
-            layout,
-            &[
-                buffer.as_entire_binding(),
-                View(&targets.depth),
-                View(&targets.base),
-                View(&targets.glass),
-                Sampler(&self.sampler),
-                View(targets.hollows.blurred()),
-                View(sum),
-                View(left),
-            ],
-        );
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("together"),
-            color_attachments: &cleared(pane),
-            timestamp_writes: stopwatch.writes(false, true),
-            ..Default::default()
-        });
-        // What is coarse is stretched when it is shown, not before.
-        pass.set_viewport(0.0, 0.0, drawn[0] as f32, drawn[1] as f32, 0.0, 1.0);
-        pass.set_pipeline(pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        pass.draw(0..3, 0..1);
-    }
 }
 
 /// Numbers that turn a depth into a distance from the eye, for `distance_from` of common.wgsl.
-fn distance_numbers(clip_from_world: &DMat4) -> [f32; 4] {
+pub(super) fn distance_numbers(clip_from_world: &DMat4) -> [f32; 4] {
     let (z, w) = (clip_from_world.row(2), clip_from_world.row(3));
     if w.truncate().length() < 1e-9 {
         // Parallel: millimetres along the view, from well before the near plane so that all count.
@@ -528,6 +437,9 @@ fn bounds(list: &ScenePane, keys: &[LineKey], store: &LineStore) -> (DVec3, DVec
     }
     if let Some(outline) = &list.outline {
         points.extend(outline.mask.0.grid.corners());
+    }
+    for volume in &list.volumes {
+        points.extend(volume.volume.0.grid.corners());
     }
     for key in keys {
         if let Some((low, high)) = store.get(*key).and_then(|l| l.bounds_mm()) {

@@ -88,6 +88,16 @@ impl Stopwatch {
         })
     }
 
+    /// As [`Stopwatch::writes`] for a pass that computes.
+    pub fn compute_writes(&self, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        let queries = self.queries.as_ref().filter(|_| self.started && last)?;
+        Some(wgpu::ComputePassTimestampWrites {
+            query_set: &queries.set,
+            beginning_of_pass_write_index: None,
+            end_of_pass_write_index: Some(1),
+        })
+    }
+
     /// Submits the picture.
     pub fn stop(&mut self, gpu: &Gpu, mut encoder: wgpu::CommandEncoder) {
         let measured = self.started;

@@ -1,5 +1,6 @@
 //! Volumes and masks on the graphics device, by the id of their data.
 
+use super::bricks::Bricks;
 use super::colour_map::ColourMap;
 use super::gpu::{Gpu, beyond, half};
 use super::smooth::Smooth;
@@ -7,7 +8,7 @@ use crate::data::{DataId, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Stands for NaN and infinities in r32float textures: shaders may assume that those never occur.
@@ -17,6 +18,8 @@ const MISSING: f32 = -3.4e38;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
     Frame(DataId, usize),
+    /// The range of its values in every brick.
+    Bricks(DataId, usize),
     /// A mask, lightly smoothed: surfaces and cut-outs.
     Surface(DataId),
     /// A mask, strongly smoothed, as gradient and value: the head's outline.
@@ -48,8 +51,11 @@ pub(super) struct Textures {
     pub idle_budget_bytes: u64,
     /// 1×1×1, bound where a layer has no second image.
     pub nothing: wgpu::TextureView,
+    /// The same for a mask, which samplers may interpolate on every device.
+    pub no_mask: wgpu::TextureView,
     /// One row of 256 colours per map, in the order of [`ColourMap::ALL`].
     pub colour_maps: wgpu::TextureView,
+    bricks: OnceLock<Bricks>,
 }
 
 impl Textures {
@@ -62,7 +68,9 @@ impl Textures {
             owes: false,
             idle_budget_bytes: if gpu.software { 256 << 20 } else { 1 << 30 },
             nothing,
+            no_mask: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
             colour_maps: colour_maps(gpu),
+            bricks: OnceLock::new(),
         }
     }
 
@@ -77,6 +85,33 @@ impl Textures {
         };
         let key = Key::Frame(volume.id(), frame);
         self.get(key, || upload_frame(gpu, volume, frame))
+    }
+
+    /// A frame of a scalar image and the ranges of its bricks.
+    pub fn bricks(&mut self, gpu: &Gpu, volume: &Volume, frame: usize) -> [(Key, Arc<Texture>); 2] {
+        let image = self.frame(gpu, volume, frame);
+        let Key::Frame(id, frame) = image.0 else {
+            return [image.clone(), image];
+        };
+        let made = self.bricks.get_or_init(|| Bricks::new(gpu));
+        let key = Key::Bricks(id, frame);
+        let of = &image.1;
+        self.clock += 1;
+        let kept = self.kept.entry(key).or_insert_with(|| {
+            let (view, size) = made.of(gpu, &of.view, of.size);
+            Kept {
+                texture: Arc::new(Texture {
+                    view,
+                    size,
+                    texel_from_world: of.texel_from_world,
+                    bytes: size.iter().map(|n| u64::from(*n)).product::<u64>() * 8,
+                }),
+                used: 0,
+            }
+        });
+        kept.used = self.clock;
+        let bricks = (key, kept.texture.clone());
+        [image, bricks]
     }
 
     /// A frame begins; making surfaces may take so long of it. Hundreds of regions at once would

@@ -17,14 +17,16 @@ use wgpu::TextureUsages as Usage;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/through.wgsl");
 
-/// Of the sums of weighted colours and weights, and of what is left of the background.
-const FORMATS: [wgpu::TextureFormat; 2] = [
+/// Of the sums of weighted colours and weights, of what is left of the background, and of the sum of
+/// weighted depths, at whose mean volumes take the layers for one.
+const FORMATS: [wgpu::TextureFormat; 3] = [
     wgpu::TextureFormat::Rgba16Float,
+    wgpu::TextureFormat::R16Float,
     wgpu::TextureFormat::R16Float,
 ];
 
-/// How layers are put into both.
-pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 2] {
+/// How layers are put into them.
+pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 3] {
     use wgpu::BlendFactor::{One, OneMinusSrc, Zero};
     let blend = |src_factor, dst_factor| {
         let component = wgpu::BlendComponent {
@@ -47,12 +49,13 @@ pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 2] {
     [
         state(FORMATS[0], blend(One, One)),
         state(FORMATS[1], blend(Zero, OneMinusSrc)),
+        state(FORMATS[2], blend(One, One)),
     ]
 }
 
 /// The textures of one view.
 pub(super) struct Through {
-    pictures: [wgpu::TextureView; 2],
+    pictures: [wgpu::TextureView; 3],
     depth: wgpu::TextureView,
     width: u32,
 }
@@ -71,9 +74,10 @@ impl Through {
     }
 
     /// Nothing lies in front of anything where a picture begins.
-    pub fn attachments(&self, begins: bool) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 2] {
-        let start = [wgpu::Color::TRANSPARENT, wgpu::Color::WHITE];
-        [0, 1].map(|i| {
+    pub fn attachments(&self, begins: bool) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 3] {
+        use wgpu::Color;
+        let start = [Color::TRANSPARENT, Color::WHITE, Color::TRANSPARENT];
+        [0, 1, 2].map(|i| {
             Some(wgpu::RenderPassColorAttachment {
                 view: &self.pictures[i],
                 depth_slice: None,
@@ -90,8 +94,8 @@ impl Through {
         })
     }
 
-    /// The sums, and what is left.
-    pub fn pictures(&self) -> &[wgpu::TextureView; 2] {
+    /// The sums, what is left, and the sum of depths.
+    pub fn pictures(&self) -> &[wgpu::TextureView; 3] {
         &self.pictures
     }
 }

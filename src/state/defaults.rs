@@ -192,6 +192,7 @@ pub fn image_display(window: (f32, f32)) -> Display {
         frame: 0,
         line_style: LineStyle::Tubes { radius_mm: 0.35 },
         line_colouring: LineColouring::Direction,
+        volume: None,
     }
 }
 

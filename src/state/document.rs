@@ -5,6 +5,7 @@ use super::moved::Moved;
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, SavedLayer};
 use super::session::Curves;
+use super::volume_look::VolumeLook;
 use super::{Recipe, Told};
 use crate::data::region::RegionId;
 use crate::data::{
@@ -132,6 +133,8 @@ pub struct Display {
     pub frame: usize,
     pub line_style: LineStyle,
     pub line_colouring: LineColouring,
+    /// In the 3-D view; none was asked for yet.
+    pub volume: Option<VolumeLook>,
 }
 
 impl Default for Display {

@@ -29,6 +29,7 @@ pub mod settings;
 pub mod space;
 pub mod update;
 pub mod view;
+pub mod volume_look;
 pub mod words;
 
 /// In the words of the files.

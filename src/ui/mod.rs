@@ -87,6 +87,8 @@ pub struct Memory {
     orders: forms::tensor_fit::orders::Pictures,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
+    /// Values behind the transfer function.
+    counted: widgets::transfer::Counted,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::bundle::ColumnKey, (f32, f32))>,
     drawer: drawer::Cache,
@@ -134,6 +136,7 @@ impl Memory {
             axes: forms::tensor_fit::axes::Pictures::default(),
             orders: forms::tensor_fit::orders::Pictures::default(),
             ranges: BTreeMap::new(),
+            counted: widgets::transfer::Counted::default(),
             extents: Vec::new(),
             drawer: drawer::Cache::default(),
             demo: first_run::Picture::default(),

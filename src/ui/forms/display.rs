@@ -2,7 +2,7 @@
 
 use crate::data::{Volume, VolumeKind};
 use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::{Interpolation, LineStyle};
+use crate::render::draw_list::{Colours, Interpolation, LineStyle};
 use crate::state::document::LineColouring;
 use crate::state::{
     Action, Content, Display, Layer, Pane, Phase, Recipe, Slab, Space, State, Told, View, defaults,
@@ -264,25 +264,50 @@ fn window(
 }
 
 fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourMap> {
-    select_row(
-        ui,
-        "Colour map",
-        "Colours from low to high",
-        now.name(),
-        |ui| {
-            let mut chosen = None;
-            for &map in all {
-                let hit = menu::glyph_item(ui, map.name(), "", map == now, |painter, at| {
-                    let strip = Rect::from_center_size(at + vec2(1.0, 0.0), vec2(18.0, 10.0));
-                    charts::colour_strip(painter, strip, |t| colour_of(map, t));
-                });
-                if hit {
-                    chosen = Some(map);
-                }
+    let texts = ("Colour map", "Colours from low to high");
+    let of = (all, Colours::Map(now));
+    match colour_maps_and(ui, texts, of, now.name(), std::iter::empty())? {
+        Colours::Map(map) => Some(map),
+        Colours::Fixed(_) => None,
+    }
+}
+
+/// A row to choose a colour map or, below a line, one of these single colours.
+pub(super) fn colour_maps_and(
+    ui: &mut Ui,
+    (name, help): (&str, &str),
+    (all, now): (&[ColourMap], Colours),
+    shown: &str,
+    single: impl Iterator<Item = (&'static str, [u8; 3])>,
+) -> Option<Colours> {
+    select_row(ui, name, help, shown, |ui| {
+        let mut chosen = None;
+        for &map in all {
+            let is_now = now == Colours::Map(map);
+            let hit = menu::glyph_item(ui, map.name(), "", is_now, |painter, at| {
+                let strip = Rect::from_center_size(at + vec2(1.0, 0.0), vec2(18.0, 10.0));
+                charts::colour_strip(painter, strip, |t| colour_of(map, t));
+            });
+            if hit {
+                chosen = Some(Colours::Map(map));
             }
-            chosen
-        },
-    )
+        }
+        let mut single = single.peekable();
+        if single.peek().is_some() {
+            menu::line(ui);
+        }
+        for (name, rgb) in single {
+            let [r, g, b] = rgb;
+            let is_now = now == Colours::Fixed(rgb);
+            let hit = menu::glyph_item(ui, name, "", is_now, |painter, at| {
+                painter.circle_filled(at, 6.0, Color32::from_rgb(r, g, b));
+            });
+            if hit {
+                chosen = Some(Colours::Fixed(rgb));
+            }
+        }
+        chosen
+    })
 }
 
 pub fn colour_of(map: ColourMap, t: f32) -> Color32 {

@@ -11,6 +11,7 @@ pub mod mosaic;
 pub mod region;
 pub mod tensor_fit;
 pub mod tracking;
+pub mod volume;
 mod walk;
 
 use super::Memory;

@@ -6,7 +6,7 @@ pub mod orders;
 mod overlap;
 
 use super::display::{controls, select_row};
-use super::{alignment, density, recipe, shown_layer};
+use super::{alignment, density, recipe, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
 use crate::state::{Action, Content, Layer, Look, Recipe, Slot, State, defaults};
@@ -32,6 +32,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             rows::hint(ui, "Hidden: its eye in the list of layers shows it (H)");
         }
         controls(ui, state, layer, memory, actions);
+        volume::show(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {
             let why = tractogram.is_empty().then_some("There is no streamline");

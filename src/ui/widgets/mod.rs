@@ -15,4 +15,5 @@ pub mod rows;
 mod scale;
 pub mod section;
 pub mod slider;
+pub mod transfer;
 pub mod typed;

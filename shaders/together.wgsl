@@ -1,11 +1,11 @@
-// Puts the 3-D view together: the scene, darker in its hollows, see-through streamlines over it, and the
-// outline's glass over both.
+// Puts the 3-D view together: the scene, darker in its hollows, see-through streamlines over it, then
+// volumes, and the outline's glass over all.
 
 struct Together {
     // Size of the scene's part of its target, and of the whole target, px.
     scene: vec4<f32>,
     // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough; 1 if there are see-through
-    // streamlines.
+    // streamlines; pixels of the scene per pixel of the volumes' picture (0: no volumes).
     glass: vec4<f32>,
     // See `distance_from`.
     depth: vec4<f32>,
@@ -23,16 +23,17 @@ struct Together {
 // See-through streamlines: weighted sum, and how much of what is behind is left.
 @group(0) @binding(6) var through_sum: texture_2d<f32>;
 @group(0) @binding(7) var through_left: texture_2d<f32>;
+// Volumes, and what is see-through among them: colour times alpha, and alpha.
+@group(0) @binding(8) var fog: texture_2d<f32>;
 
 fn scene_distance(at: vec2<f32>) -> f32 {
     let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
     return distance_from(depth_at(pixel, 0), together.depth);
 }
 
-// The coarse glass at a pixel of the scene: of the four around it, those that were cast to about
+// A coarse picture at a pixel of the scene: of the four around it, those that were cast to about
 // the same depth count, so that edges of the opaque scene stay sharp.
-fn coarse_glass(at: vec2<f32>) -> vec4<f32> {
-    let per_pixel = together.glass.x;
+fn coarse(picture: texture_2d<f32>, per_pixel: f32, at: vec2<f32>) -> vec4<f32> {
     let last = vec2<i32>(ceil(together.scene.xy / per_pixel)) - 1;
     let here = scene_distance(at);
     let position = at / per_pixel - 0.5;
@@ -47,7 +48,7 @@ fn coarse_glass(at: vec2<f32>) -> vec4<f32> {
         let off = abs(scene_distance(cast_at) - here) / max(here, 1e-6);
         let w = mix(1.0 - f, f, corner);
         let weight = (w.x * w.y + 1e-4) / (1.0 + 400.0 * off);
-        sum += weight * textureLoad(glass, texel, 0);
+        sum += weight * textureLoad(picture, texel, 0);
         weights += weight;
     }
     return sum / weights;
@@ -91,13 +92,20 @@ fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32>
         let left = textureLoad(through_left, vec2<i32>(at), 0).r;
         colour = mix(sum.rgb / max(sum.a, 1e-6), colour, left);
     }
+    if together.glass.w > 1.5 {
+        let volumes = coarse(fog, together.glass.w, at);
+        colour = colour * (1.0 - volumes.a) + volumes.rgb;
+    } else if together.glass.w > 0.5 {
+        let volumes = textureLoad(fog, vec2<i32>(at), 0);
+        colour = colour * (1.0 - volumes.a) + volumes.rgb;
+    }
     var over = vec4<f32>(0.0);
     if together.glass.y > 0.5 && together.glass.x > 0.5 {
         let size = ceil(together.scene.xy / together.glass.x);
         let texel = clamp(at / together.glass.x, vec2<f32>(0.5), size - 0.5);
         over = textureSampleLevel(glass, smooth_sampler, texel / together.scene.zw, 0.0);
     } else if together.glass.x > 1.5 {
-        over = coarse_glass(at);
+        over = coarse(glass, together.glass.x, at);
     } else if together.glass.x > 0.5 {
         over = textureLoad(glass, vec2<i32>(at), 0);
     }

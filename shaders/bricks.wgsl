@@ -1,0 +1,35 @@
+// Smallest and largest value of the bricks of an image, for skipping what a transfer function does
+// not show. One thread owns one brick. A brick of which all is missing has its ends crossed.
+
+@group(0) @binding(0) var image: texture_3d<f32>;
+@group(0) @binding(1) var bricks: texture_storage_3d<rg32float, write>;
+
+// Texels along a side; as in volume.wgsl and in src/render/bricks.rs.
+const BRICK: i32 = 8;
+
+@compute @workgroup_size(4, 4, 4)
+fn bricks_range(@builtin(global_invocation_id) id: vec3<u32>) {
+    let count = vec3<i32>(textureDimensions(bricks));
+    let brick = vec3<i32>(id);
+    if any(brick >= count) {
+        return;
+    }
+    let size = vec3<i32>(textureDimensions(image));
+    // All that is read between its first texel and the next brick's, also by cubic interpolation.
+    let low = max(brick * BRICK - 1, vec3<i32>(0));
+    let high = min(brick * BRICK + BRICK + 1, size - 1);
+    var least = 3.4e38;
+    var most = -3.4e38;
+    for (var z = low.z; z <= high.z; z++) {
+        for (var y = low.y; y <= high.y; y++) {
+            for (var x = low.x; x <= high.x; x++) {
+                let value = textureLoad(image, vec3<i32>(x, y, z), 0).r;
+                if value > MISSING_BELOW {
+                    least = min(least, value);
+                    most = max(most, value);
+                }
+            }
+        }
+    }
+    textureStore(bricks, brick, vec4<f32>(least, most, 0.0, 0.0));
+}

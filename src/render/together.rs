@@ -1,0 +1,154 @@
+//! The 3-D view put together: what is opaque, see-through streamlines, volumes, the outline's glass.
+
+use super::draw_list::{Lines, ScenePane};
+use super::gpu::{COLOUR, Gpu, Slot, cleared, depth_source};
+use super::lines::values_of;
+use super::outline::linear_sampler;
+use super::scene::{Quality, Targets, distance_numbers};
+use super::stopwatch::Stopwatch;
+use bytemuck::{Pod, Zeroable};
+
+pub(super) const SHADER: &str = include_str!("../../shaders/together.wgsl");
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct TogetherUniform {
+    scene: [f32; 4],
+    glass: [f32; 4],
+    depth: [f32; 4],
+    hollows: [f32; 4],
+}
+
+/// How much of the light hollows lose, and how deep the darkest are, mm.
+const HOLLOWS: [f32; 2] = [0.62, 14.0];
+/// How much of it where colours stand for values.
+const VALUE_HOLLOWS: f32 = 0.22;
+
+pub(super) struct Together {
+    /// For 1 and for 4 samples.
+    pipelines: [(wgpu::BindGroupLayout, wgpu::RenderPipeline); 2],
+    sampler: wgpu::Sampler,
+}
+
+impl Together {
+    pub fn new(gpu: &Gpu) -> Self {
+        let make = |samples| {
+            let layout = gpu.layout(
+                wgpu::ShaderStages::FRAGMENT,
+                &[
+                    Slot::Uniform,
+                    Slot::Depth { samples },
+                    Slot::Image2,
+                    Slot::Filtered2,
+                    Slot::Sampler,
+                    Slot::Image2,
+                    Slot::Image2,
+                    Slot::Image2,
+                    Slot::Image2,
+                ],
+            );
+            let module = gpu.shader("together", depth_source(SHADER, samples));
+            let pipeline = gpu
+                .device
+                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                    label: Some("together"),
+                    layout: Some(&gpu.pipeline_layout(&layout)),
+                    vertex: wgpu::VertexState {
+                        module: &module,
+                        entry_point: Some("vs_together"),
+                        compilation_options: Default::default(),
+                        buffers: &[],
+                    },
+                    primitive: wgpu::PrimitiveState::default(),
+                    depth_stencil: None,
+                    multisample: wgpu::MultisampleState::default(),
+                    fragment: Some(wgpu::FragmentState {
+                        module: &module,
+                        entry_point: Some("fs_together"),
+                        compilation_options: Default::default(),
+                        targets: &[Some(COLOUR.into())],
+                    }),
+                    multiview_mask: None,
+                    cache: None,
+                });
+            (layout, pipeline)
+        };
+        Self {
+            pipelines: [1, 4].map(make),
+            sampler: linear_sampler(gpu),
+        }
+    }
+
+    /// Fills the corner of `pane` that was drawn; `through`: there are see-through lines.
+    #[allow(clippy::too_many_arguments)]
+    pub fn draw(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        list: &ScenePane,
+        drawn: [u32; 2],
+        (quality, through): (Quality, bool),
+        targets: &Targets,
+        pane: &wgpu::TextureView,
+        stopwatch: &Stopwatch,
+    ) {
+        let glass = list.outline.as_ref().map_or(0, |_| quality.glass);
+        let fog = targets.fog.as_ref().filter(|_| !list.volumes.is_empty());
+        let [w, h] = targets.size.map(|n| n as f32);
+        let uniform = TogetherUniform {
+            scene: [drawn[0] as f32, drawn[1] as f32, w, h],
+            glass: [
+                glass as f32,
+                f32::from(quality.rough),
+                // Volumes that are not coarse hold them already.
+                f32::from(through && !(fog.is_some() && quality.fog.per_pixel == 1)),
+                fog.map_or(0, |_| quality.fog.per_pixel) as f32,
+            ],
+            depth: distance_numbers(&list.clip_from_world),
+            hollows: if quality.rough {
+                [0.0; 4]
+            } else {
+                let of_values = |l: &Lines| !l.context && values_of(l).is_some();
+                let deep = match list.lines.iter().any(of_values) {
+                    true => VALUE_HOLLOWS,
+                    false => HOLLOWS[0],
+                };
+                [deep, HOLLOWS[1], 0.0, 0.0]
+            },
+        };
+        let buffer = gpu.uniform(&uniform);
+        let (layout, pipeline) = &self.pipelines[usize::from(quality.samples > 1)];
+        use wgpu::BindingResource::{Sampler, TextureView as View};
+        // Without any, another picture takes their place, at which nobody looks.
+        let unseen = [0, 1, 2].map(|_| targets.base.clone());
+        let [sum, left, _] = match &targets.through {
+            Some(textures) if through => textures.pictures(),
+            _ => &unseen,
+        };
+        let group = gpu.bind(
+            layout,
+            &[
+                buffer.as_entire_binding(),
+                View(&targets.depth),
+                View(&targets.base),
+                View(&targets.glass),
+                Sampler(&self.sampler),
+                View(targets.hollows.blurred()),
+                View(sum),
+                View(left),
+                View(fog.map_or(&targets.base, |f| f.picture(list.volumes.len()))),
+            ],
+        );
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("together"),
+            color_attachments: &cleared(pane),
+            timestamp_writes: stopwatch.writes(false, true),
+            ..Default::default()
+        });
+        // What is coarse is stretched when it is shown, not before.
+        pass.set_viewport(0.0, 0.0, drawn[0] as f32, drawn[1] as f32, 0.0, 1.0);
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}

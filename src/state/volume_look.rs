@@ -1,0 +1,105 @@
+//! How an image layer is shown as a volume in the 3-D view.
+
+use crate::data::Volume;
+use crate::render::draw_list::Transfer;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum VolumeStyle {
+    Hidden,
+    /// As dense as the transfer function says.
+    Cloud,
+    /// Where the image has one value.
+    Surface,
+}
+
+/// What of a volume is cut away, at the crosshair.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Cut {
+    Nothing,
+    /// What is on this side; a unit vector along a world axis.
+    Side(DVec3),
+    /// What is nearer to the viewer.
+    Facing,
+    /// The eighth that is nearest to the viewer.
+    Corner,
+    /// What is before a plane of its own, which stays where it is: world mm, and its normal to what
+    /// goes.
+    Plane {
+        at: DVec3,
+        normal: DVec3,
+    },
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VolumeLook {
+    pub style: VolumeStyle,
+    /// Over the layer's window.
+    pub transfer: Transfer,
+    /// The transfer function's opacities are those of so thick a layer.
+    pub reference_mm: f32,
+    /// Value of the surface.
+    pub level: f32,
+    /// The surface's inside has lower values.
+    pub below: bool,
+    /// Of the surface, 0..1.
+    pub opacity: f32,
+    pub lit: bool,
+    pub cut: Cut,
+    /// Where it is cut the image itself is shown.
+    pub face: bool,
+}
+
+impl Default for VolumeLook {
+    fn default() -> Self {
+        Self {
+            style: VolumeStyle::Hidden,
+            transfer: Transfer::rising(),
+            reference_mm: 4.0,
+            level: 0.5,
+            below: false,
+            opacity: 1.0,
+            lit: true,
+            cut: Cut::Nothing,
+            face: true,
+        }
+    }
+}
+
+impl VolumeLook {
+    pub const THICKNESS_MM: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+
+    /// What an image starts with: soft in the middle of its window, as thick as two voxels.
+    pub fn of(volume: &Volume, window: (f32, f32)) -> Self {
+        Self {
+            reference_mm: Self::usual_mm(volume),
+            level: window.0 + (window.1 - window.0) * 0.5,
+            ..Self::default()
+        }
+    }
+
+    /// Two voxels.
+    pub fn usual_mm(volume: &Volume) -> f32 {
+        let volume_mm3 = volume.grid.world_from_voxel.matrix3.determinant().abs();
+        (2.0 * volume_mm3.cbrt()) as f32
+    }
+
+    /// As it can be written: JSON knows no infinity.
+    pub fn finite(&self) -> Self {
+        let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
+        Self {
+            reference_mm: or(self.reference_mm, 4.0),
+            level: or(self.level, 0.5),
+            opacity: or(self.opacity, 1.0),
+            cut: match self.cut {
+                Cut::Plane { at, normal } if !(at.is_finite() && normal.is_finite()) => {
+                    Cut::Nothing
+                }
+                cut => cut,
+            },
+            ..self.clone()
+        }
+    }
+}

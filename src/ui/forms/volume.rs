@@ -1,0 +1,308 @@
+//! The block "In 3-D" of an image layer: shown as a volume, as a surface, or not.
+
+use super::display::{colour_maps_and, extent, segment_row, select_row};
+use crate::data::Volume;
+use crate::render::build::volume_of;
+use crate::render::colour_map::ColourMap;
+use crate::render::draw_list::{Colours, CutPlane, Transfer};
+use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::{Action, Display, Layer, Phase, State};
+use crate::ui::Memory;
+use crate::ui::theme;
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::transfer::TransferEditor;
+use crate::ui::widgets::{menu, section};
+use egui::Ui;
+use glam::DVec3;
+
+const BLOCK: &str = "In 3-D";
+
+type Set<'a> = dyn FnMut(VolumeLook, Phase) + 'a;
+
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let Some(volume) = volume_of(layer) else {
+        return;
+    };
+    let (open, clicked) = section::fold(ui, BLOCK, memory.is_open(BLOCK, !memory.narrow));
+    if clicked {
+        memory.toggle(BLOCK);
+    }
+    if !open {
+        return;
+    }
+    let display = &layer.display;
+    let usual = || VolumeLook::of(volume, display.window);
+    let look = display.volume.clone().unwrap_or_else(usual);
+    let mut set = |look: VolumeLook, phase: Phase| {
+        actions.push(Action::SetDisplay {
+            layer: layer.id,
+            display: Display {
+                volume: Some(look),
+                ..display.clone()
+            },
+            phase,
+        });
+    };
+    let words = ["Off", "Volume", "Surface"];
+    let styles = [
+        VolumeStyle::Hidden,
+        VolumeStyle::Cloud,
+        VolumeStyle::Surface,
+    ];
+    let now = styles.iter().position(|s| *s == look.style).unwrap_or(0);
+    let help = "A cloud as dense as the curve below says, or the surface of one value";
+    if let Some(i) = segment_row(ui, "Shown as", help, &words, now) {
+        set(
+            VolumeLook {
+                style: styles[i],
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+    match look.style {
+        VolumeStyle::Hidden => return,
+        VolumeStyle::Cloud => cloud(ui, layer, volume, &look, memory, &mut set),
+        VolumeStyle::Surface => surface(ui, layer, volume, &look, memory, &mut set),
+    }
+    let help = "Light and shade where the value changes";
+    if let Some(i) = segment_row(ui, "Lighting", help, &["Off", "On"], usize::from(look.lit)) {
+        set(
+            VolumeLook {
+                lit: i == 1,
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+    cut(ui, state, &look, &mut set);
+}
+
+fn cloud(
+    ui: &mut Ui,
+    layer: &Layer,
+    volume: &Volume,
+    look: &VolumeLook,
+    memory: &mut Memory,
+    set: &mut Set,
+) {
+    let presets = Transfer::presets();
+    let now = presets.iter().position(|(_, t)| *t == look.transfer);
+    let shown = now.map_or("Own curve", |i| presets[i].0);
+    let chosen = select_row(ui, "Curve", "Curves to start from", shown, |ui| {
+        let mut chosen = None;
+        for (i, (name, transfer)) in presets.iter().enumerate() {
+            if menu::Item::new(name).chosen(now == Some(i)).show(ui) {
+                chosen = Some(transfer.clone());
+            }
+        }
+        chosen
+    });
+    if let Some(transfer) = chosen {
+        set(
+            VolumeLook {
+                transfer,
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+    colours(ui, look, set);
+    let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
+    let (low, high) = layer.display.window;
+    let scale = f64::from(layer.unit_scale);
+    let editor = TransferEditor {
+        name: "Opacity by value",
+        transfer: &look.transfer,
+        counts: memory.counted.of(volume, frame, (low, high)),
+        range: (f64::from(low) * scale, f64::from(high) * scale),
+        unit: "",
+    };
+    if let Some((transfer, phase)) = editor.show(ui) {
+        set(
+            VolumeLook {
+                transfer,
+                ..look.clone()
+            },
+            phase,
+        );
+    }
+    let usual = f64::from(VolumeLook::usual_mm(volume));
+    let row = SliderRow::new(
+        "Layer",
+        f64::from(look.reference_mm),
+        usual * 0.05..=usual * 20.0,
+    )
+    .logarithmic()
+    .default(usual)
+    .limits(VolumeLook::THICKNESS_MM)
+    .unit("mm")
+    .help("The curve's opacities are those of a layer this thick: thinner makes all denser");
+    if let Some((v, phase)) = row.value(ui) {
+        set(
+            VolumeLook {
+                reference_mm: v as f32,
+                ..look.clone()
+            },
+            phase,
+        );
+    }
+}
+
+fn surface(
+    ui: &mut Ui,
+    layer: &Layer,
+    volume: &Volume,
+    look: &VolumeLook,
+    memory: &mut Memory,
+    set: &mut Set,
+) {
+    let scale = f64::from(layer.unit_scale);
+    let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
+    let (low, high) = extent(memory, volume, frame);
+    let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
+    let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
+    let usual = f64::from(VolumeLook::of(volume, layer.display.window).level) * scale;
+    let row = SliderRow::new("Value", f64::from(look.level) * scale, low..=high)
+        .decimals(decimals)
+        .default(usual)
+        .limits(f64::MIN..=f64::MAX)
+        .help("The surface is where the image has this value");
+    if let Some((v, phase)) = row.value(ui) {
+        set(
+            VolumeLook {
+                level: (v / scale) as f32,
+                ..look.clone()
+            },
+            phase,
+        );
+    }
+    let words = ["Above", "Below"];
+    let help = "Whether what is inside has higher values or lower ones";
+    if let Some(i) = segment_row(ui, "Inside is", help, &words, usize::from(look.below)) {
+        set(
+            VolumeLook {
+                below: i == 1,
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+    colours(ui, look, set);
+    let row = SliderRow::new(
+        "Surface opacity",
+        f64::from(look.opacity) * 100.0,
+        0.0..=100.0,
+    )
+    .decimals(0)
+    .default(100.0)
+    .unit("%");
+    if let Some((v, phase)) = row.value(ui) {
+        set(
+            VolumeLook {
+                opacity: v as f32 / 100.0,
+                ..look.clone()
+            },
+            phase,
+        );
+    }
+}
+
+/// Of a map over the window, or one.
+fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut Set) {
+    let named = || theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
+    let now = look.transfer.colours;
+    let shown = match now {
+        Colours::Map(map) => map.name(),
+        Colours::Fixed(rgb) => named().find(|c| c.1 == rgb).map_or("One colour", |c| c.0),
+    };
+    let chosen = colour_maps_and(
+        ui,
+        ("Colours", "Colours over the window, or one colour"),
+        (&ColourMap::FOR_IMAGES, now),
+        shown,
+        named(),
+    );
+    if let Some(colours) = chosen {
+        let mut look = look.clone();
+        look.transfer.colours = colours;
+        set(look, Phase::Done);
+    }
+}
+
+const SIDES: [(&str, DVec3); 6] = [
+    ("Right", DVec3::X),
+    ("Left", DVec3::NEG_X),
+    ("Front", DVec3::Y),
+    ("Back", DVec3::NEG_Y),
+    ("Top", DVec3::Z),
+    ("Bottom", DVec3::NEG_Z),
+];
+
+fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
+    let side = |normal: DVec3| SIDES.iter().find(|s| s.1 == normal).map(|s| s.0);
+    let shown = match look.cut {
+        Cut::Nothing => "Nothing",
+        Cut::Side(normal) => side(normal).unwrap_or("A side"),
+        Cut::Facing => "What faces you",
+        Cut::Corner => "The corner facing you",
+        Cut::Plane { .. } => "At a fixed plane",
+    };
+    let help = "What of it is not drawn: from the crosshair to one side";
+    let chosen = select_row(ui, "Cut away", help, shown, |ui| {
+        let mut chosen = None;
+        let mut row = |ui: &mut Ui, name: &str, cut: Cut| {
+            if menu::Item::new(name).chosen(look.cut == cut).show(ui) {
+                chosen = Some(cut);
+            }
+        };
+        row(ui, "Nothing", Cut::Nothing);
+        for (name, normal) in SIDES {
+            row(ui, name, Cut::Side(normal));
+        }
+        row(ui, "What faces you", Cut::Facing);
+        row(ui, "The corner facing you", Cut::Corner);
+        menu::line(ui);
+        // Any orientation: turn the view, then hold the plane.
+        let CutPlane { at, normal } = facing(state);
+        row(ui, "Hold a plane facing you now", Cut::Plane { at, normal });
+        chosen
+    });
+    if let Some(cut) = chosen {
+        set(
+            VolumeLook {
+                cut,
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+    if look.cut == Cut::Nothing {
+        return;
+    }
+    let words = ["Open", "Image"];
+    let help = "Whether the cut shows the image itself";
+    if let Some(i) = segment_row(ui, "Cut shows", help, &words, usize::from(look.face)) {
+        set(
+            VolumeLook {
+                face: i == 1,
+                ..look.clone()
+            },
+            Phase::Done,
+        );
+    }
+}
+
+/// The plane through the crosshair that faces the viewer.
+fn facing(state: &State) -> CutPlane {
+    CutPlane {
+        at: state.view.crosshair,
+        normal: -state.view.camera.forward(),
+    }
+}
