@@ -1,6 +1,7 @@
 //! The renderer by numbers: pictures are drawn offscreen and their pixels compared with what the
 //! geometry says.
 
+mod glyphs;
 mod loading;
 mod scenes;
 mod slices;
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         loading::tests(),
         through::tests(),
         volume::tests(),
+        glyphs::tests(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -152,6 +154,7 @@ fn scene(size: u32, eye: DVec3) -> ScenePane {
         slab: None,
         solids: Vec::new(),
         volumes: Vec::new(),
+        glyphs: None,
         moving: false,
     }
 }

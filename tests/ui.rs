@@ -13,6 +13,7 @@ mod settings;
 mod sliders;
 mod told;
 mod trial;
+mod volume;
 mod words;
 
 use crate::support::test;
@@ -151,6 +152,7 @@ pub fn tests() -> Vec<Trial> {
         sliders::tests(),
         told::tests(),
         trial::tests(),
+        volume::tests(),
         words::tests(),
     ]
     .into_iter()

@@ -151,6 +151,7 @@ pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
         slab: None,
         solids: Vec::new(),
         volumes: Vec::new(),
+        glyphs: None,
         moving: false,
     }
 }

@@ -32,7 +32,6 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
     };
     let cases = [
         ("volume", cloud, Transfer::rising()),
-        ("volume, cost", cloud, Transfer::cost()),
         ("volume, surface", surface, Transfer::rising()),
     ];
     let mut made = None;

@@ -4,8 +4,8 @@
 
 use super::colour_map::ColourMap;
 use super::draw_list::{
-    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
-    SliceQuad, Solid, SolidShape,
+    ById, CutPlane, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab,
+    SlicePane, SliceQuad, Solid, SolidShape, TensorGlyphs,
 };
 use crate::data::{Mask, Role, Shape, Tractogram};
 use crate::state::defaults::role_rgb;
@@ -135,6 +135,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         }),
         solids: solids(state),
         volumes: volumes::volumes(state, camera),
+        glyphs: glyphs(state),
         moving: view.moving,
     }
 }
@@ -382,6 +383,23 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
         }
         _ => LineColour::Direction,
     }
+}
+
+/// Of the tensors that the planes of the slice views cross.
+fn glyphs(state: &State) -> Option<TensorGlyphs> {
+    let look = state.view.glyphs;
+    let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
+    let plane = |normal| CutPlane {
+        at: state.view.crosshair,
+        normal,
+    };
+    Some(TensorGlyphs {
+        tensors: ById(tensors.field.clone()),
+        planes: DVec3::AXES.map(plane).to_vec(),
+        shape: look.shape,
+        size: look.size,
+        every: look.every,
+    })
 }
 
 fn solids(state: &State) -> Vec<Solid> {

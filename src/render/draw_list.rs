@@ -4,7 +4,7 @@
 
 use super::colour_map::ColourMap;
 pub use super::transfer::{Colours, Transfer};
-use crate::data::{Mask, Tractogram, Volume};
+use crate::data::{Mask, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
 /// One slice view: images cut by a plane, streamlines near it.
@@ -46,6 +46,7 @@ pub struct ScenePane {
     /// Opaque surfaces among them hide what is behind wherever they are; clouds that cross each other
     /// are drawn one after the other, as listed, each over those before.
     pub volumes: Vec<VolumeDraw>,
+    pub glyphs: Option<TensorGlyphs>,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
 }
@@ -170,6 +171,24 @@ pub struct CutFace {
     pub within: Option<ById<Mask>>,
 }
 
+/// Tensors as glyphs, of the voxels that planes cross, coloured by direction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TensorGlyphs {
+    pub tensors: ById<TensorField>,
+    pub planes: Vec<CutPlane>,
+    pub shape: GlyphShape,
+    /// Longest axis over a voxel's edge.
+    pub size: f32,
+    /// One voxel in so many, along each axis of a plane.
+    pub every: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum GlyphShape {
+    Ellipsoid,
+    Superquadric,
+}
+
 /// Streamlines with their display.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lines {
@@ -236,4 +255,4 @@ macro_rules! compare_by_id {
         }
     })* };
 }
-compare_by_id!(Volume, Mask, Tractogram);
+compare_by_id!(Volume, Mask, Tractogram, TensorField);

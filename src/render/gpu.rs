@@ -36,6 +36,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let plain = [
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
+        ("glyphs", super::glyphs::SHADER),
         ("slice", super::slice::SHADER),
         ("lines", super::lines::SHADER),
         ("solids", super::solids::SHADER),
@@ -100,6 +101,8 @@ pub(super) enum Slot {
     Uniform,
     /// Read-only.
     Storage,
+    /// Written, too.
+    Stored,
     /// Read by `textureLoad` only.
     Image2,
     Image3,
@@ -164,6 +167,7 @@ impl Gpu {
             ty: match *slot {
                 Slot::Uniform => buffer(wgpu::BufferBindingType::Uniform),
                 Slot::Storage => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+                Slot::Stored => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
                 Slot::Image2 => texture(loaded, D::D2, false),
                 Slot::Image3 => texture(loaded, D::D3, false),
                 Slot::Filtered2 => texture(filtered, D::D2, false),

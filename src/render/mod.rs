@@ -14,6 +14,7 @@ pub mod colour_map;
 mod darkening;
 mod device;
 pub mod draw_list;
+mod glyphs;
 mod gpu;
 mod line_buffers;
 mod line_walk;

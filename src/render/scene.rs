@@ -2,6 +2,7 @@
 
 use super::darkening::{Darkening, Hollows};
 use super::draw_list::{ScenePane, SolidShape};
+use super::glyphs::Glyphs;
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
 use super::lines::{LinePipelines, Rank, Strand};
@@ -160,6 +161,7 @@ enum Stage {
 
 pub(super) struct Scenes {
     solids: Solids,
+    glyphs: Glyphs,
     outlines: Outlines,
     darkening: Darkening,
     first_depth: FirstDepth,
@@ -181,6 +183,7 @@ impl Scenes {
     pub fn new(gpu: &Gpu) -> Self {
         Self {
             solids: Solids::new(gpu),
+            glyphs: Glyphs::default(),
             outlines: Outlines::new(gpu),
             darkening: Darkening::new(gpu),
             first_depth: FirstDepth::new(gpu),
@@ -239,6 +242,8 @@ impl Scenes {
             .solids
             .groups(gpu, textures, &list.solids, &view, &mut used);
 
+        let glyphs = list.glyphs.as_ref();
+        let glyphs = glyphs.and_then(|g| self.glyphs.ready(gpu, g, &view, quality.rough));
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
         let stages = stages(&strands);
@@ -304,6 +309,9 @@ impl Scenes {
             }
             if matches!(stage, Stage::Rest | Stage::All) {
                 lines.draw_scene(gpu, &mut pass, &strands, (samples, cut), Rank::Opaque);
+                if let Some(glyphs) = &glyphs {
+                    self.glyphs.draw(gpu, &mut pass, glyphs, samples);
+                }
                 // Solids hide what is behind them from see-through lines: little is lost, and such
                 // lines in front of a solid are right.
                 self.solids.draw(&mut pass, &solids, samples);

@@ -67,7 +67,7 @@ impl Transfer {
     /// Denser with the value: FA, and images of anatomy.
     pub fn rising() -> Self {
         Self::new(
-            &[(0.0, 0.0), (0.25, 0.0), (0.6, 0.08), (1.0, 0.5)],
+            &[(0.0, 0.0), (0.3, 0.0), (0.6, 0.2), (1.0, 0.8)],
             Colours::Map(ColourMap::Grey),
         )
     }

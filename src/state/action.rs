@@ -3,6 +3,7 @@
 use super::SessionAction;
 use super::bundle::BundleAction;
 use super::document::{Display, LayerId, Method, Rays};
+use super::glyph_look::GlyphLook;
 use super::making::Source;
 use super::maps::Wanted;
 use super::pictures::Shot;
@@ -97,6 +98,7 @@ pub enum Action {
     ToggleOutline,
     /// The 3-D view shows only what streamlines have near a slice.
     CutToSlab(Option<Slab>),
+    SetGlyphs(GlyphLook),
     ToggleMissed,
     /// The 3-D view shows only live curves of which an end stopped for this reason; `None`: all.
     ShowStop(Option<StopReason>),

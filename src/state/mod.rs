@@ -13,6 +13,7 @@ mod derived;
 pub mod document;
 pub mod drawing;
 pub mod edits;
+pub mod glyph_look;
 pub mod history;
 pub mod making;
 pub mod maps;

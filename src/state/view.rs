@@ -1,6 +1,7 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
 use super::bundle::{Drawer, TableView};
+use super::glyph_look::GlyphLook;
 use super::{Camera, Drawing};
 use crate::data::Role;
 use crate::solvers::tracking::StopReason;
@@ -167,6 +168,8 @@ pub struct View {
     pub show_outline: bool,
     /// `None`: streamlines are shown whole.
     pub slab: Option<Slab>,
+    /// Tensors on the slices of the 3-D view.
+    pub glyphs: GlyphLook,
     /// Streamlines that miss the targets, in grey.
     pub show_missed: bool,
     /// The 3-D view shows only live curves of which an end stopped for this reason.
@@ -211,6 +214,7 @@ impl Default for View {
             show_slices_with_tracks: false,
             show_outline: true,
             slab: None,
+            glyphs: GlyphLook::default(),
             show_missed: true,
             stop: None,
             tool: Tool::Crosshair,

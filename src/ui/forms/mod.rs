@@ -6,6 +6,7 @@ pub mod connectivity;
 pub mod density;
 pub mod display;
 pub mod geodesic;
+mod glyphs;
 pub mod measure;
 pub mod mosaic;
 pub mod region;

@@ -1,0 +1,66 @@
+//! The block "Tensor glyphs" of the task View.
+
+use super::display::segment_row;
+use crate::render::draw_list::GlyphShape;
+use crate::state::glyph_look::GlyphLook;
+use crate::state::{Action, State};
+use crate::ui::Memory;
+use crate::ui::widgets::section;
+use crate::ui::widgets::slider::SliderRow;
+use egui::Ui;
+
+const BLOCK: &str = "Tensor glyphs";
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if state.document.tensors.is_none() {
+        return;
+    }
+    let (open, clicked) = section::fold(ui, BLOCK, memory.is_open(BLOCK, false));
+    if clicked {
+        memory.toggle(BLOCK);
+    }
+    if !open {
+        return;
+    }
+    let look = state.view.glyphs;
+    let mut set = |look: GlyphLook| actions.push(Action::SetGlyphs(look));
+    let words = ["Off", "Ellipsoid", "Quadric"];
+    let shapes = [GlyphShape::Ellipsoid, GlyphShape::Superquadric];
+    let now = match look.shown {
+        false => 0,
+        true => 1 + shapes.iter().position(|s| *s == look.shape).unwrap_or(0),
+    };
+    let help = "A glyph for each tensor that the 3-D view's slices cross. Superquadrics have edges where \
+                ellipsoids look alike from some sides";
+    if let Some(i) = segment_row(ui, "Glyphs", help, &words, now) {
+        set(GlyphLook {
+            shown: i > 0,
+            shape: i.checked_sub(1).map_or(look.shape, |i| shapes[i]),
+            ..look
+        });
+    }
+    if !look.shown {
+        return;
+    }
+    let row = SliderRow::new("Glyph size", f64::from(look.size), 0.3..=2.0)
+        .default(0.9)
+        .limits(GlyphLook::SIZES)
+        .help("Longest axis over the edge of a voxel");
+    if let Some((v, _)) = row.value(ui) {
+        set(GlyphLook {
+            size: v as f32,
+            ..look
+        });
+    }
+    let row = SliderRow::new("One voxel in", look.every as f64, 1.0..=8.0)
+        .whole()
+        .default(1.0)
+        .limits(1.0..=GlyphLook::MOST_APART as f64)
+        .help("Along each axis of a slice");
+    if let Some((v, _)) = row.value(ui) {
+        set(GlyphLook {
+            every: v as usize,
+            ..look
+        });
+    }
+}
