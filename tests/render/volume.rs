@@ -140,8 +140,9 @@ fn opacity() {
     let mut random = Random::fresh("volume opacity");
     let mut offscreen = offscreen();
     for step in [None, Some(0.25), Some(1.0), Some(2.0)] {
-        let radius = random.uniform(9.0, 12.0);
-        let centre = random.direction() * 2.0;
+        // Within the grid, however it is sheared.
+        let radius = random.uniform(9.0, 10.5);
+        let centre = random.direction() * 1.5;
         let alpha = random.uniform(0.05, 0.3);
         let volume = distances(any_grid(&mut random, 60, 19.0), centre);
         let share = radius as f32 / WIDE;
