@@ -15,7 +15,9 @@ struct Layer {
     corners: array<vec4<f32>, 4>,
     // Low end, 1 / width of the window; opacity; brightness.
     window: vec4<f32>,
-    // Hidden where `hiding` is below x.
+    // Colour and opacity of contours.
+    line: vec4<f32>,
+    // Hidden where `hiding` is below x. Contours: level, distance from one to the next, width in pixels.
     limits: vec4<f32>,
     // Flags, colour-map row, interpolation, samples of the target.
     kind: vec4<u32>,
@@ -27,6 +29,8 @@ const TRANSPARENT_BELOW: u32 = 4u;
 const HAS_HIDING: u32 = 8u;
 const HAS_CUT: u32 = 16u;
 const CUT_BLACK: u32 = 32u;
+const FADES: u32 = 64u;
+const CONTOUR: u32 = 128u;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
@@ -55,8 +59,30 @@ fn texels(plane: Plane, step: vec2<f32>) -> f32 {
     return max(moved.x, max(moved.y, moved.z));
 }
 
+// Lines of equal value, as wide as told wherever values change slowly or fast.
+fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
+    let here = sample_image(image, on_plane(layer.image, at), LINEAR);
+    let right = sample_image(image, on_plane(layer.image, at + vec2<f32>(step.x, 0.0)), LINEAR);
+    let below = sample_image(image, on_plane(layer.image, at + vec2<f32>(0.0, step.y)), LINEAR);
+    if min(here.a, min(right.a, below.a)) < 0.5 {
+        return vec4<f32>(0.0);
+    }
+    var level = layer.limits.y;
+    if layer.limits.z > 0.0 {
+        level = max(round(here.r / layer.limits.z), 1.0) * layer.limits.z;
+    }
+    let slope = length(vec2<f32>(right.r - here.r, below.r - here.r));
+    // Pixels from the line.
+    let away = abs(here.r - level) / max(slope, 1e-12);
+    let covered = clamp(0.5 * layer.limits.w + 0.5 - away, 0.0, 1.0);
+    return vec4<f32>(layer.line.rgb, layer.line.a * covered);
+}
+
 // Colour with straight alpha.
 fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
+    if has(CONTOUR) {
+        return contour(at, step);
+    }
     var alpha = layer.window.z;
     if has(HAS_HIDING) {
         let way = min(layer.kind.z, LINEAR);
@@ -80,6 +106,9 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
         alpha *= edge(t, 0.5, texels(layer.image, step));
     } else if has(TRANSPARENT_BELOW) && t < 0.0 {
         return vec4<f32>(0.0);
+    }
+    if has(FADES) {
+        alpha *= 1.0 - clamp(t, 0.0, 1.0);
     }
     return vec4<f32>(map_colour(maps, layer.kind.y, t), alpha);
 }

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use source::{paths, tokens};
 use std::path::Path;
 use tables::Take::{All, Only, Types};
-use tables::{MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE, WITHOUT_WINDOW};
+use tables::{MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE};
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
@@ -214,7 +214,7 @@ fn stems(names: &[String]) -> Vec<String> {
         }
         demand(format!("tests/{stem}.rs"), &because);
         if let Some(command) = command {
-            if any_in("src/ui/forms/") && !WITHOUT_WINDOW.contains(stem) {
+            if any_in("src/ui/forms/") {
                 demand(format!("src/ui/forms/{stem}.rs"), &because);
             }
             if any_in("src/cli/") {

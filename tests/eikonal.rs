@@ -3,7 +3,6 @@
 
 mod closed_forms;
 mod invariants;
-mod metric;
 mod parity;
 mod sweeping;
 
@@ -23,7 +22,6 @@ pub fn tests() -> Vec<Trial> {
     let all = [
         closed_forms::tests(),
         invariants::tests(),
-        metric::tests(),
         parity::tests(),
         sweeping::tests(),
     ];

@@ -18,6 +18,7 @@ mod io;
 mod jobs;
 mod kernels;
 mod lanes;
+mod metric;
 mod pathway;
 mod phantom;
 mod profile;
@@ -49,6 +50,7 @@ fn main() {
         data::tests(),
         density::tests(),
         eikonal::tests(),
+        metric::tests(),
         geodesic::tests(),
         gradient_check::tests(),
         io::tests(),

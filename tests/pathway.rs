@@ -4,12 +4,13 @@ use crate::eikonal::{PARAMS, cube, oblique, source, swirl};
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Mask};
+use arcuate::data::region::RegionId;
+use arcuate::data::{Grid, Mask, Region, Role, Shape, Volume};
 use arcuate::phantom::fields::{Field, Geodesics, PulledBack};
 use arcuate::solvers::Error;
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
-use arcuate::solvers::pathway::{Path, Pathway};
+use arcuate::solvers::pathway::{Path, Pathway, domain, source as source_of};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub fn tests() -> Vec<Trial> {
         test("pathway::sets join from the bottleneck on", joins),
         test("pathway::regions that are not connected", apart),
         test("pathway::the weakest stretch", weakest),
+        test("pathway::the excess as an image", excess),
+        test("pathway::where paths may run", walls),
     ]
 }
 
@@ -232,4 +235,74 @@ fn weakest() {
     let rates = path.cost_per_mm();
     assert!(rates.iter().all(|r| *r > 0.99 && *r < 2.01));
     assert_eq!(path.weakest(500.0), 0..path.points.len());
+}
+
+/// 0 on the minimal path, what the set's limit says elsewhere, and the most where no path leads.
+fn excess() {
+    let mut random = Random::fresh("excess");
+    let grid = cube(14);
+    let speed = swirl(&mut random, &grid, 5.0);
+    let hole = |v: [usize; 3]| v[0] == 7 && v[1] < 7;
+    let metric = Metric::from_speed(&grid, |v| (!hole(v)).then(|| speed(v))).unwrap();
+    let pathway = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[11, 11, 9]]).unwrap();
+    let image = pathway.excess(0.8);
+    let values = image.frame(0);
+    for (voxel, value) in values.iter().enumerate() {
+        let at = grid.voxel(voxel);
+        if hole(at) {
+            assert_eq!(*value, 0.8);
+            continue;
+        }
+        let place = metric.place_of(at.map(|v| v as i64)).unwrap();
+        let share = f64::from(pathway.total[place]) / pathway.least - 1.0;
+        assert!((f64::from(*value) - share.clamp(0.0, 0.8)).abs() < 1e-6);
+    }
+    assert_eq!(values[metric.voxels[pathway.middle] as usize], 0.0);
+}
+
+/// FA, masks and exclusions; both ends of one name or of several.
+fn walls() {
+    let grid = cube(10);
+    let fa: Vec<f32> = (0..grid.voxel_count())
+        .map(|v| match grid.voxel(v)[0] {
+            0 => f32::NAN,
+            x => x as f32 / 10.0,
+        })
+        .collect();
+    let fa = Volume::scalar(grid.clone(), fa);
+    let ball = |role: Role, centre: DVec3, radius_mm: f64| Region {
+        id: RegionId(0),
+        name: role.name().to_owned(),
+        role,
+        shape: Arc::new(Shape::Sphere { centre, radius_mm }),
+        colour: None,
+        visible: true,
+    };
+    let inside = |min_fa: f64, regions: &[Region]| -> Vec<[usize; 3]> {
+        domain(&fa, min_fa, regions).voxels_inside().collect()
+    };
+    assert_eq!(inside(0.0, &[]).len(), 900, "no voxel without an FA");
+    assert_eq!(inside(0.5, &[]).len(), 500);
+    let (a, b) = (DVec3::splat(3.0), DVec3::splat(7.0));
+    let two = [ball(Role::Mask, a, 2.5), ball(Role::Mask, b, 2.5)];
+    let both = inside(0.0, &two);
+    assert_eq!(
+        both.len(),
+        2 * inside(0.0, &two[..1]).len(),
+        "one or the other"
+    );
+    let without = [two[0].clone(), ball(Role::Exclude, a, 1.2)];
+    assert_eq!(inside(0.0, &without).len(), both.len() / 2 - 7);
+    let metric = Metric::from_speed(&grid, |_| Some(DMat3::IDENTITY)).unwrap();
+    let ends = [ball(Role::Seed, a, 1.2), ball(Role::Seed, b, 1.2)];
+    let of = source_of(&metric, &ends, Role::Seed).unwrap();
+    assert_eq!((&*of.name, of.zero.len()), ("Seed regions", 14));
+    assert_eq!(
+        source_of(&metric, &ends[..1], Role::Seed).unwrap().name,
+        "Seed"
+    );
+    let said = source_of(&metric, &ends, Role::Target)
+        .unwrap_err()
+        .to_string();
+    assert!(said.starts_with("Found no target"), "{said}");
 }

@@ -1,6 +1,7 @@
 //! The renderer by numbers: pictures are drawn offscreen and their pixels compared with what the
 //! geometry says.
 
+mod contours;
 mod glyphs;
 mod loading;
 mod scenes;
@@ -24,6 +25,7 @@ use crate::support::Random;
 pub fn tests() -> Vec<Trial> {
     let all = [
         slices::tests(),
+        contours::tests(),
         streamlines::tests(),
         scenes::tests(),
         loading::tests(),
@@ -79,6 +81,7 @@ fn image(volume: &Volume, window: (f32, f32)) -> Image {
         brightness: 1.0,
         hide_below: None,
         transparent_below: false,
+        fades: false,
     }
 }
 
@@ -92,6 +95,7 @@ fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePa
         right: right * mm,
         down: down * mm,
         images: Vec::new(),
+        contours: Vec::new(),
         lines: Vec::new(),
         slab_mm: 1.0,
     }

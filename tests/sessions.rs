@@ -5,6 +5,7 @@ mod files;
 pub mod kill;
 mod maps;
 mod mutations;
+mod pathways;
 mod recovery;
 mod replay;
 
@@ -38,7 +39,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(figures::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
-    own.chain(maps::tests()).collect()
+    own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 
 /// A ball of a brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.

@@ -2,21 +2,22 @@
 
 use super::options::{FitOptions, Fitted, make_folder, shape};
 use super::runner::{Failure, Runner};
-use crate::compute::Control;
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Role, Shape, Tractogram};
-use crate::io::quoted;
-use crate::jobs::Request;
-use crate::solvers::Error;
-use crate::solvers::eikonal::{LocalSolver, Params, Prepared, Source, solve};
-use crate::solvers::metric::{Cost, Metric};
-use crate::solvers::pathway::{Path, Pathway};
-use crate::state::recipe::ShapeSpec;
+use crate::data::{Mask, Region, Role};
+use crate::jobs::session::Tensors;
+use crate::jobs::{FindPathway, Output, Request};
+use crate::solvers::eikonal::LocalSolver;
+use crate::solvers::metric::Cost;
+use crate::solvers::pathway::{Params, Path, Pathway};
+use crate::state::defaults;
+use crate::state::pathways::weakest;
+use crate::state::recipe::pathway::command;
+use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::words::count;
+use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,15 +29,6 @@ For every voxel the least cost of a path from each region (u1, u2) and of one th
 (u): a path through isotropic tissue of the mask's mean diffusivity costs 1 a mm. The pathway holds the voxels
 with u up to 1 + epsilon times the least. Files in the folder: u1, u2, u (NaN where no path leads) and pathway
 as .nii.gz, the minimal path as path.tck.";
-
-/// Of white matter; lower values let paths through grey matter and fluid.
-const LEAST_FA: f64 = 0.15;
-const ALPHA: f64 = 3.0;
-const EPSILON: f64 = 0.05;
-/// A value that fell by less than this share of itself is left as it is.
-const TOLERANCE: f32 = 1e-6;
-/// The weakest stretch that is told has this length.
-const STRETCH_MM: f64 = 10.0;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum MetricName {
@@ -78,6 +70,9 @@ pub struct Options {
     /// Paths run inside these (default: all tensors)
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
+    /// Paths keep out of these
+    #[arg(long, value_name = "REGION")]
+    pub exclude: Vec<ShapeSpec>,
     /// Paths run where the FA is at least this [default: 0.15, without --within]
     #[arg(long, value_name = "FA", allow_negative_numbers = true)]
     pub min_fa: Option<f64>,
@@ -90,7 +85,7 @@ pub struct Options {
     /// How a voxel's value comes from its neighbours'
     #[arg(long, value_enum, default_value = "hybrid")]
     pub local_solver: LocalName,
-    /// How much more than the least the pathway's voxels may cost [default: 0.05]
+    /// How much more than the least the pathway's voxels may cost [default: 0.1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
     /// Folder for the results
@@ -103,7 +98,7 @@ impl Options {
         match self.metric {
             MetricName::Inverse => Cost::Inverse,
             MetricName::Sharpened => Cost::Sharpened {
-                alpha: self.alpha.unwrap_or(ALPHA),
+                alpha: self.alpha.unwrap_or(3.0),
             },
             MetricName::Isotropic => Cost::Isotropic,
             MetricName::Adjugate => Cost::Adjugate,
@@ -120,12 +115,12 @@ impl Options {
     }
 
     fn epsilon(&self) -> f64 {
-        self.epsilon.unwrap_or(EPSILON)
+        self.epsilon.unwrap_or(defaults::EPSILON)
     }
 
     fn least_fa(&self) -> f64 {
         let default = if self.within.is_empty() {
-            LEAST_FA
+            defaults::pathway().min_fa
         } else {
             0.0
         };
@@ -154,28 +149,35 @@ impl Options {
         Ok(())
     }
 
-    /// The same work again, from the command line's values.
-    fn command(&self) -> String {
-        let shapes = |name: &str, shapes: &[ShapeSpec]| -> String {
-            let each = shapes
-                .iter()
-                .map(|s| format!(" --{name} {}", quoted(&s.to_string())));
-            each.collect()
-        };
-        let mut text = format!("arcuate cost {}", quoted(&self.fit.scan.scan));
-        text += &shapes("from", &self.from);
-        text += &shapes("to", &self.to);
-        text += &shapes("within", &self.within);
-        text += &format!(" --min-fa {}", self.least_fa());
-        match self.cost() {
-            Cost::Inverse => text += " --metric inverse",
-            Cost::Sharpened { alpha } => text += &format!(" --alpha {alpha}"),
-            Cost::Isotropic => text += " --metric isotropic",
-            Cost::Adjugate => text += " --metric adjugate",
+    fn params(&self) -> Params {
+        Params {
+            cost: self.cost(),
+            local: self.local(),
+            min_fa: self.least_fa(),
+            ..defaults::pathway()
         }
-        text += &format!(" --local-solver {}", self.local().name());
-        text += &format!(" --epsilon {}", self.epsilon());
-        text + &format!(" --out {}", quoted(&self.out.to_string_lossy()))
+    }
+
+    /// Shapes by what they are for.
+    fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
+        let ends = self.from.iter().map(|s| (Role::Seed, s));
+        let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
+        let walls = self.within.iter().map(|s| (Role::Mask, s));
+        ends.chain(walls)
+            .chain(self.exclude.iter().map(|s| (Role::Exclude, s)))
+    }
+
+    /// The same work again, from the command line's values.
+    fn command(&self, fitted: &Fitted) -> String {
+        let regions: Vec<RegionSpec> = self
+            .shapes()
+            .map(|(role, shape)| RegionSpec {
+                role,
+                shape: shape.clone(),
+            })
+            .collect();
+        let epsilon = self.epsilon();
+        command(&fitted.recipe, &regions, &self.params(), epsilon, &self.out)
     }
 
     fn files(&self) -> [PathBuf; 5] {
@@ -190,50 +192,25 @@ impl Options {
     }
 }
 
-fn failure(error: Error) -> Failure {
-    Failure::new(error.to_string())
-}
-
-/// The voxels where paths may run.
-fn mask(options: &Options, fitted: &Fitted) -> Result<Mask, Failure> {
-    let grid = &fitted.fit.field.grid;
-    let within: Vec<Shape> = options.within.iter().map(shape).collect::<Result<_, _>>()?;
-    let (fa, least) = (fitted.maps.fa.frame(0), options.least_fa());
-    let inside = |v: usize| {
-        let centre = grid.world(glam::DVec3::from_array(grid.voxel(v).map(|c| c as f64)));
-        f64::from(fa[v]) >= least
-            && (within.is_empty() || within.iter().any(|shape| shape.contains(centre)))
-    };
-    let values: Vec<u8> = (0..grid.voxel_count())
-        .map(|v| u8::from(inside(v)))
-        .collect();
-    Ok(Mask::new(grid.clone(), values))
-}
-
-fn source(metric: &Metric, name: &str, specs: &[ShapeSpec]) -> Result<Arc<Source>, Failure> {
-    let mut zero = Vec::new();
-    for spec in specs {
-        let region = Region {
+fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
+    let region = |(role, spec): (Role, &ShapeSpec)| {
+        // As the option is called, for what is said about it.
+        let name = match role {
+            Role::Seed => "from",
+            Role::Target => "to",
+            Role::Exclude => "exclude",
+            _ => "within",
+        };
+        Ok(Region {
             id: RegionId(0),
             name: name.to_owned(),
-            role: Role::Seed,
+            role,
             shape: Arc::new(shape(spec)?),
             colour: None,
             visible: true,
-        };
-        zero.extend(Source::region(metric, &region).map_err(failure)?.zero);
-    }
-    Ok(Arc::new(Source::places(metric, name, zero)))
-}
-
-/// The minimal path as one streamline, with what it costs up to each point.
-fn tractogram(path: &Path, metric: &Metric) -> Tractogram {
-    let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
-    let offsets = vec![0, points.len() as u64];
-    let cost: Vec<f32> = path.cost.iter().map(|c| *c as f32).collect();
-    Tractogram::new(points, offsets)
-        .with_per_point("cost", cost)
-        .with_grid(metric.grid.clone())
+        })
+    };
+    options.shapes().map(region).collect()
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -243,35 +220,22 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(file)?;
     }
     let fitted = options.fit.run(runner)?;
-    let mask = mask(options, &fitted)?;
-    let control = Control::new();
-    let backend = &runner.backend;
-    let start = Instant::now();
-    let metric = Metric::new(
-        &fitted.fit.field,
-        options.cost(),
-        Some(&mask),
-        backend,
-        &control,
-    )
-    .map_err(failure)?;
-    let prepared = Prepared::new(&metric, options.local(), backend, &control).map_err(failure)?;
-    let sources = [
-        source(&metric, "from", &options.from)?,
-        source(&metric, "to", &options.to)?,
-    ];
-    let prepare_ms = 1e3 * start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let params = Params {
-        tolerance: TOLERANCE,
-        schedule: None,
+    let request = Request::Pathway(Box::new(FindPathway {
+        tensors: Tensors::Here {
+            field: fitted.fit.field.clone(),
+            fa: fitted.maps.fa.clone(),
+            resample: None,
+        },
+        regions: regions(options)?,
+        params: options.params(),
+        coarse: false,
+        known: None,
+        kept: None,
+    }));
+    let (Output::Pathway(found), _) = runner.run(request)? else {
+        return Err(Failure::new("No pathway was found"));
     };
-    let fields = solve(&prepared, &sources, &params, backend, &control).map_err(failure)?;
-    let solve_ms = 1e3 * start.elapsed().as_secs_f64();
-    let [a, b] =
-        <[_; 2]>::try_from(fields).map_err(|_| Failure::new("Two fields were expected"))?;
-    let images = [a.image(), b.image()];
-    let pathway = Pathway::new(a, b).map_err(failure)?;
+    let (pathway, path) = (&found.pathway, &found.path);
     let epsilon = options.epsilon();
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
@@ -282,17 +246,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
-    let path = pathway
-        .minimal()
-        .ok_or_else(|| Failure::new("No path leads through the voxel of least cost"))?;
     make_folder(&options.out)?;
-    let command = options.command();
+    let command = options.command(&fitted);
     let [u1, u2, u, mask_file, path_file] = files.clone();
-    for (volume, path) in [
-        (images[0].clone(), u1),
-        (images[1].clone(), u2),
-        (pathway.image(), u),
-    ] {
+    let [first, second] = found.sides.clone();
+    for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
         let command = command.clone();
         runner.run(Request::SaveVolume {
             volume,
@@ -306,23 +264,27 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: command.clone(),
     })?;
     runner.run(Request::SaveTractogram {
-        tractogram: tractogram(&path, &metric),
+        tractogram: found.line.clone(),
         path: path_file,
         command: command.clone(),
         values: None,
         revision: 0,
     })?;
-    let (mut value, mut text) = summary(&pathway, &path, &set, epsilon);
+    let (mut value, mut text) = summary(pathway, path, &set, epsilon);
     value["joined"] = json!(joined.is_some());
-    value["voxels"] = json!(metric.len());
-    value["repaired"] = json!(metric.repaired);
-    value["prepare_ms"] = json!(prepare_ms);
-    value["wall_ms"] = json!(solve_ms);
+    value["voxels"] = json!(found.voxels);
+    value["repaired"] = json!(found.repaired);
+    value["path"]["mean_fa"] = json!(found.mean_fa);
+    value["prepare_ms"] = json!(found.prepare_ms);
+    value["wall_ms"] = json!(found.solve_ms);
     value["files"] = json!(files);
     value["repeat"] = json!(command);
     text += &format!(
-        "{} voxels in the mask, prepared in {prepare_ms:.0} ms, solved in {solve_ms:.0} ms\n",
-        count(metric.len() as u64)
+        "Mean FA along the path {:.3}\n{} voxels in the mask, prepared in {:.0} ms, solved in {:.0} ms\n",
+        found.mean_fa,
+        count(found.voxels as u64),
+        found.prepare_ms,
+        found.solve_ms
     );
     for file in &files {
         text += &format!("{}\n", file.display());
@@ -332,14 +294,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 fn summary(pathway: &Pathway, path: &Path, set: &Mask, epsilon: f64) -> (Value, String) {
-    let stretch = path.weakest(STRETCH_MM);
-    let (first, last) = (
-        stretch.start,
-        stretch.end.saturating_sub(1).max(stretch.start),
-    );
-    let part_mm = path.length_mm[last] - path.length_mm[first];
-    let weakest = (path.cost[last] - path.cost[first]) / part_mm.max(f64::MIN_POSITIVE);
-    let middle = (path.points[first] + path.points[last]) * 0.5;
+    let weak = weakest(path);
+    let (part_mm, weakest, middle) = weak.map_or((0.0, 0.0, DVec3::ZERO), |w| {
+        (w.length_mm, w.cost_per_mm, w.at)
+    });
     let (cost, length_mm) = (path.total_cost(), path.total_mm());
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);
     let value = json!({

@@ -3,7 +3,7 @@
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
-use crate::jobs::{Outcome, Output, Request};
+use crate::jobs::{Outcome, Output, Request, Slot};
 use crate::state::update::wrong_files;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
 use std::path::{Path, PathBuf};
@@ -82,6 +82,8 @@ impl<'a> Headless<'a> {
             }
             let event = self.runner.event(request);
             match &event.outcome {
+                // A pathway that is not there is a result, too.
+                Outcome::Failed(_) if event.slot == Slot::Pathway => {}
                 Outcome::Failed(sentence) => return Err(Failure::new(sentence.clone())),
                 Outcome::CardFailed(failure) => return Err(Failure::new(failure.sentence.clone())),
                 Outcome::Done(_) | Outcome::Cancelled => {}

@@ -10,8 +10,8 @@ use crate::jobs::{Output, Request};
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::saved;
-use crate::state::update::remake;
-use crate::state::{Document, Layer, LayerId};
+use crate::state::update::{find_pathway, remake};
+use crate::state::{Document, KeptPathway, Layer, LayerId};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ Opens what the session refers to (every file is read and compared with its check
 makes the streamlines or rays of its regions and all kept ones again, and says of each whether it has
 the same bytes as when the session was saved, lies within the tolerance that two backends have
 (the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
-of 64 sampled tensors as many differ by less than 0.1 %), or differs. The same program gives the same
+of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs by less than 0.01 %), or differs. The same program gives the same
 bytes on the same backend with the same vector instructions.
 
 Exit code 0: no result differs.";
@@ -68,6 +68,7 @@ impl Replayed {
         let what = match again {
             Again::Curves(_) => "streamlines",
             Again::Tensors(_) => "tensors",
+            Again::Costs(_) => "costs",
         };
         Self {
             name: name.to_owned(),
@@ -160,6 +161,22 @@ fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Strin
     all.into_iter().map(one).collect()
 }
 
+/// Kept pathways.
+fn pathways(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
+    let document = window.state.document.clone();
+    let one = |kept: &Arc<KeptPathway>| {
+        let request = Request::Pathway(Box::new(find_pathway(&document, kept)?));
+        let output = window.run(request).map_err(|f| f.sentence)?;
+        let Output::Pathway(found) = output else {
+            return Err(format!("{} was not solved again", kept.name));
+        };
+        let again = Again::Costs(&found.pathway.total);
+        let of = saved::result_name(kept.id.0);
+        Ok(Replayed::new(&kept.name, &of, read, &again))
+    };
+    document.kept_pathways.iter().map(one).collect()
+}
+
 /// Streamlines of files, of which some were kept: opening the session has done that again.
 fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
@@ -197,7 +214,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             replayed.with_curves(&live.output.kept, live.recipe.command())
         ));
     }
+    if let Some(found) = window.state.final_pathway() {
+        let again = Again::Costs(&found.pathway.total);
+        results.push(Ok(Replayed::new(
+            "Regions' pathway",
+            saved::PATHWAY,
+            &read,
+            &again,
+        )));
+    }
     results.extend(kept(&mut window, &read));
+    results.extend(pathways(&mut window, &read));
     results.extend(edited(&window.state.document, &read).into_iter().map(Ok));
     // What the session had and what was not made.
     let made = |of: &str| results.iter().flatten().any(|r: &Replayed| r.of == of);

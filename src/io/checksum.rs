@@ -70,6 +70,13 @@ fn add_numbers<T: bytemuck::Pod>(sum: &mut Sha256, values: &[T]) {
     sum.update(bytemuck::cast_slice::<T, u8>(values));
 }
 
+/// Of plain numbers.
+pub fn of_values(values: &[f32]) -> String {
+    let mut sum = Sha256::new();
+    add_numbers(&mut sum, values);
+    hex(sum)
+}
+
 fn add_named(sum: &mut Sha256, values: &BTreeMap<String, Arc<[f32]>>) {
     for (name, values) in values {
         sum.update((name.len() as u64).to_le_bytes());

@@ -10,6 +10,7 @@ mod film;
 mod fitting;
 mod making;
 mod open;
+mod pathway;
 mod place;
 mod request;
 mod resample;
@@ -25,6 +26,7 @@ pub use export::{SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
+pub use pathway::{FindPathway, Found as FoundPathway, Known as KnownPathway, MOST_EXCESS};
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};
 pub use resample::{Kept, Resample};
@@ -43,7 +45,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Load`, `Labels`, `Edit`, `Device`, `Save`, `Remake` and `Recovery` requests queue. In
+/// One thread each. In `Load`, `Pathways`, `Labels`, `Edit`, `Device`, `Save`, `Remake` and
+/// `Recovery` requests queue. In
 /// the others the newest wins: it cancels the running one and replaces those that wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -56,6 +59,10 @@ pub enum Slot {
     Track,
     /// Rays that a cut leaves, where there are many.
     Rank,
+    /// The pathway between the regions, while they are dragged.
+    Pathway,
+    /// Pathways that were kept, solved again.
+    Pathways,
     /// Comparing the axes of gradients.
     Check,
     /// A region by computation.
@@ -92,12 +99,14 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 24] = [
         Self::Load,
         Self::Fit,
         Self::Live,
         Self::Track,
         Self::Rank,
+        Self::Pathway,
+        Self::Pathways,
         Self::Check,
         Self::Region,
         Self::Labels,
@@ -134,6 +143,7 @@ impl Slot {
                 | Self::Live
                 | Self::Track
                 | Self::Rank
+                | Self::Pathway
                 | Self::Check
                 | Self::Region
                 | Self::Select

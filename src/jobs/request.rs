@@ -10,6 +10,7 @@ use super::fault::Fault;
 use super::fitting::fitted;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
+use super::pathway::{FindPathway, Found};
 use super::place::{self, Place, Placed};
 use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
@@ -78,6 +79,8 @@ pub enum Request {
         all: Tractogram,
         cut: geodesic::Cut,
     },
+    /// Finds a pathway between regions.
+    Pathway(Box<FindPathway>),
     /// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
     CheckGradients {
         /// The scan's image.
@@ -236,6 +239,7 @@ pub enum Output {
         kept: Tractogram,
         least: Option<f32>,
     },
+    Pathway(Box<Found>),
     GradientsChecked {
         scan: DataId,
         output: Arc<gradient_check::Output>,
@@ -378,6 +382,7 @@ impl Request {
                     least,
                 })
             }
+            Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
             Self::CheckGradients {
                 scan,
                 field,

@@ -2,6 +2,8 @@
 //!
 //! Pure: equal states and sizes give equal lists.
 
+pub mod pathways;
+
 use super::colour_map::ColourMap;
 use super::draw_list::{
     ById, CutPlane, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab,
@@ -11,7 +13,7 @@ use crate::data::{Mask, Role, Shape, Tractogram};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LineColouring};
 use crate::state::session::Stopped;
-use crate::state::{Camera, Pane, Recipe, State};
+use crate::state::{Camera, Pane, Recipe, State, Task};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 
@@ -75,7 +77,11 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         origin: plane.world(DVec2::splat(0.5 / size.pixels_per_point)),
         right: plane.right * mm_per_pixel,
         down: plane.down * mm_per_pixel,
-        images: images(&state.document),
+        images: {
+            let cost = pathways::image(state);
+            images(&state.document).into_iter().chain(cost).collect()
+        },
+        contours: pathways::contours(state),
         lines: {
             let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
                 style: LineStyle::Lines {
@@ -84,7 +90,8 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
                 ..lines
             });
             let all = lines(state).into_iter().map(on_slice);
-            all.chain(chosen).collect()
+            let paths = pathways::lines(state).into_iter().map(on_slice);
+            all.chain(paths).chain(chosen).collect()
         },
         slab_mm: SLAB_MM,
     })
@@ -124,6 +131,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
                 CHOSEN_RGB
             };
             let all = missed(state).into_iter().chain(lines(state));
+            let all = all.chain(pathways::lines(state));
             all.chain(chosen(state, ink)).collect()
         },
         slab: view.slab.and_then(|slab| {
@@ -173,6 +181,7 @@ pub fn images(document: &Document) -> Vec<Image> {
             hide_below,
             // The lowest image is the ground; what lies over it lets it through.
             transparent_below: !images.is_empty(),
+            fades: false,
         });
     }
     images
@@ -201,7 +210,8 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
 
 /// The planes of the three slice views through the crosshair, as they cross the head.
 fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
-    let images = images(&state.document);
+    let cost = pathways::image(state);
+    let images: Vec<Image> = images(&state.document).into_iter().chain(cost).collect();
     if images.is_empty() {
         return Vec::new();
     }
@@ -229,7 +239,8 @@ fn missed(state: &State) -> Option<Lines> {
     let wanted = state.view.show_missed && document.live_display().visible;
     let stopped = stopped(state);
     let missed = stopped.map_or(&live.output.missed, |s| &s.missed);
-    let shown = targeted && wanted && !missed.is_empty();
+    let tracks = state.view.task != Task::Pathways;
+    let shown = targeted && wanted && tracks && !missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(missed.clone()),
         colour: LineColour::Fixed(if state.view.light_theme {
@@ -285,7 +296,10 @@ fn stopped(state: &State) -> Option<&Stopped> {
 /// What `lines` shows, with how.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
-    let live = state.session.live.as_ref().filter(|_| display.visible);
+    // Pathways are seen for themselves.
+    let tracks = state.view.task != Task::Pathways;
+    let live = state.session.live.as_ref();
+    let live = live.filter(|_| display.visible && tracks);
     let live = live.map(|live| {
         // Colours are those of all rays, wherever they are cut.
         let display = match &live.rays {

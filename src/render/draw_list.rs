@@ -20,6 +20,8 @@ pub struct SlicePane {
     pub down: DVec3,
     /// Bottom to top.
     pub images: Vec<Image>,
+    /// Over the images.
+    pub contours: Vec<Contour>,
     pub lines: Vec<Lines>,
     /// Streamlines are drawn where they are within half of this of the plane, mm.
     pub slab_mm: f64,
@@ -77,6 +79,24 @@ pub struct Image {
     pub hide_below: Option<(ById<Volume>, f32)>,
     /// Scalars below the window's low end are transparent (overlays), not the first colour.
     pub transparent_below: bool,
+    /// Scalars fade out towards the window's high end, and above it nothing is drawn.
+    pub fades: bool,
+}
+
+/// Lines of equal value on a slice.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Contour {
+    /// Its first frame, linearly interpolated.
+    pub volume: ById<Volume>,
+    pub level: f32,
+    /// At every multiple of this, but 0, instead of the level.
+    pub every: Option<f32>,
+    /// sRGB.
+    pub colour: [u8; 3],
+    /// 0..1.
+    pub opacity: f32,
+    /// Logical pixels.
+    pub width_px: f32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]

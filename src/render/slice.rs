@@ -26,6 +26,7 @@ struct LayerUniform {
     cut: PlaneUniform,
     corners: [[f32; 4]; 4],
     window: [f32; 4],
+    line: [f32; 4],
     limits: [f32; 4],
     kind: [u32; 4],
 }
@@ -37,6 +38,8 @@ const TRANSPARENT_BELOW: u32 = 4;
 const HAS_HIDING: u32 = 8;
 const HAS_CUT: u32 = 16;
 const CUT_BLACK: u32 = 32;
+const FADES: u32 = 64;
+const CONTOUR: u32 = 128;
 
 /// A plane in world space: `origin + u * across + v * down`.
 #[derive(Clone, Copy)]
@@ -139,7 +142,28 @@ impl Slices {
             let (uniform, views) = self.describe(gpu, textures, image, plane, used);
             self.bind(gpu, textures, uniform, views)
         };
-        list.images.iter().map(layer).collect()
+        let mut layers: Vec<Layer> = list.images.iter().map(layer).collect();
+        for contour in &list.contours {
+            let (key, texture) = textures.frame(gpu, &contour.volume.0, 0);
+            used.push(key);
+            let nothing = textures.nothing.clone();
+            let views = [texture.view.clone(), nothing.clone(), nothing];
+            let [r, g, b] = contour.colour.map(|c| f32::from(c) / 255.0);
+            let uniform = LayerUniform {
+                image: plane.in_texels(&texture.texel_from_world),
+                line: [r, g, b, contour.opacity],
+                limits: [
+                    0.0,
+                    contour.level,
+                    contour.every.unwrap_or(0.0),
+                    contour.width_px * list.scale,
+                ],
+                kind: [CONTOUR, 0, 1, 1],
+                ..Default::default()
+            };
+            layers.push(self.bind(gpu, textures, uniform, views));
+        }
+        layers
     }
 
     /// The layers of a slice in the 3-D view, for a target of so many samples; `rough` where speed counts.
@@ -212,6 +236,9 @@ impl Slices {
         }
         if image.transparent_below {
             flags |= TRANSPARENT_BELOW;
+        }
+        if image.fades {
+            flags |= FADES;
         }
         let interpolation = match image.interpolation {
             Interpolation::Nearest => 0,

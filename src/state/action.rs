@@ -6,6 +6,7 @@ use super::document::{Display, LayerId, Method, Rays};
 use super::glyph_look::GlyphLook;
 use super::making::Source;
 use super::maps::Wanted;
+use super::pathways::PathwayAction;
 use super::pictures::Shot;
 use super::settings::Settings;
 use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
@@ -248,6 +249,7 @@ pub enum Action {
         layer: Option<LayerId>,
         wanted: Wanted,
     },
+    Pathway(PathwayAction),
     // Where solvers run
     /// Their list is about to be seen.
     FindCards,

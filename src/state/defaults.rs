@@ -7,8 +7,11 @@ use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle};
+use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::geodesic;
 use crate::solvers::gradient_check;
+use crate::solvers::metric::Cost;
+use crate::solvers::pathway;
 use crate::solvers::tensor_check;
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation as FieldInterpolation, Seeding};
@@ -131,6 +134,33 @@ pub fn rays() -> Rays {
         },
         params: geodesic(),
         cut: geodesic::Cut::All,
+    }
+}
+
+/// The metric as in Jeong et al. 2007; the local solver that errs least.
+pub fn pathway() -> pathway::Params {
+    pathway::Params {
+        cost: Cost::Sharpened { alpha: 3.0 },
+        local: LocalSolver::Hybrid,
+        // Lower values let paths through grey matter and fluid.
+        min_fa: 0.15,
+        tolerance: 1e-6,
+    }
+}
+
+/// On voxels of 2 mm the sets of most pathways join from ε = 5 to 10 %.
+pub const EPSILON: f64 = 0.1;
+
+pub fn pathways() -> super::pathways::Settings {
+    super::pathways::Settings {
+        params: pathway(),
+        epsilon: EPSILON,
+        shown: super::pathways::Shown::Total,
+        opacity: 0.75,
+        outline: true,
+        contours: None,
+        surface: true,
+        cloud: true,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::bundle::Bundle;
 use super::moved::Moved;
+use super::pathways::{self, KeptPathway};
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, SavedLayer};
 use super::session::Curves;
@@ -205,6 +206,8 @@ pub struct Document {
     pub moved: BTreeMap<LayerId, Arc<Moved>>,
     /// What was done to streamlines after they were made or read, step by step.
     pub edits: BTreeMap<LayerId, Arc<Vec<Edit>>>,
+    pub pathways: pathways::Settings,
+    pub kept_pathways: Vec<Arc<KeptPathway>>,
     /// What is asked about streamlines, and what was measured.
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
@@ -218,12 +221,18 @@ pub struct Document {
     next_id: u64,
 }
 
-/// All that kept streamlines or rays were made from.
+/// What tensors were fitted from.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct Basis {
     pub source: Source,
     pub mask: MadeMask,
     pub fit: tensor_fit::Params,
+}
+
+/// All that kept streamlines or rays were made from.
+#[derive(Clone, Debug)]
+pub struct Made {
+    pub basis: Basis,
     pub regions: Vec<Region>,
     pub curves: Curves,
     pub cut: Cut,
@@ -267,6 +276,8 @@ impl Default for Document {
             maps: BTreeMap::new(),
             moved: BTreeMap::new(),
             edits: BTreeMap::new(),
+            pathways: super::defaults::pathways(),
+            kept_pathways: Vec::new(),
             bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
@@ -440,6 +451,7 @@ impl Document {
             || self.layers.iter().any(kept)
             || !self.absent.is_empty()
             || measured
+            || !self.kept_pathways.is_empty()
             || !self.moved.is_empty()
     }
 

@@ -1,5 +1,7 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
+mod pathways;
+
 use super::document::{Content, Layer, MadeMask, Method};
 use super::moved::How;
 use super::recipe::{MediumRecipe, Source};
@@ -98,15 +100,15 @@ pub fn methods(state: &State) -> String {
             continue;
         };
         let _ = write!(text, " \"{}\": ", layer.name);
-        let fitted = !matches!(made.source, Source::Tensors { .. });
-        let same = !fitted || made.fit == document.fit && document.tensors.is_some();
+        let fitted = !matches!(made.basis.source, Source::Tensors { .. });
+        let same = !fitted || made.basis.fit == document.fit && document.tensors.is_some();
         if !same {
-            let mask = match &made.mask {
+            let mask = match &made.basis.mask {
                 MadeMask::Found => "a brain mask found from the scan".to_owned(),
                 MadeMask::File(path) => format!("the mask {}", file_name(path)),
                 MadeMask::Head => "the head's own mask".to_owned(),
             };
-            text += fit(&made.fit, &mask, &mut citations).trim_start();
+            text += fit(&made.basis.fit, &mask, &mut citations).trim_start();
             text += " ";
         }
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
@@ -122,6 +124,7 @@ pub fn methods(state: &State) -> String {
         text += " ";
         text += &curves(&made, &regions, document.rays.cut, &kept, &mut citations);
     }
+    text += &pathways::pathways(state, &mut citations);
     let _ = write!(
         text,
         " Everything was computed with Arcuate {} ({}).",

@@ -20,6 +20,7 @@ pub mod maps;
 pub mod methods;
 pub mod moved;
 mod packed;
+pub mod pathways;
 pub mod pictures;
 pub mod recipe;
 pub mod report;
@@ -36,7 +37,8 @@ pub mod words;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, Ffmpeg, Folder, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values, Visit, Which,
+    BackendKind, Ffmpeg, Folder, FoundPathway, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values,
+    Visit, Which,
 };
 pub use action::{Action, Effect, Phase};
 pub use bundle::BundleAction;
@@ -44,6 +46,7 @@ pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use drawing::Drawing;
 pub use history::History;
+pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use saving::{Leaving, SessionAction};

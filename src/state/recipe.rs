@@ -1,5 +1,6 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
+pub mod pathway;
 mod shape_spec;
 
 pub use shape_spec::ShapeSpec;
@@ -84,6 +85,13 @@ pub enum Recipe {
         medium: MediumRecipe,
         params: geodesic::Params,
         cut: geodesic::Cut,
+    },
+    /// Costs between regions, and the pathway of a width.
+    Pathway {
+        fit: FitRecipe,
+        regions: Vec<RegionSpec>,
+        params: crate::solvers::pathway::Params,
+        epsilon: f64,
     },
     /// Moved in the world.
     Moved {
@@ -459,6 +467,7 @@ impl Recipe {
         let name = match self.base() {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
+            Self::Pathway { .. } => "pathway",
             Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
             _ => "tracks.tck",
         };
@@ -510,6 +519,12 @@ impl Recipe {
                 voxel_mm,
                 params,
             } => density_command(of, template.as_deref(), *voxel_mm, params) + &to_out(),
+            Self::Pathway {
+                fit,
+                regions,
+                params,
+                epsilon,
+            } => pathway::command(fit, regions, params, *epsilon, out),
             Self::Track {
                 fit,
                 regions,

@@ -5,6 +5,7 @@ use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::making::{Labels, Making};
+use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
 use super::saving::Saving;
@@ -281,6 +282,7 @@ pub struct Session {
     pub bundle: Working,
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
+    pub pathways: pathways::Working,
     pub saving: Saving,
 }
 
@@ -332,6 +334,7 @@ impl Session {
             fitting: None,
             bundle: Working::default(),
             together: Vec::new(),
+            pathways: pathways::Working::default(),
             saving: Saving::default(),
         }
     }

@@ -12,15 +12,17 @@ use serde::{Deserialize, Serialize};
 pub enum Task {
     View,
     Track,
+    Pathways,
 }
 
 impl Task {
-    pub const ALL: [Self; 2] = [Self::View, Self::Track];
+    pub const ALL: [Self; 3] = [Self::View, Self::Track, Self::Pathways];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::View => "View",
             Self::Track => "Track",
+            Self::Pathways => "Pathways",
         }
     }
 }
@@ -298,7 +300,7 @@ impl View {
     /// is to be placed, since it is placed on them.
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
-            Task::View => self.show_slices_in_scene,
+            Task::View | Task::Pathways => self.show_slices_in_scene,
             Task::Track => self.show_slices_with_tracks,
         };
         switched_on || matches!(self.tool, Tool::Place { .. })

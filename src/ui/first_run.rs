@@ -82,10 +82,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             theme::regular(size::LABEL),
             p.t2,
         );
-        let cards = column(ui, 72.0);
+        let cards = column(ui, 90.0);
+        let count = Task::ALL.len() as f32;
+        let width = (cards.width() - GAP * (count - 1.0)) / count;
         for (i, task) in Task::ALL.into_iter().enumerate() {
-            let left = cards.left() + (half + GAP) * i as f32;
-            let place = Rect::from_min_size(pos2(left, cards.top()), vec2(half, cards.height()));
+            let left = cards.left() + (width + GAP) * i as f32;
+            let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
             task_card(ui, place, task, i + 1);
         }
         if !state.session.recent.is_empty() {
@@ -275,6 +277,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Task::Track => {
             "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
         }
+        Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
     };
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(

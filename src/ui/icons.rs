@@ -25,6 +25,8 @@ pub const PATH: &str = "\u{e39c}";
 pub const PLAY: &str = "\u{e3d0}";
 pub const PLUS: &str = "\u{e3d4}";
 pub const HELP: &str = "\u{e3e8}";
+/// More to do with a row.
+pub const MORE: &str = "\u{e1fe}";
 /// Layout: one view.
 pub const SINGLE: &str = "\u{e45e}";
 /// Layout: two by two.
@@ -45,5 +47,7 @@ pub const FILE_UP: &str = "\u{e61e}";
 pub const SCENE_FIRST: &str = "\u{e6d6}";
 /// The task View.
 pub const BRAIN: &str = "\u{e74e}";
+/// The task Pathways.
+pub const CURVE: &str = "\u{eb00}";
 pub const TERMINAL: &str = "\u{eae8}";
 pub const EXPORT: &str = "\u{eaf0}";

@@ -114,6 +114,7 @@ fn command(
         Key::Y => actions.push(Action::Redo),
         Key::Num1 => actions.push(Action::SelectTask(Task::View)),
         Key::Num2 => actions.push(Action::SelectTask(Task::Track)),
+        Key::Num3 => actions.push(Action::SelectTask(Task::Pathways)),
         Key::Backslash => actions.push(Action::TogglePanels),
         Key::E => forms::export(state, memory, Place::Middle),
         Key::ArrowLeft

@@ -172,6 +172,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                     forms::bundle::show(ui, state, memory, actions);
                     forms::tensor_fit::show(ui, state, memory, actions);
                 }
+                Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
                 Task::Track => {
                     let narrow = memory.narrow;
                     forms::tracking::show(ui, state, memory, narrow, actions);
@@ -191,6 +192,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         match state.view.task {
             Task::View => forms::tensor_fit::foot(ui, buttons, state, memory, actions),
             Task::Track => forms::tracking::foot(ui, buttons, state, memory, actions),
+            Task::Pathways => forms::eikonal::foot(ui, buttons, state, memory, actions),
         }
     });
 }

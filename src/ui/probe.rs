@@ -42,6 +42,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
         all.insert(place, reading("Direction", value));
     }
     all.extend(passing(state));
+    all.extend(costs(state));
     if let Some(id) = state.session.selected_region
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
@@ -74,10 +75,45 @@ fn passing(state: &State) -> Vec<Reading> {
     measure.into_iter().chain([count]).collect()
 }
 
+/// Costs of the live pathway at the crosshair.
+fn costs(state: &State) -> Vec<Reading> {
+    let Some(found) = crate::render::build::pathways::live(state) else {
+        return Vec::new();
+    };
+    let pathway = &found.pathway;
+    let metric = pathway.metric();
+    let voxel = metric.grid.nearest(state.view.crosshair);
+    let place = voxel.and_then(|v| metric.place_of(v.map(|i| i as i64)));
+    let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
+        return vec![reading(COST, "no path")];
+    };
+    let value = |v: f32| format::significant(f64::from(v));
+    let name = |side: usize| {
+        format!(
+            "{} from {}",
+            ["u₁", "u₂"][side],
+            pathway.fields[side].source.name
+        )
+    };
+    let side = |i: usize| reading(name(i), value(pathway.fields[i].values[place]));
+    let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.least - 1.0);
+    let percent = format::with_unit(&format::fixed(excess, 1), "%");
+    let total = format!("{} (+{percent})", value(pathway.total[place]));
+    vec![side(0), side(1), reading(COST, total)]
+}
+
+/// u₁ + u₂.
+pub const COST: &str = "u₁ + u₂";
+
 /// The most telling readings, for the status line: FA and MD, CM before MD; else the topmost layers.
 pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
     let measured = all.iter().any(|r| r.name == CONNECTIVITY);
-    let second = if measured { CONNECTIVITY } else { "MD" };
+    let costed = all.iter().any(|r| r.name == COST);
+    let second = match (costed, measured) {
+        (true, _) => COST,
+        (_, true) => CONNECTIVITY,
+        _ => "MD",
+    };
     let telling = |r: &&Reading| r.name == "FA" || r.name == second;
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by_key(|r| r.name != "FA");

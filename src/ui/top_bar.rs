@@ -33,6 +33,7 @@ pub fn task_icon(task: Task) -> &'static str {
     match task {
         Task::View => icons::BRAIN,
         Task::Track => icons::PATH,
+        Task::Pathways => icons::CURVE,
     }
 }
 

@@ -216,6 +216,7 @@ fn overlays() {
             colour_map: ColourMap::Viridis,
             opacity,
             transparent_below: true,
+            fades: false,
             ..image(&overlay, (0.0, 1.0))
         },
     ];

@@ -11,7 +11,7 @@ pub fn tests() -> Vec<Trial> {
     vec![test("sessions::replay", replay)]
 }
 
-fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
+pub fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
         .args(arguments)
         .args(["--json", "--backend", "cpu"])
@@ -23,7 +23,7 @@ fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
     (output.status.code(), value, said)
 }
 
-fn outcomes(value: &Value) -> Vec<String> {
+pub fn outcomes(value: &Value) -> Vec<String> {
     let results = value["results"].as_array().expect("results");
     let one = |r: &Value| {
         format!(

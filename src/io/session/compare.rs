@@ -34,7 +34,20 @@ const APART_MM: f32 = 0.5;
 /// Of a voxel's largest component: single precision through a solve with seven unknowns.
 const TENSOR_SHARE: f32 = 1e-3;
 
+/// Of a cost: what the order of updates leaves open, and the parity tests allow.
+const COST_SHARE: f32 = 1e-4;
+
 impl Sum {
+    pub fn of_costs(of: &str, costs: &[f32]) -> Self {
+        Self {
+            of: of.to_owned(),
+            sha256: checksum::of_values(costs),
+            count: costs.len() as u64,
+            sample: sample(costs.len(), |i| vec![i as f32, costs[i]]),
+            file: None,
+        }
+    }
+
     pub fn of_tractogram(of: &str, tractogram: &Tractogram) -> Self {
         let seeds = tractogram.per_streamline.get("seed");
         let row = |i: usize| {
@@ -109,6 +122,8 @@ fn by_sample(
 /// What was computed again, against what a session says of it.
 pub enum Again<'a> {
     Curves(&'a Tractogram),
+    /// u₁ + u₂ of a pathway, voxel by voxel of its mask.
+    Costs(&'a [f32]),
     Tensors(&'a TensorField),
 }
 
@@ -117,6 +132,7 @@ impl Again<'_> {
         match self {
             Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
             Self::Tensors(field) => Sum::of_tensors(of, field),
+            Self::Costs(costs) => Sum::of_costs(of, costs),
         }
     }
 }
@@ -139,6 +155,12 @@ pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
                 let mut pairs = a.iter().zip(b).skip(1);
                 pairs.all(|(a, b)| (a - b).abs() <= APART_MM)
             };
+            (by_sample(expected, &found, of, near), found)
+        }
+        Again::Costs(costs) => {
+            let found = Sum::of_costs(&expected.of, costs);
+            let of = |name: f32| Some(vec![name, *costs.get(name as usize)?]);
+            let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= COST_SHARE * a[1].abs();
             (by_sample(expected, &found, of, near), found)
         }
         Again::Tensors(field) => {

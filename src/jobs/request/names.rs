@@ -25,6 +25,10 @@ impl Request {
             | Self::SaveFilm { .. } => Slot::Save,
             Self::Regions(work) => work.slot(),
             Self::Shoot(_) => Slot::Live,
+            Self::Pathway(wanted) => match wanted.kept {
+                None => Slot::Pathway,
+                Some(_) => Slot::Pathways,
+            },
             Self::Rank { .. } => Slot::Rank,
             Self::CheckGradients { .. } | Self::CompareTensors { .. } => Slot::Check,
             Self::Select { .. } => Slot::Select,
@@ -53,6 +57,7 @@ impl Request {
             Self::Fit { .. } => "Fitting tensors".to_owned(),
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
+            Self::Pathway(_) => "Solving costs".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
             Self::CompareTensors { .. } => "Comparing tensor orders".to_owned(),

@@ -10,7 +10,7 @@ pub use remake::{Remade, Remake, Tensors};
 
 use super::{Loaded, Slot};
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, TensorField, Tractogram, Volume};
+use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
 use crate::io::{Told, session};
 use crate::phantom;
 use crate::solvers::density;
@@ -68,6 +68,8 @@ pub enum ToSum {
         tractogram: Tractogram,
         stored: bool,
     },
+    /// u₁ + u₂ of a pathway; the id is that of its image.
+    Costs(String, DataId, Arc<[f32]>),
     /// Not here: as the session had it, and that one's folder.
     Known(Sum, PathBuf),
 }

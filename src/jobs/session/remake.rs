@@ -56,15 +56,20 @@ pub enum Remade {
     },
 }
 
-impl Remake {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, Fault> {
-        let (field, fa, resample) = match self.tensors {
-            Tensors::Here {
+impl Tensors {
+    /// Tensors and their FA, and what a bootstrap needs.
+    pub(in crate::jobs) fn fitted(
+        self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(TensorField, Volume, Option<Box<Resample>>), Fault> {
+        Ok(match self {
+            Self::Here {
                 field,
                 fa,
                 resample,
             } => (field, fa, resample),
-            Tensors::Fit {
+            Self::Fit {
                 dwi,
                 gradients,
                 mask,
@@ -83,7 +88,13 @@ impl Remake {
                 });
                 (fit.field, maps.fa, resample)
             }
-        };
+        })
+    }
+}
+
+impl Remake {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, Fault> {
+        let (field, fa, resample) = self.tensors.fitted(backend, control)?;
         let regions = self.regions.clone();
         let request = match self.curves {
             Remade::Streamlines(params) => Request::Track {

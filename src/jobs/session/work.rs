@@ -93,6 +93,7 @@ fn compose(
     for result in &draft.results {
         let mut sum = match result {
             ToSum::Tensors(of, field) => memory.sum(field.id(), || Sum::of_tensors(of, field)),
+            ToSum::Costs(of, id, costs) => memory.sum(*id, || Sum::of_costs(of, costs)),
             ToSum::Curves { of, tractogram, .. } => {
                 memory.sum(tractogram.id(), || Sum::of_tractogram(of, tractogram))
             }

@@ -15,6 +15,10 @@
 //! of that diffusivity costs 1 a mm. Both matrices are kept in *voxel* axes, where every grid, sheared
 //! or not, has neighbours at distance 1: W = A W Aᵀ, A taking world vectors to voxel vectors.
 
+mod halve;
+
+pub use halve::halved;
+
 use super::Error;
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Grid, Mask, TensorField};

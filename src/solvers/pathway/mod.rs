@@ -9,8 +9,10 @@
 //! A path is traced back from a voxel along the characteristics: towards the active simplex of the local
 //! solver that made the field ([`super::eikonal::simplex`]), which points at lower values everywhere.
 
+mod domain;
 mod trace;
 
+pub use domain::{Params, domain, source};
 pub use trace::{Path, trace};
 
 use super::Error;
@@ -91,6 +93,23 @@ impl Pathway {
     fn within(&self, epsilon: f64) -> impl Fn(usize) -> bool {
         let limit = (1.0 + epsilon + ROUNDING) * self.least;
         move |place| f64::from(self.total[place]) <= limit
+    }
+
+    /// (u₁ + u₂) / E* − 1 as an image, at most `most`, which stands where no path leads as well: smooth
+    /// up to the rim.
+    pub fn excess(&self, most: f32) -> Volume {
+        let metric = self.metric();
+        let mut out = vec![most; metric.grid.voxel_count()];
+        for (&voxel, &total) in metric.voxels.iter().zip(self.total.iter()) {
+            let share = f64::from(total) / self.least - 1.0;
+            // Where regions touch E* is 0 and nothing has a share of it.
+            if share >= 0.0 {
+                out[voxel as usize] = (share as f32).min(most);
+            } else if share < 0.0 {
+                out[voxel as usize] = 0.0;
+            }
+        }
+        Volume::scalar(metric.grid.clone(), out)
     }
 
     /// The ε-pathway.

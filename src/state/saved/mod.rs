@@ -7,15 +7,17 @@
 //! what is new, the format's version goes up.
 
 mod maps;
+mod pathways_of;
 mod read;
 mod write;
 
-pub use read::{build, curves_recipe, edits, items, made, parse, recipe, view};
-pub use write::{LIVE, TENSORS, autosave, draft, result_name};
+pub use read::{build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
+pub use write::{LIVE, PATHWAY, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
 use super::document::{Display, Document, Method};
 use super::moved::How;
+use super::pathways;
 use super::recipe::MediumRecipe;
 use super::session::Curves;
 use super::view::View;
@@ -27,7 +29,7 @@ use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::selection::Runs;
-use crate::solvers::{tensor_fit, tracking};
+use crate::solvers::{pathway, tensor_fit, tracking};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -60,6 +62,10 @@ pub struct SavedDocument {
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,
+    #[serde(default = "crate::state::defaults::pathways")]
+    pub pathways: pathways::Settings,
+    #[serde(default)]
+    pub kept_pathways: Vec<SavedPathway>,
     #[serde(default)]
     pub store: Store,
     /// Regions in it are named by their places in the list.
@@ -172,15 +178,37 @@ impl SavedTold {
     }
 }
 
-/// All that kept streamlines were made from.
+/// What tensors were fitted from.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedCurves {
+pub struct SavedBasis {
     pub source: SavedSource,
     /// Of the scan's gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
     pub mask: SavedMask,
     pub fit: tensor_fit::Params,
+}
+
+/// A pathway that was kept; it is solved again.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedPathway {
+    pub id: u64,
+    pub name: String,
+    /// sRGB.
+    pub colour: [u8; 3],
+    pub visible: bool,
+    pub epsilon: f64,
+    #[serde(flatten)]
+    pub basis: SavedBasis,
+    pub regions: Vec<SavedRegion>,
+    pub params: pathway::Params,
+}
+
+/// All that kept streamlines were made from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedCurves {
+    #[serde(flatten)]
+    pub basis: SavedBasis,
     pub regions: Vec<SavedRegion>,
     pub curves: Curves,
     pub cut: Cut,

@@ -1,10 +1,11 @@
 //! From a session to the state.
 
 use super::maps;
+use super::pathways_of::{self, basis};
 use super::write::result_name;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
-    SavedRegion, SavedShape, SavedSource,
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedRegion,
+    SavedShape,
 };
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
@@ -14,7 +15,7 @@ use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
-use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask, Rays};
+use crate::state::document::{Basis, Content as Held, Layer, LayerId, Made, MadeMask, Rays};
 use crate::state::maps::words;
 use crate::state::recipe::{FitRecipe, RegionSpec, Source};
 use crate::state::session::Curves;
@@ -256,6 +257,7 @@ pub fn build(
         }
     }
     map_recipes(&mut document, read, saved);
+    pathways_of::put(&mut document, read, saved, &mut notes);
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
@@ -424,7 +426,11 @@ fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
 }
 
 /// A region of a session; an error is a sentence.
-fn region(document: &Document, read: &ReadSession, saved: &SavedRegion) -> Result<Region, String> {
+pub(super) fn region(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedRegion,
+) -> Result<Region, String> {
     let left_out = |why: &str| format!("The region \"{}\" is left out: {why}", saved.name);
     let shape = match &saved.shape {
         SavedShape::Sphere { centre, radius_mm } => {
@@ -471,52 +477,37 @@ fn region(document: &Document, read: &ReadSession, saved: &SavedRegion) -> Resul
 
 /// What kept streamlines were made from; an error is half a sentence.
 pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
-    let place = |number: usize| {
-        let found = read.files.get(number).map(|f| f.path.clone());
-        found.ok_or_else(|| format!("the session has no file {number}"))
-    };
     let regions = saved.regions.iter().map(|r| region(document, read, r));
-    let source = match &saved.source {
-        SavedSource::Head { seed } => Source::Phantom { seed: *seed },
-        SavedSource::Tensors { file, layout } => Source::Tensors {
-            file: place(*file)?,
-            layout: *layout,
-        },
-        SavedSource::File { file, gradients } => Source::File {
-            dwi: place(*file)?,
-            gradients: gradients
-                .iter()
-                .map(|n| place(*n))
-                .collect::<Result<_, _>>()?,
-        },
-    };
     Ok(Made {
-        source: source.with_turn(saved.turn),
-        mask: match &saved.mask {
-            SavedMask::Found => MadeMask::Found,
-            SavedMask::File(number) => MadeMask::File(place(*number)?),
-            SavedMask::Head => MadeMask::Head,
-        },
-        fit: saved.fit.clone(),
+        basis: basis(read, &saved.basis)?,
         regions: regions.collect::<Result<_, _>>()?,
         curves: saved.curves.clone(),
         cut: saved.cut,
     })
 }
 
-/// The recipe of kept streamlines.
-pub fn recipe(document: &Document, made: &Made) -> Recipe {
-    let fit = FitRecipe {
-        source: made.source.clone(),
-        mask: match &made.mask {
+/// The fit that a basis stands for.
+pub fn fit_recipe(basis: &Basis) -> FitRecipe {
+    FitRecipe {
+        source: basis.source.clone(),
+        mask: match &basis.mask {
             MadeMask::File(path) => Some(path.clone()),
             MadeMask::Found | MadeMask::Head => None,
         },
-        params: made.fit.clone(),
-    };
+        params: basis.fit.clone(),
+    }
+}
+
+/// The recipe of kept streamlines.
+pub fn recipe(document: &Document, made: &Made) -> Recipe {
     match document.specs(&made.regions) {
         Err(region) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit, regions, made.curves.clone(), made.cut),
+        Ok(regions) => curves_recipe(
+            fit_recipe(&made.basis),
+            regions,
+            made.curves.clone(),
+            made.cut,
+        ),
     }
 }
 

@@ -2,22 +2,23 @@
 
 use super::maps;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
-    SavedRegion, SavedRules, SavedShape, SavedSource, SavedTold,
+    Absent, Content, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
+    SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedTold,
 };
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Shape};
+use crate::jobs::FoundPathway;
 use crate::jobs::session::{Draft, Listed, ReadSession, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
-use crate::state::document::{Content as Held, Display, Layer, Made, MadeMask};
+use crate::state::document::{Basis, Content as Held, Display, Layer, Made, MadeMask};
 use crate::state::moved::How;
 use crate::state::recipe::Source;
-use crate::state::{Document, Recipe, State};
+use crate::state::{Document, Recipe, State, Task};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What the content refers to by numbers.
-struct Lists<'a> {
+pub(super) struct Lists<'a> {
     state: &'a State,
     files: Vec<Listed>,
     masks: Vec<Mask>,
@@ -64,6 +65,7 @@ pub fn result_name(layer: u64) -> String {
 
 pub const TENSORS: &str = "tensors";
 pub const LIVE: &str = "live";
+pub const PATHWAY: &str = "pathway";
 
 fn results(state: &State) -> Vec<ToSum> {
     let document = &state.document;
@@ -89,6 +91,16 @@ fn results(state: &State) -> Vec<ToSum> {
                 stored: made,
             });
         }
+    }
+    let costs = |of: String, found: &FoundPathway| {
+        ToSum::Costs(of, found.excess.id(), found.pathway.total.clone())
+    };
+    let live = state.final_pathway();
+    let live = live.filter(|_| state.view.task == Task::Pathways);
+    results.extend(live.map(|found| costs(PATHWAY.to_owned(), found)));
+    for kept in &document.kept_pathways {
+        let found = kept.found.as_ref();
+        results.extend(found.map(|found| costs(result_name(kept.id.0), found)));
     }
     for absent in &document.absent {
         let name = result_name(absent.layer.id);
@@ -163,6 +175,11 @@ impl Lists<'_> {
             rays: d.rays.params.clone(),
             cut: d.rays.cut,
             ray_display: finite(&d.ray_display),
+            pathways: d.pathways.clone(),
+            kept_pathways: {
+                let kept = d.kept_pathways.iter();
+                kept.map(|k| self.pathway(d, k)).collect()
+            },
             store: d.store,
             bundle: d.bundle.renamed(|id| {
                 let place = d.regions.iter().position(|r| r.id == id)?;
@@ -247,9 +264,9 @@ impl Lists<'_> {
         })
     }
 
-    fn curves(&mut self, document: &Document, made: &Made) -> SavedCurves {
-        let (source, turn) = made.source.untouched();
-        SavedCurves {
+    pub(super) fn basis(&mut self, basis: &Basis) -> SavedBasis {
+        let (source, turn) = basis.source.untouched();
+        SavedBasis {
             turn,
             source: match source {
                 Source::Phantom { seed } => SavedSource::Head { seed: *seed },
@@ -263,17 +280,20 @@ impl Lists<'_> {
                 },
                 Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
             },
-            mask: match &made.mask {
+            mask: match &basis.mask {
                 MadeMask::Found => SavedMask::Found,
                 MadeMask::File(path) => SavedMask::File(self.file(path, false)),
                 MadeMask::Head => SavedMask::Head,
             },
-            fit: made.fit.clone(),
-            regions: made
-                .regions
-                .iter()
-                .map(|r| self.region(document, r))
-                .collect(),
+            fit: basis.fit.clone(),
+        }
+    }
+
+    fn curves(&mut self, document: &Document, made: &Made) -> SavedCurves {
+        let regions = made.regions.iter();
+        SavedCurves {
+            basis: self.basis(&made.basis),
+            regions: regions.map(|r| self.region(document, r)).collect(),
             curves: made.curves.clone(),
             cut: made.cut,
         }
@@ -305,7 +325,7 @@ impl Lists<'_> {
         }))
     }
 
-    fn region(&mut self, document: &Document, region: &Region) -> SavedRegion {
+    pub(super) fn region(&mut self, document: &Document, region: &Region) -> SavedRegion {
         let shape = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => SavedShape::Sphere {
                 centre: *centre,
@@ -351,14 +371,14 @@ impl Lists<'_> {
                 }
             }
             Origin::Kept(curves) => {
-                match &mut curves.source {
+                match &mut curves.basis.source {
                     SavedSource::File { file, gradients } => {
                         self.renumber(read, file, gradients)?;
                     }
                     SavedSource::Tensors { file, .. } => self.renumber(read, file, &mut [])?,
                     SavedSource::Head { .. } => {}
                 }
-                if let SavedMask::File(file) = &mut curves.mask {
+                if let SavedMask::File(file) = &mut curves.basis.mask {
                     self.renumber(read, file, &mut [])?;
                 }
                 for region in &mut curves.regions {

@@ -1,6 +1,6 @@
 //! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
 
-use super::tracks;
+use super::{pathways, tracks};
 use crate::jobs::{BackendKind, CardFailure, Placed, Request, Slot};
 use crate::state::{Effect, State};
 
@@ -47,6 +47,8 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     // How fast the other one was says nothing, and it prepares tensors with other roundings.
     session.rays_per_ms = None;
     session.medium = None;
+    pathways::moved(state);
+    let session = &mut state.session;
     if session.wanted_setting.take() == Some(placed.kind) {
         session.backend_setting = placed.kind;
         effects.push(Effect::Store);

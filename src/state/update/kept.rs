@@ -1,6 +1,6 @@
 //! Streamlines and rays that stay: the whole brain, kept layers, files.
 
-use super::{edit, sessions, tracks};
+use super::{basis, edit, tracks};
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::{Request, Values};
@@ -33,7 +33,7 @@ pub fn whole_brain_done(
     };
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track_display.clone();
-    let made = sessions::made(&state.document, asked, Cut::All);
+    let made = basis::made(&state.document, asked, Cut::All);
     add_layer(state, "Whole brain", content, recipe, made, display);
     state.session.status = format!(
         "Tracked {} of {} streamlines in {:.1}{THIN}s",
@@ -135,7 +135,7 @@ pub fn keep(state: &mut State) {
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    let made = sessions::made(&state.document, &live.asked, cut);
+    let made = basis::made(&state.document, &live.asked, cut);
     add_layer(state, name, content, live.recipe, made, display);
     state.session.status = format!("Kept {number} {what} as a layer");
 }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod backend;
+mod basis;
 mod bundle;
 mod drawing;
 mod fitting;
@@ -12,6 +13,7 @@ mod making;
 mod maps;
 mod moved;
 mod opening;
+mod pathways;
 mod pictures;
 mod rays;
 mod regions;
@@ -21,11 +23,13 @@ mod settings;
 mod tensors;
 mod tracks;
 
+pub use basis::remake;
 pub use bundle::recipe as edited;
 pub use kept::losses;
 pub use maps::sent;
 pub use moved::fixed_name;
-pub use sessions::{is_session, remake, wrong_files};
+pub use pathways::{find as find_pathway, told as pathway_recipe};
+pub use sessions::{is_session, wrong_files};
 
 use super::action::{Action, Effect, Phase};
 use super::comparing;
@@ -45,6 +49,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     apply(state, action, &mut effects);
     follow::follow(state);
+    pathways::follow(state, &mut effects);
     skip_done(state);
     bundle::follow(state, &mut effects);
     effects
@@ -132,7 +137,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
         Action::ToggleSlicesInScene => match state.view.task {
-            Task::View => state.view.show_slices_in_scene ^= true,
+            Task::View | Task::Pathways => state.view.show_slices_in_scene ^= true,
             Task::Track => state.view.show_slices_with_tracks ^= true,
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
@@ -268,6 +273,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::KeepTracks => kept::keep(state),
         Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
 
+        Action::Pathway(action) => pathways::act(state, action, effects),
+
         Action::FindCards => backend::find_cards(state, effects),
         Action::LoadKernels => backend::load_kernels(effects),
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
@@ -289,6 +296,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Settle => {
             state.view.moving = false;
+            if state.session.pathways.unsettled {
+                pathways::rest(state);
+            }
             // A coarse result that is nearly there is waited for.
             if state.session.unsettled && !state.session.full_next {
                 tracks::retrack(state, false, effects);
@@ -570,6 +580,9 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 /// Stops a job because the user wants it, and says what that leaves.
 fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
+    if slot == Slot::Pathway {
+        pathways::stopped(state);
+    }
     if slot != Slot::Live {
         return;
     }

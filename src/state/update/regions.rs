@@ -17,7 +17,9 @@ pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effe
     add(state, role, None, shape.snapped(), effects);
     state.view.tool = Tool::Crosshair;
     // The next thing to do with a region is to track.
-    state.view.task = Task::Track;
+    if state.view.task == Task::View {
+        state.view.task = Task::Track;
+    }
     match role {
         Role::Seed => state.session.guide_done(GuideStep::PlaceSeed),
         Role::Target => state.session.guide_done(GuideStep::PlaceTarget),

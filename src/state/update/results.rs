@@ -2,7 +2,8 @@
 
 use super::moved;
 use super::{
-    axes, backend, bundle, fitting, kept, making, maps, opening, rays, sessions, tensors, tracks,
+    axes, backend, bundle, fitting, kept, making, maps, opening, pathways, rays, sessions, tensors,
+    tracks,
 };
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves};
@@ -38,6 +39,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     }
     if !done {
         sessions::failed(state, event.slot);
+        if event.slot == Slot::Pathways {
+            pathways::failed(state, event.slot, String::new());
+        }
         bundle::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
@@ -45,6 +49,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Cancelled if matches!(event.slot, Slot::Live | Slot::Recovery) => {}
         Outcome::Cancelled => {
             state.session.status = format!("Stopped: {}", label.unwrap_or_default().to_lowercase());
+        }
+        Outcome::Failed(why) if event.slot == Slot::Pathway => {
+            pathways::failed(state, event.slot, why);
         }
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
@@ -57,6 +64,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             state.session.failed(event.slot, why);
         }
         Outcome::CardFailed(failure) => {
+            if event.slot == Slot::Pathway {
+                pathways::failed(state, event.slot, failure.found.clone());
+            }
             backend::card_failed(state, event.slot, failure, effects);
         }
         Outcome::Done(output) => {
@@ -135,6 +145,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             }
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
+        Output::Pathway(found) => pathways::done(state, *found, wall_ms),
         Output::Ranked {
             all,
             cut,

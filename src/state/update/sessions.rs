@@ -1,17 +1,16 @@
 //! Sessions: saving, opening, what is left behind.
 
-use super::{bundle, edit, fitting, opening};
+use super::{basis::remake, bundle, edit, fitting, opening};
 use crate::data::Tractogram;
 use crate::jobs::session::{
-    Match, ReadSession, Remade, Remake, RestoredLayers, SessionOutput, SessionRequest, Standing,
-    Tensors,
+    Match, ReadSession, Remake, RestoredLayers, SessionOutput, SessionRequest, Standing,
 };
 use crate::jobs::{Request, Slot};
 use crate::state::bundle::Working;
-use crate::state::document::{Content as Held, Layer, LayerId, Made, MadeMask};
+use crate::state::document::{Content as Held, Layer, LayerId, Made};
 use crate::state::saved::{self, Absent, Origin, SavedLayer};
 use crate::state::saving::{Leaving, Opening, SessionAction};
-use crate::state::session::{Asked, Curves, Severity};
+use crate::state::session::Severity;
 use crate::state::words::count;
 use crate::state::{Document, Effect, Recipe, State, View};
 use std::path::{Path, PathBuf};
@@ -389,105 +388,6 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
     document
         .layers
         .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
-}
-
-/// What curves were made from, for a session; `None` where their tensors are gone.
-pub fn made(
-    document: &Document,
-    asked: &Asked,
-    cut: crate::solvers::geodesic::Cut,
-) -> Option<Made> {
-    let tensors = document.tensors.as_ref();
-    let tensors = tensors.filter(|t| t.field.id() == asked.field)?;
-    let Recipe::Fit { fit, .. } = &tensors.recipe else {
-        return None;
-    };
-    let mask = match tensors.key.mask {
-        None => MadeMask::Found,
-        Some(id) => {
-            let same = |l: &&Arc<Layer>| matches!(&l.content, Held::Mask(m) if m.id() == id);
-            match document.layers.iter().find(same)?.path.clone() {
-                Some(path) => MadeMask::File(path),
-                None => MadeMask::Head,
-            }
-        }
-    };
-    Some(Made {
-        source: fit.source.clone(),
-        mask,
-        fit: fit.params.clone(),
-        regions: asked.regions.clone(),
-        curves: asked.curves.clone(),
-        cut,
-    })
-}
-
-/// The request that makes kept curves again; an error is a sentence.
-pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
-    let scans = document.layers.iter();
-    let mut scans = scans.filter(|l| l.source() == made.source);
-    let scan = scans.find_map(|l| match &l.content {
-        Held::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
-            Some((dwi, gradients))
-        }
-        _ => None,
-    });
-    let (dwi, gradients) = scan.ok_or_else(|| {
-        format!("{name} cannot be made again without its scan: open the scan first")
-    })?;
-    let mask_of = |found: &dyn Fn(&Layer) -> bool| {
-        let mut masks = document.layers.iter().filter(|l| found(l));
-        masks.find_map(|l| match &l.content {
-            Held::Mask(mask) => Some(mask.clone()),
-            _ => None,
-        })
-    };
-    let mask = match &made.mask {
-        MadeMask::Found => None,
-        MadeMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
-        MadeMask::Head => mask_of(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
-    };
-    if mask.is_none() && made.mask != MadeMask::Found {
-        return Err(format!(
-            "{name} cannot be made again without the mask of its fit: open the mask first"
-        ));
-    }
-    let here = document.tensors.as_ref().filter(|t| {
-        t.key.scan == dwi.id()
-            && t.key.mask == mask.as_ref().map(crate::data::Mask::id)
-            && t.key.params == made.fit
-    });
-    let tensors = match here {
-        Some(t) => Tensors::Here {
-            field: t.field.clone(),
-            fa: t.fa.clone(),
-            resample: document.resample().map(Box::new),
-        },
-        None => Tensors::Fit {
-            dwi: dwi.clone(),
-            gradients: gradients.clone(),
-            mask,
-            params: made.fit.clone(),
-        },
-    };
-    let curves = match made.curves.clone() {
-        Curves::Streamlines(params) => Remade::Streamlines(params),
-        Curves::Rays(medium, params) => Remade::Rays {
-            sharpening: medium.sharpening,
-            precision: medium.precision,
-            params,
-            cut: made.cut,
-        },
-    };
-    Ok(Remake {
-        layer,
-        name: name.to_owned(),
-        tensors,
-        regions: made.regions.clone(),
-        curves,
-        edits: Vec::new(),
-        expected: None,
-    })
 }
 
 fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {

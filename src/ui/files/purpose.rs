@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::bundle::Drawer;
+use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::session::Exports;
 use crate::state::update::is_session;
 use crate::state::{
@@ -45,6 +46,11 @@ pub enum Purpose {
     /// An affine that moves a layer.
     Affine {
         layer: LayerId,
+    },
+    /// Of a kept pathway, or of the live one.
+    Pathway {
+        of: Option<LayerId>,
+        what: PathwayFile,
     },
     /// What lies under the views, as a table.
     Csv(Drawer),
@@ -125,6 +131,11 @@ impl Purpose {
             Self::Csv(Drawer::Table) => "Export the table",
             Self::Csv(Drawer::Profile) => "Export the profile",
             Self::Csv(Drawer::Matrix) => "Export the matrix",
+            Self::Pathway { what, .. } => match what {
+                PathwayFile::Mask => "Export the pathway",
+                PathwayFile::Path => "Export the cheapest path",
+                _ => "Export the cost",
+            },
             Self::Session { .. } => "Save the session",
             Self::Locate { .. } => "Where is the file now?",
             Self::Affine { .. } => "An affine of FLIRT or ITK",
@@ -140,6 +151,7 @@ impl Purpose {
             Self::Layer { .. } => Some(Exports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
             Self::Screenshot { .. } => Some(Exports::PICTURE),
+            Self::Pathway { what, .. } => Some(what.kind()),
         }
     }
 
@@ -148,11 +160,25 @@ impl Purpose {
         match self {
             Self::Open | Self::Locate { .. } | Self::Affine { .. } => Vec::new(),
             Self::Session { .. } => vec![SESSION],
-            Self::Tracks { .. } => Format::of_saved_streamlines()
+            Self::Tracks { .. }
+            | Self::Pathway {
+                what: PathwayFile::Path,
+                ..
+            } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
                 .collect(),
-            Self::Layer { mask: false, .. } | Self::Regions { .. } => vec!["nii.gz", "nii"],
-            Self::Layer { mask: true, .. } | Self::Region(_) => {
+            Self::Layer { mask: false, .. }
+            | Self::Regions { .. }
+            | Self::Pathway {
+                what: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
+                ..
+            } => vec!["nii.gz", "nii"],
+            Self::Layer { mask: true, .. }
+            | Self::Region(_)
+            | Self::Pathway {
+                what: PathwayFile::Mask,
+                ..
+            } => {
                 let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
                 ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
             }
@@ -164,7 +190,11 @@ impl Purpose {
     /// All that such a file may end in, the longer of two before the shorter.
     pub(super) fn accepted(&self) -> Vec<&'static str> {
         let mut all = match self {
-            Self::Tracks { .. } => Format::of_saved_streamlines()
+            Self::Tracks { .. }
+            | Self::Pathway {
+                what: PathwayFile::Path,
+                ..
+            } => Format::of_saved_streamlines()
                 .flat_map(|f| f.extensions().iter().copied())
                 .collect(),
             _ => self.endings(),
@@ -176,10 +206,19 @@ impl Purpose {
     /// What the formats of these endings are called.
     pub(super) fn format_names(&self) -> Vec<String> {
         match self {
-            Self::Tracks { .. } => Format::of_saved_streamlines()
+            Self::Tracks { .. }
+            | Self::Pathway {
+                what: PathwayFile::Path,
+                ..
+            } => Format::of_saved_streamlines()
                 .map(Format::short_name)
                 .collect(),
-            Self::Layer { mask: true, .. } | Self::Region(_) => {
+            Self::Layer { mask: true, .. }
+            | Self::Region(_)
+            | Self::Pathway {
+                what: PathwayFile::Mask,
+                ..
+            } => {
                 let surfaces = Format::of_saved_surfaces().map(Format::short_name);
                 let images = ["NIfTI gz", "NIfTI"].map(str::to_owned);
                 images.into_iter().chain(surfaces).collect()
@@ -206,6 +245,7 @@ impl Purpose {
             Self::Affine { layer } => Action::ApplyAffine { layer, path },
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
+            Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
             Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),

@@ -5,6 +5,7 @@ pub mod bundle;
 pub mod connectivity;
 pub mod density;
 pub mod display;
+pub mod eikonal;
 pub mod geodesic;
 mod glyphs;
 pub mod measure;
@@ -18,6 +19,8 @@ mod walk;
 use super::Memory;
 use super::files::{Place, Purpose, suggestion};
 use super::layers;
+use crate::state::pathways::PathwayFile;
+use crate::state::update::pathway_recipe;
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -40,6 +43,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     let shown = || shown_layer(state).map(|l| l.recipe.clone());
     match state.view.task {
         Task::View => shown(),
+        Task::Pathways => pathway_recipe(state, None),
         Task::Track => {
             let selected = || selected_tracks(state).map(|l| l.recipe.clone());
             match state.session.live {
@@ -59,7 +63,11 @@ fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
 
 /// Asks where to write what the task's panel is about.
 pub fn export(state: &State, memory: &mut Memory, place: Place) {
-    if state.view.task == Task::Track && selected_tracks(state).is_none() {
+    if state.view.task == Task::Pathways {
+        if state.final_pathway().is_some() {
+            eikonal::ask(state, memory, None, PathwayFile::Mask, place);
+        }
+    } else if state.view.task == Task::Track && selected_tracks(state).is_none() {
         // As the button, which says why.
         let live = state.final_live();
         if live.is_none_or(|l| l.output.kept.is_empty()) {

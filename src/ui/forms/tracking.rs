@@ -32,7 +32,8 @@ pub fn show(
 ) {
     method(ui, state, actions);
     section::end(ui);
-    inputs(ui, state, memory, actions);
+    let rays = state.document.method == Method::Rays;
+    inputs(ui, state, memory, rays, actions);
     section::end(ui);
     match state.document.method {
         Method::Streamlines => parameters(ui, state, memory, actions),
@@ -60,7 +61,14 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+/// Regions and tensors; `target`: without one there is little to see.
+pub(super) fn inputs(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    target: bool,
+    actions: &mut Vec<Action>,
+) {
     let place = section::head(ui, "Inputs");
     let add = IconButton::new(icons::PLUS, "Add an input region")
         .side(24.0)
@@ -127,11 +135,10 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
         region_wanted(ui, state, Role::Seed, actions);
     } else if state.document.tensors.is_some()
-        && state.document.method == Method::Rays
+        && target
         && state.session.guide.is_none()
         && !regions.iter().any(|r| r.role == Role::Target)
     {
-        // Rays go everywhere: without a target they say little.
         region_wanted(ui, state, Role::Target, actions);
     }
 }
@@ -188,8 +195,8 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
             "Take the seed tool",
         ),
         _ => (
-            "Click where rays should end. Esc puts the target away",
-            "No target yet. Press T, then click where rays should end",
+            "Click where paths should end. Esc puts the target away",
+            "No target yet. Press T, then click where paths should end",
             "Take the target tool",
         ),
     };

@@ -2,7 +2,8 @@
 //! shows the final result.
 
 use crate::solvers::tracking::Seeding;
-use crate::state::{Method, Standing, State};
+use crate::state::pathways::Standing as Path;
+use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{self, count};
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
@@ -21,6 +22,9 @@ pub struct Badge {
 
 /// What the badge says, and how the result stands to what is asked for.
 pub fn words(state: &State) -> Option<(String, Standing)> {
+    if state.view.task == Task::Pathways {
+        return pathway(state);
+    }
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
     let ms = format::with_unit(&format::fixed(live.wall_ms.max(1.0), 0), "ms");
     let words = match standing {
@@ -30,6 +34,18 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         Standing::Coarse => format!("Coarse · {} · {ms}", share(state, live.seeds)),
     };
     Some((words, standing))
+}
+
+/// The same of a pathway.
+fn pathway(state: &State) -> Option<(String, Standing)> {
+    let working = &state.session.pathways;
+    let ms = format::with_unit(&format::fixed(working.wall_ms.max(1.0), 0), "ms");
+    Some(match state.pathway_standing()? {
+        Path::Final => (format!("Final · {ms}"), Standing::Final),
+        Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),
+        Path::Updating => ("Updating…".to_owned(), Standing::Updating),
+        Path::OutOfDate => ("Out of date".to_owned(), Standing::OutOfDate),
+    })
 }
 
 /// `1 500 of 9 000`.

@@ -1,10 +1,11 @@
 //! What the colours of a view mean.
 
 use crate::data::VolumeKind;
-use crate::render::build;
+use crate::render::build::{self, pathways};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::LineColour;
 use crate::solvers::tracking::StopReason;
+use crate::state::pathways::Shown;
 use crate::state::{Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
 
@@ -47,8 +48,36 @@ pub fn of_slices(state: &State) -> Option<Legend> {
     })
 }
 
+/// Of the cost of pathways.
+fn of_cost(state: &State) -> Option<Legend> {
+    let found = pathways::live(state)?;
+    let side = |side: usize| {
+        let (low, high) = pathways::side_window(&found.sides[side]);
+        [low, high].map(|v| significant(f64::from(v)))
+    };
+    let percent = f64::from(pathways::EXCESS_SHOWN) * 100.0;
+    let (name, [low, high]) = match state.document.pathways.shown {
+        Shown::Off => return None,
+        Shown::Total => {
+            let high = with_unit(&fixed(percent, 0), "%");
+            ("Cost", ["E*".to_owned(), format!("+{high}")])
+        }
+        Shown::First => ("Cost u₁", side(0)),
+        Shown::Second => ("Cost u₂", side(1)),
+    };
+    Some(Legend::Bar {
+        name: name.to_owned(),
+        low,
+        high,
+        colour_map: ColourMap::Cost,
+    })
+}
+
 /// Of the 3-D view: how its streamlines are coloured, else what the slices in it are.
 pub fn of_scene(state: &State) -> Option<Legend> {
+    if let Some(cost) = of_cost(state) {
+        return Some(cost);
+    }
     let lines = build::tractograms(state);
     let first = lines.iter().find(|(t, _)| !t.is_empty());
     let Some((tractogram, display)) = first else {

@@ -26,7 +26,7 @@ mod slice_view;
 mod trace;
 
 use crate::render::PaneId;
-use crate::state::{Action, Camera, Layout, Pane, State, View};
+use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
 use crate::ui::theme;
 use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
@@ -130,6 +130,10 @@ impl Views {
         }
         if hovered.is_none_or(|pane| pane == Pane::Scene) {
             self.brush = None;
+        }
+        let off_slices = hovered.is_none_or(|pane| pane == Pane::Scene);
+        if off_slices && !self.still && state.session.pathways.hovered.is_some() {
+            actions.push(Action::Pathway(PathwayAction::Hover(None)));
         }
         if !self.still {
             self.keys(ui, hovered, actions);
@@ -253,7 +257,8 @@ impl Views {
         if moving {
             self.moved_at = now;
         }
-        if !(state.session.unsettled || state.view.moving) {
+        let unsettled = state.session.unsettled || state.session.pathways.unsettled;
+        if !(unsettled || state.view.moving) {
             return;
         }
         let rested = now - self.moved_at;

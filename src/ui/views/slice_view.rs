@@ -8,7 +8,7 @@ use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
 use crate::render::draw_list::SlicePane;
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{Action, Gesture, Pane, Phase, State, Tool};
+use crate::state::{Action, Gesture, Pane, PathwayAction, Phase, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
 use egui::{Color32, CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
@@ -60,6 +60,22 @@ impl<'a> Slice<'a> {
     }
 }
 
+/// Asks for the best path through the voxel under the pointer, as soon as that is another.
+fn path_under(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
+    let Some(found) = build::pathways::live(slice.state) else {
+        return;
+    };
+    let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
+    let Some(at) = pointer(ui).filter(|_| moved).map(|at| slice.world(at)) else {
+        return;
+    };
+    let voxel = found.pathway.metric().grid.nearest(at);
+    let known = slice.state.session.pathways.hovered.as_ref();
+    if voxel.is_none() || known.map(|h| h.voxel) != voxel {
+        actions.push(Action::Pathway(PathwayAction::Hover(Some(at))));
+    }
+}
+
 impl Views {
     /// Shows a slice view; returns whether the pointer is over it.
     pub(super) fn slice(
@@ -78,6 +94,9 @@ impl Views {
         let hovered = response.contains_pointer() && !self.still;
         if !self.still {
             self.slice_hands(ui, &slice, &response, actions);
+        }
+        if hovered && self.drag.is_none() {
+            path_under(ui, &slice, actions);
         }
         let painter = ui.painter().clone();
         painter.rect_filled(rect, 0.0, Color32::BLACK);

@@ -1,21 +1,22 @@
 //! Which matrix is the cost, and Selling's decomposition of the other.
 
-use super::{cube, oblique};
+use crate::eikonal::{cube, oblique};
 use crate::support::{Random, test};
 use crate::tracking::fields::{backend, components, odd_grid};
 use arcuate::compute::Control;
-use arcuate::data::{Mask, Tensor, TensorField};
+use arcuate::data::{AffineSource, Grid, Mask, Tensor, TensorField};
 use arcuate::solvers::eikonal::{LocalSolver, Prepared};
-use arcuate::solvers::metric::{Cost, Metric, matrix};
-use glam::{DMat3, DVec3};
+use arcuate::solvers::metric::{Cost, Metric, halved, matrix};
+use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("eikonal::costs and speeds", costs),
-        test("eikonal::Selling's decomposition", decomposition),
-        test("eikonal::metric refusals are sentences", refusals),
+        test("metric::costs and speeds", costs),
+        test("metric::Selling's decomposition", decomposition),
+        test("metric::on voxels of twice the size", halves),
+        test("metric::refusals are sentences", refusals),
     ]
 }
 
@@ -124,4 +125,37 @@ fn refusals() {
         said.starts_with("The mask holds no voxel with a tensor"),
         "{said}"
     );
+}
+
+/// A uniform tensor on any grid keeps its cost; what is too thin for the mask is still there.
+fn halves() {
+    let mut random = Random::fresh("halves");
+    let shape = [17, 12, 9];
+    let turn = DMat3::from_quat(random.rotation());
+    let shear = DMat3::from_cols_array(&[2.0, 0.0, 0.0, 0.3, 1.5, 0.0, -0.2, 0.4, 2.5]);
+    let affine = DAffine3::from_mat3_translation(turn * shear, random.direction() * 50.0);
+    let grid = Arc::new(Grid::new(shape, affine, AffineSource::Computed).unwrap());
+    let tensor = Tensor::new([1.2e-3, 1e-4, 0.0, 6e-4, -1e-4, 4e-4]);
+    let field = TensorField::new(grid.clone(), vec![tensor; grid.voxel_count()]);
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|v| u8::from(grid.voxel(v)[2] == 4 || grid.voxel(v)[0] > 8))
+        .collect();
+    let mask = Mask::new(grid.clone(), inside);
+    let (coarse, coarse_mask) = halved(&field, &mask).unwrap();
+    assert_eq!(coarse.grid.shape, [9, 6, 5]);
+    for voxel in mask.voxels_inside() {
+        let world = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
+        let here = coarse.grid.nearest(world).unwrap();
+        assert_eq!(here, voxel.map(|v| v / 2), "the voxel that holds it");
+        let index = coarse.grid.index(here);
+        assert_eq!(coarse_mask.inside[index], 1);
+        for (a, b) in coarse.tensors[index].d.iter().zip(tensor.d) {
+            assert!((a - b).abs() < 1e-9);
+        }
+    }
+    let parents = coarse_mask.voxels_inside().filter(|v| {
+        let holds = |fine: [usize; 3]| fine.map(|c| c / 2) == *v;
+        mask.voxels_inside().any(holds)
+    });
+    assert_eq!(parents.count(), coarse_mask.count());
 }

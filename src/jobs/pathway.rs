@@ -1,0 +1,211 @@
+//! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
+
+use super::fault::Fault;
+use super::session::Tensors;
+use crate::compute::{Backend, Control};
+use crate::data::{DataId, Region, Role, Shape, Tractogram, Volume};
+use crate::solvers::eikonal::{CostField, Prepared, Source, solve};
+use crate::solvers::metric::{Metric, halved};
+use crate::solvers::pathway::{Params, Path, Pathway, domain, source};
+use crate::solvers::tracking;
+use crate::solvers::{Error, eikonal};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Shares above E* that are told apart; twice the least cost is no pathway.
+pub const MOST_EXCESS: f32 = 1.0;
+
+/// A pathway to be found.
+#[derive(Clone, Debug)]
+pub struct FindPathway {
+    pub tensors: Tensors,
+    /// Those that take part.
+    pub regions: Vec<Region>,
+    pub params: Params,
+    /// On voxels of twice the size: something is being dragged.
+    pub coarse: bool,
+    /// From the last one of this coarseness.
+    pub known: Option<Arc<Known>>,
+    /// One that was kept; `None`: that of the regions as they are.
+    pub kept: Option<u64>,
+}
+
+/// What holds paths or keeps them out.
+type Wall = (Role, Arc<Shape>);
+
+/// What the next pathway need not compute again.
+#[derive(Clone, Debug)]
+pub struct Known {
+    field: DataId,
+    params: Params,
+    walls: Vec<Wall>,
+    prepared: Prepared,
+    ends: [Vec<Arc<Shape>>; 2],
+    fields: [CostField; 2],
+}
+
+/// A pathway with what is shown of it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub pathway: Pathway,
+    /// (u₁ + u₂) / E* − 1, at most [`MOST_EXCESS`], which also stands where no path leads.
+    pub excess: Volume,
+    /// u₁ and u₂: not a number where no path leads.
+    pub sides: [Volume; 2],
+    /// The shares above E* of all voxels, ascending.
+    pub shares: Arc<[f32]>,
+    /// The minimal path.
+    pub path: Path,
+    pub line: Tractogram,
+    /// Mean along it.
+    pub mean_fa: f64,
+    pub voxels: usize,
+    pub repaired: u64,
+    pub field: DataId,
+    pub regions: Vec<Region>,
+    pub params: Params,
+    pub coarse: bool,
+    pub kept: Option<u64>,
+    pub known: Arc<Known>,
+    pub prepare_ms: f64,
+    pub solve_ms: f64,
+}
+
+impl Found {
+    /// Voxels of the ε-pathway.
+    pub fn count(&self, epsilon: f64) -> usize {
+        self.shares.partition_point(|&s| f64::from(s) <= epsilon)
+    }
+
+    /// One path as a streamline with what it costs up to each point.
+    pub fn line_of(path: &Path, metric: &Metric) -> Tractogram {
+        let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
+        let offsets = vec![0, points.len() as u64];
+        let cost: Vec<f32> = path.cost.iter().map(|c| *c as f32).collect();
+        Tractogram::new(points, offsets)
+            .with_per_point("cost", cost)
+            .with_per_streamline("length", vec![path.total_mm() as f32])
+            .with_grid(metric.grid.clone())
+    }
+
+    pub fn volume_ml(&self, epsilon: f64) -> f64 {
+        let voxel = self.pathway.metric().grid.world_from_voxel.matrix3;
+        self.count(epsilon) as f64 * voxel.determinant().abs() * 1e-3
+    }
+}
+
+impl FindPathway {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, Fault> {
+        self.params.check()?;
+        let (field, fa, _) = self.tensors.fitted(backend, control)?;
+        let regions = self.regions;
+        let of = |role: Role| -> Vec<Arc<Shape>> {
+            let these = regions.iter().filter(|r| r.role == role);
+            these.map(|r| r.shape.clone()).collect()
+        };
+        let walls: Vec<Wall> = regions
+            .iter()
+            .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target))
+            .map(|r| (r.role, r.shape.clone()))
+            .collect();
+        let ends = [Role::Seed, Role::Target].map(of);
+        let started = Instant::now();
+        let known = self.known.filter(|k| {
+            let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
+            k.field == field.id()
+                && k.params == self.params
+                && k.walls.len() == walls.len()
+                && k.walls.iter().zip(&walls).all(same)
+        });
+        let prepared = match &known {
+            Some(known) => known.prepared.clone(),
+            None => {
+                let mask = backend.install(|| domain(&fa, self.params.min_fa, &regions));
+                let halves = match self.coarse {
+                    true => backend.install(|| halved(&field, &mask)),
+                    false => None,
+                };
+                let (field, mask) = halves.as_ref().map_or((&field, &mask), |(f, m)| (f, m));
+                let metric = Metric::new(field, self.params.cost, Some(mask), backend, control)?;
+                Prepared::new(&metric, self.params.local, backend, control)?
+            }
+        };
+        let metric = &prepared.metric;
+        let mut fields: [Option<CostField>; 2] = [None, None];
+        let mut sources: Vec<(usize, Arc<Source>)> = Vec::new();
+        for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
+            let same = |k: &Arc<Known>| {
+                let pairs = k.ends[side].iter().zip(&ends[side]);
+                k.ends[side].len() == ends[side].len()
+                    && pairs.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+            };
+            match known.as_ref().filter(|k| same(k)) {
+                Some(known) => fields[side] = Some(known.fields[side].clone()),
+                None => {
+                    let source = backend.install(|| source(metric, &regions, role))?;
+                    sources.push((side, source));
+                }
+            }
+        }
+        let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
+        let started = Instant::now();
+        if !sources.is_empty() {
+            let params = eikonal::Params {
+                tolerance: self.params.tolerance,
+                schedule: None,
+            };
+            let all: Vec<_> = sources.iter().map(|(_, s)| s.clone()).collect();
+            let solved = solve(&prepared, &all, &params, backend, control)?;
+            for ((side, _), field) in sources.iter().zip(solved) {
+                fields[*side] = Some(field);
+            }
+        }
+        let [Some(a), Some(b)] = fields else {
+            return Err("A cost field is missing".to_owned().into());
+        };
+        let solve_ms = started.elapsed().as_secs_f64() * 1e3;
+        let known = Arc::new(Known {
+            field: field.id(),
+            params: self.params,
+            walls,
+            ends,
+            fields: [a.clone(), b.clone()],
+            prepared: prepared.clone(),
+        });
+        let sides = [a.image(), b.image()];
+        let pathway = Pathway::new(a, b)?;
+        let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
+        let path = pathway.minimal().ok_or_else(nowhere)?;
+        let line = Found::line_of(&path, metric);
+        let along = backend.install(|| tracking::sample(&fa, &line));
+        let finite = || along.iter().filter(|v| v.is_finite());
+        let mean_fa = finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64;
+        let share = |total: &f32| (f64::from(*total) / pathway.least - 1.0).max(0.0) as f32;
+        let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
+        shares.retain(|s| s.is_finite());
+        shares.sort_unstable_by(f32::total_cmp);
+        let excess = pathway.excess(MOST_EXCESS);
+        // Looked for here, so that the window does not have to.
+        sides.iter().for_each(Volume::usual_windows);
+        line.bounds();
+        Ok(Found {
+            excess,
+            sides,
+            shares: shares.into(),
+            line: line.with_per_point("fa", along),
+            path,
+            mean_fa,
+            voxels: metric.len(),
+            repaired: metric.repaired,
+            field: field.id(),
+            regions,
+            params: self.params,
+            coarse: self.coarse,
+            kept: self.kept,
+            known,
+            prepare_ms,
+            solve_ms,
+            pathway,
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Pathways: their cost on slices, the outlines of their sets, their paths.
+
+use super::super::colour_map::ColourMap;
+use super::super::draw_list::{ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines};
+use crate::data::{Tractogram, Volume};
+use crate::state::FoundPathway;
+use crate::state::pathways::{LIVE_RGB, Shown};
+use crate::state::{State, Task};
+
+/// The cost that is the last colour: half as much again as the least.
+pub const EXCESS_SHOWN: f32 = 0.5;
+const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
+const OUTLINE_PX: f32 = 1.6;
+const CONTOUR_OPACITY: f32 = 0.55;
+const PATH_RADIUS_MM: f32 = 0.6;
+const HOVERED_RADIUS_MM: f32 = 0.4;
+
+/// The live pathway where it is looked at.
+pub fn live(state: &State) -> Option<&FoundPathway> {
+    let live = state.session.pathways.live.as_deref();
+    live.filter(|_| state.view.task == Task::Pathways)
+}
+
+/// The window of a side's cost: from 0 to what all but a hundredth lie below.
+pub fn side_window(side: &Volume) -> (f32, f32) {
+    (0.0, side.percentiles(0, 0.01, 0.99).1)
+}
+
+/// The cost over the other images.
+pub fn image(state: &State) -> Option<Image> {
+    let found = live(state)?;
+    let settings = &state.document.pathways;
+    let (volume, window, fades) = match settings.shown {
+        Shown::Off => return None,
+        Shown::Total => (&found.excess, (0.0, EXCESS_SHOWN), true),
+        Shown::First => (&found.sides[0], side_window(&found.sides[0]), false),
+        Shown::Second => (&found.sides[1], side_window(&found.sides[1]), false),
+    };
+    Some(Image {
+        volume: ById(volume.clone()),
+        frame: 0,
+        window,
+        colour_map: ColourMap::Cost,
+        opacity: settings.opacity,
+        interpolation: Interpolation::Linear,
+        brightness: 1.0,
+        hide_below: None,
+        transparent_below: false,
+        fades,
+    })
+}
+
+/// The sets' outlines, and lines of equal cost.
+pub fn contours(state: &State) -> Vec<Contour> {
+    let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
+    let mut all: Vec<Contour> = kept
+        .filter_map(|k| {
+            let found = k.found.as_ref()?;
+            Some(outline(found, k.epsilon, k.colour))
+        })
+        .collect();
+    let Some(found) = live(state) else {
+        return all;
+    };
+    let settings = &state.document.pathways;
+    if let Some(every) = settings.contours {
+        let side = match settings.shown {
+            Shown::Second => &found.sides[1],
+            _ => &found.sides[0],
+        };
+        all.push(Contour {
+            volume: ById(side.clone()),
+            level: 0.0,
+            every: Some(every as f32),
+            colour: OUTLINE_RGB,
+            opacity: CONTOUR_OPACITY,
+            width_px: 1.0,
+        });
+    }
+    if settings.outline {
+        all.push(outline(found, settings.epsilon, OUTLINE_RGB));
+    }
+    all
+}
+
+fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3]) -> Contour {
+    Contour {
+        volume: ById(found.excess.clone()),
+        level: epsilon as f32,
+        every: None,
+        colour,
+        opacity: 1.0,
+        width_px: OUTLINE_PX,
+    }
+}
+
+/// The minimal paths, and the best one through the voxel under the pointer.
+pub fn lines(state: &State) -> Vec<Lines> {
+    let tube = |line: &Tractogram, colour: [u8; 3], radius_mm: f32| Lines {
+        tractogram: ById(line.clone()),
+        colour: LineColour::Fixed(colour),
+        style: LineStyle::Tubes { radius_mm },
+        opacity: 1.0,
+        every: 1,
+        context: false,
+    };
+    let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
+    let mut all: Vec<Lines> = kept
+        .filter_map(|k| Some(tube(&k.found.as_ref()?.line, k.colour, PATH_RADIUS_MM)))
+        .collect();
+    if let Some(found) = live(state) {
+        all.push(tube(&found.line, LIVE_RGB, PATH_RADIUS_MM));
+        let hovered = state.session.pathways.hovered.as_ref();
+        let hovered = hovered.filter(|h| h.of == found.excess.id());
+        all.extend(hovered.map(|h| tube(&h.line, OUTLINE_RGB, HOVERED_RADIUS_MM)));
+    }
+    all
+}

@@ -1,0 +1,372 @@
+//! Pathways: what is asked of the live one, and those that were kept.
+
+use super::Phase;
+use super::document::{Basis, Document, LayerId};
+use super::recipe::Recipe;
+use super::session::Exports;
+use crate::data::{DataId, Region, Role, Tractogram};
+use crate::jobs::{FoundPathway, KnownPathway};
+use crate::solvers::pathway::{Params, Path};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Which cost is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Shown {
+    Total,
+    First,
+    Second,
+    Off,
+}
+
+impl Shown {
+    pub const ALL: [Self; 4] = [Self::Total, Self::First, Self::Second, Self::Off];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Total => "u₁ + u₂",
+            Self::First => "u₁",
+            Self::Second => "u₂",
+            Self::Off => "Off",
+        }
+    }
+}
+
+/// Controls of the task Pathways.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    pub params: Params,
+    /// The pathway holds the voxels whose cost exceeds the least by at most this share.
+    pub epsilon: f64,
+    pub shown: Shown,
+    /// 0..1, of the cost on slices.
+    pub opacity: f32,
+    /// The pathway's outline on slices.
+    pub outline: bool,
+    /// Lines of equal cost of one side on slices, so much apart.
+    pub contours: Option<f64>,
+    /// The surface of the pathway in 3-D.
+    pub surface: bool,
+    /// The cost as a cloud in 3-D.
+    pub cloud: bool,
+}
+
+impl Settings {
+    pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
+
+    /// With numbers that make sense, whatever a file says.
+    pub fn sound(self) -> Self {
+        let usual = super::defaults::pathways();
+        Self {
+            params: match self.params.check() {
+                Ok(()) if (0.0..0.1).contains(&self.params.tolerance) => self.params,
+                _ => usual.params,
+            },
+            epsilon: match Self::EPSILON.contains(&self.epsilon) {
+                true => self.epsilon,
+                false => usual.epsilon,
+            },
+            opacity: match self.opacity.is_finite() {
+                true => self.opacity.clamp(0.0, 1.0),
+                false => usual.opacity,
+            },
+            contours: self
+                .contours
+                .filter(|every| *every > 0.0 && every.is_finite()),
+            ..self
+        }
+    }
+}
+
+/// What of a pathway can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathwayFile {
+    /// Its voxels: a mask, or a surface.
+    Mask,
+    /// The path of least cost.
+    Path,
+    Total,
+    First,
+    Second,
+}
+
+impl PathwayFile {
+    pub const ALL: [Self; 5] = [
+        Self::Mask,
+        Self::Path,
+        Self::Total,
+        Self::First,
+        Self::Second,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mask => "Pathway: mask or surface…",
+            Self::Path => "Cheapest path…",
+            Self::Total => "Cost u₁ + u₂…",
+            Self::First => "Cost u₁…",
+            Self::Second => "Cost u₂…",
+        }
+    }
+
+    /// Ends a file's name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mask => "mask",
+            Self::Path => "path",
+            Self::Total => "u",
+            Self::First => "u1",
+            Self::Second => "u2",
+        }
+    }
+
+    /// What the last such file is remembered as.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Mask => Exports::REGION,
+            Self::Path => Exports::TRACKS,
+            Self::Total | Self::First | Self::Second => Exports::LAYER,
+        }
+    }
+}
+
+/// A pathway that was kept.
+#[derive(Clone, Debug)]
+pub struct KeptPathway {
+    pub id: LayerId,
+    pub name: String,
+    /// sRGB.
+    pub colour: [u8; 3],
+    pub visible: bool,
+    pub epsilon: f64,
+    pub basis: Basis,
+    pub regions: Vec<Region>,
+    pub params: Params,
+    /// `None` until it was solved again.
+    pub found: Option<Arc<FoundPathway>>,
+}
+
+/// Colours of kept pathways, in turn.
+pub const COLOURS: [[u8; 3]; 6] = [
+    [0x56, 0xB4, 0xE9],
+    [0xCC, 0x79, 0xA7],
+    [0x2B, 0xB6, 0x8A],
+    [0xE6, 0x9F, 0x00],
+    [0x9A, 0x86, 0xFF],
+    [0xD5, 0xDB, 0xE5],
+];
+/// Of the live one.
+pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
+
+/// What a user does with pathways.
+#[derive(Clone, Debug)]
+pub enum PathwayAction {
+    Set {
+        settings: Settings,
+        phase: Phase,
+    },
+    Keep,
+    /// Changes a kept one.
+    SetKept {
+        kept: KeptPathway,
+        phase: Phase,
+    },
+    Delete(LayerId),
+    Select(Option<LayerId>),
+    /// Of a kept pathway, or of the live one.
+    Save {
+        of: Option<LayerId>,
+        what: PathwayFile,
+        path: PathBuf,
+    },
+    /// Makes a region of its voxels.
+    Region {
+        of: Option<LayerId>,
+        role: Role,
+    },
+    /// Seeds become targets and the other way round.
+    SwapEnds,
+    /// The pointer is over this point of a slice, or over none.
+    Hover(Option<DVec3>),
+    /// Asks again for what failed or was stopped.
+    SolveAgain,
+}
+
+/// What a pathway is asked for with.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub field: DataId,
+    pub regions: Vec<Region>,
+    pub params: Params,
+}
+
+impl PartialEq for Asked {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Region, &Region)| a.role == b.role && Arc::ptr_eq(&a.shape, &b.shape);
+        self.field == other.field
+            && self.params == other.params
+            && self.regions.len() == other.regions.len()
+            && self.regions.iter().zip(&other.regions).all(same)
+    }
+}
+
+impl Asked {
+    pub fn of(found: &FoundPathway) -> Self {
+        Self {
+            field: found.field,
+            regions: found.regions.clone(),
+            params: found.params,
+        }
+    }
+}
+
+/// The best path through the voxel under the pointer.
+#[derive(Clone, Debug)]
+pub struct Hovered {
+    /// Of the pathway's image.
+    pub of: DataId,
+    pub voxel: [usize; 3],
+    pub path: Path,
+    pub line: Tractogram,
+    /// What it costs more than the least, as a share of that.
+    pub excess: f64,
+}
+
+/// What happens meanwhile.
+#[derive(Clone, Debug, Default)]
+pub struct Working {
+    pub live: Option<Arc<FoundPathway>>,
+    /// Of the live one; `None` where its tensors are gone.
+    pub recipe: Option<Recipe>,
+    pub wall_ms: f64,
+    /// On its way, and whether coarse.
+    pub running: Option<(Asked, bool)>,
+    /// One that failed or was stopped, and why; not asked for again as it is.
+    pub failed: Option<(Asked, String)>,
+    /// A full result is wanted although the drag goes on: the hand rests.
+    pub rested: Option<Asked>,
+    /// The live one is coarse.
+    pub unsettled: bool,
+    /// For the next ones: fine and coarse.
+    pub known: [Option<Arc<KnownPathway>>; 2],
+    /// How long the last full one took.
+    pub full_ms: Option<f64>,
+    pub hovered: Option<Hovered>,
+    /// A kept one.
+    pub selected: Option<LayerId>,
+    /// A kept one that is being solved again, and those that could not be.
+    pub solving: Option<LayerId>,
+    pub unsolved: Vec<LayerId>,
+}
+
+/// How the live pathway stands to what is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    Final,
+    Coarse,
+    Updating,
+    OutOfDate,
+}
+
+impl Document {
+    /// The regions that take part in pathways.
+    pub fn pathway_regions(&self) -> Vec<Region> {
+        let these = self.regions.iter().filter(|r| Params::takes_part(r.role));
+        these.map(|r| (**r).clone()).collect()
+    }
+
+    /// The pathway of the document as it is; `None` without tensors or one of the ends.
+    pub fn wanted_pathway(&self) -> Option<Asked> {
+        let there = |role| self.regions.iter().any(|r| r.role == role);
+        let tensors = self.tensors.as_ref()?;
+        (there(Role::Seed) && there(Role::Target)).then(|| Asked {
+            field: tensors.field.id(),
+            regions: self.pathway_regions(),
+            params: self.pathways.params,
+        })
+    }
+
+    /// The colour of the next one that is kept.
+    pub fn next_pathway_colour(&self) -> [u8; 3] {
+        let used = |c: &&[u8; 3]| {
+            self.kept_pathways
+                .iter()
+                .filter(|k| k.colour == **c)
+                .count()
+        };
+        COLOURS
+            .iter()
+            .min_by_key(used)
+            .copied()
+            .unwrap_or(COLOURS[0])
+    }
+}
+
+impl super::State {
+    pub fn pathway_standing(&self) -> Option<Standing> {
+        let working = &self.session.pathways;
+        let live = working.live.as_ref()?;
+        let wanted = self.document.wanted_pathway();
+        let current = self.session.fitting.is_none() && wanted.as_ref() == Some(&Asked::of(live));
+        Some(match (current, live.coarse, working.running.is_some()) {
+            (true, false, _) => Standing::Final,
+            (true, true, _) => Standing::Coarse,
+            (false, _, true) if live.coarse => Standing::Coarse,
+            (false, _, true) => Standing::Updating,
+            (false, ..) if self.session.fitting.is_some() => Standing::Updating,
+            (false, ..) => Standing::OutOfDate,
+        })
+    }
+
+    /// The live pathway, if it is all that the document asks for.
+    pub fn final_pathway(&self) -> Option<&Arc<FoundPathway>> {
+        let live = self.session.pathways.live.as_ref();
+        live.filter(|_| self.pathway_standing() == Some(Standing::Final))
+    }
+
+    /// The path that is told about: the one under the pointer, else the minimal one.
+    pub fn path_told(&self) -> Option<&Path> {
+        let working = &self.session.pathways;
+        let live = working.live.as_ref()?;
+        let hovered = working.hovered.as_ref();
+        let hovered = hovered.filter(|h| h.of == live.excess.id());
+        Some(hovered.map_or(&live.path, |h| &h.path))
+    }
+}
+
+/// The weakest stretch of a path that is told has this length.
+pub const STRETCH_MM: f64 = 10.0;
+
+/// The stretch of a path that costs most a mm.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weakest {
+    /// World mm.
+    pub at: DVec3,
+    pub cost_per_mm: f64,
+    pub length_mm: f64,
+    /// Its ends along the path, mm.
+    pub from_mm: f64,
+}
+
+pub fn weakest(path: &Path) -> Option<Weakest> {
+    let stretch = path.weakest(STRETCH_MM);
+    let last = stretch.end.checked_sub(1)?.max(stretch.start);
+    let (from_mm, to_mm) = (
+        *path.length_mm.get(stretch.start)?,
+        *path.length_mm.get(last)?,
+    );
+    let length_mm = to_mm - from_mm;
+    let middle_mm = 0.5 * (from_mm + to_mm);
+    let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
+    Some(Weakest {
+        at: *path
+            .points
+            .get(middle.min(path.points.len().checked_sub(1)?))?,
+        cost_per_mm: (path.cost[last] - path.cost[stretch.start])
+            / length_mm.max(f64::MIN_POSITIVE),
+        length_mm,
+        from_mm,
+    })
+}

@@ -1,0 +1,103 @@
+//! Kept pathways in a session: not the costs, but all that they are solved from.
+
+use super::read::region;
+use super::write::Lists;
+use super::{SavedBasis, SavedDocument, SavedMask, SavedPathway, SavedSource};
+use crate::jobs::session::ReadSession;
+use crate::state::Document;
+use crate::state::document::{Basis, LayerId, MadeMask};
+use crate::state::pathways::{KeptPathway, Settings};
+use crate::state::recipe::Source;
+use std::sync::Arc;
+
+impl Lists<'_> {
+    pub(super) fn pathway(&mut self, document: &Document, kept: &KeptPathway) -> SavedPathway {
+        let regions = kept.regions.iter();
+        SavedPathway {
+            id: kept.id.0,
+            name: kept.name.clone(),
+            colour: kept.colour,
+            visible: kept.visible,
+            epsilon: kept.epsilon,
+            regions: regions.map(|r| self.region(document, r)).collect(),
+            basis: self.basis(&kept.basis),
+            params: kept.params,
+        }
+    }
+}
+
+/// What tensors were fitted from; an error is half a sentence.
+pub(super) fn basis(read: &ReadSession, saved: &SavedBasis) -> Result<Basis, String> {
+    let place = |number: usize| {
+        let found = read.files.get(number).map(|f| f.path.clone());
+        found.ok_or_else(|| format!("the session has no file {number}"))
+    };
+    let source = match &saved.source {
+        SavedSource::Head { seed } => Source::Phantom { seed: *seed },
+        SavedSource::Tensors { file, layout } => Source::Tensors {
+            file: place(*file)?,
+            layout: *layout,
+        },
+        SavedSource::File { file, gradients } => Source::File {
+            dwi: place(*file)?,
+            gradients: gradients
+                .iter()
+                .map(|n| place(*n))
+                .collect::<Result<_, _>>()?,
+        },
+    };
+    Ok(Basis {
+        source: source.with_turn(saved.turn),
+        mask: match &saved.mask {
+            SavedMask::Found => MadeMask::Found,
+            SavedMask::File(number) => MadeMask::File(place(*number)?),
+            SavedMask::Head => MadeMask::Head,
+        },
+        fit: saved.fit.clone(),
+    })
+}
+
+/// Puts them into a document whose layers are there.
+pub(super) fn put(
+    document: &mut Document,
+    read: &ReadSession,
+    saved: &SavedDocument,
+    notes: &mut Vec<String>,
+) {
+    document.pathways = saved.pathways.clone().sound();
+    for one in &saved.kept_pathways {
+        let regions = one.regions.iter().map(|r| region(document, read, r));
+        let regions: Result<Vec<_>, String> = regions.collect();
+        let made = basis(read, &one.basis).and_then(|basis| Ok((basis, regions?)));
+        let sound = one.params.check();
+        let (basis, regions) = match made.and_then(|made| sound.map(|()| made)) {
+            Ok(made) => made,
+            Err(why) => {
+                notes.push(format!("The pathway \"{}\" is left out: {why}", one.name));
+                continue;
+            }
+        };
+        let epsilon = one.epsilon;
+        let mut kept = KeptPathway {
+            id: LayerId(one.id),
+            name: one.name.clone(),
+            colour: one.colour,
+            visible: one.visible,
+            epsilon: match Settings::EPSILON.contains(&epsilon) {
+                true => epsilon,
+                false => document.pathways.epsilon,
+            },
+            basis,
+            regions,
+            params: one.params,
+            found: None,
+        };
+        let taken = document.layer(kept.id).is_some()
+            || document.kept_pathways.iter().any(|k| k.id == kept.id);
+        document.reserve_ids(one.id.saturating_add(1).min(1 << 53));
+        if taken {
+            kept.id = LayerId(document.fresh_id());
+        }
+        document.kept_pathways.push(Arc::new(kept));
+    }
+}

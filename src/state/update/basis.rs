@@ -1,0 +1,116 @@
+//! What results were made from, so that they can be made again.
+
+use crate::data::{DataId, Mask};
+use crate::jobs::session::{Remade, Remake, Tensors};
+use crate::solvers::geodesic::Cut;
+use crate::state::document::{Basis, Content, Layer, Made, MadeMask};
+use crate::state::session::{Asked, Curves};
+use crate::state::{Document, Recipe};
+use std::sync::Arc;
+
+/// What the document's tensors were fitted from; `None` where they are others than these.
+pub fn basis(document: &Document, field: DataId) -> Option<Basis> {
+    let tensors = document.tensors.as_ref();
+    let tensors = tensors.filter(|t| t.field.id() == field)?;
+    let Recipe::Fit { fit, .. } = &tensors.recipe else {
+        return None;
+    };
+    let mask = match tensors.key.mask {
+        None => MadeMask::Found,
+        Some(id) => {
+            let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
+            match document.layers.iter().find(same)?.path.clone() {
+                Some(path) => MadeMask::File(path),
+                None => MadeMask::Head,
+            }
+        }
+    };
+    Some(Basis {
+        source: fit.source.clone(),
+        mask,
+        fit: fit.params.clone(),
+    })
+}
+
+/// What curves were made from, for a session; `None` where their tensors are gone.
+pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
+    Some(Made {
+        basis: basis(document, asked.field)?,
+        regions: asked.regions.clone(),
+        curves: asked.curves.clone(),
+        cut,
+    })
+}
+
+/// The tensors of a basis: those of the document, or to be fitted again. An error is a sentence about
+/// what is called `name`.
+pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors, String> {
+    let scans = document.layers.iter();
+    let mut scans = scans.filter(|l| l.source() == basis.source);
+    let scan = scans.find_map(|l| match &l.content {
+        Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
+            Some((dwi, gradients))
+        }
+        _ => None,
+    });
+    let (dwi, gradients) = scan.ok_or_else(|| {
+        format!("{name} cannot be made again without its scan: open the scan first")
+    })?;
+    let mask_of = |found: &dyn Fn(&Layer) -> bool| {
+        let mut masks = document.layers.iter().filter(|l| found(l));
+        masks.find_map(|l| match &l.content {
+            Content::Mask(mask) => Some(mask.clone()),
+            _ => None,
+        })
+    };
+    let mask = match &basis.mask {
+        MadeMask::Found => None,
+        MadeMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
+        MadeMask::Head => mask_of(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
+    };
+    if mask.is_none() && basis.mask != MadeMask::Found {
+        return Err(format!(
+            "{name} cannot be made again without the mask of its fit: open the mask first"
+        ));
+    }
+    let here = document.tensors.as_ref().filter(|t| {
+        t.key.scan == dwi.id()
+            && t.key.mask == mask.as_ref().map(Mask::id)
+            && t.key.params == basis.fit
+    });
+    Ok(match here {
+        Some(t) => Tensors::Here {
+            field: t.field.clone(),
+            fa: t.fa.clone(),
+            resample: document.resample().map(Box::new),
+        },
+        None => Tensors::Fit {
+            dwi: dwi.clone(),
+            gradients: gradients.clone(),
+            mask,
+            params: basis.fit.clone(),
+        },
+    })
+}
+
+/// The request that makes kept curves again; an error is a sentence.
+pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
+    let curves = match made.curves.clone() {
+        Curves::Streamlines(params) => Remade::Streamlines(params),
+        Curves::Rays(medium, params) => Remade::Rays {
+            sharpening: medium.sharpening,
+            precision: medium.precision,
+            params,
+            cut: made.cut,
+        },
+    };
+    Ok(Remake {
+        layer,
+        name: name.to_owned(),
+        tensors: tensors(document, name, &made.basis)?,
+        regions: made.regions.clone(),
+        curves,
+        edits: Vec::new(),
+        expected: None,
+    })
+}

@@ -1,0 +1,472 @@
+//! Pathways: asking for the one of the regions as they are, taking it in, keeping it.
+
+use super::{basis, edit, exported, tracks};
+use crate::data::region::RegionId;
+use crate::data::{Mask, Region, Role, Shape};
+use crate::jobs::session::Tensors;
+use crate::jobs::{FindPathway, FoundPathway, Request, Slot};
+use crate::state::document::LayerId;
+use crate::state::pathways::{
+    Asked, Hovered, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
+};
+use crate::state::recipe::FitRecipe;
+use crate::state::saved::fit_recipe;
+use crate::state::session::Severity;
+use crate::state::words::{fixed, with_unit};
+use crate::state::{Document, Effect, Phase, Recipe, State, Task};
+use glam::DVec3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A full result that takes less is asked for at every move of a drag.
+const AT_ONCE_MS: f64 = 30.0;
+
+/// Changes the controls.
+fn set(state: &mut State, settings: Settings, phase: Phase) {
+    let live = phase == Phase::Live;
+    edit(state, "Pathway", live, |d| d.pathways = settings.sound());
+}
+
+pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) {
+    match action {
+        PathwayAction::Set { settings, phase } => set(state, settings, phase),
+        PathwayAction::Keep => keep(state),
+        PathwayAction::SetKept { kept, phase } => change(state, kept, phase),
+        PathwayAction::Delete(id) => delete(state, id),
+        PathwayAction::Select(id) => state.session.pathways.selected = id,
+        PathwayAction::Save { of, what, path } => {
+            exported(state, what.kind(), &path, effects);
+            save(state, of, what, path, effects);
+        }
+        PathwayAction::Region { of, role } => {
+            region(state, of, role);
+            tracks::retrack(state, false, effects);
+        }
+        PathwayAction::SwapEnds => {
+            swap(state);
+            tracks::retrack(state, false, effects);
+        }
+        PathwayAction::Hover(at) => hover(state, at),
+        PathwayAction::SolveAgain => again(state),
+    }
+}
+
+/// Whether pathways are looked at.
+fn wanted(state: &State) -> bool {
+    state.view.task == Task::Pathways && state.session.fitting.is_none()
+}
+
+/// Asks for what is missing: after every change of the state.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    kept_again(state, effects);
+    if !wanted(state) {
+        return;
+    }
+    let Some(wanted) = state.document.wanted_pathway() else {
+        if state.session.pathways.running.take().is_some() {
+            effects.push(Effect::Cancel(Slot::Pathway));
+        }
+        let working = &mut state.session.pathways;
+        (working.live, working.recipe, working.hovered) = (None, None, None);
+        (working.unsettled, working.failed) = (false, None);
+        return;
+    };
+    let drag = state.history.is_open();
+    let working = &mut state.session.pathways;
+    if working
+        .failed
+        .as_ref()
+        .is_some_and(|(asked, _)| *asked == wanted)
+    {
+        return;
+    }
+    working.failed = None;
+    let live = working.live.as_ref();
+    let there = live.filter(|live| Asked::of(live) == wanted);
+    if there.is_some_and(|live| !live.coarse) {
+        working.unsettled = false;
+        if working.running.take().is_some() {
+            // It was asked for in between.
+            effects.push(Effect::Cancel(Slot::Pathway));
+        }
+        return;
+    }
+    let rested = working.rested.as_ref() == Some(&wanted);
+    let quick = working.full_ms.is_some_and(|ms| ms <= AT_ONCE_MS);
+    let coarse = drag && !quick && !rested;
+    working.unsettled = coarse;
+    match &working.running {
+        // None is cancelled for the next, or a hand that never rests would see nothing.
+        Some((_, true)) if coarse => return,
+        Some((asked, false)) if *asked == wanted => return,
+        _ => {}
+    }
+    if coarse && there.is_some() {
+        return;
+    }
+    let known = working.known[usize::from(coarse)].clone();
+    let Some(tensors) = &state.document.tensors else {
+        return;
+    };
+    let request = FindPathway {
+        tensors: Tensors::Here {
+            field: tensors.field.clone(),
+            fa: tensors.fa.clone(),
+            resample: None,
+        },
+        regions: wanted.regions.clone(),
+        params: wanted.params,
+        coarse,
+        known,
+        kept: None,
+    };
+    state.session.pathways.running = Some((wanted, coarse));
+    effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
+}
+
+/// The hand rests in the middle of a drag.
+pub fn rest(state: &mut State) {
+    state.session.pathways.rested = state.document.wanted_pathway();
+}
+
+/// The request that finds a kept pathway; an error is a sentence.
+pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
+    Ok(FindPathway {
+        tensors: basis::tensors(document, &kept.name, &kept.basis)?,
+        regions: kept.regions.clone(),
+        params: kept.params,
+        coarse: false,
+        known: None,
+        kept: Some(kept.id.0),
+    })
+}
+
+/// Solves those again that a session brought, one after the other.
+fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
+    let working = &state.session.pathways;
+    if working.solving.is_some() || state.session.fitting.is_some() {
+        return;
+    }
+    let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !working.unsolved.contains(&k.id);
+    let Some(kept) = state.document.kept_pathways.iter().find(missing).cloned() else {
+        return;
+    };
+    match find(&state.document, &kept) {
+        Ok(request) => {
+            state.session.pathways.solving = Some(kept.id);
+            effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
+        }
+        Err(sentence) => {
+            state.session.pathways.unsolved.push(kept.id);
+            state.session.say(Severity::Warning, sentence);
+        }
+    }
+}
+
+/// Takes one in.
+pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
+    let found = Arc::new(found);
+    if let Some(id) = found.kept {
+        let id = LayerId(id);
+        state.session.pathways.solving = None;
+        let put = |document: &mut Document| {
+            for kept in &mut document.kept_pathways {
+                if kept.id == id && kept.found.is_none() {
+                    Arc::make_mut(kept).found = Some(found.clone());
+                }
+            }
+        };
+        state.history.documents_mut().for_each(put);
+        put(&mut state.document);
+        return;
+    }
+    let working = &mut state.session.pathways;
+    working.running = None;
+    working.known[usize::from(found.coarse)] = Some(found.known.clone());
+    if !found.coarse {
+        working.full_ms = Some(found.prepare_ms + found.solve_ms);
+    }
+    let asked = Asked::of(&found);
+    let current = state.document.wanted_pathway().as_ref() == Some(&asked);
+    // While something is dragged a result lags a little.
+    if !(current || working.unsettled && asked.field == field(&state.document)) {
+        return;
+    }
+    let joined = found.pathway.joined_from;
+    state.session.status = format!(
+        "Solved both sides in {}; joined from ε = {} %",
+        with_unit(&fixed(wall_ms.max(1.0), 0), "ms"),
+        fixed(joined * 100.0, 1),
+    );
+    let recipe = recipe(&state.document, &found);
+    let working = &mut state.session.pathways;
+    (working.live, working.recipe, working.wall_ms) = (Some(found), recipe, wall_ms);
+    working.hovered = None;
+}
+
+fn field(document: &Document) -> crate::data::DataId {
+    let tensors = document.tensors.as_ref();
+    tensors.map_or_else(crate::data::DataId::fresh, |t| t.field.id())
+}
+
+/// One was not found, and why.
+pub fn failed(state: &mut State, slot: Slot, why: String) {
+    let working = &mut state.session.pathways;
+    if slot == Slot::Pathways {
+        if let Some(id) = working.solving.take() {
+            working.unsolved.push(id);
+        }
+        return;
+    }
+    let running = working.running.take();
+    // A coarse grid may close a gap or lose a small region: what the full one says counts.
+    match running {
+        Some((asked, true)) => working.rested = Some(asked),
+        Some((asked, false)) => {
+            (working.live, working.recipe) = (None, None);
+            working.failed = Some((asked, why));
+        }
+        None => {}
+    }
+}
+
+/// The user stopped it.
+pub fn stopped(state: &mut State) {
+    let working = &mut state.session.pathways;
+    if let Some((asked, _)) = working.running.take() {
+        working.failed = Some((asked, "Stopped before it was solved".to_owned()));
+    }
+    working.unsettled = false;
+}
+
+/// Another backend: what was prepared belongs to the one before.
+pub fn moved(state: &mut State) {
+    let working = &mut state.session.pathways;
+    working.known = [None, None];
+    (working.full_ms, working.failed) = (None, None);
+    working.unsolved.clear();
+}
+
+/// Asks again for what failed or was stopped.
+fn again(state: &mut State) {
+    state.session.pathways.failed = None;
+    state.session.pathways.unsolved.clear();
+}
+
+fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon: f64) -> Recipe {
+    match document.specs(&found.regions) {
+        Err(region) => Recipe::NoCommand { region },
+        Ok(regions) => Recipe::Pathway {
+            fit,
+            regions,
+            params: found.params,
+            epsilon,
+        },
+    }
+}
+
+fn recipe(document: &Document, found: &FoundPathway) -> Option<Recipe> {
+    let basis = basis::basis(document, found.field)?;
+    let epsilon = document.pathways.epsilon;
+    Some(recipe_of(document, fit_recipe(&basis), found, epsilon))
+}
+
+/// The command of a pathway: of a kept one, or of the live one with the width as it is.
+pub fn told(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
+    let document = &state.document;
+    match kept {
+        None => recipe(document, state.final_pathway()?),
+        Some(id) => {
+            let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
+            let found = kept.found.as_ref()?;
+            Some(recipe_of(
+                document,
+                fit_recipe(&kept.basis),
+                found,
+                kept.epsilon,
+            ))
+        }
+    }
+}
+
+/// Keeps the live one.
+fn keep(state: &mut State) {
+    let Some(found) = state.final_pathway().cloned() else {
+        let sentence = match state.pathway_standing() {
+            None => "There is no pathway yet: place a seed and a target first",
+            Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
+            Some(_) => "The full pathway is still on its way",
+        };
+        return state.session.say(Severity::Information, sentence);
+    };
+    let Some(basis) = basis::basis(&state.document, found.field) else {
+        return;
+    };
+    let of = |role| {
+        let region = found.regions.iter().find(|r| r.role == role);
+        region.map_or_else(String::new, |r| r.name.clone())
+    };
+    let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
+    edit(state, "Keep pathway", false, |document| {
+        let taken = |name: &str| document.kept_pathways.iter().any(|k| k.name == name);
+        let numbered = (2..).map(|n| format!("{base} {n}"));
+        let mut names = std::iter::once(base.clone()).chain(numbered);
+        let kept = KeptPathway {
+            name: names.find(|name| !taken(name)).unwrap_or_default(),
+            colour: document.next_pathway_colour(),
+            id: LayerId(document.fresh_id()),
+            visible: true,
+            epsilon: document.pathways.epsilon,
+            basis,
+            regions: found.regions.clone(),
+            params: found.params,
+            found: Some(found.clone()),
+        };
+        document.kept_pathways.push(Arc::new(kept));
+    });
+    "Kept the pathway".clone_into(&mut state.session.status);
+}
+
+/// Changes a kept one.
+fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
+    edit(state, "Kept pathway", phase == Phase::Live, |document| {
+        let same = |k: &&mut Arc<KeptPathway>| k.id == changed.id;
+        if let Some(kept) = document.kept_pathways.iter_mut().find(same) {
+            *kept = Arc::new(changed);
+        }
+    });
+}
+
+fn delete(state: &mut State, id: LayerId) {
+    edit(state, "Delete pathway", false, |document| {
+        document.kept_pathways.retain(|k| k.id != id);
+    });
+}
+
+/// Seeds become targets and the other way round.
+fn swap(state: &mut State) {
+    edit(state, "Swap ends", false, |document| {
+        for region in &mut document.regions {
+            let role = match region.role {
+                Role::Seed => Role::Target,
+                Role::Target => Role::Seed,
+                _ => continue,
+            };
+            Arc::make_mut(region).role = role;
+        }
+    });
+}
+
+/// The best path through the voxel at a point.
+fn hover(state: &mut State, at: Option<DVec3>) {
+    let Working { live, hovered, .. } = &mut state.session.pathways;
+    let voxel = |live: &FoundPathway| live.pathway.metric().grid.nearest(at?);
+    let Some((live, voxel)) = live.as_ref().and_then(|l| Some((l, voxel(l)?))) else {
+        *hovered = None;
+        return;
+    };
+    let of = live.excess.id();
+    if hovered
+        .as_ref()
+        .is_some_and(|h| h.of == of && h.voxel == voxel)
+    {
+        return;
+    }
+    let metric = live.pathway.metric();
+    let place = metric.place_of(voxel.map(|v| v as i64));
+    let path = place.and_then(|p| live.pathway.through_place(p));
+    *hovered = place.zip(path).map(|(place, path)| Hovered {
+        of,
+        voxel,
+        line: FoundPathway::line_of(&path, metric),
+        excess: f64::from(live.pathway.total[place]) / live.pathway.least - 1.0,
+        path,
+    });
+}
+
+/// The pathway and the width of a kept one, or of the live one.
+fn one(state: &State, of: Option<LayerId>) -> Option<(Arc<FoundPathway>, f64, String)> {
+    match of {
+        None => {
+            let found = state.final_pathway()?.clone();
+            Some((found, state.document.pathways.epsilon, "Pathway".to_owned()))
+        }
+        Some(id) => {
+            let mut kept = state.document.kept_pathways.iter();
+            let kept = kept.find(|k| k.id == id)?;
+            Some((kept.found.clone()?, kept.epsilon, kept.name.clone()))
+        }
+    }
+}
+
+/// The part that joins the ends; where none does, all of the set.
+fn mask(found: &FoundPathway, epsilon: f64) -> Mask {
+    let pathway = &found.pathway;
+    let joined = pathway.joined(epsilon);
+    joined.unwrap_or_else(|| pathway.mask(epsilon))
+}
+
+/// Writes something of a pathway.
+fn save(
+    state: &mut State,
+    of: Option<LayerId>,
+    what: PathwayFile,
+    path: PathBuf,
+    effects: &mut Vec<Effect>,
+) {
+    let Some((found, epsilon, _)) = one(state, of) else {
+        let sentence = "There is no full pathway to write yet: wait until it is solved";
+        return state.session.say(Severity::Information, sentence);
+    };
+    let command = told(state, of).map_or_else(String::new, |r| r.command());
+    let volume = match what {
+        PathwayFile::Mask => {
+            let mask = mask(&found, epsilon);
+            return effects.push(Effect::Submit(Request::SaveMask {
+                mask,
+                path,
+                command,
+            }));
+        }
+        PathwayFile::Path => {
+            return effects.push(Effect::Submit(Request::SaveTractogram {
+                tractogram: found.line.clone(),
+                path,
+                command,
+                values: None,
+                revision: 0,
+            }));
+        }
+        PathwayFile::Total => found.pathway.image(),
+        PathwayFile::First => found.sides[0].clone(),
+        PathwayFile::Second => found.sides[1].clone(),
+    };
+    effects.push(Effect::Submit(Request::SaveVolume {
+        volume,
+        path,
+        command,
+    }));
+}
+
+/// Makes a region of a pathway's voxels: what culls streamlines, rays and other pathways.
+fn region(state: &mut State, of: Option<LayerId>, role: Role) {
+    let Some((found, epsilon, name)) = one(state, of) else {
+        return;
+    };
+    let shape = Arc::new(Shape::Mask(mask(&found, epsilon)));
+    let mut id = RegionId(0);
+    edit(state, "Region of a pathway", false, |document| {
+        id = RegionId(document.fresh_id());
+        document.regions.push(Arc::new(Region {
+            id,
+            name,
+            role,
+            shape,
+            colour: None,
+            visible: true,
+        }));
+    });
+    state.session.selected_region = Some(id);
+    "Made a region of the pathway: paths keep to it until its role is changed"
+        .clone_into(&mut state.session.status);
+}

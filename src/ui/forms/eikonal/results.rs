@@ -1,0 +1,384 @@
+//! What was found: pathways in a table, and the cost along the path that is told about.
+
+use super::ask;
+use crate::data::Role;
+use crate::state::FoundPathway;
+use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayFile, Standing, weakest};
+use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
+use crate::ui::files::Place;
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::{IconButton, eye};
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::{menu, paint, rows, section};
+use crate::ui::{Memory, format, icons, panels};
+use egui::{Color32, Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use std::sync::Arc;
+
+const EYE: f32 = 22.0;
+/// From the right: menu, eye, volume, length, cost.
+const COLUMNS: [f32; 3] = [58.0, 62.0, 52.0];
+const CHART: f32 = 52.0;
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let working = &state.session.pathways;
+    let standing = state.pathway_standing();
+    let fact = match (&working.live, standing) {
+        (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
+        (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
+        (Some(live), _) => format!("E* {}", format::significant(live.pathway.least)),
+        (None, _) => String::new(),
+    };
+    section::head_with(ui, "Results", &fact);
+    if let Some((_, why)) = &working.failed {
+        let note = Note::new(p, Severity::Error, why).action("Solve again");
+        if note.show(ui) == Some(Answer::Taken) {
+            actions.push(Action::Pathway(PathwayAction::SolveAgain));
+        }
+    } else if working.live.is_none() {
+        let busy = |j: &crate::state::Job| matches!(j.slot, Slot::Pathway | Slot::Fit | Slot::Load);
+        let text = if state.session.jobs.iter().any(busy) {
+            "Solving…"
+        } else {
+            "The pathway appears here as soon as there are a seed and a target"
+        };
+        rows::hint(ui, text);
+    }
+    let kept = &state.document.kept_pathways;
+    if working.live.is_some() || !kept.is_empty() {
+        head(ui);
+    }
+    if let Some(live) = &working.live {
+        let epsilon = state.document.pathways.epsilon;
+        row(ui, state, None, Some((live, epsilon)), memory, actions);
+    }
+    for kept in kept {
+        let found = kept.found.as_ref().map(|f| (f, kept.epsilon));
+        row(ui, state, Some(kept), found, memory, actions);
+    }
+    selected(ui, state, actions);
+    if let Some(live) = &working.live {
+        along(ui, state, live, actions);
+    }
+}
+
+fn head(ui: &mut Ui) {
+    let p = theme::palette(ui.style());
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    let font = theme::regular(size::CAPTION);
+    let painter = ui.painter();
+    paint::left(
+        painter,
+        paint::inset(inner, 20.0, 0.0),
+        "Pathway",
+        font.clone(),
+        p.t3,
+    );
+    for (place, name) in columns(inner).into_iter().zip(["Volume", "Length", "Cost"]) {
+        paint::right(painter, place, name, font.clone(), p.t3);
+    }
+}
+
+/// Places of volume, length and cost.
+fn columns(inner: Rect) -> [Rect; 3] {
+    let mut right = inner.right() - 2.0 * EYE - 4.0;
+    COLUMNS.map(|width| {
+        let place = Rect::from_min_max(
+            pos2(right - width, inner.top()),
+            pos2(right, inner.bottom()),
+        );
+        right -= width;
+        place
+    })
+}
+
+fn colour(rgb: [u8; 3]) -> Color32 {
+    Color32::from_rgb(rgb[0], rgb[1], rgb[2])
+}
+
+/// One pathway; `None`: the live one.
+fn row(
+    ui: &mut Ui,
+    state: &State,
+    kept: Option<&Arc<KeptPathway>>,
+    found: Option<(&Arc<FoundPathway>, f64)>,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let id = kept.map(|k| k.id);
+    let name = kept.map_or("Live", |k| &k.name);
+    let chosen = id.is_some() && state.session.pathways.selected == id;
+    let spoken = match found {
+        Some((found, epsilon)) => format!(
+            "{name}: cost {}, {} mm, {} ml",
+            format::significant(found.pathway.least),
+            format::fixed(found.path.total_mm(), 0),
+            format::fixed(found.volume_ml(epsilon), 1)
+        ),
+        None => name.to_owned(),
+    };
+    let response = rows::list_row(ui, &spoken, ("pathway", id), chosen);
+    if response.clicked() {
+        actions.push(Action::Pathway(PathwayAction::Select(
+            id.filter(|_| !chosen),
+        )));
+    }
+    let inner = paint::inset(response.rect, space::INSET, space::INSET);
+    let painter = ui.painter().clone();
+    let swatch =
+        Rect::from_center_size(pos2(inner.left() + 6.0, inner.center().y), vec2(10.0, 10.0));
+    let ink = colour(kept.map_or(LIVE_RGB, |k| k.colour));
+    painter.rect_filled(swatch, 2.0, ink);
+    let places = columns(inner);
+    if let Some((found, epsilon)) = found {
+        let texts = [
+            format::with_unit(&format::fixed(found.volume_ml(epsilon), 1), "ml"),
+            format::with_unit(&format::fixed(found.path.total_mm(), 0), "mm"),
+            format::significant(found.pathway.least),
+        ];
+        for (place, text) in places.into_iter().zip(texts) {
+            paint::right(&painter, place, &text, theme::regular(size::LABEL), p.t1);
+        }
+    } else {
+        let solving = state.session.pathways.solving == id;
+        let word = if solving { "solving…" } else { "not solved" };
+        paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
+    }
+    let name_at = Rect::from_min_max(
+        pos2(inner.left() + 20.0, inner.top()),
+        pos2(places[2].left().max(inner.left() + 60.0), inner.bottom()),
+    );
+    let shown = kept.is_none_or(|k| k.visible);
+    let name_ink = if shown { p.t1 } else { p.t3 };
+    paint::left(
+        &painter,
+        name_at,
+        name,
+        theme::medium(size::LABEL),
+        name_ink,
+    );
+    let square = |from_right: f32| {
+        let centre = pos2(inner.right() - from_right, inner.center().y);
+        Rect::from_center_size(centre, vec2(EYE, EYE))
+    };
+    if let Some(kept) = kept
+        && eye(ui, square(1.5 * EYE), name, kept.visible)
+    {
+        let mut changed = (**kept).clone();
+        changed.visible ^= true;
+        actions.push(Action::Pathway(PathwayAction::SetKept {
+            kept: changed,
+            phase: Phase::Done,
+        }));
+    }
+    let more = IconButton::new(icons::MORE, "More")
+        .side(EYE)
+        .disabled(found.is_none() && kept.is_none())
+        .show_at(ui, square(0.5 * EYE));
+    more_menu(&more, state, kept, found.is_some(), memory, actions);
+}
+
+enum More {
+    File(PathwayFile),
+    Region,
+    Command,
+    Colour([u8; 3]),
+    Delete,
+}
+
+/// The rows of what can be written.
+pub fn files(ui: &mut Ui) -> Option<PathwayFile> {
+    let mut chosen = None;
+    for what in PathwayFile::ALL {
+        if menu::Item::new(what.name()).show(ui) {
+            chosen = Some(what);
+        }
+    }
+    chosen
+}
+
+fn more_menu(
+    anchor: &egui::Response,
+    state: &State,
+    kept: Option<&Arc<KeptPathway>>,
+    solved: bool,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let id = kept.map(|k| k.id);
+    let chosen = menu::popup(anchor, 230.0, |ui| {
+        let mut chosen = None;
+        if solved {
+            menu::caption(ui, "Export");
+            chosen = files(ui).map(More::File);
+            menu::line(ui);
+            if menu::Item::new("Region of its voxels")
+                .icon(icons::REGION)
+                .show(ui)
+            {
+                chosen = Some(More::Region);
+            }
+            if menu::Item::new("Copy as command")
+                .icon(icons::TERMINAL)
+                .show(ui)
+            {
+                chosen = Some(More::Command);
+            }
+        }
+        if let Some(kept) = kept {
+            menu::line(ui);
+            for rgb in crate::state::pathways::COLOURS {
+                let name = format!("Colour #{:02X}{:02X}{:02X}", rgb[0], rgb[1], rgb[2]);
+                let item = menu::Item::new(&name).chosen(kept.colour == rgb);
+                let clicked = item.show_with(ui, |painter, at| {
+                    let square = Rect::from_center_size(at, vec2(10.0, 10.0));
+                    painter.rect_filled(square, 2.0, colour(rgb));
+                });
+                if clicked {
+                    chosen = Some(More::Colour(rgb));
+                }
+            }
+            menu::line(ui);
+            if menu::Item::new("Delete").icon(icons::TRASH).show(ui) {
+                chosen = Some(More::Delete);
+            }
+        }
+        chosen
+    });
+    match (chosen, kept) {
+        (Some(More::File(what)), _) => ask(state, memory, id, what, Place::Middle),
+        (Some(More::Region), _) => actions.push(Action::Pathway(PathwayAction::Region {
+            of: id,
+            role: Role::Mask,
+        })),
+        (Some(More::Command), _) => {
+            let recipe = crate::state::update::pathway_recipe(state, id);
+            actions.extend(recipe.map(Action::CopyCommand));
+        }
+        (Some(More::Colour(colour)), Some(kept)) => {
+            let kept = KeptPathway {
+                colour,
+                ..(**kept).clone()
+            };
+            let phase = Phase::Done;
+            actions.push(Action::Pathway(PathwayAction::SetKept { kept, phase }));
+        }
+        (Some(More::Delete), Some(kept)) => {
+            actions.push(Action::Pathway(PathwayAction::Delete(kept.id)))
+        }
+        _ => {}
+    }
+}
+
+/// The width of the chosen one.
+fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let id: Option<LayerId> = state.session.pathways.selected;
+    let mut kept = state.document.kept_pathways.iter();
+    let Some(kept) = kept.find(|k| Some(k.id) == id) else {
+        return;
+    };
+    panels::caption(ui, &kept.name, "kept");
+    if let Some((epsilon, phase)) = super::width_of(ui, "Its width ε", kept.epsilon) {
+        let kept = KeptPathway {
+            epsilon,
+            ..(**kept).clone()
+        };
+        actions.push(Action::Pathway(PathwayAction::SetKept { kept, phase }));
+    }
+}
+
+/// What the path costs a mm on its way, and where it is weakest.
+fn along(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let Some(path) = state.path_told() else {
+        return;
+    };
+    let hovered = state.session.pathways.hovered.as_ref();
+    let hovered = hovered.filter(|h| h.of == live.excess.id());
+    let (name, fact) = match hovered {
+        Some(h) => {
+            let percent = format::fixed(h.excess * 100.0, 1);
+            (
+                "Best path here",
+                format!("E* + {}", format::with_unit(&percent, "%")),
+            )
+        }
+        None => ("Cheapest path", {
+            let fa = format::fixed(live.mean_fa, 2);
+            format!("mean FA {fa}")
+        }),
+    };
+    panels::caption(ui, name, &fact);
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), CHART + 20.0), Sense::hover());
+    let rect = paint::inset(rect, space::INSET, space::INSET);
+    let chart = Rect::from_min_size(rect.min, vec2(rect.width(), CHART));
+    let painter = ui.painter();
+    painter.rect_filled(chart, 0.0, p.b2);
+    let total_mm = path.total_mm().max(f64::MIN_POSITIVE);
+    let mean = path.total_cost() / total_mm;
+    let rates = smoothed(&path.length_mm, &path.cost);
+    let most = rates
+        .iter()
+        .fold(mean * 1.2, |m, (_, r)| m.max(*r))
+        .max(f64::MIN_POSITIVE);
+    let at = |mm: f64, rate: f64| {
+        pos2(
+            chart.left() + (mm / total_mm) as f32 * chart.width(),
+            chart.bottom() - (rate / most) as f32 * (chart.height() - 4.0),
+        )
+    };
+    let weak = weakest(path);
+    if let Some(weak) = weak {
+        let band = Rect::from_min_max(
+            pos2(at(weak.from_mm, 0.0).x, chart.top()),
+            pos2(at(weak.from_mm + weak.length_mm, 0.0).x, chart.bottom()),
+        );
+        painter.rect_filled(band, 0.0, p.warning_tint);
+    }
+    let line: Vec<_> = rates.iter().map(|(mm, rate)| at(*mm, *rate)).collect();
+    painter.line(line, Stroke::new(1.5, p.accent));
+    let texts = Rect::from_min_max(pos2(rect.left(), chart.bottom() + 3.0), rect.max);
+    let font = theme::regular(size::CAPTION);
+    let per_mm = format!("{} a mm on average", format::significant(mean));
+    paint::left(painter, texts, &per_mm, font.clone(), p.t3);
+    let length = format::with_unit(&format::fixed(total_mm, 0), "mm");
+    paint::right(painter, texts, &length, font, p.t3);
+    let spoken = format!("Cost along the path: {per_mm}, {length}");
+    response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
+    if let Some(weak) = weak.filter(|_| hovered.is_none()) {
+        let times = weak.cost_per_mm / mean.max(f64::MIN_POSITIVE);
+        let text = format!(
+            "Weakest stretch around {}, {}, {}: {} a mm, {} times the path's mean",
+            format::fixed(weak.at.x, 0),
+            format::fixed(weak.at.y, 0),
+            format::with_unit(&format::fixed(weak.at.z, 0), "mm"),
+            format::significant(weak.cost_per_mm),
+            format::fixed(times, 1),
+        );
+        let note = Note::new(p, Severity::Information, &text).action("Show it");
+        if note.show(ui) == Some(Answer::Taken) {
+            actions.push(Action::MoveCrosshair(weak.at));
+        }
+    }
+}
+
+/// Cost a mm over stretches of 2 mm: voxel by voxel it jumps.
+fn smoothed(length_mm: &[f64], cost: &[f64]) -> Vec<(f64, f64)> {
+    const STRETCH_MM: f64 = 2.0;
+    let mut start = 0;
+    let mut rates = Vec::new();
+    for end in 1..length_mm.len() {
+        while start + 1 < end && length_mm[end] - length_mm[start + 1] >= STRETCH_MM {
+            start += 1;
+        }
+        let mm = length_mm[end] - length_mm[start];
+        if mm >= STRETCH_MM * 0.5 {
+            let middle = 0.5 * (length_mm[end] + length_mm[start]);
+            rates.push((middle, (cost[end] - cost[start]) / mm));
+        }
+    }
+    rates
+}

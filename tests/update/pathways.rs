@@ -1,0 +1,374 @@
+//! Pathways in the window's state: asked for where they are looked at, coarse while dragged, one side at
+//! a time, kept, undone.
+
+use super::Window;
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::jobs::{FindPathway, Request};
+use arcuate::render::build::{self, Size};
+use arcuate::solvers::metric::Cost;
+use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
+use arcuate::state::{Action, Pane, Phase, Recipe, Slot, Task};
+use arcuate::ui::probe;
+use glam::{DVec2, DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::pathways::where_they_are_looked_at", looked_at),
+        test("update::pathways::a_drag_is_coarse_and_settles", coarse),
+        test("update::pathways::one_side_is_solved_again", one_side),
+        test("update::pathways::a_width_solves_nothing", width),
+        test("update::pathways::regions_that_do_not_meet", apart),
+        test("update::pathways::stopped_and_asked_again", stopped),
+        test("update::pathways::kept_and_changed", kept),
+        test("update::pathways::a_region_of_one", region),
+        test("update::pathways::under_the_pointer", hovered),
+        test("update::pathways::ends_are_swapped", swapped),
+    ]
+}
+
+const A: DVec3 = dvec3(0.0, -14.0, 0.0);
+const B: DVec3 = dvec3(1.0, 14.0, 1.0);
+
+/// Fibres along y, a seed and a target at either end of some.
+fn looking() -> Window {
+    let mut window = Window::fitted();
+    window.act(Action::SelectTask(Task::Pathways));
+    window.place(Role::Seed, A);
+    window.place(Role::Target, B);
+    window
+}
+
+fn asked(window: &Window) -> Vec<&FindPathway> {
+    let requests = window.requests.iter();
+    requests
+        .filter_map(|r| match r {
+            Request::Pathway(wanted) => Some(&**wanted),
+            _ => None,
+        })
+        .collect()
+}
+
+fn live(window: &Window) -> &arcuate::jobs::FoundPathway {
+    let live = window.state.session.pathways.live.as_ref();
+    live.expect("a live pathway")
+}
+
+fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
+    let mut settings = window.state.document.pathways.clone();
+    edit(&mut settings);
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+}
+
+fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase) {
+    let regions = &window.state.document.regions;
+    let region = regions.iter().find(|r| r.role == role).expect("there").id;
+    let shape = Shape::Sphere {
+        centre,
+        radius_mm: 5.0,
+    };
+    window.act(Action::SetRegionShape {
+        region,
+        shape,
+        phase,
+    });
+}
+
+fn looked_at() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, A);
+    window.place(Role::Target, B);
+    assert!(asked(&window).is_empty(), "nobody looks");
+    window.act(Action::SelectTask(Task::Pathways));
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    let found = live(&window);
+    // Along the fibres, from sphere to sphere.
+    assert!(
+        (found.path.total_mm() - 18.0).abs() < 4.0,
+        "{}",
+        found.path.total_mm()
+    );
+    assert!(found.mean_fa > 0.5);
+    let recipe = window.state.session.pathways.recipe.clone();
+    let command = recipe.expect("a recipe").command();
+    assert!(
+        command.starts_with("arcuate cost /data/scan.nii.gz"),
+        "{command}"
+    );
+    assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.1"));
+    let count = asked(&window).len();
+    window.act(Action::SelectTask(Task::View));
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    assert_eq!(asked(&window).len(), count, "nobody looks");
+    window.act(Action::SelectTask(Task::Pathways));
+    assert_eq!(asked(&window).len(), count + 1);
+    let target = window.state.document.regions[1].id;
+    window.act(Action::DeleteRegion(target));
+    assert!(window.state.session.pathways.live.is_none());
+    window.act(Action::Undo);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+}
+
+fn coarse() {
+    let mut window = looking();
+    window.state.session.pathways.full_ms = Some(1e4);
+    for x in 1..=3 {
+        drag(
+            &mut window,
+            Role::Seed,
+            A + DVec3::X * f64::from(x),
+            Phase::Live,
+        );
+        assert!(live(&window).coarse);
+        assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
+    }
+    // An eighth of the voxels, or nearly so.
+    let few = live(&window).voxels;
+    window.act(Action::Settle);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    let all = live(&window).voxels;
+    assert!(few * 5 < all && few * 9 > all, "{few} of {all}");
+    // On with the drag, and its end.
+    drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Live);
+    assert!(live(&window).coarse);
+    drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Done);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    // What takes less than a frame or two is solved at once.
+    window.state.session.pathways.full_ms = Some(5.0);
+    drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Live);
+    assert!(!live(&window).coarse);
+}
+
+fn one_side() {
+    let mut window = looking();
+    let fields = |window: &Window| live(window).pathway.fields.clone().map(|f| f.id());
+    let before = fields(&window);
+    drag(&mut window, Role::Target, B + DVec3::X * 2.0, Phase::Done);
+    let after = fields(&window);
+    assert_eq!(before[0], after[0], "the seed has not moved");
+    assert_ne!(before[1], after[1]);
+    let prepared = live(&window).pathway.fields[0].prepared.id();
+    change(&mut window, Phase::Done, |s| {
+        s.params.cost = Cost::Sharpened { alpha: 2.0 };
+    });
+    assert_ne!(fields(&window)[0], after[0]);
+    assert_ne!(live(&window).pathway.fields[0].prepared.id(), prepared);
+    // An exclusion is a wall for both.
+    let before = fields(&window);
+    window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
+    assert!(fields(&window).iter().zip(before).all(|(a, b)| *a != b));
+    // A region that has no part changes nothing.
+    let count = asked(&window).len();
+    window.place(Role::Include, dvec3(-8.0, 0.0, 0.0));
+    assert_eq!(asked(&window).len(), count);
+}
+
+fn width() {
+    let mut window = looking();
+    let count = asked(&window).len();
+    let volumes: Vec<f64> = [0.02, 0.1, 0.4]
+        .map(|epsilon| {
+            change(&mut window, Phase::Live, |s| s.epsilon = epsilon);
+            live(&window).volume_ml(epsilon)
+        })
+        .into();
+    assert!(
+        volumes.is_sorted() && volumes[0] < volumes[2],
+        "{volumes:?}"
+    );
+    assert_eq!(asked(&window).len(), count);
+    // As many voxels as the set has.
+    let found = live(&window);
+    for epsilon in [0.013, 0.37] {
+        let (count, mask) = (found.count(epsilon), found.pathway.mask(epsilon));
+        assert!(
+            count.abs_diff(mask.count()) <= 1,
+            "{epsilon}: {count} {}",
+            mask.count()
+        );
+    }
+    // The command tells the width as it is.
+    let told = arcuate::state::update::pathway_recipe(&window.state, None);
+    assert!(told.expect("a recipe").command().contains("--epsilon 0.4"));
+}
+
+fn apart() {
+    let mut window = looking();
+    window.act(Action::PlaceRegion {
+        role: Role::Exclude,
+        shape: Shape::Box {
+            centre: DVec3::ZERO,
+            half_mm: dvec3(100.0, 4.0, 100.0),
+        },
+    });
+    let working = &window.state.session.pathways;
+    assert!(working.live.is_none() && working.running.is_none());
+    let (_, why) = working.failed.as_ref().expect("a sentence");
+    assert!(
+        why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
+        "{why}"
+    );
+    let count = asked(&window).len();
+    window.act(Action::MoveCrosshair(DVec3::ONE));
+    assert_eq!(asked(&window).len(), count, "not asked for as it is");
+    window.act(Action::Undo);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    // An FA that no voxel has.
+    change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
+    let failed = &window.state.session.pathways.failed;
+    let (_, why) = failed.as_ref().expect("a sentence");
+    assert!(why.contains("mask"), "{why}");
+}
+
+fn stopped() {
+    let mut window = looking();
+    window.holding = true;
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Updating));
+    window.act(Action::CancelJob(Slot::Pathway));
+    assert!(window.cancelled.contains(&Slot::Pathway));
+    assert_eq!(window.state.pathway_standing(), Some(Standing::OutOfDate));
+    window.holding = false;
+    window.held.clear();
+    window.act(Action::Pathway(PathwayAction::SolveAgain));
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+}
+
+fn kept() {
+    let mut window = looking();
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let kept = window.state.document.kept_pathways[0].clone();
+    assert_eq!(kept.name, "Seed – Target");
+    assert!(kept.found.is_some() && kept.visible);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let all = &window.state.document.kept_pathways;
+    assert_eq!(all[1].name, "Seed – Target 2");
+    assert_ne!(all[1].colour, all[0].colour);
+    let changed = arcuate::state::KeptPathway {
+        epsilon: 0.3,
+        visible: false,
+        ..(*kept).clone()
+    };
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::SetKept {
+        kept: changed,
+        phase,
+    }));
+    let recipe = arcuate::state::update::pathway_recipe(&window.state, Some(kept.id));
+    let Some(Recipe::Pathway { epsilon, .. }) = recipe else {
+        panic!("{recipe:?}")
+    };
+    assert_eq!(epsilon, 0.3);
+    // It stays what it is while the ends move on.
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    let found = window.state.document.kept_pathways[0].found.clone();
+    assert!(Arc::ptr_eq(
+        &found.expect("there"),
+        kept.found.as_ref().expect("there")
+    ));
+    let folder = tempfile::tempdir().expect("a folder");
+    for (what, name) in [
+        (PathwayFile::Mask, "set.nii.gz"),
+        (PathwayFile::Mask, "set.ply"),
+        (PathwayFile::Path, "path.tck"),
+        (PathwayFile::Total, "u.nii.gz"),
+        (PathwayFile::First, "u1.nii.gz"),
+        (PathwayFile::Second, "u2.nii.gz"),
+    ] {
+        let path = folder.path().join(name);
+        let of = Some(kept.id);
+        window.act(Action::Pathway(PathwayAction::Save {
+            of,
+            what,
+            path: path.clone(),
+        }));
+        assert!(path.exists(), "{name}: {:?}", window.state.session.messages);
+    }
+    window.act(Action::Pathway(PathwayAction::Delete(kept.id)));
+    assert_eq!(window.state.document.kept_pathways.len(), 1);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.kept_pathways.len(), 2);
+}
+
+fn region() {
+    let mut window = looking();
+    let before = live(&window).voxels;
+    let role = Role::Mask;
+    window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
+    let region = window.state.document.regions.last().expect("there").clone();
+    assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
+    // Paths keep to it from now on.
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    assert!(live(&window).voxels < before);
+    let Shape::Mask(mask) = &*region.shape else {
+        panic!("a mask")
+    };
+    let inside = live(&window)
+        .path
+        .points
+        .iter()
+        .filter(|p| mask.contains(**p));
+    assert_eq!(inside.count(), live(&window).path.points.len());
+}
+
+fn hovered() {
+    let mut window = looking();
+    let at = dvec3(6.0, 0.0, 0.0);
+    window.act(Action::Pathway(PathwayAction::Hover(Some(at))));
+    let hovered = window
+        .state
+        .session
+        .pathways
+        .hovered
+        .clone()
+        .expect("a path");
+    let nearest = hovered.path.points.iter().map(|p| p.distance(at));
+    assert!(
+        nearest.fold(f64::INFINITY, f64::min) < 2.0,
+        "through the voxel"
+    );
+    assert!(hovered.excess > 0.0);
+    assert!(hovered.path.total_mm() > live(&window).path.total_mm());
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+    assert_eq!(list.lines.len(), 2, "the cheapest and this one");
+    assert_eq!(list.contours.len(), 1, "the set's outline");
+    assert!(list.images.last().expect("the cost").fades);
+    window.act(Action::Pathway(PathwayAction::Hover(None)));
+    assert!(window.state.session.pathways.hovered.is_none());
+    window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(
+        400.0,
+    )))));
+    assert!(window.state.session.pathways.hovered.is_none());
+    // What is told of the crosshair's voxel adds up.
+    window.act(Action::MoveCrosshair(at));
+    let readings = probe::readings(&window.state);
+    let value = |name: &str| {
+        let found = readings.iter().find(|r| r.name.starts_with(name));
+        let text = &found.expect("a reading").value;
+        let number = text.split(' ').next().unwrap_or_default();
+        number.parse::<f64>().expect("a number")
+    };
+    let (a, b, sum) = (
+        value("u₁ from Seed"),
+        value("u₂ from Target"),
+        value("u₁ + u₂"),
+    );
+    assert!((a + b - sum).abs() < 0.02 * sum, "{a} {b} {sum}");
+}
+
+fn swapped() {
+    let mut window = looking();
+    let (least, before) = (live(&window).pathway.least, Asked::of(live(&window)));
+    window.act(Action::Pathway(PathwayAction::SwapEnds));
+    assert_ne!(Asked::of(live(&window)), before);
+    let after = live(&window).pathway.least;
+    assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
+    window.act(Action::Undo);
+    assert_eq!(Asked::of(live(&window)), before);
+}
