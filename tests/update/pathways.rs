@@ -131,6 +131,7 @@ fn coarse() {
     let all = live(&window).voxels;
     assert!(few * 5 < all && few * 9 > all, "{few} of {all}");
     // On with the drag, and its end.
+    window.state.session.pathways.full_ms = Some(1e4);
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Live);
     assert!(live(&window).coarse);
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Done);
