@@ -142,7 +142,10 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             })
         }),
         solids: solids(state),
-        volumes: volumes::volumes(state, camera),
+        volumes: {
+            let layers = volumes::volumes(state, camera).into_iter();
+            layers.chain(pathways::volumes(state)).collect()
+        },
         glyphs: glyphs(state),
         moving: view.moving,
     }

@@ -6,7 +6,7 @@ use super::recipe::MediumRecipe;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::{Interpolation, LineStyle};
+use crate::render::draw_list::{Interpolation, LineStyle, Transfer};
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::geodesic;
 use crate::solvers::gradient_check;
@@ -159,8 +159,9 @@ pub fn pathways() -> super::pathways::Settings {
         opacity: 0.75,
         outline: true,
         contours: None,
-        surface: true,
+        surface: false,
         cloud: true,
+        transfer: Transfer::cost(),
     }
 }
 

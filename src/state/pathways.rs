@@ -6,6 +6,7 @@ use super::recipe::Recipe;
 use super::session::Exports;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::jobs::{FoundPathway, KnownPathway};
+use crate::render::draw_list::Transfer;
 use crate::solvers::pathway::{Params, Path};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -48,9 +49,14 @@ pub struct Settings {
     /// Lines of equal cost of one side on slices, so much apart.
     pub contours: Option<f64>,
     /// The surface of the pathway in 3-D.
+    #[serde(default)]
     pub surface: bool,
     /// The cost as a cloud in 3-D.
+    #[serde(default)]
     pub cloud: bool,
+    /// Of the cloud, over the shares of E* that are shown.
+    #[serde(default = "Transfer::cost")]
+    pub transfer: Transfer,
 }
 
 impl Settings {

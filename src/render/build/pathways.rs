@@ -1,10 +1,14 @@
 //! Pathways: their cost on slices, the outlines of their sets, their paths.
 
 use super::super::colour_map::ColourMap;
-use super::super::draw_list::{ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines};
+use super::super::draw_list::{
+    ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines, Transfer, VolumeDraw,
+    VolumeStyle,
+};
 use crate::data::{Tractogram, Volume};
 use crate::state::FoundPathway;
 use crate::state::pathways::{LIVE_RGB, Shown};
+use crate::state::volume_look::VolumeLook;
 use crate::state::{State, Task};
 
 /// The cost that is the last colour: half as much again as the least.
@@ -13,6 +17,11 @@ const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const OUTLINE_PX: f32 = 1.6;
 const CONTOUR_OPACITY: f32 = 0.55;
 const PATH_RADIUS_MM: f32 = 0.6;
+/// Of surfaces: through them the cheapest path is seen.
+const KEPT_OPACITY: f32 = 0.85;
+const LIVE_OPACITY: f32 = 0.7;
+/// Of one around a cloud.
+const AROUND_OPACITY: f32 = 0.3;
 const HOVERED_RADIUS_MM: f32 = 0.4;
 
 /// The live pathway where it is looked at.
@@ -91,6 +100,56 @@ fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3]) -> Contour {
         colour,
         opacity: 1.0,
         width_px: OUTLINE_PX,
+    }
+}
+
+/// The cost as a cloud, the sets as surfaces.
+pub fn volumes(state: &State) -> Vec<VolumeDraw> {
+    let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
+    let mut all: Vec<VolumeDraw> = kept
+        .filter_map(|k| {
+            let found = k.found.as_ref()?;
+            Some(surface(found, k.epsilon, k.colour, KEPT_OPACITY))
+        })
+        .collect();
+    let Some(found) = live(state) else {
+        return all;
+    };
+    let settings = &state.document.pathways;
+    if settings.surface {
+        let opacity = if settings.cloud {
+            AROUND_OPACITY
+        } else {
+            LIVE_OPACITY
+        };
+        all.push(surface(found, settings.epsilon, LIVE_RGB, opacity));
+    }
+    if settings.cloud {
+        all.push(VolumeDraw {
+            transfer: settings.transfer.clone(),
+            style: VolumeStyle::Cloud,
+            ..surface(found, settings.epsilon, LIVE_RGB, 1.0)
+        });
+    }
+    all
+}
+
+fn surface(found: &FoundPathway, epsilon: f64, colour: [u8; 3], opacity: f32) -> VolumeDraw {
+    VolumeDraw {
+        volume: ById(found.excess.clone()),
+        frame: 0,
+        window: (0.0, EXCESS_SHOWN),
+        transfer: Transfer::cost(),
+        reference_mm: VolumeLook::usual_mm(&found.excess),
+        style: VolumeStyle::Surface {
+            level: epsilon as f32,
+            below: true,
+            colour,
+            opacity,
+        },
+        interpolation: Interpolation::Linear,
+        lit: true,
+        cut: None,
     }
 }
 

@@ -36,7 +36,7 @@ use super::comparing;
 use super::moved::How;
 use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, Tool, View};
-use super::{Camera, Content, Document, Layer, Leaving, Method, Recipe, State, Told};
+use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
 use crate::data::Role;
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
@@ -214,7 +214,6 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::DeleteRegion(region) => regions::delete(state, region, effects),
         Action::MoveRegion { region, to } => regions::move_to(state, region, to, effects),
-
         Action::DuplicateRegion(region) => regions::duplicate(state, region, effects),
         Action::SaveRegions { path, as_labels } => {
             exported(state, Exports::REGION, &path, effects);
@@ -274,7 +273,6 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
 
         Action::Pathway(action) => pathways::act(state, action, effects),
-
         Action::FindCards => backend::find_cards(state, effects),
         Action::LoadKernels => backend::load_kernels(effects),
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
@@ -410,10 +408,10 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         // The one that waits for them, else the topmost.
         let waiting = scans().find(|(gradients, _)| gradients.is_none());
         match waiting.or_else(|| scans().next()) {
-            Some((_, path)) => effects.push(Effect::Submit(Request::Open {
-                path: path.clone(),
-                gradients,
-            })),
+            Some((_, path)) => {
+                let path = path.clone();
+                effects.push(Effect::Submit(Request::Open { path, gradients }));
+            }
             None => state.session.say(
                 Severity::Error,
                 "Gradient files need a scan: open the scan first, or drop both together",
@@ -580,24 +578,9 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 /// Stops a job because the user wants it, and says what that leaves.
 fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
-    if slot == Slot::Pathway {
-        pathways::stopped(state);
+    match slot {
+        Slot::Live => tracks::stopped(state),
+        Slot::Pathway => pathways::stopped(state),
+        _ => {}
     }
-    if slot != Slot::Live {
-        return;
-    }
-    let session = &mut state.session;
-    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
-    let what = match state.document.method {
-        Method::Streamlines => "streamlines",
-        Method::Rays => "rays",
-    };
-    let left = match state.session.live.as_ref() {
-        None => format!("there are no {what} yet"),
-        Some(live) if live.coarse && is_current(&state.document, &live.asked) => {
-            format!("the {what} shown are a coarse selection")
-        }
-        Some(_) => format!("the {what} shown are from before the last change"),
-    };
-    state.session.status = format!("Stopped: {left}");
 }

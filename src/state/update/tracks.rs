@@ -248,3 +248,21 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     state.session.coarse_running = fewer;
     effects.push(Effect::Submit(request));
 }
+
+/// The user stopped it: says what that leaves.
+pub fn stopped(state: &mut State) {
+    let session = &mut state.session;
+    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    let what = match state.document.method {
+        Method::Streamlines => "streamlines",
+        Method::Rays => "rays",
+    };
+    let left = match state.session.live.as_ref() {
+        None => format!("there are no {what} yet"),
+        Some(live) if live.coarse && is_current(&state.document, &live.asked) => {
+            format!("the {what} shown are a coarse selection")
+        }
+        Some(_) => format!("the {what} shown are from before the last change"),
+    };
+    state.session.status = format!("Stopped: {left}");
+}

@@ -5,6 +5,7 @@ mod results;
 use super::display::{segment_row, select_row};
 use super::{tracking, walk};
 use crate::data::Role;
+use crate::render::build;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Shown, Standing};
@@ -15,11 +16,13 @@ use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, checkbox};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::slider::{Change, Columns, SliderRow};
+use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, paint, section};
 use crate::ui::{format, icons, panels};
 use egui::{Rect, Sense, Ui, vec2};
 pub use results::show as results;
 
+const CURVE: &str = "Transfer function";
 const MORE: &str = "Metric, local solver";
 
 type Set<'a> = dyn FnMut(Settings, Phase) + 'a;
@@ -102,6 +105,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
     });
     contours(ui, settings, &mut set);
+    in_scene(ui, state, memory, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
@@ -222,6 +226,57 @@ fn contours(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         },
         phase,
     );
+}
+
+/// The cost as a cloud, the set as a surface, both or neither; and the cloud's curve.
+fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
+    let settings = &state.document.pathways;
+    let kinds = [(true, false), (false, true), (true, true), (false, false)];
+    let now = kinds
+        .iter()
+        .position(|kind| *kind == (settings.cloud, settings.surface));
+    let help = "The cost u₁ + u₂ as a cloud, the pathway of width ε as a surface";
+    let words = ["Cloud", "Surface", "Both", "Off"];
+    if let Some(i) = segment_row(ui, "In 3-D", help, &words, now.unwrap_or(0)) {
+        let (cloud, surface) = kinds[i];
+        let settings = settings.clone();
+        set(
+            Settings {
+                cloud,
+                surface,
+                ..settings
+            },
+            Phase::Done,
+        );
+    }
+    let Some(live) = build::pathways::live(state).filter(|_| settings.cloud) else {
+        return;
+    };
+    let (open, clicked) = section::fold(ui, CURVE, memory.is_open(CURVE, !memory.narrow));
+    if clicked {
+        memory.toggle(CURVE);
+    }
+    if !open {
+        return;
+    }
+    let shown = build::pathways::EXCESS_SHOWN;
+    let editor = TransferEditor {
+        name: "Opacity by excess cost",
+        transfer: &settings.transfer,
+        counts: memory.counted.of(&live.excess, 0, (0.0, shown)),
+        range: (0.0, f64::from(shown) * 100.0),
+        unit: "%",
+    };
+    if let Some((transfer, phase)) = editor.show(ui) {
+        let settings = settings.clone();
+        set(
+            Settings {
+                transfer,
+                ..settings
+            },
+            phase,
+        );
+    }
 }
 
 fn metric(ui: &mut Ui, settings: &Settings, set: &mut Set) {
