@@ -2,7 +2,8 @@
 
 use super::files::{Place, Purpose};
 use super::palette::Palette;
-use super::widgets::focus::focused_by_hand;
+use super::views::pane_widget;
+use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::state::{
@@ -38,7 +39,10 @@ pub fn handle(
     // The first Esc closes what is open; a second one in the same frame goes on.
     let mut closes = typing || popup_was_open;
     let by_hand = focused_by_hand(ui);
-    let focused = ui.memory(|m| m.focused().is_some_and(|id| by_hand != Some(id)));
+    // A view is neither a field nor a button.
+    let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
+    let focused = ui.memory(|m| m.focused());
+    let focused = focused.is_some_and(|id| by_hand != Some(id) && !is_view(id));
     for (key, modifiers) in presses {
         if modifiers.command {
             command(ui, key, modifiers, state, memory, typing, actions);
@@ -47,6 +51,8 @@ pub fn handle(
                 memory.typing = true;
                 break;
             }
+        } else if key == Key::F6 {
+            focus::go(ui, modifiers.shift);
         } else if key == Key::Escape {
             if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);

@@ -42,7 +42,10 @@ use crate::state::{Action, State};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::Files;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::hash::Hash;
 use theme::space;
+use widgets::focus::{self, Part};
 
 /// The lists that open over the views where the window is narrow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,6 +179,7 @@ pub fn show(
     views: &mut dyn FnMut(&mut Ui, &mut Vec<Action>),
 ) -> Vec<Action> {
     let mut actions = Vec::new();
+    focus::begin(ui);
     theme::select(ui.ctx(), state.view.light_theme);
     let popup_was_open = egui::Popup::is_any_open(ui.ctx());
     memory.files.poll(&mut actions);
@@ -193,26 +197,26 @@ pub fn show(
     memory.narrow = narrow;
 
     let bar = Rect::from_min_max(window.min, pos2(right, top));
-    part(ui, "top bar", bar, |ui| {
+    place(ui, Part::TopBar, bar, |ui| {
         top_bar::show(ui, state, memory, &mut actions)
     });
     let bar = Rect::from_min_max(pos2(left, bottom), window.max);
-    part(ui, "status bar", bar, |ui| {
+    place(ui, Part::StatusBar, bar, |ui| {
         status_bar::show(ui, state, narrow, &mut actions)
     });
 
     let middle = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
     if state.document.is_empty() {
-        part(ui, "first run", middle, |ui| {
+        place(ui, Part::Task, middle, |ui| {
             first_run::show(ui, state, memory, &mut actions)
         });
     } else {
         let mut centre = middle;
         if state.view.show_panels {
             let wide = if narrow { space::RAIL } else { space::LEFT };
-            let place = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
-            centre.min.x = place.right();
-            part(ui, "left", place, |ui| {
+            let side = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
+            centre.min.x = side.right();
+            place(ui, Part::Lists, side, |ui| {
                 panels::left(ui, state, memory, &mut actions)
             });
             let wide = if narrow {
@@ -220,19 +224,19 @@ pub fn show(
             } else {
                 space::RIGHT
             };
-            let place = Rect::from_min_max(pos2(right - wide, top), middle.max);
-            centre.max.x = place.left();
-            part(ui, "right", place, |ui| {
+            let side = Rect::from_min_max(pos2(right - wide, top), middle.max);
+            centre.max.x = side.left();
+            place(ui, Part::Task, side, |ui| {
                 panels::right(ui, state, memory, &mut actions)
             });
         }
-        if let Some(place) = drawer::place(state, centre) {
-            centre.max.y = place.top();
-            part(ui, "drawer", place, |ui| {
+        if let Some(below) = drawer::place(state, centre) {
+            centre.max.y = below.top();
+            place(ui, Part::Drawer, below, |ui| {
                 drawer::show(ui, state, memory, &mut actions)
             });
         }
-        part(ui, "views", centre, |ui| views(ui, &mut actions));
+        part(ui, Part::View, centre, |ui| views(ui, &mut actions));
         if narrow && state.view.show_panels {
             panels::list_over_views(ui, centre, state, memory, &mut actions);
         }
@@ -261,8 +265,16 @@ pub fn show(
     actions
 }
 
+/// A part of the window: F6 goes to it, Tab on to what is in it.
+fn place<R>(ui: &mut Ui, of: Part, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+    focus::panel(ui, of, rect);
+    let added = part(ui, of, rect, add);
+    focus::ring(ui, of, rect);
+    added
+}
+
 /// A child that keeps to its rectangle.
-fn part<R>(ui: &mut Ui, name: &'static str, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+fn part<R>(ui: &mut Ui, name: impl Hash + Debug, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
     let builder = UiBuilder::new().id_salt(name).max_rect(rect);
     let mut child = ui.new_child(builder);
     child.shrink_clip_rect(rect);

@@ -32,8 +32,9 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("Click or drag", LEFT),
                 ("Wheel, ↑ ↓", "Next slice"),
-                ("Arrows, Page ↑ ↓", "Crosshair by a voxel"),
-                ("Enter", "Place a region there"),
+                ("Arrows", "Crosshair by a voxel"),
+                ("Page ↑ ↓", "Next slice; Shift: ten"),
+                ("Enter", "As a click at the crosshair"),
                 ("Shift + wheel", "Ten slices"),
                 ("Ctrl + wheel", "Zoom"),
                 ("Shift + drag", "Pan"),
@@ -45,6 +46,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("Drag", "Turn"),
                 ("Wheel", "Zoom"),
+                ("Arrows,  +  −", "Turn, zoom, with the focus"),
                 ("Home", "Frame all"),
                 ("Alt + 1, 3, 7", "Front, side, top"),
             ],
@@ -82,7 +84,8 @@ const GROUPS: [[Group; 2]; 3] = [
         (
             "Window",
             &[
-                ("Ctrl + 1, 2", "View, Track"),
+                ("F6,  Tab", "Next view or panel, control"),
+                ("Ctrl + 1, 2, 3", "View, Track, Pathways"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),

@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::state::{Convention, Layout, Pane, Task, Tool};
 use egui::{Key, Modifiers};
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::tools and switches", tools),
         test("ui::keys::panes and tasks", panes),
         test("ui::keys::a seed without a mouse", without_mouse),
+        test("ui::keys::F6 goes from part to part", parts),
         test("ui::keys::the selection", selection),
         test("ui::keys::Esc does the first that applies", escape),
         test("ui::keys::letters are letters in a field", typing),
@@ -75,6 +76,41 @@ fn without_mouse() {
     };
     assert_eq!(region.role, Role::Seed);
     assert!(region.shape.centre().distance(here) < 1e-6);
+}
+
+fn parts() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    let focused = |window: &Window| {
+        let node = window.query_all(By::new().predicate(|n| n.is_focused()));
+        let names: Vec<String> = node.filter_map(|n| n.accesskit_node().label()).collect();
+        names.join(", ")
+    };
+    let mut way = Vec::new();
+    for _ in 0..5 {
+        press(&mut window, Key::F6);
+        way.push(focused(&window));
+    }
+    // The test's window has no views.
+    let parts = [
+        "Top bar",
+        "Lists at the left",
+        "Task at the right",
+        "Status bar",
+    ];
+    let start = parts.iter().position(|p| *p == way[0]);
+    let start = start.unwrap_or_else(|| panic!("{way:?}"));
+    let expected: Vec<&str> = (0..5).map(|i| parts[(start + i) % 4]).collect();
+    assert_eq!(way, expected);
+    window.key_press_modifiers(Modifiers::SHIFT, Key::F6);
+    window.run();
+    assert_eq!(focused(&window), way[3]);
+    // From a part Tab goes on into it, and F6 from there to the next.
+    press(&mut window, Key::F6);
+    press(&mut window, Key::Tab);
+    let inside = focused(&window);
+    assert!(!inside.is_empty() && !parts.contains(&&*inside), "{inside}");
+    press(&mut window, Key::F6);
+    assert_eq!(focused(&window), parts[(start + 5) % 4]);
 }
 
 fn panes() {

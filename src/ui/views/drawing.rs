@@ -176,6 +176,15 @@ impl Views {
         }
     }
 
+    /// Whether Enter closes the polygon: unless the crosshair has gone on from its last corner, which is how
+    /// the next is chosen without a mouse.
+    pub(super) fn closes_polygon(&self, state: &State) -> bool {
+        /// Corners come by way of the screen, whose positions are of single precision.
+        const SAME_MM: f64 = 0.01;
+        let last = self.polygon.as_ref().and_then(|p| p.points.last());
+        last.is_some_and(|last| last.distance(state.view.crosshair) < SAME_MM)
+    }
+
     /// Keys of a polygon that is being drawn come before all others.
     pub(super) fn drawing_keys(&mut self, ui: &Ui, state: &State, actions: &mut Vec<Action>) {
         if state.view.tool != Tool::Polygon {

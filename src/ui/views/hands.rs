@@ -28,6 +28,22 @@ pub struct Drag {
     pub way: Pos2,
 }
 
+impl Drag {
+    /// A press that has not moved yet.
+    pub fn new(pane: Pane, button: PointerButton, at: Pos2, kind: Kind) -> Self {
+        Self {
+            pane,
+            button,
+            pressed: at,
+            last: at,
+            kind,
+            changed: false,
+            begun: false,
+            way: at,
+        }
+    }
+}
+
 pub enum Kind {
     Crosshair,
     /// A new region: the centre is where the button went down.

@@ -14,6 +14,7 @@ mod fan;
 mod grip;
 mod hands;
 mod ink;
+mod keys;
 pub mod layout;
 mod legend;
 mod mosaic;
@@ -28,7 +29,8 @@ mod trace;
 use crate::render::PaneId;
 use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
 use crate::ui::theme;
-use egui::{Event, Id, Key, Modifiers, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
+use crate::ui::widgets::focus;
+use egui::{Event, Id, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
 use hands::Drag;
 
@@ -57,6 +59,8 @@ pub struct Views {
     last_camera: Option<Camera>,
     /// The pane whose menu of layers is open.
     menu: Option<Pane>,
+    /// Enter was pressed in this view in this frame.
+    entered: Option<Pane>,
     /// The panes on screen, points.
     panes: Vec<(Pane, Rect)>,
     /// When pointer or wheel last moved, s.
@@ -67,6 +71,8 @@ pub struct Views {
     still: bool,
     /// What is compared with.
     compared: bool,
+    /// Where a snapshot is being named.
+    naming: Option<(Pane, String)>,
     other: Option<Box<Views>>,
 }
 
@@ -90,6 +96,7 @@ impl Views {
         let area = ui.available_rect_before_wrap();
         self.traces.tick();
         if !self.still {
+            self.take_enter(ui, state);
             self.drawing_keys(ui, state, actions);
         }
         ui.painter()
@@ -117,14 +124,16 @@ impl Views {
             };
             if let Some((comparing, seen)) = &comparing {
                 let place = (pane, rect, first_slice == Some(pane));
-                self.compare(ui, place, (comparing, seen), actions);
+                self.compare(ui, place, (comparing, seen, state), actions);
             }
             if is_hovered {
                 hovered = Some(pane);
             }
-            if ui.memory(|m| m.focused()) == Some(pane_widget(pane)) {
-                let stroke = Stroke::new(1.0, theme::IN_VIEW.accent);
+            if self.focused(ui) == Some(pane) {
                 let painter = ui.painter();
+                let rim = Stroke::new(3.0, theme::palette(ui.style()).canvas);
+                painter.rect_stroke(rect, 0.0, rim, StrokeKind::Inside);
+                let stroke = Stroke::new(2.0, theme::palette(ui.style()).accent);
                 painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
             }
         }
@@ -136,7 +145,7 @@ impl Views {
             actions.push(Action::Pathway(PathwayAction::Hover(None)));
         }
         if !self.still {
-            self.keys(ui, hovered, actions);
+            self.keys(ui, hovered, state, actions);
             self.settle(ui, state, actions);
         }
         ui.advance_cursor_after_rect(area);
@@ -160,6 +169,9 @@ impl Views {
         let response = ui.interact(rect, pane_widget(pane), sense);
         let name = format!("{} view", pane.name());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &name));
+        if !self.still {
+            focus::stop(ui, focus::Part::View, response.id);
+        }
         response
     }
 
@@ -177,34 +189,6 @@ impl Views {
     pub fn still_panes() -> impl Iterator<Item = PaneId> {
         let slices = mosaic::FIRST_STILL..mosaic::FIRST_STILL + View::MOST_SLICES as u32;
         (100..104).chain(200..204).chain(slices).map(PaneId)
-    }
-
-    fn keys(&self, ui: &Ui, hovered: Option<Pane>, actions: &mut Vec<Action>) {
-        let focused = ui.memory(|m| m.focused());
-        let on_pane = Pane::ALL
-            .into_iter()
-            .find(|&p| focused == Some(pane_widget(p)));
-        if focused.is_some() && on_pane.is_none() {
-            return;
-        }
-        if let Some(pane) = on_pane {
-            // Up and down act on the pane instead of leaving it.
-            let filter = egui::EventFilter {
-                vertical_arrows: true,
-                ..egui::EventFilter::default()
-            };
-            ui.memory_mut(|m| m.set_focus_lock_filter(pane_widget(pane), filter));
-        }
-        let pressed = |modifiers: Modifiers, key: Key| {
-            ui.input_mut(|i| i.count_and_consume_key(modifiers, key)) as i32
-        };
-        if let Some(pane) = on_pane.or(hovered).filter(|&p| p != Pane::Scene) {
-            let by = |m: Modifiers| pressed(m, Key::ArrowUp) - pressed(m, Key::ArrowDown);
-            let steps = 10 * by(Modifiers::SHIFT) + by(Modifiers::NONE);
-            if steps != 0 {
-                actions.push(Action::StepSlice { pane, steps });
-            }
-        }
     }
 
     /// The camera to draw with: the view's, or, after a jump to a preset, one on its way there.
@@ -271,7 +255,7 @@ impl Views {
     }
 }
 
-fn pane_widget(pane: Pane) -> Id {
+pub(in crate::ui) fn pane_widget(pane: Pane) -> Id {
     Id::unique(("view", pane))
 }
 

@@ -95,8 +95,17 @@ impl<'a> Scene<'a> {
             .map(|(_, point)| point)
     }
 
+    /// Chooses what a click there is meant for: a streamline where they are asked about, else a region.
+    pub fn choose_at(&self, ui: &Ui, at: Pos2, actions: &mut Vec<Action>) {
+        if self.state.view.tool == Tool::Pick || is_about_lines(self.state) {
+            Views::click_in_scene(ui, self, at, actions);
+        } else if let Some((id, _)) = self.region_under(at) {
+            actions.push(Action::SelectRegion(Some(id)));
+        }
+    }
+
     /// The nearest region under a position, its part, and where the hand holds it.
-    fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
+    pub fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
         let (origin, direction) = self.ray(at);
         let regions = self.state.document.regions.iter().filter(|r| r.visible);
         let hits = regions.filter_map(|region| {
@@ -139,7 +148,8 @@ fn through_box(origin: DVec3, direction: DVec3, centre: DVec3, half: DVec3) -> O
 
 /// Where a ray first meets a mask, mm; found in steps of half a voxel.
 fn through_mask(origin: DVec3, direction: DVec3, mask: &Mask) -> Option<f64> {
-    let (low, high) = mask.grid.bounds();
+    // Looked for once for each mask.
+    let (low, high) = mask.bounds_inside()?;
     let enter = through_box(origin, direction, (low + high) * 0.5, (high - low) * 0.5)?;
     let step = mask.grid.spacing().min_element() * 0.5;
     let steps = ((high - low).length() / step).ceil() as usize;
@@ -195,16 +205,7 @@ impl Views {
             && let Some((button, at)) = hands::press(ui, response)
             && let Some(kind) = scene_press(scene, button, at, shift, actions)
         {
-            self.drag = Some(Drag {
-                pane: Pane::Scene,
-                button,
-                pressed: at,
-                last: at,
-                kind,
-                changed: false,
-                begun: false,
-                way: at,
-            });
+            self.drag = Some(Drag::new(Pane::Scene, button, at, kind));
         }
         if let Some(mut drag) = self.drag.take_if(|d| d.pane == Pane::Scene) {
             let at = pointer(ui).unwrap_or(drag.last);
@@ -228,6 +229,7 @@ impl Views {
                 hands::conclude(scene.state, &drag, actions);
             }
         }
+        self.enter_scene(ui, scene, actions);
         if response.contains_pointer() {
             self.scene_wheel(ui, scene, actions);
             self.scene_cursor(ui, scene);

@@ -121,36 +121,17 @@ impl Views {
             && let Some((button, at)) = hands::press(ui, response)
             && let Some(kind) = self.slice_press(slice, button, at, modifiers, actions)
         {
-            self.drag = Some(Drag {
-                pane: slice.pane,
-                button,
-                pressed: at,
-                last: at,
-                kind,
-                changed: false,
-                begun: false,
-                way: at,
-            });
+            self.drag = Some(Drag::new(slice.pane, button, at, kind));
         }
         if let Some(mut drag) = self.drag.take_if(|d| d.pane == slice.pane) {
             let at = pointer(ui).unwrap_or(drag.last);
-            slice_drag(slice, &mut drag, at, actions);
             let down = ui.input(|i| i.pointer.button_down(drag.button));
-            self.draw(ui, slice, &mut drag, at, down, actions);
-            match drag.kind {
-                Kind::Choose => {
-                    let view = (slice.screen_of(), slice.rect);
-                    self.choose(ui, view, (&drag, at), down, actions);
-                }
-                _ => self.measure(slice, &mut drag, at, down, actions),
-            }
+            self.slice_moves(ui, slice, &mut drag, (at, down), actions);
             if down {
                 self.drag = Some(drag);
-            } else {
-                slice_release(slice, &drag, at, actions);
-                hands::conclude(slice.state, &drag, actions);
             }
         }
+        self.enter_slice(ui, slice, actions);
         if response.double_clicked_by(PointerButton::Secondary)
             && !slice.state.view.tool.draws()
             && let Some(layer) = hands::windowed(&slice.state.document)
@@ -170,7 +151,31 @@ impl Views {
         }
     }
 
-    fn slice_press(
+    /// A hand in this frame: where it is, and whether its button still is down.
+    pub(super) fn slice_moves(
+        &mut self,
+        ui: &Ui,
+        slice: &Slice,
+        drag: &mut Drag,
+        (at, down): (Pos2, bool),
+        actions: &mut Vec<Action>,
+    ) {
+        slice_drag(slice, drag, at, actions);
+        self.draw(ui, slice, drag, at, down, actions);
+        match drag.kind {
+            Kind::Choose => {
+                let view = (slice.screen_of(), slice.rect);
+                self.choose(ui, view, (drag, at), down, actions);
+            }
+            _ => self.measure(slice, drag, at, down, actions),
+        }
+        if !down {
+            slice_release(slice, drag, at, actions);
+            hands::conclude(slice.state, drag, actions);
+        }
+    }
+
+    pub(super) fn slice_press(
         &mut self,
         slice: &Slice,
         button: PointerButton,

@@ -1,6 +1,8 @@
-//! Focus that the hand gives: arrow keys go to what was touched last.
+//! The focus: what the hand gives it to, whose arrow keys go to what was touched last, and the parts of the
+//! window that F6 goes to.
 
-use egui::{Id, Response, Ui};
+use crate::ui::theme;
+use egui::{Id, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 
 fn by_hand_id() -> Id {
     Id::unique("focused by hand")
@@ -24,5 +26,94 @@ pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
         if elsewhere || !response.has_focus() {
             ui.data_mut(|d| d.remove::<Id>(by_hand_id()));
         }
+    }
+}
+
+/// Parts of the window that F6 goes to, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Part {
+    TopBar,
+    Lists,
+    View,
+    Drawer,
+    Task,
+    StatusBar,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::TopBar => "Top bar",
+            Self::Lists => "Lists at the left",
+            Self::View => "Views",
+            Self::Drawer => "Below the views",
+            Self::Task => "Task at the right",
+            Self::StatusBar => "Status bar",
+        }
+    }
+}
+
+/// What is on screen in this frame, and where F6 went last.
+#[derive(Clone, Default)]
+struct Stops {
+    all: Vec<(Part, Id)>,
+    last: Option<Id>,
+}
+
+fn stops_id() -> Id {
+    Id::unique("stops of F6")
+}
+
+/// A frame begins.
+pub fn begin(ui: &Ui) {
+    ui.data_mut(|d| d.get_temp_mut_or_default::<Stops>(stops_id()).all.clear());
+}
+
+/// F6 comes here, too.
+pub fn stop(ui: &Ui, part: Part, id: Id) {
+    ui.data_mut(|d| {
+        let stops = d.get_temp_mut_or_default::<Stops>(stops_id());
+        stops.all.push((part, id));
+    });
+}
+
+/// A panel that F6 goes to; Tab goes on to what is in it.
+pub fn panel(ui: &Ui, part: Part, rect: Rect) {
+    let id = Id::unique(("part", part as u8));
+    let response = ui.interact(rect, id, Sense::focusable_noninteractive());
+    response.widget_info(|| WidgetInfo::labeled(Role::Pane, true, part.name()));
+    stop(ui, part, id);
+}
+
+/// The ring around a panel that has the focus; last, over what is in it.
+pub fn ring(ui: &Ui, part: Part, rect: Rect) {
+    let id = Id::unique(("part", part as u8));
+    if ui.memory(|m| m.has_focus(id)) {
+        let stroke = Stroke::new(2.0, theme::palette(ui.style()).accent);
+        let painter = ui.painter();
+        painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
+    }
+}
+
+/// Gives the focus to the next part, or to the one before.
+pub fn go(ui: &Ui, back: bool) {
+    let mut stops: Stops = ui.data(|d| d.get_temp(stops_id())).unwrap_or_default();
+    // Views keep the order in which they are shown.
+    stops.all.sort_by_key(|(part, _)| *part);
+    let at = |id: Option<Id>| stops.all.iter().position(|(_, stop)| Some(*stop) == id);
+    let now = at(ui.memory(|m| m.focused())).or_else(|| at(stops.last));
+    let count = stops.all.len();
+    let views = || stops.all.iter().position(|(part, _)| *part == Part::View);
+    let next = match now {
+        Some(now) if back => (now + count - 1) % count,
+        Some(now) => (now + 1) % count,
+        None => views().unwrap_or(0),
+    };
+    if let Some((_, id)) = stops.all.get(next).copied() {
+        ui.memory_mut(|m| m.request_focus(id));
+        ui.data_mut(|d| {
+            let known = d.get_temp_mut_or_default::<Stops>(stops_id());
+            known.last = Some(id);
+        });
     }
 }

@@ -1,0 +1,136 @@
+//! A view that has the focus, by keys: arrows move the crosshair in its plane, Page Up and Page Down go from
+//! slice to slice, Enter does what a click at the crosshair would; in 3-D arrows turn, plus and minus zoom.
+
+use super::hands;
+use super::scene_view::Scene;
+use super::slice_view::Slice;
+use super::{Views, pane_widget};
+use crate::state::{Action, Pane, Phase, State, Tool};
+use egui::{EventFilter, Key, Modifiers, PointerButton, Ui};
+use glam::DVec3;
+
+/// An arrow turns the 3-D view by this, radians; with Shift three times as far.
+const TURN: f64 = std::f64::consts::PI / 36.0;
+/// Plus brings the 3-D view this much closer.
+const STEP: f64 = 1.1;
+/// Shift goes so many voxels or slices at once.
+const FAR: i32 = 10;
+
+/// How often a key was pressed in this frame, with Shift counted so many times.
+fn pressed(ui: &Ui, key: Key, with_shift: i32) -> i32 {
+    let count = |modifiers| ui.input_mut(|i| i.count_and_consume_key(modifiers, key)) as i32;
+    // With Shift first: the other would take those, too.
+    with_shift * count(Modifiers::SHIFT) + count(Modifiers::NONE)
+}
+
+impl Views {
+    /// The view that has the focus.
+    pub(super) fn focused(&self, ui: &Ui) -> Option<Pane> {
+        let focused = ui.memory(|m| m.focused())?;
+        let mut panes = Pane::ALL.into_iter();
+        panes.find(|&pane| !self.still && focused == pane_widget(pane))
+    }
+
+    /// Enter in the view with the focus, which acts as that view is shown.
+    pub(super) fn take_enter(&mut self, ui: &Ui, state: &State) {
+        self.entered = self
+            .focused(ui)
+            .filter(|_| !self.closes_polygon(state) && pressed(ui, Key::Enter, 1) > 0);
+    }
+
+    pub(super) fn keys(
+        &self,
+        ui: &Ui,
+        hovered: Option<Pane>,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(pane) = self.focused(ui) else {
+            let free = ui.memory(|m| m.focused()).is_none();
+            if let Some(pane) = hovered.filter(|&p| free && p != Pane::Scene) {
+                let by = pressed(ui, Key::ArrowUp, FAR) - pressed(ui, Key::ArrowDown, FAR);
+                step(pane, by, actions);
+            }
+            return;
+        };
+        // Arrows act on the view instead of leaving it.
+        let filter = EventFilter {
+            vertical_arrows: true,
+            horizontal_arrows: true,
+            ..EventFilter::default()
+        };
+        ui.memory_mut(|m| m.set_focus_lock_filter(pane_widget(pane), filter));
+        let far = if pane == Pane::Scene { 3 } else { FAR };
+        let right = pressed(ui, Key::ArrowRight, far) - pressed(ui, Key::ArrowLeft, far);
+        let down = pressed(ui, Key::ArrowDown, far) - pressed(ui, Key::ArrowUp, far);
+        match state.view.screen_axes(pane) {
+            Some((to_right, to_down)) => {
+                along(to_right, right, actions);
+                along(to_down, down, actions);
+                let by = pressed(ui, Key::PageUp, FAR) - pressed(ui, Key::PageDown, FAR);
+                step(pane, by, actions);
+            }
+            None => {
+                let nearer = pressed(ui, Key::Plus, 1) + pressed(ui, Key::Equals, 1);
+                let steps = nearer - pressed(ui, Key::Minus, 1);
+                if (right, down, steps) != (0, 0, 0) {
+                    let turn = |by: i32| f64::from(by) * TURN;
+                    let camera = state.view.camera.orbited(turn(right), turn(down));
+                    actions.push(Action::SetCamera {
+                        camera: camera.zoomed(STEP.powi(steps)),
+                        phase: Phase::Done,
+                    });
+                }
+            }
+        }
+    }
+
+    /// What a click at the crosshair would do on a slice.
+    pub(super) fn enter_slice(&mut self, ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
+        if self.entered.take_if(|pane| *pane == slice.pane).is_none() {
+            return;
+        }
+        let at = slice.screen(slice.state.view.crosshair);
+        let button = PointerButton::Primary;
+        if let Some(kind) = self.slice_press(slice, button, at, Modifiers::NONE, actions) {
+            let mut drag = hands::Drag::new(slice.pane, button, at, kind);
+            self.slice_moves(ui, slice, &mut drag, (at, false), actions);
+        }
+    }
+
+    /// The same in 3-D, where nothing lies before the crosshair.
+    pub(super) fn enter_scene(&mut self, ui: &Ui, scene: &Scene, actions: &mut Vec<Action>) {
+        if self.entered.take_if(|pane| *pane == Pane::Scene).is_none() {
+            return;
+        }
+        let centre = scene.state.view.crosshair;
+        if let Tool::Place { role, cube } = scene.state.view.tool {
+            let shape = hands::new_shape(role, cube, centre, None);
+            actions.push(Action::PlaceRegion { role, shape });
+        } else if let Some(at) = scene.screen(centre) {
+            scene.choose_at(ui, at, actions);
+        }
+    }
+}
+
+/// From slice to slice.
+fn step(pane: Pane, steps: i32, actions: &mut Vec<Action>) {
+    if steps != 0 {
+        actions.push(Action::StepSlice { pane, steps });
+    }
+}
+
+/// The crosshair by voxels along a direction of the screen.
+fn along(direction: DVec3, steps: i32, actions: &mut Vec<Action>) {
+    let across = |pane: &Pane| {
+        let axis = pane
+            .normal_axis()
+            .map(|axis| DVec3::AXES[axis].dot(direction));
+        axis.filter(|along| along.abs() > 0.5)
+    };
+    let mut panes = Pane::ALL.into_iter();
+    let found = panes.find_map(|pane| Some((pane, across(&pane)?)));
+    if let Some((pane, along)) = found {
+        step(pane, steps * along.signum() as i32, actions);
+    }
+}

@@ -1,0 +1,192 @@
+//! The views without a mouse: Tab gives one the focus, keys do there what a hand would.
+
+use super::sample::{Hands, add_sphere, near, state};
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::state::{Action, BundleAction, Convention, Pane, Tool};
+use egui::{Key, Modifiers};
+use libtest_mimic::Trial;
+
+const NONE: Modifiers = Modifiers::NONE;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("views::keys::arrows move in the plane that is seen", arrows),
+        test("views::keys::Page Up and Down go through slices", pages),
+        test("views::keys::arrows turn the 3-D view", orbit),
+        test("views::keys::Enter places, paints and measures", enter),
+        test(
+            "views::keys::Enter chooses a region and streamlines",
+            choose,
+        ),
+        test("views::keys::a polygon corner by corner", polygon),
+    ]
+}
+
+/// A view with the focus, by Tab.
+fn focused(convention: Convention, pane: Pane) -> Hands {
+    let mut state = state();
+    let crosshair = state.view.crosshair;
+    add_sphere(&mut state, Role::Seed, crosshair, 5.0);
+    let mut hands = Hands::new(state);
+    hands.act(Action::SetConvention(convention));
+    hands.step();
+    let at = Pane::ALL.iter().position(|p| *p == pane).unwrap();
+    for _ in 0..=at {
+        hands.key(Key::Tab, NONE);
+    }
+    // The keys of a view are known to it from the next frame on.
+    hands.step();
+    hands.take();
+    hands
+}
+
+fn arrows() {
+    for convention in [Convention::Radiological, Convention::Neurological] {
+        for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
+            let mut hands = focused(convention, pane);
+            let ways = [
+                (Key::ArrowRight, [1.0, 0.0]),
+                (Key::ArrowLeft, [-1.0, 0.0]),
+                (Key::ArrowDown, [0.0, 1.0]),
+                (Key::ArrowUp, [0.0, -1.0]),
+            ];
+            for (key, [x, y]) in ways {
+                let plane = hands.slice_plane(pane);
+                let before = hands.state().view.crosshair;
+                hands.key(key, NONE);
+                let one = hands.state().view.crosshair - before;
+                let way = plane.right * x + plane.down * y;
+                assert!(one.dot(way) > 0.9 * one.length(), "{pane:?} {key:?} {one}");
+                assert!(one.length() > 1.0, "a voxel: {one}");
+                hands.key(key, Modifiers::SHIFT);
+                let all = hands.state().view.crosshair - before;
+                near(all, one * 11.0, 1e-9);
+                hands.act(Action::MoveCrosshair(before));
+                hands.step();
+            }
+        }
+    }
+}
+
+fn pages() {
+    for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
+        let axis = pane.normal_axis().unwrap();
+        let mut hands = focused(Convention::Radiological, pane);
+        let before = hands.state().view.crosshair;
+        hands.key(Key::PageUp, NONE);
+        let moved = hands.state().view.crosshair - before;
+        assert!(
+            moved[axis] > 1.0 && moved.length() == moved[axis],
+            "{moved}"
+        );
+        hands.key(Key::PageDown, NONE);
+        near(hands.state().view.crosshair, before, 1e-9);
+    }
+}
+
+fn orbit() {
+    let mut hands = focused(Convention::Radiological, Pane::Scene);
+    let crosshair = hands.state().view.crosshair;
+    let before = hands.state().view.camera;
+    hands.key(Key::ArrowRight, NONE);
+    let turned = hands.state().view.camera;
+    // As a drag to the right does.
+    let dragged = before.orbited(std::f64::consts::PI / 36.0, 0.0);
+    assert_eq!(turned, dragged);
+    hands.key(Key::ArrowLeft, NONE);
+    hands.key(Key::Plus, NONE);
+    let nearer = hands.state().view.camera.distance_mm;
+    assert!(nearer < before.distance_mm, "{nearer}");
+    hands.key(Key::Minus, NONE);
+    let back = hands.state().view.camera.distance_mm;
+    assert!((back - before.distance_mm).abs() < 1e-9, "{back}");
+    assert_eq!(hands.state().view.crosshair, crosshair);
+    assert!(!hands.state().view.moving, "drawn fully");
+}
+
+fn enter() {
+    for pane in Pane::ALL {
+        let mut hands = focused(Convention::Radiological, pane);
+        let (role, cube) = (Role::Target, false);
+        hands.act(Action::SetTool(Tool::Place { role, cube }));
+        hands.step();
+        hands.key(Key::Enter, NONE);
+        hands.step();
+        let document = &hands.state().document;
+        let [_, region] = &document.regions[..] else {
+            panic!("one more region in {pane:?}")
+        };
+        assert_eq!(region.role, Role::Target);
+        near(region.shape.centre(), hands.state().view.crosshair, 1e-3);
+    }
+    let mut hands = focused(Convention::Radiological, Pane::Axial);
+    hands.act(Action::SetTool(Tool::Brush));
+    hands.step();
+    hands.key(Key::Enter, NONE);
+    let strokes = hands.take();
+    let strokes = strokes
+        .iter()
+        .filter(|a| matches!(a, Action::Stroke { .. }));
+    assert_eq!(strokes.count(), 1);
+    let painted = hands.state().document.regions.last().unwrap();
+    let Shape::Mask(mask) = &*painted.shape else {
+        panic!("painted")
+    };
+    assert!(mask.contains(hands.state().view.crosshair));
+    hands.act(Action::SetTool(Tool::Ruler));
+    hands.step();
+    let from = hands.state().view.crosshair;
+    for key in [Key::Enter, Key::ArrowRight, Key::ArrowRight, Key::Enter] {
+        hands.key(key, NONE);
+        hands.step();
+    }
+    let measured = &hands.state().document.bundle.measurements;
+    let length = hands.state().view.crosshair.distance(from);
+    assert!((measured[0].value().unwrap() - length).abs() < 1e-3 && length > 2.0);
+}
+
+fn choose() {
+    for pane in [Pane::Coronal, Pane::Scene] {
+        let mut hands = focused(Convention::Radiological, pane);
+        hands.key(Key::Enter, NONE);
+        hands.step();
+        let id = hands.state().document.regions[0].id;
+        assert_eq!(hands.state().session.selected_region, Some(id), "{pane:?}");
+        hands.act(Action::SetTool(Tool::Pick));
+        hands.step();
+        hands.take();
+        hands.key(Key::Enter, NONE);
+        let picks = |a: &Action| matches!(a, Action::Bundle(BundleAction::Pick { .. }));
+        assert!(hands.take().iter().any(picks), "{pane:?}");
+    }
+}
+
+fn polygon() {
+    let mut hands = focused(Convention::Radiological, Pane::Axial);
+    hands.act(Action::SetTool(Tool::Polygon));
+    hands.step();
+    hands.take();
+    let keys = [
+        Key::Enter,
+        Key::ArrowRight,
+        Key::Enter,
+        Key::ArrowDown,
+        Key::Enter,
+    ];
+    for key in keys {
+        let far = matches!(key, Key::ArrowRight | Key::ArrowDown);
+        hands.key(key, if far { Modifiers::SHIFT } else { NONE });
+        // Two within a moment would be a double click.
+        hands.wait(0.5);
+    }
+    let drawn = |a: &Action| matches!(a, Action::DrawOutline { .. });
+    assert!(!hands.take().iter().any(drawn), "three corners");
+    // Once more where the last corner is closes it.
+    hands.key(Key::Enter, NONE);
+    let outline = hands.take().into_iter().find_map(|a| match a {
+        Action::DrawOutline { outline, .. } => Some(outline),
+        _ => None,
+    });
+    assert_eq!(outline.expect("closed").points.len(), 3);
+}
