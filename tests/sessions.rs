@@ -8,6 +8,7 @@ mod mutations;
 mod pathways;
 mod recovery;
 mod replay;
+mod snapshots;
 
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
@@ -39,6 +40,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(figures::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
+    let own = own.chain(snapshots::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 

@@ -59,6 +59,11 @@ pub enum Action {
     },
     Screenshot(Shot),
     TakeSnapshot,
+    /// Counted from the oldest.
+    NameSnapshot {
+        number: usize,
+        name: String,
+    },
     /// With the snapshot of this number, counted from the oldest; `None`: no more.
     Compare(Option<usize>),
     /// Compares with the last snapshot, or no more.

@@ -1,6 +1,6 @@
 //! Snapshots: what was there once, to be compared with what is there now.
 
-use super::{Document, Live, State};
+use super::{Document, Live, Session, State};
 use std::sync::Arc;
 
 /// Layers, regions, parameters and the live result of a moment; nothing of it is copied, since data
@@ -11,6 +11,16 @@ pub struct Snapshot {
     pub name: String,
     pub document: Document,
     pub live: Option<Live>,
+}
+
+impl Snapshot {
+    /// `snapshot 2`, or the name that it was given.
+    pub fn words(&self) -> String {
+        match self.name.parse::<usize>() {
+            Ok(number) => format!("snapshot {number}"),
+            Err(_) => self.name.clone(),
+        }
+    }
 }
 
 /// What is seen to the right of the divider.
@@ -30,20 +40,41 @@ impl Comparing {
         seen.session.stopped = None;
         seen.session.selected_region = None;
         seen.session.comparing = None;
+        // Of a session that was opened: solved again for the present ones.
+        for kept in seen
+            .document
+            .kept_pathways
+            .iter_mut()
+            .filter(|k| k.found.is_none())
+        {
+            let now = state
+                .document
+                .kept_pathways
+                .iter()
+                .find(|now| now.id == kept.id);
+            if let Some(found) = now.and_then(|now| now.found.clone()) {
+                Arc::make_mut(kept).found = Some(found);
+            }
+        }
         seen
     }
 }
 
 /// More are not kept: the oldest goes.
-const MOST: usize = 8;
+pub const MOST: usize = 8;
 
 /// Takes a snapshot.
 pub fn take(state: &mut State) {
     let session = &mut state.session;
-    let number = session.snapshots_taken;
-    session.snapshots_taken += 1;
     // No letter, which would be read as a side of the head.
-    let name = format!("{}", number + 1);
+    let numbers = (1..).map(|n: usize| n.to_string());
+    let last = session
+        .snapshots
+        .iter()
+        .filter_map(|s| s.name.parse().ok())
+        .max();
+    let mut numbers = numbers.skip(last.unwrap_or(0));
+    let name = numbers.next().unwrap_or_default();
     session.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it");
     session.snapshots.push(Arc::new(Snapshot {
         name,
@@ -52,6 +83,28 @@ pub fn take(state: &mut State) {
     }));
     if session.snapshots.len() > MOST {
         session.snapshots.remove(0);
+    }
+}
+
+/// Gives a snapshot, counted from the oldest, another name.
+pub fn rename(state: &mut State, number: usize, name: &str) {
+    change(&mut state.session, number, |snapshot| {
+        name.clone_into(&mut snapshot.name)
+    });
+}
+
+/// Changes a snapshot; the one that is compared with stays so.
+pub fn change(session: &mut Session, number: usize, change: impl FnOnce(&mut Snapshot)) {
+    let Some(snapshot) = session.snapshots.get_mut(number) else {
+        return;
+    };
+    let comparing = session.comparing.as_mut();
+    let comparing = comparing.filter(|c| Arc::ptr_eq(&c.with, snapshot));
+    let mut changed = (**snapshot).clone();
+    change(&mut changed);
+    *snapshot = Arc::new(changed);
+    if let Some(comparing) = comparing {
+        comparing.with = snapshot.clone();
     }
 }
 

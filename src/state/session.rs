@@ -220,8 +220,6 @@ pub struct Session {
     pub stranded: Stranded,
     pub jobs: Vec<Job>,
     pub snapshots: Vec<Arc<Snapshot>>,
-    /// Also those that are no longer kept.
-    pub snapshots_taken: usize,
     pub comparing: Option<Comparing>,
     /// Pictures of a whole turn.
     pub turning: Option<Turning>,
@@ -299,7 +297,6 @@ impl Session {
             jobs: Vec::new(),
             turning: None,
             snapshots: Vec::new(),
-            snapshots_taken: 0,
             comparing: None,
             messages: Vec::new(),
             status: String::new(),

@@ -90,7 +90,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let now = state.session.comparing.as_ref().map(|c| &c.with);
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
-        let name = format!("Compare with snapshot {}", snapshot.name);
+        let name = format!("Compare with {}", snapshot.words());
         let icon = if chosen { icons::CHECK } else { " " };
         let item = Item::new(&name).icon(icon).chosen(chosen);
         row(ui, item, Chosen::Compare((!chosen).then_some(i)));

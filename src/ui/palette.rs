@@ -77,7 +77,7 @@ fn entries(state: &State) -> Vec<Entry> {
     add("Copy as command", "Ctrl+Shift+C", copy);
     add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
-        let name = format!("Compare with snapshot {}", snapshot.name);
+        let name = format!("Compare with {}", snapshot.words());
         add(&name, "", Run::Act(Action::Compare(Some(i))));
     }
     if state.session.comparing.is_some() {

@@ -6,12 +6,16 @@
 //! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
 //! what is new, the format's version goes up.
 
+mod late;
 mod maps;
 mod pathways_of;
 mod read;
+mod snapshots;
 mod write;
 
+pub use late::{moved_to, one};
 pub use read::{build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
+pub use snapshots::{awaiting, restore as snapshots};
 pub use write::{LIVE, PATHWAY, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
@@ -44,6 +48,16 @@ pub struct Content {
     /// Of what is saved for recovery: the session it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<PathBuf>,
+    /// What is kept to be compared with, from the oldest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<SavedSnapshot>,
+}
+
+/// What was there once; live streamlines are a layer of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedSnapshot {
+    pub name: String,
+    pub document: SavedDocument,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -280,6 +294,14 @@ pub fn away(document: &Document) -> Option<String> {
 }
 
 impl Absent {
+    /// Where its file was, if it is of one.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        match &self.layer.from {
+            Origin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
+            _ => None,
+        }
+    }
+
     /// Whether it can be made again.
     pub fn kept(&self) -> Option<&SavedCurves> {
         match &self.layer.from {

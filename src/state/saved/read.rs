@@ -2,6 +2,7 @@
 
 use super::maps;
 use super::pathways_of::{self, basis};
+use super::snapshots;
 use super::write::result_name;
 use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedRegion,
@@ -15,6 +16,7 @@ use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
+use crate::state::comparing::MOST as MOST_SNAPSHOTS;
 use crate::state::document::{Basis, Content as Held, Layer, LayerId, Made, MadeMask, Rays};
 use crate::state::maps::words;
 use crate::state::recipe::{FitRecipe, RegionSpec, Source};
@@ -31,12 +33,21 @@ use std::sync::Arc;
 pub fn parse(read: &ReadSession) -> Result<(Content, Vec<String>), String> {
     let content: Content = serde_json::from_value(read.content.clone())
         .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;
-    let mut ids = BTreeSet::new();
     // Far below where counting on would overflow.
     const MOST: u64 = 1 << 53;
-    let layers = &content.document.layers;
-    if !layers.iter().all(|l| l.id < MOST && ids.insert(l.id)) {
-        return Err("Found a session with two layers of one number".to_owned());
+    let snapshots = content.snapshots.iter().map(|s| &s.document);
+    for document in snapshots.chain([&content.document]) {
+        let mut ids = BTreeSet::new();
+        let mut layers = document.layers.iter();
+        if !layers.all(|l| l.id < MOST && ids.insert(l.id)) {
+            return Err("Found a session with two layers of one number".to_owned());
+        }
+    }
+    if content.snapshots.len() > MOST_SNAPSHOTS {
+        return Err(format!(
+            "Found a session with {} snapshots",
+            content.snapshots.len()
+        ));
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
     let mut unknown = Vec::new();
@@ -78,12 +89,15 @@ pub type Missing = Vec<(u64, String)>;
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
     for layer in &content.document.layers {
-        match item(layer, read) {
+        match item(layer, &result_name(layer.id), read) {
             Ok(Some(item)) => items.push((layer.id, item)),
             Ok(None) => {}
             Err(why) => absent.push((layer.id, why)),
         }
     }
+    let (more, lost) = snapshots::items(content, read);
+    items.extend(more);
+    absent.extend(lost);
     (items, absent)
 }
 
@@ -101,7 +115,12 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
     numbers.iter().map(|n| file(read, *n)).collect()
 }
 
-fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> {
+/// `name`: of its streamlines, where they are kept beside the session.
+pub(super) fn item(
+    layer: &SavedLayer,
+    name: &str,
+    read: &ReadSession,
+) -> Result<Option<Item>, String> {
     Ok(match &layer.from {
         Origin::File {
             file: number,
@@ -130,7 +149,6 @@ fn item(layer: &SavedLayer, read: &ReadSession) -> Result<Option<Item>, String> 
             })
         }
         Origin::Kept(_) => {
-            let name = result_name(layer.id);
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
             let (sum, stored) =
@@ -165,6 +183,7 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
             by_ends: rules.by_ends,
             values: rules.values.iter().map(value).collect(),
             given: Vec::new(),
+            images: Vec::new(),
             stop: rules.stop,
             invert: rules.invert,
             at_most: rules.at_most,
@@ -173,14 +192,13 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
     saved.iter().map(one).collect()
 }
 
-/// The document of a session from what was read for it, with sentences about what is not as it was.
+/// A document of a session from what was read for it, with sentences about what is not as it was.
 pub fn build(
-    content: &Content,
+    saved: &SavedDocument,
     read: &Arc<ReadSession>,
     restored: RestoredLayers,
     absent: Missing,
 ) -> (Document, Vec<String>) {
-    let saved = &content.document;
     let mut notes = Vec::new();
     let mut document = Document::default();
     fill(&mut document, saved);
@@ -314,7 +332,10 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.store = saved.store;
 }
 
-fn restore(saved: &SavedLayer, restored: Restored) -> Result<(Layer, Vec<String>), String> {
+pub(super) fn restore(
+    saved: &SavedLayer,
+    restored: Restored,
+) -> Result<(Layer, Vec<String>), String> {
     let mut notes = Vec::new();
     let (content, recipe, path) = match (&saved.from, restored) {
         (

@@ -1,6 +1,7 @@
 //! From the state to a session.
 
 use super::maps;
+use super::snapshots::own_results;
 use super::{
     Absent, Content, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
     SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedTold,
@@ -10,7 +11,7 @@ use crate::data::{Mask, Region, Shape};
 use crate::jobs::FoundPathway;
 use crate::jobs::session::{Draft, Listed, ReadSession, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
-use crate::state::document::{Basis, Content as Held, Display, Layer, Made, MadeMask};
+use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::moved::How;
 use crate::state::recipe::Source;
 use crate::state::{Document, Recipe, State, Task};
@@ -40,17 +41,30 @@ fn make(state: &State, origin: Option<PathBuf>) -> Draft {
         files: Vec::new(),
         masks: Vec::new(),
     };
-    let document = lists.document();
+    let document = lists.document(&state.document);
+    let (snapshots, frozen) = lists.snapshots(state);
     let content = Content {
         document,
         view: Some(state.view.clone()),
         origin,
+        snapshots,
     };
+    let mut results = results(state);
+    for (at, id, of) in own_results(&content) {
+        let layer = frozen.get(at).and_then(|d| d.layer(LayerId(id)));
+        if let Some(Held::Tractogram(tractogram)) = layer.map(|l| &l.content) {
+            results.push(ToSum::Curves {
+                of,
+                tractogram: tractogram.clone(),
+                stored: true,
+            });
+        }
+    }
     Draft {
         // What is written here is plain data with names of its own: it cannot fail.
         content: serde_json::to_value(content).unwrap_or(Value::Null),
         computed_on: state.session.backend.clone(),
-        results: results(state),
+        results,
         files: lists.files,
         masks: lists.masks,
         store: state.document.store,
@@ -142,8 +156,7 @@ impl Lists<'_> {
         self.masks.len() - 1
     }
 
-    fn document(&mut self) -> SavedDocument {
-        let d = &self.state.document;
+    pub(super) fn document(&mut self, d: &Document) -> SavedDocument {
         let mut layers: Vec<SavedLayer> = d
             .layers
             .iter()

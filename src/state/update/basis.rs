@@ -5,7 +5,7 @@ use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::solvers::geodesic::Cut;
 use crate::state::document::{Basis, Content, Layer, Made, MadeMask};
 use crate::state::session::{Asked, Curves};
-use crate::state::{Document, Recipe};
+use crate::state::{Document, Live, Recipe};
 use std::sync::Arc;
 
 /// What the document's tensors were fitted from; `None` where they are others than these.
@@ -40,6 +40,12 @@ pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
         curves: asked.curves.clone(),
         cut,
     })
+}
+
+/// The same of live curves.
+pub fn made_live(document: &Document, live: &Live) -> Option<Made> {
+    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
+    made(document, &live.asked, cut)
 }
 
 /// The tensors of a basis: those of the document, or to be fitted again. An error is a sentence about

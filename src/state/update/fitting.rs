@@ -11,6 +11,7 @@ use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
 use crate::state::words::{THIN, count};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use crate::state::{comparing, saved};
 use std::sync::Arc;
 
 /// At most this many layers are new after a fit.
@@ -40,16 +41,36 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     if state.session.fitting == wanted {
         return;
     }
-    let Some(Content::Scan { dwi, gradients }) = document.scan().map(|l| &l.content) else {
+    let Some(request) = request(document) else {
         return;
     };
-    effects.push(Effect::Submit(Request::Fit {
+    effects.push(Effect::Submit(request));
+    state.session.fitting = wanted;
+}
+
+/// Asks for the tensors of the snapshot that is compared with, which a session does not keep, where they
+/// are not those of the document.
+pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
+    let comparing = state.session.comparing.as_ref();
+    let awaiting = comparing.filter(|c| saved::awaiting(&c.with));
+    let idle = state.session.fitting.is_none();
+    let Some(comparing) = awaiting.filter(|_| idle) else {
+        return;
+    };
+    effects.extend(request(&comparing.with.document).map(Effect::Submit));
+}
+
+/// The fit of a document's scan.
+fn request(document: &Document) -> Option<Request> {
+    let Content::Scan { dwi, gradients } = &document.scan()?.content else {
+        return None;
+    };
+    Some(Request::Fit {
         dwi: dwi.clone(),
         gradients: gradients.clone(),
         mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
         params: document.fit.clone(),
-    }));
-    state.session.fitting = wanted;
+    })
 }
 
 /// Puts a result into each document that wants it: the present one and those that undo or redo bring
@@ -65,6 +86,25 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     for document in state.history.documents_mut().filter(|d| wants(d)) {
         let first = document.tensors.is_none() && document.awaited.take().is_none();
         put_all(document, result, ids, first);
+    }
+    for number in 0..state.session.snapshots.len() {
+        if !wants(&state.session.snapshots[number].document) {
+            continue;
+        }
+        comparing::change(&mut state.session, number, |snapshot| {
+            let document = &mut snapshot.document;
+            let awaited = document.awaited.take();
+            let ids = document.next_id();
+            put_all(
+                document,
+                result,
+                ids,
+                document.tensors.is_none() && awaited.is_none(),
+            );
+            if let Some(saved) = awaited {
+                sessions::arrange(document, &saved);
+            }
+        });
     }
     if !wants(&state.document) {
         return false;

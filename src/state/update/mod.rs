@@ -23,7 +23,7 @@ mod settings;
 mod tensors;
 mod tracks;
 
-pub use basis::remake;
+pub use basis::{made_live, remake};
 pub use bundle::recipe as edited;
 pub use kept::losses;
 pub use maps::sent;
@@ -98,9 +98,22 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             pictures::take(state, shot, effects);
         }
         Action::NextFrame => pictures::next_frame(state, effects),
-        Action::TakeSnapshot => comparing::take(state),
-        Action::Compare(with) => comparing::compare(state, with),
-        Action::ToggleComparing => comparing::toggle(state),
+        Action::TakeSnapshot => {
+            comparing::take(state);
+            changed(state);
+        }
+        Action::NameSnapshot { number, name } => {
+            comparing::rename(state, number, &name);
+            changed(state);
+        }
+        Action::Compare(with) => {
+            comparing::compare(state, with);
+            fitting::fit_snapshot(state, effects);
+        }
+        Action::ToggleComparing => {
+            comparing::toggle(state);
+            fitting::fit_snapshot(state, effects);
+        }
         Action::MoveDivider(share) => {
             if let Some(comparing) = &mut state.session.comparing {
                 comparing.share = share.clamp(0.0, 1.0);

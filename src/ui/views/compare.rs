@@ -5,8 +5,10 @@ use super::Views;
 use crate::state::session::Comparing;
 use crate::state::{Action, Pane, State};
 use crate::ui::theme::{self, IN_VIEW, size};
+use crate::ui::widgets::field::{self, Typed};
 use crate::ui::widgets::paint;
 use egui::{Color32, CursorIcon, Id, Rect, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use std::sync::Arc;
 
 /// The part of a pane that shows the present: left of the divider, where there is one.
 pub(super) fn present(state: &State, rect: Rect) -> Rect {
@@ -17,6 +19,8 @@ pub(super) fn present(state: &State, rect: Rect) -> Rect {
 /// The divider is taken within this distance, points.
 const GRIP: f32 = 5.0;
 const LABEL: f32 = 20.0;
+/// Room for a new name.
+const FIELD: f32 = 160.0;
 
 impl Views {
     /// For what is compared with: nothing to hold, and panes of their own in the renderer.
@@ -33,7 +37,7 @@ impl Views {
         &mut self,
         ui: &mut Ui,
         (pane, rect, legend): (Pane, Rect, bool),
-        (comparing, seen): (&Comparing, &State),
+        (comparing, seen, state): (&Comparing, &State, &State),
         actions: &mut Vec<Action>,
     ) {
         let x = (rect.left() + rect.width() * comparing.share).round();
@@ -58,13 +62,17 @@ impl Views {
         let font = theme::medium(size::CAPTION);
         // Above the letters of the edge.
         let y = rect.bottom() - 64.0;
-        let name = format!("Snapshot {}", comparing.with.name);
+        let name = comparing.with.words().replacen("snapshot", "Snapshot", 1);
+        let mut plate = Rect::NOTHING;
         for (text, to_left) in [("Now", true), (&*name, false)] {
             let width = paint::width(ui, text, font.clone()) + 12.0;
             let left = if to_left { x - 6.0 - width } else { x + 6.0 };
-            let place = Rect::from_min_size(pos2(left, y), vec2(width, LABEL));
-            painter.rect_filled(place, theme::radius::CHIP, Color32::from_black_alpha(170));
-            paint::centre(&painter, place, text, font.clone(), IN_VIEW.t1);
+            plate = Rect::from_min_size(pos2(left, y), vec2(width, LABEL));
+            painter.rect_filled(plate, theme::radius::CHIP, Color32::from_black_alpha(170));
+            paint::centre(&painter, plate, text, font.clone(), IN_VIEW.t1);
+        }
+        if !self.still {
+            self.name_snapshot(ui, (pane, plate), (comparing, &name), state, actions);
         }
         let grip = Rect::from_min_max(pos2(x - GRIP, rect.top()), pos2(x + GRIP, rect.bottom()));
         let response = ui
@@ -79,6 +87,51 @@ impl Views {
         {
             let share = (at.x - rect.left()) / rect.width().max(1.0);
             actions.push(Action::MoveDivider(share.clamp(0.0, 1.0)));
+        }
+    }
+
+    /// A click on a snapshot's name opens a field for another.
+    fn name_snapshot(
+        &mut self,
+        ui: &mut Ui,
+        (pane, plate): (Pane, Rect),
+        (comparing, shown): (&Comparing, &str),
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
+        let mut snapshots = state.session.snapshots.iter();
+        let number = snapshots.position(|s| Arc::ptr_eq(s, &comparing.with));
+        let Some(number) = number else { return };
+        if let Some((of, mut name)) = self.naming.take_if(|(of, _)| *of == pane) {
+            let place = plate
+                .with_max_x(plate.left() + FIELD)
+                .expand2(vec2(0.0, 3.0));
+            let free = ui.memory(|m| m.focused().is_none());
+            match field::text(ui, place, "Name of the snapshot", &mut name, "Name", free) {
+                Typed::Going => self.naming = Some((of, name)),
+                Typed::Entered if !name.trim().is_empty() => {
+                    let name = name.trim().to_owned();
+                    actions.push(Action::NameSnapshot { number, name });
+                }
+                Typed::Entered | Typed::Cancelled => {}
+            }
+            return;
+        }
+        let id = Id::unique(("name of the snapshot", pane));
+        let response = ui
+            .interact(plate, id, Sense::click())
+            .on_hover_text("Click to name it");
+        paint::focus_ring(
+            ui.painter(),
+            theme::palette(ui.style()),
+            &response,
+            plate,
+            0,
+        );
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, shown));
+        if response.clicked() {
+            self.naming = Some((pane, comparing.with.name.clone()));
+            ui.ctx().request_repaint();
         }
     }
 }

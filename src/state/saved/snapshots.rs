@@ -1,0 +1,184 @@
+//! Snapshots in a session: each a document of its own, whose layers are read once where several documents
+//! have the same.
+
+use super::read::{self, Items, Missing};
+use super::write::Lists;
+use super::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
+use crate::jobs::session::{Item, ReadSession, RestoredLayers};
+use crate::state::comparing::Snapshot;
+use crate::state::document::{Content as Held, Layer, LayerId};
+use crate::state::update::made_live;
+use crate::state::{Document, State};
+use std::sync::Arc;
+
+/// Numbers of layers are below this power of two; above it stands which document they are of.
+const BITS: u32 = 53;
+
+/// The number of a layer among those of all documents of a session: 0 is the present one, then come the
+/// snapshots.
+fn key(of: usize, layer: u64) -> u64 {
+    ((of as u64) << BITS) | layer
+}
+
+/// The documents of a session by their numbers.
+fn documents(content: &Content) -> impl Iterator<Item = (usize, &SavedDocument)> {
+    let snapshots = content.snapshots.iter().map(|s| &s.document);
+    std::iter::once(&content.document)
+        .chain(snapshots)
+        .enumerate()
+}
+
+fn layer(document: &SavedDocument, id: u64) -> Option<&SavedLayer> {
+    document.layers.iter().find(|l| l.id == id)
+}
+
+/// Whether two layers hold the same before they are turned and moved.
+fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLayer) -> bool {
+    let alike = a.id == b.id && a.from == b.from && a.edits == b.edits;
+    alike
+        && match &a.from {
+            Origin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
+                (Some(x), Some(y)) => x.id != a.id && same(of, x, other, y),
+                _ => false,
+            },
+            _ => true,
+        }
+}
+
+/// Where a layer of one of the documents is read: there, or as that of an earlier document.
+fn source(content: &Content, number: usize, wanted: &SavedLayer) -> u64 {
+    let of = documents(content).find(|(n, _)| *n == number);
+    let Some((_, of)) = of else {
+        return key(number, wanted.id);
+    };
+    let known = documents(content).take(number).find(|(_, document)| {
+        layer(document, wanted.id).is_some_and(|l| same(of, wanted, document, l))
+    });
+    key(known.map_or(number, |(n, _)| n), wanted.id)
+}
+
+/// `layer 7`, or `snapshot 2 layer 7`.
+pub(super) fn result_name(number: usize, layer: u64) -> String {
+    let name = super::result_name(layer);
+    match number {
+        0 => name,
+        number => format!("snapshot {number} {name}"),
+    }
+}
+
+/// What has to be read for the snapshots beside what the document needs.
+pub(super) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
+    let (mut items, mut absent) = (Vec::new(), Vec::new());
+    for (number, document) in documents(content).skip(1) {
+        let own = document.layers.iter();
+        let own = own.filter(|l| source(content, number, l) == key(number, l.id));
+        for layer in own {
+            let name = result_name(number, layer.id);
+            match read::item(layer, &name, read) {
+                Ok(Some(Item::Density { of, by, on, params })) => {
+                    let from = document.layers.iter().find(|l| l.id == of);
+                    let of = from.map_or(key(number, of), |l| source(content, number, l));
+                    items.push((key(number, layer.id), Item::Density { of, by, on, params }));
+                }
+                Ok(Some(item)) => items.push((key(number, layer.id), item)),
+                Ok(None) => {}
+                Err(why) => absent.push((key(number, layer.id), why)),
+            }
+        }
+    }
+    (items, absent)
+}
+
+/// The snapshots of a session, with sentences about what they lack.
+pub fn restore(
+    content: &Content,
+    read: &Arc<ReadSession>,
+    restored: &RestoredLayers,
+    absent: &Missing,
+) -> (Vec<Arc<Snapshot>>, Vec<String>) {
+    let mut notes = Vec::new();
+    let mut snapshots = Vec::new();
+    for (number, saved) in documents(content).skip(1) {
+        let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
+        for layer in &saved.layers {
+            let from = source(content, number, layer);
+            let found = restored.iter().find(|(key, _)| *key == from);
+            mine.extend(found.map(|(_, one)| (layer.id, one.clone())));
+            let why = absent.iter().find(|(key, _)| *key == from);
+            missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
+        }
+        let (document, _) = read::build(saved, read, mine, missing);
+        let name = content.snapshots[number - 1].name.clone();
+        if !document.absent.is_empty() {
+            let names: Vec<&str> = document.absent.iter().map(|a| &*a.layer.name).collect();
+            notes.push(format!("The snapshot {name} lacks {}", names.join(", ")));
+        }
+        snapshots.push(Arc::new(Snapshot {
+            name,
+            document,
+            live: None,
+        }));
+    }
+    (snapshots, notes)
+}
+
+/// The snapshot of a state whose tensors are not here yet.
+pub fn awaiting(snapshot: &Snapshot) -> bool {
+    let document = &snapshot.document;
+    let wanted = document.wanted_fit();
+    wanted.is_some() && wanted.as_ref() != document.tensors.as_ref().map(|t| &t.key)
+}
+
+/// A snapshot's document with what was live as a layer.
+pub(super) fn frozen(snapshot: &Snapshot) -> Document {
+    let mut document = snapshot.document.clone();
+    let Some(live) = &snapshot.live else {
+        return document;
+    };
+    let Some(made) = made_live(&document, live) else {
+        return document;
+    };
+    let mut display = document.live_display().clone();
+    if let Some(rays) = &live.rays {
+        display.window = rays.range;
+    }
+    let id = LayerId(document.fresh_id());
+    document.layers.push(Arc::new(Layer {
+        id,
+        name: "Live".to_owned(),
+        content: Held::Tractogram(live.output.kept.clone()),
+        display,
+        recipe: live.recipe.clone(),
+        path: None,
+        unit: "",
+        unit_scale: 1.0,
+        notes: Vec::new(),
+    }));
+    document.made.insert(id, Arc::new(made));
+    document
+}
+
+impl Lists<'_> {
+    pub(super) fn snapshots(&mut self, state: &State) -> (Vec<SavedSnapshot>, Vec<Document>) {
+        let documents: Vec<Document> = state.session.snapshots.iter().map(|s| frozen(s)).collect();
+        let snapshots = state.session.snapshots.iter().zip(&documents);
+        let saved = snapshots.map(|(snapshot, document)| SavedSnapshot {
+            name: snapshot.name.clone(),
+            document: self.document(document),
+        });
+        (saved.collect(), documents)
+    }
+}
+
+/// Layers whose streamlines are kept beside the session for a snapshot alone, with the names of these
+/// results.
+pub(super) fn own_results(content: &Content) -> Vec<(usize, u64, String)> {
+    let documents = documents(content).skip(1);
+    let own = documents.flat_map(|(number, document)| {
+        let layers = document.layers.iter();
+        let kept = layers.filter(|l| matches!(l.from, Origin::Kept(_)));
+        let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
+        own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
+    });
+    own.collect()
+}

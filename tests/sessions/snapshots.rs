@@ -1,0 +1,168 @@
+//! Snapshots come back with their session: their regions, layers, tensors and what was live.
+
+use super::Window;
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::solvers::tracking::Seeding;
+use arcuate::state::bundle::lines_of;
+use arcuate::state::session::Snapshot;
+use arcuate::state::{Action, Document, Phase};
+use glam::dvec3;
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::snapshots come back", come_back),
+        test(
+            "sessions::a snapshot has the tensors of its own fit",
+            tensors,
+        ),
+        test(
+            "sessions::a snapshot is of its document alone",
+            of_one_document,
+        ),
+    ]
+}
+
+fn tracked(folder: &Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
+    let mut params = window.state.document.track.clone();
+    params.min_length_mm = 5.0;
+    params.seeding = Seeding::Random { count: 60 };
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    assert!(window.state.final_live().is_some(), "{}", window.said());
+    window
+}
+
+fn names(document: &Document) -> Vec<&str> {
+    document.layers.iter().map(|l| &*l.name).collect()
+}
+
+fn points<'a>(document: &'a Document, name: &str) -> &'a [[f32; 3]] {
+    let layer = document.layer_named(name);
+    let layer = layer.unwrap_or_else(|| panic!("no {name} in {:?}", names(document)));
+    &lines_of(layer).expect("streamlines").points
+}
+
+fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
+    window.state.session.snapshots[number].clone()
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    window.act(Action::KeepTracks);
+    window.act(Action::TakeSnapshot);
+    let kept = window
+        .state
+        .document
+        .layer_named("Tracks")
+        .expect("kept")
+        .id;
+    window.act(Action::DeleteLayer(kept));
+    window.place(Role::Exclude, dvec3(9.0, 9.0, 1.3), 3.0);
+    window.act(Action::TakeSnapshot);
+    window.act(Action::NameSnapshot {
+        number: 1,
+        name: "With exclude".to_owned(),
+    });
+    let seed = window.state.document.regions[0].id;
+    window.act(Action::DeleteRegion(seed));
+    assert!(window.state.is_dirty());
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert_eq!(names(&again.state.document), names(&window.state.document));
+    for (number, name) in [(0, "1"), (1, "With exclude")] {
+        let (was, is) = (snapshot(&window, number), snapshot(&again, number));
+        assert_eq!(is.name, name);
+        let regions = |s: &Snapshot| -> Vec<_> {
+            let one = |r: &Arc<arcuate::data::Region>| (r.role, r.shape.centre());
+            s.document.regions.iter().map(one).collect()
+        };
+        assert_eq!(regions(&was), regions(&is));
+        let mut layers = names(&was.document);
+        layers.push("Live");
+        assert_eq!(names(&is.document), layers, "DEC and FA, too");
+        let live = was.live.as_ref().expect("live").output.kept.clone();
+        assert_eq!(points(&is.document, "Live"), &*live.points);
+        let layer = is.document.layer_named("FA").expect("a map");
+        let fa = window.state.document.layer_named("FA").expect("a map");
+        let values =
+            |l: &arcuate::state::Layer| l.content.volume().expect("an image").values.clone();
+        assert!(values(layer) == values(fa));
+    }
+    // It was deleted since, and is in the first alone.
+    let first = snapshot(&again, 0);
+    let was = snapshot(&window, 0);
+    assert_eq!(
+        points(&first.document, "Tracks"),
+        points(&was.document, "Tracks")
+    );
+    // Twice there and back is the same.
+    let mut again = again;
+    let second = folder.path().join("t.arcuate");
+    again.save(&second);
+    let third = Window::opened(&second);
+    assert_eq!(third.said(), "");
+    let layers = |w: &Window| -> Vec<String> {
+        let documents = w.state.session.snapshots.iter().map(|s| &s.document);
+        documents.flat_map(names).map(str::to_owned).collect()
+    };
+    assert_eq!(layers(&third), layers(&again));
+    third.state.session.snapshots.iter().for_each(|s| {
+        assert!(!points(&s.document, "Live").is_empty());
+    });
+}
+
+fn tensors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    window.act(Action::TakeSnapshot);
+    let mut params = window.state.document.fit.clone();
+    params.min_eigenvalue_mm2_per_s = 6e-4;
+    window.act(Action::SetFit { params });
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert!(snapshot(&again, 0).document.tensors.is_none(), "not yet");
+    again.act(Action::ToggleComparing);
+    let with = again
+        .state
+        .session
+        .comparing
+        .as_ref()
+        .expect("compares")
+        .with
+        .clone();
+    assert!(Arc::ptr_eq(&with, &again.state.session.snapshots[0]));
+    let was = snapshot(&window, 0);
+    let fa = |document: &Document| {
+        let tensors = document.tensors.as_ref().expect("tensors");
+        tensors.fa.values.clone()
+    };
+    assert!(fa(&with.document) == fa(&was.document));
+    assert!(fa(&with.document) != fa(&again.state.document));
+    assert!(with.document.layer_named("DEC").is_some());
+    assert_eq!(again.state.document.fit.min_eigenvalue_mm2_per_s, 6e-4);
+}
+
+fn of_one_document() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    window.act(Action::TakeSnapshot);
+    window.act(Action::ToggleComparing);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    window.session(arcuate::state::SessionAction::Leave(
+        arcuate::state::Leaving::New,
+    ));
+    let session = &window.state.session;
+    assert!(session.snapshots.is_empty() && session.comparing.is_none());
+}
