@@ -1,5 +1,6 @@
 //! Selecting streamlines: regions against dense sampling, the logic of roles, values, chance.
 
+mod images;
 mod pick;
 
 use crate::support::{Random, test};
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("selection::odd streamlines", odd),
         test("selection::by why they stopped", stops),
         test("selection::by values that are given", given),
+        test("selection::by an image's values", images::images),
         test("selection::steps that are done again", edits),
         test(
             "selection::means of an image along streamlines",
@@ -446,6 +448,7 @@ fn edits() {
     let words = format!("Found {others} streamlines");
     assert!(error.to_string().contains(&words), "{error}");
     let beyond = Runs {
+        said: None,
         of: 500,
         runs: vec![[499, 2]],
     };

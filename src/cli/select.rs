@@ -1,15 +1,15 @@
 //! `arcuate select`: some of a file's streamlines.
 
-use super::inputs::streamlines;
-use super::options::{RegionOptions, ToldOptions};
+use super::inputs::{image, streamlines};
+use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::io::quoted;
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::selection::{Reason, Rules, Within};
-use crate::state::edits::Choice;
-use crate::state::recipe::{RegionSpec, ShapeSpec};
+use crate::solvers::tracking::selection::{Counting, OnImage, Reason, Rules, Within};
+use crate::state::edits::{self, Choice};
+use crate::state::recipe::RegionSpec;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,6 +19,7 @@ Examples:
   arcuate select tracks.trx left.trx --include mask:left.nii.gz --exclude box:0,0,0,2,90,90
   arcuate select tracks.tck long.tck --length 40..
   arcuate select rays.trx strong.trx --value cm=1.2.. --number 5000
+  arcuate select tracks.trx white.trx --image fa.nii.gz:0.2..:all --image t1.nii.gz:100..900
   arcuate select tracks.trk ends.trk --target mask:v1.nii.gz --target mask:v2.nii.gz --ends
 
 A region counts as met where a segment crosses it, not only where a point lies in it. Values per streamline and per
@@ -31,18 +32,8 @@ pub struct Options {
     pub input: PathBuf,
     /// Streamline file to write; its ending says the format
     pub output: PathBuf,
-    /// Keep those that pass through all of these
-    #[arg(long, value_name = "REGION")]
-    pub include: Vec<ShapeSpec>,
-    /// Drop those that touch one of these
-    #[arg(long, value_name = "REGION")]
-    pub exclude: Vec<ShapeSpec>,
-    /// Keep those that pass through any of these
-    #[arg(long, value_name = "REGION")]
-    pub target: Vec<ShapeSpec>,
-    /// Keep those with all points inside the union of these
-    #[arg(long, value_name = "REGION")]
-    pub within: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub passing: PassingOptions,
     /// Keep those of a group (TRX)
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
@@ -55,6 +46,10 @@ pub struct Options {
     /// Keep those with a value in these limits; may be given several times
     #[arg(long, value_name = "NAME=LOW..HIGH", value_parser = value_within)]
     pub value: Vec<Within>,
+    /// Keep those along which an image's values lie in these limits: their mean, or :any or :all of them at the
+    /// streamline's points; may be given several times
+    #[arg(long, value_name = "FILE:LOW..HIGH[:any|all]", allow_hyphen_values = true, value_parser = on_image)]
+    pub image: Vec<ImageLimit>,
     /// Keep those of which an end stopped for this reason, as tracking notes it: low-fa, angle, left-mask, …
     #[arg(long, value_name = "REASON", value_parser = stop)]
     pub stop: Option<StopReason>,
@@ -64,9 +59,8 @@ pub struct Options {
     /// Of those left keep so many at random
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub number: Option<u32>,
-    /// Starts the random numbers; the same seed gives the same result
-    #[arg(long, value_name = "N", requires = "number", default_value = "0")]
-    pub random_seed: u64,
+    #[command(flatten)]
+    pub chance: ChanceOptions,
     #[command(flatten)]
     pub told: ToldOptions,
 }
@@ -99,6 +93,42 @@ fn value_within(text: &str) -> Result<Within, String> {
     })
 }
 
+/// An image whose values along streamlines have limits.
+#[derive(Clone, Debug)]
+pub struct ImageLimit {
+    file: PathBuf,
+    low: f32,
+    high: f32,
+    counting: Counting,
+}
+
+impl ImageLimit {
+    fn text(&self) -> String {
+        edits::on_image(&self.file, self.low, self.high, self.counting)
+    }
+}
+
+fn on_image(text: &str) -> Result<ImageLimit, String> {
+    let mut counts = Counting::ALL.into_iter();
+    let named = counts.find_map(|counting| {
+        let rest = text.strip_suffix(counting.key())?.strip_suffix(':')?;
+        Some((rest, counting))
+    });
+    let (rest, counting) = named.unwrap_or((text, Counting::Mean));
+    let Some((file, range)) = rest.rsplit_once(':').filter(|(file, _)| !file.is_empty()) else {
+        return Err(format!(
+            "expected FILE:LOW..HIGH, as in fa.nii.gz:0.3.., found \"{text}\""
+        ));
+    };
+    let (low, high) = limits(range)?;
+    Ok(ImageLimit {
+        file: PathBuf::from(file),
+        low,
+        high,
+        counting,
+    })
+}
+
 fn length_within(low: f32, high: f32) -> Within {
     Within {
         name: crate::data::tractogram::LENGTH.to_owned(),
@@ -117,16 +147,15 @@ fn stop(text: &str) -> Result<StopReason, String> {
 
 impl Options {
     fn regions(&self) -> RegionOptions {
-        RegionOptions {
-            include: self.include.clone(),
-            exclude: self.exclude.clone(),
-            target: self.target.clone(),
-            within: self.within.clone(),
-            ..RegionOptions::default()
-        }
+        RegionOptions::passing(&self.passing)
     }
 
-    fn rules(&self) -> Result<Rules, Failure> {
+    fn at_most(&self) -> Option<(usize, u64)> {
+        let seed = self.chance.random_seed.unwrap_or(0);
+        self.number.map(|n| (n as usize, seed))
+    }
+
+    fn rules(&self, runner: &mut Runner) -> Result<Rules, Failure> {
         let length = self.length.map(|(low, high)| length_within(low, high));
         Ok(Rules {
             group: self.group.clone(),
@@ -134,10 +163,26 @@ impl Options {
             by_ends: self.ends,
             values: length.into_iter().chain(self.value.clone()).collect(),
             given: Vec::new(),
+            images: self.images(runner)?,
             stop: self.stop,
             invert: self.invert,
-            at_most: self.number.map(|n| (n as usize, self.random_seed)),
+            at_most: self.at_most(),
         })
+    }
+
+    /// Images, which are read; of several volumes the first counts.
+    fn images(&self, runner: &mut Runner) -> Result<Vec<OnImage>, Failure> {
+        let plain = ToldOptions::default();
+        let one = |limit: &ImageLimit| {
+            Ok(OnImage {
+                volume: image(&limit.file, &plain, runner)?,
+                frame: 0,
+                counting: limit.counting,
+                low: limit.low,
+                high: limit.high,
+            })
+        };
+        self.image.iter().map(one).collect()
     }
 
     fn selects(&self) -> bool {
@@ -146,6 +191,7 @@ impl Options {
             || self.group.is_some()
             || self.length.is_some()
             || !self.value.is_empty()
+            || !self.image.is_empty()
             || self.stop.is_some()
             || self.number.is_some()
     }
@@ -159,9 +205,10 @@ impl Options {
             regions: self.regions().specs(),
             by_ends: self.ends,
             values: length.into_iter().chain(self.value.clone()).collect(),
+            images: self.image.iter().map(ImageLimit::text).collect(),
             stop: self.stop,
             invert: self.invert,
-            at_most: self.number.map(|n| (n as usize, self.random_seed)),
+            at_most: self.at_most(),
         };
         let text = format!("arcuate select {input} {output}{choice}");
         text + &self.told.told().to_string()
@@ -171,12 +218,12 @@ impl Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if !options.selects() {
         return Err(Failure::usage(
-            "Nothing says which streamlines to keep: add a region, --group, --length, --value, --stop or --number",
+            "Nothing says which streamlines to keep: add a region, --group, --length, --value, --image, --stop or --number",
         ));
     }
     must_be_streamlines(&options.output)?;
     runner.may_make(&options.output)?;
-    let rules = options.rules()?;
+    let rules = options.rules(runner)?;
     let tractogram = streamlines(&options.input, &options.told, runner)?;
     let all = tractogram.len();
     let request = Request::Select { tractogram, rules };

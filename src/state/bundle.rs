@@ -18,6 +18,7 @@ use crate::data::region::RegionId;
 use crate::data::tractogram::LENGTH;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::profile::Sense;
+use crate::solvers::tracking::selection::Counting;
 use crate::solvers::tracking::selection::pick::{Screen, Wanted};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ pub struct Limit {
     pub column: Column,
     pub low: Option<f32>,
     pub high: Option<f32>,
+    /// Of an image: which of its values along the streamline.
+    #[serde(default)]
+    pub counting: Counting,
 }
 
 /// A filter that leaves some streamlines of a layer to be seen.

@@ -4,7 +4,7 @@ use super::recipe::{Recipe, RegionSpec, region_arguments};
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::selection::Within;
+use crate::solvers::tracking::selection::{Counting, Said, Within};
 use std::fmt::{Display, Formatter, Result};
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,21 @@ pub struct Choice {
     pub regions: Vec<RegionSpec>,
     pub by_ends: bool,
     pub values: Vec<Within>,
+    /// As `--image` takes them.
+    pub images: Vec<String>,
     pub stop: Option<StopReason>,
     pub invert: bool,
     /// And the seed of the random numbers.
     pub at_most: Option<(usize, u64)>,
+}
+
+/// A rule on an image, as `--image` takes it: `fa.nii.gz:0.3..:any`.
+pub fn on_image(file: &Path, low: f32, high: f32, counting: Counting) -> String {
+    let range = range(low, high);
+    match counting {
+        Counting::Mean => format!("{}:{range}", file.display()),
+        counting => format!("{}:{range}:{}", file.display(), counting.key()),
+    }
 }
 
 /// `20..200`, `20..` or `..200`.
@@ -48,6 +59,9 @@ impl Display for Choice {
                 write!(f, " --value {}", quoted(&format!("{name}={range}")))?;
             }
         }
+        for image in &self.images {
+            write!(f, " --image {}", quoted(image))?;
+        }
         if let Some(stop) = self.stop {
             write!(f, " --stop {}", stop.key())?;
         }
@@ -62,7 +76,7 @@ impl Display for Choice {
 }
 
 /// One command after the other: what makes the streamlines, and each step that keeps some of them.
-pub(super) fn selected(of: &Recipe, steps: &[Option<String>], out: &Path) -> String {
+pub(super) fn selected(of: &Recipe, steps: &[Option<Said>], out: &Path) -> String {
     let (mut input, mut told, mut commands) = (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {
         Recipe::File(file) => input.clone_from(file),
@@ -77,10 +91,16 @@ pub(super) fn selected(of: &Recipe, steps: &[Option<String>], out: &Path) -> Str
             true => out.to_owned(),
             false => PathBuf::from(format!("step{}.trx", i + 1)),
         };
+        for need in &step.needs {
+            if !commands.contains(need) {
+                commands.push(need.clone());
+            }
+        }
         commands.push(format!(
-            "arcuate select {} {}{step}{told}",
+            "arcuate select {} {}{}{told}",
             quoted(&input.to_string_lossy()),
-            quoted(&output.to_string_lossy())
+            quoted(&output.to_string_lossy()),
+            step.options
         ));
         told.clear();
         input = output;

@@ -11,6 +11,7 @@ use super::{Document, Recipe, State};
 use crate::data::{Region, Role, Shape};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
+use crate::solvers::tracking::selection::Said;
 use crate::solvers::tracking::{Integrator, Interpolation, Match, Seeding};
 use std::fmt::Write as _;
 
@@ -182,8 +183,8 @@ fn edits(layer: &Layer, left: usize) -> Option<String> {
     let Recipe::Edited { steps, .. } = &layer.recipe else {
         return None;
     };
-    let one = |step: &Option<String>| match step {
-        Some(options) => format!("selected by the rules \"{}\"", options.trim()),
+    let one = |step: &Option<Said>| match step {
+        Some(said) => format!("selected by the rules \"{}\"", said.options.trim()),
         None => "chosen by hand".to_owned(),
     };
     let steps: Vec<String> = steps.iter().map(one).collect();

@@ -12,6 +12,7 @@ use crate::io::{Told, ToldAffine, quoted};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
+use crate::solvers::tracking::selection::Said;
 use crate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
@@ -106,11 +107,11 @@ pub enum Recipe {
         voxel_mm: Option<f64>,
         params: density::Params,
     },
-    /// Streamlines of which some were kept, step by step: the options of `arcuate select`, or nothing
+    /// Streamlines of which some were kept, step by step: what `arcuate select` is told, or nothing
     /// where they were chosen by hand or a region has no file.
     Edited {
         of: Box<Recipe>,
-        steps: Vec<Option<String>>,
+        steps: Vec<Option<Said>>,
     },
 }
 

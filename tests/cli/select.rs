@@ -2,9 +2,11 @@
 
 use super::{arcuate, json, refuses};
 use arcuate::compute::Control;
-use arcuate::data::Tractogram;
-use arcuate::io::{Opened, fibres, open};
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::io::{Opened, fibres, nifti, open};
+use glam::DVec3;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Lines along x of 10, 20, … 100 mm at y = 0, 1, … 9 mm, with FA and weights.
 fn write(path: &Path) {
@@ -18,6 +20,15 @@ fn write(path: &Path) {
         .with_per_point("fa", fa)
         .with_per_streamline("weight", (0..10).map(|i| i as f32).collect::<Vec<_>>());
     fibres::save(path, &lines, "test", &Control::new()).expect("written");
+}
+
+/// An image that is x.
+fn ramp(path: &Path) {
+    let grid = Grid::axis_aligned([101, 10, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0));
+    let grid = Arc::new(grid.expect("a grid"));
+    let values = (0..grid.voxel_count()).map(|i| grid.voxel(i)[0] as f32);
+    let volume = Volume::scalar(grid.clone(), values.collect::<Vec<_>>());
+    nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");
 }
 
 /// The y of each streamline.
@@ -72,6 +83,14 @@ pub(super) fn selects() {
     let three = ["--number", "3", "--random-seed", "5"];
     assert_eq!(select(&three), select(&three));
     assert_eq!(select(&three).len(), 3);
+    // Along an image of x: means of 5, 10, … 50.
+    ramp(&here.join("x.nii.gz"));
+    assert_eq!(select(&["--image", "x.nii.gz:20..31"]), [3.0, 4.0, 5.0]);
+    assert_eq!(
+        select(&["--image", "x.nii.gz:60..65:any"]),
+        [5.0, 6.0, 7.0, 8.0, 9.0]
+    );
+    assert_eq!(select(&["--image", "x.nii.gz:..30:all"]), [0.0, 1.0, 2.0]);
     // The values come along: beside a TCK as files of their own.
     let done = json(&["select", "in.trx", "out.tck", "--length", "95.."], here);
     let files = done["files"].as_array().expect("files");
@@ -110,10 +129,17 @@ pub(super) fn selects() {
     };
     usage(
         &[],
-        "add a region, --group, --length, --value, --stop or --number",
+        "add a region, --group, --length, --value, --image, --stop or --number",
     );
     usage(&["--length", "9..2"], "expected LOW..HIGH");
     usage(&["--length", ".."], "expected LOW..HIGH");
     usage(&["--value", "fa"], "expected NAME=LOW..HIGH");
+    usage(&["--image", "fa.nii.gz"], "expected FILE:LOW..HIGH");
+    usage(&["--image", "fa.nii.gz:9..2:any"], "expected LOW..HIGH");
+    refuses(
+        &["select", "in.trx", "new.trx", "--image", "gone.nii.gz:0.."],
+        &["gone.nii.gz"],
+        here,
+    );
     assert!(!here.join("new.trx").exists());
 }

@@ -21,6 +21,10 @@ pub fn sample_frame(volume: &Volume, frame: usize) -> impl Fn(&[f32; 3]) -> f32 
     let shape = volume.grid.shape;
     let values = volume.frame(frame);
     let last = Vec3::from_array(shape.map(|n| (n - 1) as f32));
+    // Steps to the next voxel along each axis. A grid one voxel thick has no upper neighbour; its weight is 0
+    // there.
+    let strides = [1, shape[0], shape[0] * shape[1]];
+    let next = [0, 1, 2].map(|a| if shape[a] > 1 { strides[a] } else { 0 });
     move |point: &[f32; 3]| {
         let v = voxel_from_world.transform_point3(Vec3::from(*point));
         if !v.is_finite() {
@@ -30,12 +34,9 @@ pub fn sample_frame(volume: &Volume, frame: usize) -> impl Fn(&[f32; 3]) -> f32 
         let low = v.floor().min((last - 1.0).max(Vec3::ZERO));
         let t = v - low;
         let [i, j, k] = low.to_array().map(|c| c as usize);
-        // A grid one voxel thick has no upper neighbour; its weight is 0 there.
-        let next = shape.map(|n| usize::from(n > 1));
+        let first = volume.grid.index([i, j, k]);
         let value = |di: usize, dj: usize, dk: usize| {
-            values[volume
-                .grid
-                .index([i + di * next[0], j + dj * next[1], k + dk * next[2]])]
+            values[first + di * next[0] + dj * next[1] + dk * next[2]]
         };
         let mix = |a: f32, b: f32, t: f32| a + (b - a) * t;
         let row = |dj, dk| mix(value(0, dj, dk), value(1, dj, dk), t.x);

@@ -7,6 +7,7 @@ use super::super::{Memory, format};
 use super::empty;
 use crate::data::Tractogram;
 use crate::solvers::tracking::StopReason;
+use crate::solvers::tracking::selection::Counting;
 use crate::state::bundle::{Column, How, Limit, Sieve, TableView};
 use crate::state::{Action, BundleAction, Layer, Phase, State};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
@@ -216,6 +217,7 @@ fn filter(
                 column: column.clone(),
                 low,
                 high,
+                counting: sieve.limit(column).map_or(Counting::Mean, |l| l.counting),
             };
             let sieve = sieve.limited(limit);
             actions.push(Action::Bundle(BundleAction::SetSieve {

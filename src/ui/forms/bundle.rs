@@ -4,6 +4,7 @@ use super::display::{segment_row, select_row};
 use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::tracking::StopReason;
+use crate::solvers::tracking::selection::Counting;
 use crate::state::bundle::{Column, ColumnKey, Drawer, Limit, Sieve, Use};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
 use crate::ui::theme::{self, size, space};
@@ -318,11 +319,38 @@ fn limits(
             let reach = (high - low) * 1e-6 + 0.5 * 10f64.powi(-decimals);
             let limit = Limit {
                 column: column.clone(),
+                counting: limit.map_or(Counting::Mean, |l| l.counting),
                 low: (from > low + reach.min((high - low) * 0.004)).then_some(from as f32),
                 high: (to < high - reach.min((high - low) * 0.004)).then_some(to as f32),
             };
             set(sieve.clone().limited(limit), phase);
         }
+        if let (Column::Image(_), Some(limit)) = (&column, sieve.limit(&column)) {
+            counting(ui, sieve, limit, &name, set);
+        }
+    }
+}
+
+/// Which of an image's values have to lie within their limits.
+fn counting(
+    ui: &mut Ui,
+    sieve: &Sieve,
+    limit: &Limit,
+    name: &str,
+    set: &mut impl FnMut(Sieve, Phase),
+) {
+    let words = ["Mean", "Any", "All"];
+    let help = "What has to lie in the range: the mean along the streamline, the value at one of its points \
+                at least, or the values at all of them";
+    let now = Counting::ALL.iter().position(|c| *c == limit.counting);
+    let title = format!("{name} counts by");
+    if let Some(i) = segment_row(ui, &title, help, &words, now.unwrap_or(0)) {
+        let counting = Counting::ALL[i];
+        let limit = Limit {
+            counting,
+            ..limit.clone()
+        };
+        set(sieve.clone().limited(limit), Phase::Done);
     }
 }
 

@@ -19,6 +19,18 @@ pub struct Runs {
     pub of: u64,
     /// First and number, ascending.
     pub runs: Vec<[u64; 2]>,
+    /// The command that chooses the same, where they were chosen by rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
+}
+
+/// What chooses streamlines on the command line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Said {
+    /// Commands that make what it reads.
+    pub needs: Vec<String>,
+    /// Of `arcuate select`.
+    pub options: String,
 }
 
 impl Runs {
@@ -33,6 +45,7 @@ impl Runs {
         Self {
             of: marks.len() as u64,
             runs,
+            said: None,
         }
     }
 

@@ -10,12 +10,13 @@ mod meeting;
 pub mod pick;
 mod values;
 
-pub use edit::{Edit, Runs, apply};
-pub use values::{NAMED_STOPS, column, means};
+pub use edit::{Edit, Runs, Said, apply};
+pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
 
 use super::StopReason;
 use super::random::Stream;
 use crate::compute::{Backend, Cancelled, Control};
+use crate::data::pieces::Pieces;
 use crate::data::{Region, Tractogram};
 use meeting::Met;
 use rayon::prelude::*;
@@ -37,6 +38,8 @@ pub struct Rules {
     pub values: Vec<Within>,
     /// Limits of values that are no part of the tractogram.
     pub given: Vec<Given>,
+    /// Limits of images' values along the streamline.
+    pub images: Vec<OnImage>,
     /// An end stopped for this reason.
     pub stop: Option<StopReason>,
     /// Keeps just those that the rules above drop.
@@ -158,6 +161,10 @@ pub fn select(
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
     let met = Met::new(&rules.regions);
+    if !rules.regions.is_empty() {
+        backend.install(|| pieces(tractogram));
+    }
+    let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
     let judged: Result<Vec<Vec<Option<Reason>>>, Cancelled> = backend.install(|| {
@@ -169,7 +176,8 @@ pub fn select(
                 let count = lines.len() as u64;
                 let one = |i: usize| match &members {
                     Some(members) if !members[i] => Some(Reason::Group),
-                    _ => judge(tractogram, rules, &met, i),
+                    _ => judge(tractogram, rules, &images, i)
+                        .or_else(|| met.judge(tractogram, i, rules.by_ends)),
                 };
                 let judged = lines.map(one).collect();
                 control.advance(count);
@@ -199,6 +207,19 @@ pub fn select(
     })
 }
 
+/// Boxes around pieces, by all threads.
+fn pieces(tractogram: &Tractogram) {
+    let offsets = &tractogram.offsets;
+    tractogram.pieces_by(|| {
+        let chunks = tractogram.len().div_ceil(CHUNK);
+        let part = |chunk: usize| {
+            let last = ((chunk + 1) * CHUNK).min(tractogram.len());
+            Pieces::new(&tractogram.points, &offsets[chunk * CHUNK..=last])
+        };
+        Pieces::joined((0..chunks).into_par_iter().map(part).collect())
+    });
+}
+
 /// Which streamlines a group holds.
 fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, super::Error> {
     let Some(group) = tractogram.groups.get(name) else {
@@ -220,7 +241,13 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, super::Erro
     Ok(marks)
 }
 
-fn judge(tractogram: &Tractogram, rules: &Rules, met: &Met, line: usize) -> Option<Reason> {
+/// Which rule a streamline fails first, apart from regions.
+fn judge(
+    tractogram: &Tractogram,
+    rules: &Rules,
+    images: &[impl Fn(&[[f32; 3]]) -> bool],
+    line: usize,
+) -> Option<Reason> {
     // NaN is within no limits.
     let within = |w: &Within| {
         let value = value(tractogram, &w.name, line);
@@ -236,7 +263,10 @@ fn judge(tractogram: &Tractogram, rules: &Rules, met: &Met, line: usize) -> Opti
     {
         return Some(Reason::Stop);
     }
-    met.judge(tractogram, line, rules.by_ends)
+    // Last, since every point is looked at.
+    let points = tractogram.streamline(line);
+    let passes = images.iter().all(|passes| passes(points));
+    (!passes).then_some(Reason::Value)
 }
 
 /// Leaves `most` of those kept: each draws a number of its own, and the lowest stay.

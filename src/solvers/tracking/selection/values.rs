@@ -6,6 +6,7 @@ use crate::compute::{Backend, Control};
 use crate::data::tractogram::LENGTH;
 use crate::data::{Tractogram, Volume};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Why the two ends of a streamline stopped, as numbers of [`StopReason`].
 pub const NAMED_STOPS: [&str; 2] = ["stop_start", "stop_end"];
@@ -61,6 +62,58 @@ pub(super) fn stopped(tractogram: &Tractogram, line: usize, reason: StopReason) 
     ends.into_iter().any(|ends| ends[line] == wanted)
 }
 
+/// Limits of an image's trilinear values along a streamline, both allowed.
+#[derive(Clone, Debug)]
+pub struct OnImage {
+    pub volume: Volume,
+    pub frame: usize,
+    pub counting: Counting,
+    pub low: f32,
+    pub high: f32,
+}
+
+/// What of the values at the points of a streamline has to lie within the limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Counting {
+    #[default]
+    Mean,
+    /// At least one of them.
+    Any,
+    All,
+}
+
+impl Counting {
+    pub const ALL: [Self; 3] = [Self::Mean, Self::Any, Self::All];
+
+    /// On the command line.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Any => "any",
+            Self::All => "all",
+        }
+    }
+}
+
+impl OnImage {
+    /// Whether points pass; no point never does, and what is no number lies within no limits.
+    pub(super) fn passes(&self) -> impl Fn(&[[f32; 3]]) -> bool + Sync + '_ {
+        let at = sample_frame(&self.volume, self.frame);
+        let within = |v: f32| self.low <= v && v <= self.high;
+        move |points| match self.counting {
+            Counting::Mean => within(mean_of(points, &at)),
+            Counting::Any => points.iter().any(|p| within(at(p))),
+            Counting::All => !points.is_empty() && points.iter().all(|p| within(at(p))),
+        }
+    }
+}
+
+/// NaN of nothing.
+fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> f32) -> f32 {
+    let sum: f64 = points.iter().map(|p| f64::from(at(p))).sum();
+    (sum / points.len() as f64) as f32
+}
+
 fn each(
     tractogram: &Tractogram,
     backend: &Backend,
@@ -105,10 +158,6 @@ pub fn means(
     control: &Control,
 ) -> Result<Vec<f32>, super::super::Error> {
     let at = sample_frame(volume, frame);
-    let one = |line: usize| {
-        let own = tractogram.streamline(line);
-        let sum: f64 = own.iter().map(|p| f64::from(at(p))).sum();
-        (sum / own.len() as f64) as f32
-    };
+    let one = |line: usize| mean_of(tractogram.streamline(line), &at);
     each(tractogram, backend, control, one)
 }

@@ -4,13 +4,14 @@ use super::super::edit;
 use super::{follow, submit};
 use crate::data::{DataId, Tractogram};
 use crate::jobs::bundle::ForBundle;
-use crate::solvers::tracking::selection::{Edit, Rules, Runs};
-use crate::state::bundle::lines_of;
+use crate::solvers::tracking::selection::{Edit, Rules, Runs, Said};
+use crate::state::bundle::{Column, Sieve, lines_of};
 use crate::state::document::{Content, Display, Layer, LayerId};
-use crate::state::edits::Choice;
+use crate::state::edits::{Choice, on_image};
 use crate::state::session::Severity;
 use crate::state::words::streamlines;
 use crate::state::{Document, Effect, Recipe, State};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the filter leaves, as a new layer. Rules are recorded as they are; where they ask for images, which
@@ -27,10 +28,13 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let moved = state.document.moved.contains_key(&sieve.layer);
-    let by_rules = rules.given.is_empty() && !moved;
+    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved;
     let step = match (by_rules, state.sifted(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
-        (false, Some(sifted)) => Edit::Keep(Runs::new(&sifted.marks.0)),
+        (false, Some(sifted)) => Edit::Keep(Runs {
+            said: said(&state.document, &sieve, &rules).filter(|_| !moved),
+            ..Runs::new(&sifted.marks.0)
+        }),
         (false, None) => return,
     };
     ask(state, sieve.layer, lines, step, true, effects);
@@ -189,8 +193,8 @@ pub fn recipe(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
         return base;
     }
     let text = |step: &Edit| match step {
-        Edit::Select(rules) => arguments(document, rules),
-        Edit::Keep(_) => None,
+        Edit::Select(rules) => arguments(document, rules, Vec::new(), Vec::new()),
+        Edit::Keep(runs) => runs.said.clone(),
     };
     Recipe::Edited {
         of: Box::new(base),
@@ -198,16 +202,50 @@ pub fn recipe(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
     }
 }
 
+/// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
+/// before. `None` where an image is neither, or was moved.
+fn said(document: &Document, sieve: &Sieve, rules: &Rules) -> Option<Said> {
+    let (mut images, mut needs) = (Vec::new(), Vec::new());
+    for limit in &sieve.limits {
+        let Column::Image(id) = limit.column else {
+            continue;
+        };
+        let Some(layer) = document.layer(id) else {
+            continue;
+        };
+        let file = match (&layer.recipe, &layer.path) {
+            (Recipe::File(file), Some(_)) if layer.display.frame == 0 => file.clone(),
+            (recipe @ Recipe::Fit { map, .. }, None) => {
+                needs.push(recipe.command());
+                PathBuf::from(format!("maps/{map}.nii.gz"))
+            }
+            _ => return None,
+        };
+        let open = |end: Option<f32>, open: f32| end.unwrap_or(open);
+        let low = open(limit.low, f32::NEG_INFINITY);
+        let high = open(limit.high, f32::INFINITY);
+        images.push(on_image(&file, low, high, limit.counting));
+    }
+    arguments(document, rules, images, needs)
+}
+
 /// `None` where a region is a mask without a file.
-fn arguments(document: &Document, rules: &Rules) -> Option<String> {
+fn arguments(
+    document: &Document,
+    rules: &Rules,
+    images: Vec<String>,
+    needs: Vec<String>,
+) -> Option<Said> {
     let choice = Choice {
         group: rules.group.clone(),
         regions: document.specs(&rules.regions).ok()?,
         by_ends: rules.by_ends,
         values: rules.values.clone(),
+        images,
         stop: rules.stop,
         invert: rules.invert,
         at_most: rules.at_most,
     };
-    rules.given.is_empty().then(|| choice.to_string())
+    let options = choice.to_string();
+    Some(Said { needs, options })
 }

@@ -6,7 +6,7 @@ use crate::data::{Region, Tractogram};
 use crate::jobs::bundle::{Among, ForBundle, Measure};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tracking::profile::{Along, Start};
-use crate::solvers::tracking::selection::{Given, Rules, Within};
+use crate::solvers::tracking::selection::{Counting, Given, OnImage, Rules, Within};
 use crate::state::bundle::{
     Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, Sieve, SiftKey, Use,
     lines_of,
@@ -69,7 +69,7 @@ fn image_columns(sieve: &Sieve) -> impl Iterator<Item = &Column> {
 /// The rules of a filter; `None` while values that it needs are on their way.
 pub(super) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<Rules> {
     let mut values = Vec::new();
-    let mut given = Vec::new();
+    let (mut given, mut images) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {
         let low = limit.low.unwrap_or(f32::NEG_INFINITY);
         let high = limit.high.unwrap_or(f32::INFINITY);
@@ -84,11 +84,21 @@ pub(super) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<
             }
             Column::Value(_) => {}
             column @ Column::Image(layer) => {
-                if state.column_image(*layer).is_none() {
+                let Some((volume, frame)) = state.column_image(*layer) else {
+                    continue;
+                };
+                if limit.counting == Counting::Mean {
+                    let values = state.values(lines.id(), column)?.clone();
+                    given.push(Given { values, low, high });
                     continue;
                 }
-                let values = state.values(lines.id(), column)?.clone();
-                given.push(Given { values, low, high });
+                images.push(OnImage {
+                    volume: volume.clone(),
+                    frame,
+                    counting: limit.counting,
+                    low,
+                    high,
+                });
             }
         }
     }
@@ -110,6 +120,7 @@ pub(super) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<
         by_ends: sieve.by_ends,
         values,
         given,
+        images,
         stop: sieve.stop.filter(|_| says),
         invert: sieve.invert,
         at_most: sieve.at_most.map(|n| (n, sieve.random_seed)),
