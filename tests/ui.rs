@@ -5,6 +5,7 @@ mod devices;
 mod keys;
 mod looks;
 mod palette;
+mod paths;
 mod rays;
 mod regions;
 mod sample;
@@ -110,7 +111,6 @@ fn type_over(window: &mut Window, text: &str) {
 pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("ui::the first page opens the demo", first_page),
-        test("ui::a typed path is opened", typed_path),
         test("ui::recent files open again", recent),
         test("ui::clicks change task, layout and orientation", clicks),
         test("ui::lists show, hide, select and rename", lists),
@@ -145,6 +145,7 @@ pub fn tests() -> Vec<Trial> {
         keys::tests(),
         looks::tests(),
         palette::tests(),
+        paths::tests(),
         settings::tests(),
         sessions::tests(),
         rays::tests(),
@@ -174,30 +175,6 @@ fn first_page() {
     // Tasks wait for something to work on.
     click(&mut page, "Track");
     assert_eq!(page.state().state.view.task, Task::View);
-}
-
-fn typed_path() {
-    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
-    click(&mut page, "Enter a path");
-    page.event(egui::Event::Text(
-        "/data/a.nii.gz; '/data/with space/b.bval'".to_owned(),
-    ));
-    page.run();
-    page.key_press(egui::Key::Enter);
-    page.run();
-    let [Request::Open { path, gradients }] = &submitted(&page)[..] else {
-        panic!("{:?}", submitted(&page));
-    };
-    assert_eq!(path.to_str(), Some("/data/a.nii.gz"));
-    assert_eq!(gradients[0].to_str(), Some("/data/with space/b.bval"));
-    assert!(page.query_by_label("Path").is_none(), "the field closes");
-    click(&mut page, "Enter a path");
-    page.key_press(egui::Key::Escape);
-    page.run();
-    assert!(
-        page.query_by_label("Path").is_none(),
-        "Esc closes the field"
-    );
 }
 
 fn recent() {

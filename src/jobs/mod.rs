@@ -22,7 +22,7 @@ mod trace;
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 pub use density::{MapDensity, Mapped};
-pub use export::{SavePlace, Values};
+pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};

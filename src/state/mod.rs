@@ -37,8 +37,8 @@ pub mod words;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, Ffmpeg, Folder, FoundPathway, Job, SaveLabels, SaveMasks, SavePlace, Slot, Values,
-    Visit, Which,
+    BackendKind, Completed, Ffmpeg, Folder, FoundPathway, Job, SaveLabels, SaveMasks, SavePlace,
+    Slot, Values, Visit, Which,
 };
 pub use action::{Action, Effect, Phase};
 pub use bundle::BundleAction;

@@ -54,6 +54,11 @@ pub enum SessionAction {
     Later(PathBuf),
     /// Streamlines that the session does not keep.
     MakeAgain(LayerId),
+    /// The file of a layer that is not here.
+    Restore {
+        layer: LayerId,
+        path: PathBuf,
+    },
     /// Takes what is not here out of the session.
     Drop(LayerId),
 }

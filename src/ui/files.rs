@@ -2,22 +2,22 @@
 //!
 //! The window waits for neither: answers come through a channel and leave as actions.
 
+mod dialog;
 mod disk;
 mod picture;
 mod purpose;
 
 pub use purpose::Purpose;
-use purpose::SESSION;
 
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
-use crate::io::Format;
 use crate::state::update::losses;
-use crate::state::{Action, Look, Severity, State};
-use disk::{Existing, elsewhere, existing_beside, typed_paths, with_measures, wrong};
+use crate::state::{Action, Completed, Look, Severity, State};
+use dialog::{Desktop, desktop, dialog};
+use disk::{Existing, completed, elsewhere, existing_beside, typed_paths, with_measures, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -44,17 +44,25 @@ struct Sheet {
     replaces: Option<Existing>,
     /// Why what was typed cannot be.
     error: Option<String>,
+    /// The disk is being asked whether it can be.
+    checking: bool,
+    /// What Tab found, where that is more than one.
+    names: Vec<String>,
 }
 
-/// Whether the desktop shows file dialogs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Desktop {
-    /// Not looked at yet.
-    Unknown,
-    Without,
-    /// There is a session bus; whether a portal answers on it shows when one is asked.
-    Perhaps,
-    With,
+impl Sheet {
+    fn new(purpose: Purpose, place: Place, text: String) -> Self {
+        Self {
+            purpose,
+            place,
+            text,
+            focus: true,
+            replaces: None,
+            error: None,
+            checking: false,
+            names: Vec::new(),
+        }
+    }
 }
 
 enum Answer {
@@ -68,6 +76,8 @@ enum Answer {
     Wrong(Sheet, String),
     /// Nothing can be saved where the first path was suggested.
     Elsewhere(String, String),
+    /// What was typed, as far as there is only one way to go on, and the names where there are several.
+    Completed(String, Completed),
 }
 
 /// File dialogs and the path field.
@@ -151,14 +161,7 @@ impl Files {
         if let (Purpose::Screenshot { look, .. }, Some(last)) = (&mut purpose, self.look) {
             *look = last;
         }
-        self.sheet = Some(Sheet {
-            purpose,
-            place,
-            text: suggested.to_owned(),
-            focus: true,
-            replaces: None,
-            error: None,
-        });
+        self.sheet = Some(Sheet::new(purpose, place, suggested.to_owned()));
     }
 
     pub fn is_open(&self) -> bool {
@@ -184,7 +187,11 @@ impl Files {
                     self.desktop = Desktop::With;
                     actions.extend(purpose.action(paths));
                 }
+                // Taken back meanwhile.
+                Answer::Typed(..) | Answer::Exists(..) | Answer::Wrong(..)
+                    if self.sheet.as_ref().is_none_or(|s| !s.checking) => {}
                 Answer::Typed(purpose, paths) => {
+                    self.sheet = None;
                     if let Purpose::Screenshot { look, .. } = &purpose {
                         self.look = Some(*look);
                     }
@@ -202,6 +209,12 @@ impl Files {
                         error: Some(why),
                         ..sheet
                     });
+                }
+                Answer::Completed(typed, found) => {
+                    if let Some(sheet) = self.sheet.as_mut().filter(|s| s.text == typed) {
+                        sheet.text = found.text;
+                        sheet.names = found.names;
+                    }
                 }
                 Answer::Elsewhere(suggested, better) => {
                     let untouched = self.sheet.as_mut().filter(|s| s.text == suggested);
@@ -222,37 +235,53 @@ impl Files {
     }
 
     fn ask_to_replace(&mut self, purpose: Purpose, place: Place, existing: Existing) {
+        let text = existing.path.display().to_string();
         self.sheet = Some(Sheet {
-            purpose,
-            place,
-            text: existing.path.display().to_string(),
-            focus: true,
             replaces: Some(existing),
-            error: None,
+            ..Sheet::new(purpose, place, text)
         });
     }
 
-    /// Hands a typed path on; one that would be overwritten comes back for a second look.
+    /// Hands a typed path on, once the disk was asked about it: until then the sheet stays, and one that
+    /// cannot be, or would be overwritten, is left in it for a second look.
     fn submit(&mut self, ctx: &egui::Context, sheet: Sheet, actions: &mut Vec<Action>) {
         let paths = typed_paths(&sheet.text, &self.folder);
-        if paths.is_empty() {
+        if paths.is_empty() || sheet.checking {
+            self.sheet = Some(sheet);
             return;
         }
         let agreed = sheet.replaces.as_ref().map(|e| &e.path) == paths.first();
-        if !sheet.purpose.saves() || agreed {
+        if sheet.purpose.saves() && agreed {
             actions.extend(sheet.purpose.action(paths));
             return;
         }
+        self.sheet = Some(Sheet {
+            checking: true,
+            ..sheet.clone()
+        });
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         std::thread::spawn(move || {
-            let why = paths.first().and_then(|path| wrong(&sheet.purpose, path));
+            let why = paths.iter().find_map(|path| wrong(&sheet.purpose, path));
+            let saves = sheet.purpose.saves();
             let look = |path: &PathBuf| Existing::look(&sheet.purpose, path, false);
-            let answer = match (why, paths.first().and_then(look)) {
+            let existing = paths.first().filter(|_| saves).and_then(look);
+            let answer = match (why, existing) {
                 (Some(why), _) => Answer::Wrong(sheet, why),
                 (None, Some(existing)) => Answer::Exists(sheet.purpose, sheet.place, existing),
                 (None, None) => Answer::Typed(sheet.purpose, paths),
             };
             let _ = sender.send(answer);
+            ctx.request_repaint();
+        });
+    }
+
+    /// Tab: goes on with what was typed as far as the disk leaves only one way.
+    fn complete(&self, ctx: &egui::Context, typed: &str) {
+        let (ctx, sender) = (ctx.clone(), self.sender.clone());
+        let (typed, folder) = (typed.to_owned(), self.folder.clone());
+        std::thread::spawn(move || {
+            let found = completed(&typed, &folder);
+            let _ = sender.send(Answer::Completed(typed, found));
             ctx.request_repaint();
         });
     }
@@ -277,7 +306,7 @@ impl Files {
             Place::Below(at) => (Align2::RIGHT_TOP, at),
         };
         let mut outcome = Typed::Going;
-        let mut browse = false;
+        let (mut browse, mut completes) = (false, false);
         let native = self.desktop != Desktop::Without;
         let area = Area::new(egui::Id::unique("path sheet"))
             .order(Order::Foreground)
@@ -294,9 +323,13 @@ impl Files {
             frame.show(ui, |ui| {
                 ui.set_width(width - 24.0);
                 ui.spacing_mut().item_spacing.y = 8.0;
+                completes = field::takes_tab(ui, "Path");
                 (outcome, browse) = contents(ui, state, &mut sheet, native);
             });
         });
+        if completes {
+            self.complete(ui.ctx(), &sheet.text);
+        }
         if browse {
             let name = sheet.text.clone();
             return self.ask(ui.ctx(), sheet.purpose, sheet.place, &name);
@@ -332,10 +365,10 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     );
     let verb = match sheet.purpose {
         Purpose::Open => "Enter opens",
-        Purpose::Locate { .. } | Purpose::Affine { .. } => "Enter takes it",
+        Purpose::Locate { .. } | Purpose::Absent(_) | Purpose::Affine { .. } => "Enter takes it",
         _ => "Enter saves",
     };
-    let keys = format!("{verb} · Esc closes");
+    let keys = format!("{verb} · Tab completes · Esc closes");
     paint::right(
         ui.painter(),
         head,
@@ -351,10 +384,19 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         _ => "/folder/name",
     };
     let before = sheet.text.clone();
-    let mut outcome = field::text(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
+    let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
     if sheet.text != before {
         sheet.replaces = None;
         sheet.error = None;
+        sheet.names.clear();
+    }
+    if !sheet.names.is_empty() {
+        let place = row(ui, 18.0);
+        let text = listed(&sheet.names);
+        let response = ui.interact(place, ui.make_persistent_id("names"), Sense::hover());
+        let font = theme::regular(size::CAPTION);
+        paint::left(ui.painter(), place, &text, font, p.t2);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
     }
     if let Purpose::Tracks { measured: true, .. } = sheet.purpose {
         let lines = with_measures(Path::new(sheet.text.trim()));
@@ -398,7 +440,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let word = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (Purpose::Open, None) => "Open",
-        (Purpose::Locate { .. } | Purpose::Affine { .. }, None) => "Take it",
+        (Purpose::Locate { .. } | Purpose::Absent(_) | Purpose::Affine { .. }, None) => "Take it",
         _ => "Save",
     };
     let empty = sheet.text.trim().is_empty();
@@ -429,6 +471,22 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     (outcome, browse)
 }
 
+/// As many names as fit a line.
+fn listed(names: &[String]) -> String {
+    const LETTERS: usize = 80;
+    let mut text = String::new();
+    for (i, name) in names.iter().enumerate() {
+        if text.chars().count() + name.chars().count() > LETTERS {
+            return format!("{text} and {} more", names.len() - i);
+        }
+        if i > 0 {
+            text += ", ";
+        }
+        text += name;
+    }
+    text
+}
+
 /// Format of a file; pane and size of a screenshot.
 fn options(ui: &mut Ui, sheet: &mut Sheet) {
     let width = ui.available_width();
@@ -452,62 +510,6 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
             sheet.text = format!("{bare}.{}", endings[i]);
         }
     }
-}
-
-/// What can show a dialog here: zenity, or a portal on the session bus.
-fn desktop() -> Desktop {
-    if !cfg!(all(unix, not(target_os = "macos"))) {
-        return Desktop::With;
-    }
-    let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
-    let path = set("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|folder| folder.join("zenity").is_file()) {
-        return Desktop::With;
-    }
-    let socket = set("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("bus"));
-    if set("DBUS_SESSION_BUS_ADDRESS").is_some() || socket.is_some_and(|s| s.exists()) {
-        Desktop::Perhaps
-    } else {
-        Desktop::Without
-    }
-}
-
-/// The desktop's dialog; `None` when cancelled or when there is none. Blocks: not for the window.
-fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
-    let mut dialog = rfd::AsyncFileDialog::new().set_title(purpose.title());
-    let path = Path::new(suggested);
-    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-        dialog = dialog.set_directory(folder);
-    }
-    if purpose.saves() {
-        if let Some(name) = path.file_name() {
-            dialog = dialog.set_file_name(name.to_string_lossy());
-        }
-        for (ending, name) in purpose.endings().iter().zip(purpose.format_names()) {
-            if purpose.endings().len() > 1 {
-                dialog = dialog.add_filter(name, &[last_part(ending)]);
-            }
-        }
-        let file = pollster::block_on(dialog.save_file())?;
-        return Some(vec![file.path().to_owned()]);
-    }
-    let endings = Format::all().filter(|f| f.content() != crate::io::Content::Picture);
-    let mut known: Vec<&str> = endings
-        .flat_map(|f| f.extensions().iter().copied().map(last_part))
-        .collect();
-    known.push(SESSION);
-    known.sort_unstable();
-    known.dedup();
-    let dialog = dialog
-        .add_filter("Scans, masks, tractograms, sessions", &known)
-        .add_filter("All files", &["*"]);
-    let files = pollster::block_on(dialog.pick_files())?;
-    Some(files.iter().map(|f| f.path().to_owned()).collect())
-}
-
-/// `gz` of `nii.gz`: dialogs look at what is behind the last dot.
-fn last_part(ending: &str) -> &str {
-    ending.rsplit('.').next().unwrap_or(ending)
 }
 
 /// `name.ending` where the last file was saved, else beside the scan, or in the working folder where

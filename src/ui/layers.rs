@@ -56,7 +56,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     sort_by_drag(ui, state, &places, actions);
     if !state.document.absent.is_empty() {
         ui.add_space(8.0);
-        recovery::absent(ui, state, actions);
+        recovery::absent(ui, state, memory, actions);
     }
 }
 

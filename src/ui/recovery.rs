@@ -1,8 +1,9 @@
 //! Notes about what is not in the document: work that an earlier window left behind, and layers of the
 //! session that are not here.
 
-use super::theme;
+use super::files::{Place, Purpose};
 use super::widgets::note::{Answer, Note};
+use super::{Memory, theme};
 use crate::state::saving::LeftBehind;
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
 use egui::Ui;
@@ -69,21 +70,28 @@ pub fn any(state: &State) -> bool {
 }
 
 /// Layers of the session that are not here.
-pub fn absent(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     for absent in &state.document.absent {
         let text = format!("{}: {}", absent.layer.name, absent.why);
         let mut note = Note::new(p, Severity::Information, &text).leave("Take out");
+        let file = absent.file();
         if absent.kept().is_some() {
             note = note.action("Make again");
+        } else if file.is_some() {
+            note = note.action("Choose…");
         }
         let layer = LayerId(absent.layer.id);
         let answer = ui.push_id(layer.0, |ui| note.show_all(ui)).inner;
-        actions.extend(answer.map(|answer| {
-            Action::Session(match answer {
-                Answer::Taken => SessionAction::MakeAgain(layer),
-                Answer::Left | Answer::Dismissed => SessionAction::Drop(layer),
-            })
+        let Some(answer) = answer else { continue };
+        actions.push(Action::Session(match (answer, file) {
+            (Answer::Taken, None) => SessionAction::MakeAgain(layer),
+            (Answer::Taken, Some(path)) => {
+                let (purpose, text) = (Purpose::Absent(layer), path.display().to_string());
+                memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
+                continue;
+            }
+            (Answer::Left | Answer::Dismissed, _) => SessionAction::Drop(layer),
         }));
     }
 }

@@ -61,7 +61,7 @@ fn contents(
     let words = match (missing, wrong.len()) {
         (_, 0) => "",
         (0, _) => "Changed files are opened as they are now",
-        _ => "What is missing is left out for now; it stays in the session",
+        _ => "What is missing stays in the session: Layers can point to it at any time",
     };
     if !words.is_empty() {
         let words = egui::RichText::new(words).font(theme::regular(size::LABEL));
@@ -70,7 +70,8 @@ fn contents(
     ui.horizontal(|ui| {
         let open = match missing {
             0 => Button::primary("Open"),
-            _ => Button::plain("Open without"),
+            _ => Button::plain("Choose later")
+                .hint("Opens the session; Layers asks for what is missing"),
         };
         let busy = searching.then_some("Files are being looked for");
         if open.disabled(busy).show(ui).clicked() {

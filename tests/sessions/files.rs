@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::missing_files_are_pointed_to", missing),
         test("sessions::changed_files_are_named", changed),
         test("sessions::without_a_file_the_rest_opens", without),
+        test("sessions::what_was_missing_is_pointed_to_later", later),
         test("sessions::newer_versions_are_refused", newer),
         test("sessions::unknown_fields_are_told", unknown),
         test("sessions::edits_by_hand", by_hand),
@@ -98,6 +99,46 @@ fn missing() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     let suggestion = opening.read.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
+}
+
+fn later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, path) = saved(folder.path());
+    let moved = folder.path().join("moved");
+    std::fs::create_dir(&moved).expect("a folder");
+    for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec"] {
+        std::fs::rename(folder.path().join(name), moved.join(name)).expect("moved");
+    }
+    let mut window = Window::opened(&path);
+    window.session(SessionAction::OpenAnyway);
+    assert!(window.state.document.scan().is_none());
+    let absent = window.state.document.absent[0].clone();
+    assert_eq!(absent.file(), Some(&*folder.path().join("dwi.nii.gz")));
+    let layer = arcuate::state::LayerId(absent.layer.id);
+    // What is no scan is told of, and it is asked for again.
+    let restore = |path: PathBuf| SessionAction::Restore { layer, path };
+    window.session(restore(moved.join("gone.nii.gz")));
+    assert!(window.said().contains("gone.nii.gz"), "{}", window.said());
+    assert_eq!(window.state.document.absent.len(), 1);
+    window.session(restore(moved.join("dwi.nii.gz")));
+    assert!(window.state.document.absent.is_empty(), "{}", window.said());
+    let names = |w: &Window| -> Vec<String> {
+        let layers = w.state.document.layers.iter();
+        layers.map(|l| l.name.clone()).collect()
+    };
+    assert_eq!(names(&window), names(&before));
+    let kept = |w: &Window| {
+        let live = w.state.final_live().expect("live");
+        live.output.kept.points.clone()
+    };
+    assert!(kept(&window) == kept(&before));
+    assert!(window.state.is_dirty());
+    // The session remembers where it is now.
+    let again = folder.path().join("t.arcuate");
+    window.save(&again);
+    let window = Window::opened(&again);
+    assert_eq!(window.said(), "");
+    assert_eq!(names(&window), names(&before));
 }
 
 fn changed() {

@@ -136,7 +136,7 @@ fn opening(state: &State) -> Opening {
 }
 
 fn missing() {
-    for answer in ["Take other/dwi.nii.gz", "Open without", "Cancel"] {
+    for answer in ["Take other/dwi.nii.gz", "Choose later", "Cancel"] {
         let mut state = small_scan();
         state.session.saving.opening = Some(opening(&state));
         let mut window = window(state, [1280.0, 800.0]);
@@ -145,7 +145,7 @@ fn missing() {
         let requests = sessions(&window);
         match (answer, &requests[..]) {
             ("Cancel", []) => assert!(window.state().state.session.saving.opening.is_none()),
-            ("Open without", [SessionRequest::Load { .. }]) => {}
+            ("Choose later", [SessionRequest::Load { .. }]) => {}
             (_, [SessionRequest::Relocate { path, .. }]) => {
                 assert_eq!(*path, PathBuf::from("/data/other/dwi.nii.gz"));
             }

@@ -54,6 +54,7 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             left.retain(|l| l.session != session);
         }
         SessionAction::MakeAgain(layer) => make_again(state, layer, effects),
+        SessionAction::Restore { layer, path } => restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
             d.absent.retain(|a| a.layer.id != layer.0)
         }),
@@ -104,6 +105,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
     session.bundle = Working::default();
+    (session.snapshots, session.comparing) = (Vec::new(), None);
     session.unsaved = false;
     session.revision += 1;
     let saving = &mut session.saving;
@@ -305,7 +307,7 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
     let Some(opening) = state.session.saving.opening.take() else {
-        return;
+        return was_restored(state, restored, effects);
     };
     let Opening {
         read,
@@ -315,7 +317,12 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         absent,
         ..
     } = opening;
-    let (document, notes) = saved::build(&content, &read, restored, absent);
+    let (snapshots, lacks) = saved::snapshots(&content, &read, &restored, &absent);
+    let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
+    let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
+    let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
+    let (document, mut notes) = saved::build(&content.document, &read, restored, absent);
+    notes.extend(lacks);
     let kept: Vec<_> = std::mem::take(&mut state.session.messages);
     empty(state, effects);
     // What was said while the session was read is about it.
@@ -330,6 +337,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     }
     let missing = document.absent.iter().any(|a| a.kept().is_none());
     state.document = document;
+    state.session.snapshots = snapshots;
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
@@ -355,6 +363,57 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         format!("Opened session: {}", read.path.display())
     };
     fitting::fit(state, effects);
+}
+
+/// Reads the file of a layer that was not here.
+fn restore(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Load);
+    let Some(absent) = absent(&state.document, layer) else {
+        return;
+    };
+    match saved::moved_to(absent, path) {
+        Ok(item) => {
+            let items = vec![(layer.0, item)];
+            submit(effects, SessionRequest::Load { items });
+        }
+        Err(why) => state.session.failed(Slot::Load, why),
+    }
+}
+
+fn was_restored(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
+    for (id, one) in restored {
+        let Some(absent) = absent(&state.document, LayerId(id)).cloned() else {
+            continue;
+        };
+        let mut notes = Vec::new();
+        let outcome = one.and_then(|one| {
+            // It belongs to the session: to take it back would be to lose it again.
+            notes = saved::one(&mut state.document, &absent, one)?;
+            Ok(())
+        });
+        for note in notes {
+            state.session.say(Severity::Warning, note);
+        }
+        match outcome {
+            Ok(()) => {
+                super::changed(state);
+                state.session.status = format!("Found {}", absent.layer.name);
+            }
+            Err(why) => state.session.failed(Slot::Load, why),
+        }
+    }
+    if let Some(saved) = state.document.awaited.clone() {
+        arrange_read(&mut state.document, &saved);
+    }
+    fitting::fit(state, effects);
+}
+
+/// In the order of the session.
+fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
+    let place = |layer: &Arc<Layer>| saved.iter().position(|s| s.id == layer.id.0);
+    document
+        .layers
+        .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
 }
 
 /// Puts the layers that the fit has brought where the session had them, and shows them as it did.
@@ -384,10 +443,7 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
             None => document.layers.retain(|l| l.id != id),
         }
     }
-    let place = |layer: &Arc<Layer>| saved.iter().position(|s| s.id == layer.id.0);
-    document
-        .layers
-        .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
+    arrange_read(document, saved);
 }
 
 fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {

@@ -2,7 +2,7 @@
 //! window's thread.
 
 use super::Purpose;
-use crate::state::{SavePlace, Values};
+use crate::state::{Completed, SavePlace, Values};
 use std::path::{Path, PathBuf};
 
 /// What would be overwritten.
@@ -52,6 +52,9 @@ pub fn existing_beside(purpose: &Purpose, paths: &[PathBuf]) -> Option<Existing>
 
 /// Why nothing can be saved under a name, as far as the disk says before it is tried.
 pub fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
+    if !purpose.saves() {
+        return not_there(purpose, path);
+    }
     let endings = purpose.endings();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.is_dir() {
@@ -71,6 +74,43 @@ pub fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
     }
     let folder = path.parent().filter(|f| !f.is_dir())?;
     Some(format!("There is no folder {}", folder.display()))
+}
+
+/// Why nothing can be read under a name.
+fn not_there(purpose: &Purpose, path: &Path) -> Option<String> {
+    if path.is_dir() {
+        let folder = !matches!(purpose, Purpose::Open);
+        return folder.then(|| format!("This is a folder, expected a file: {}", path.display()));
+    }
+    if path.exists() {
+        return None;
+    }
+    let above = path.parent().filter(|above| !above.is_dir());
+    Some(match above {
+        Some(above) => format!("There is no folder {}", above.display()),
+        None => format!("There is no file of this name: {}", path.display()),
+    })
+}
+
+/// What Tab makes of what was typed: of several paths, of the last.
+pub fn completed(text: &str, folder: &Path) -> Completed {
+    let last = text.rfind(';').map_or(0, |at| at + 1);
+    let start = last + (text.len() - last - text[last..].trim_start().len());
+    let (before, typed) = text.split_at(start);
+    let whole = typed_paths(typed, folder);
+    // Of a folder's name with a slash behind it what is in it is wanted.
+    let within = typed.is_empty() || typed.ends_with('/') || typed == "~";
+    let path = whole
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| folder.to_owned());
+    let found = Completed::of(&path, within);
+    let written = typed.len() - typed.rsplit('/').next().map_or(0, str::len);
+    let kept = if within { typed.len() } else { written };
+    Completed {
+        text: format!("{before}{}{}", &typed[..kept], found.text),
+        names: found.names,
+    }
 }
 
 /// The same name in the home folder, where nothing can be saved in its own.

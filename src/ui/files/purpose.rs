@@ -58,6 +58,8 @@ pub enum Purpose {
     Locate {
         index: usize,
     },
+    /// A layer of the session that is not here.
+    Absent(LayerId),
 }
 
 impl Purpose {
@@ -113,7 +115,10 @@ impl Purpose {
     }
 
     pub(super) fn saves(&self) -> bool {
-        !matches!(self, Self::Open | Self::Locate { .. } | Self::Affine { .. })
+        !matches!(
+            self,
+            Self::Open | Self::Locate { .. } | Self::Absent(_) | Self::Affine { .. }
+        )
     }
 
     pub(super) fn title(&self) -> &'static str {
@@ -137,7 +142,7 @@ impl Purpose {
                 _ => "Export the cost",
             },
             Self::Session { .. } => "Save the session",
-            Self::Locate { .. } => "Where is the file now?",
+            Self::Locate { .. } | Self::Absent(_) => "Where is the file now?",
             Self::Affine { .. } => "An affine of FLIRT or ITK",
         }
     }
@@ -145,8 +150,8 @@ impl Purpose {
     /// What the last such file is remembered as.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Affine { .. } | Self::Session { .. } => None,
-            Self::Csv(_) => None,
+            Self::Open | Self::Locate { .. } | Self::Absent(_) | Self::Affine { .. } => None,
+            Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } => Some(Exports::TRACKS),
             Self::Layer { .. } => Some(Exports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
@@ -158,7 +163,7 @@ impl Purpose {
     /// Endings a file of this kind may have, the usual one first.
     pub(super) fn endings(&self) -> Vec<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Affine { .. } => Vec::new(),
+            Self::Open | Self::Locate { .. } | Self::Absent(_) | Self::Affine { .. } => Vec::new(),
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
             | Self::Pathway {
@@ -242,6 +247,7 @@ impl Purpose {
                 Action::Session(SessionAction::Save { path, then })
             }
             Self::Locate { index } => Action::Session(SessionAction::Relocate { index, path }),
+            Self::Absent(layer) => Action::Session(SessionAction::Restore { layer, path }),
             Self::Affine { layer } => Action::ApplyAffine { layer, path },
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },

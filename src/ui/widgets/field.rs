@@ -109,7 +109,7 @@ pub enum Typed {
     Cancelled,
 }
 
-/// A text field over a rectangle, for names and paths. `focus` puts the caret there.
+/// A text field over a rectangle, for names. `focus` puts the caret there.
 pub fn text(
     ui: &mut Ui,
     rect: Rect,
@@ -118,22 +118,63 @@ pub fn text(
     hint: &str,
     focus: bool,
 ) -> Typed {
+    edited(ui, rect, (name, hint), text, focus, false)
+}
+
+/// The same for paths: what is suggested is selected, so that typing replaces it, and Tab stays, to complete
+/// what was typed.
+pub fn path(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    text: &mut String,
+    hint: &str,
+    focus: bool,
+) -> Typed {
+    edited(ui, rect, (name, hint), text, focus, true)
+}
+
+/// Whether Tab is pressed in the field of a path.
+pub fn takes_tab(ui: &Ui, name: &str) -> bool {
+    let id = ui.make_persistent_id(("text", name));
+    ui.memory(|m| m.has_focus(id)) && ui.input(|i| i.key_pressed(egui::Key::Tab))
+}
+
+fn edited(
+    ui: &mut Ui,
+    rect: Rect,
+    (name, hint): (&str, &str),
+    text: &mut String,
+    focus: bool,
+    path: bool,
+) -> Typed {
     let p = theme::palette(ui.style());
     paint::field(ui.painter(), p, rect, p.b2);
     let id = ui.make_persistent_id(("text", name));
     let before: Option<String> = ui.data(|d| d.get_temp(id));
     let enters = focus && !ui.memory(|m| m.has_focus(id));
-    if enters || before.is_some_and(|before| before != *text) {
+    if enters || before.as_ref().is_some_and(|before| before != text) {
         // A text that comes from elsewhere is seen by its end.
         let mut state = TextEditState::load(ui.ctx(), id).unwrap_or_default();
+        let all = |text: &str| egui::text::CCursorRange::select_all_str(text);
+        let was_all = before.as_ref().filter(|before| !before.is_empty());
+        let was_all = was_all.is_some_and(|before| state.cursor.char_range() == Some(all(before)));
         let end = egui::text::CCursor::new(text.chars().count());
-        let end = egui::text::CCursorRange::one(end);
-        state.cursor.set_char_range(Some(end));
+        let range = match path && (enters || was_all) {
+            true => all(text),
+            false => egui::text::CCursorRange::one(end),
+        };
+        state.cursor.set_char_range(Some(range));
         state.store(ui.ctx(), id);
+    }
+    if enters {
+        // By now: a field without the focus forgets what is selected in it.
+        ui.memory_mut(|m| m.request_focus(id));
     }
     let edit = TextEdit::singleline(text)
         .id(id)
         .hint_text(hint)
+        .lock_focus(path)
         .font(theme::regular(size::LABEL))
         .frame(Frame::NONE)
         .margin(Margin::ZERO)

@@ -1,0 +1,124 @@
+//! Paths that are typed where the desktop has no file dialog.
+
+use super::{Window, click, sample, submitted, tracking, type_over, window};
+use crate::support::test;
+use arcuate::jobs::Request;
+use arcuate::state::State;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::a typed path is opened", opened),
+        test("ui::a mistyped path stays to be mended", mistyped),
+        test("ui::Tab completes a path", completed),
+        test("ui::typing replaces what Export suggests", suggested),
+    ]
+}
+
+fn page() -> Window {
+    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    click(&mut page, "Enter a path");
+    page
+}
+
+fn typed(window: &mut Window, text: &str) {
+    window.event(egui::Event::Text(text.to_owned()));
+    window.run();
+}
+
+fn text(window: &Window) -> String {
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Path");
+    field.accesskit_node().value().unwrap_or_default()
+}
+
+/// The disk is asked on a thread.
+fn wait(window: &mut Window, until: impl Fn(&Window) -> bool) {
+    let patience = std::time::Instant::now();
+    while !until(window) {
+        assert!(patience.elapsed().as_secs() < 10, "no answer");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        window.run();
+    }
+}
+
+fn opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("with space");
+    std::fs::create_dir(&inside).unwrap();
+    let files = [folder.path().join("a.nii.gz"), inside.join("b.bval")];
+    files.iter().for_each(|f| std::fs::write(f, "").unwrap());
+    let mut page = page();
+    let [a, b] = files.map(|f| f.to_str().unwrap().to_owned());
+    typed(&mut page, &format!("{a}; '{b}'"));
+    page.key_press(egui::Key::Enter);
+    page.run();
+    wait(&mut page, |w| !submitted(w).is_empty());
+    let [Request::Open { path, gradients }] = &submitted(&page)[..] else {
+        panic!("{:?}", submitted(&page));
+    };
+    assert_eq!(path.to_str(), Some(&*a));
+    assert_eq!(gradients[0].to_str(), Some(&*b));
+    assert!(page.query_by_label("Path").is_none(), "the field closes");
+    click(&mut page, "Enter a path");
+    page.key_press(egui::Key::Escape);
+    page.run();
+    assert!(
+        page.query_by_label("Path").is_none(),
+        "Esc closes the field"
+    );
+}
+
+fn mistyped() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = folder.path().join("dwj.nii.gz");
+    let mut page = page();
+    type_over(&mut page, wrong.to_str().unwrap());
+    let sentence = format!("There is no file of this name: {}", wrong.display());
+    wait(&mut page, |w| w.query_by_label(&sentence).is_some());
+    assert_eq!(Path::new(&text(&page)), wrong);
+    assert!(submitted(&page).is_empty());
+    // One letter is mended, and it opens.
+    let right = folder.path().join("dwi.nii.gz");
+    std::fs::write(&right, "").unwrap();
+    type_over(&mut page, right.to_str().unwrap());
+    wait(&mut page, |w| !submitted(w).is_empty());
+    assert!(page.query_by_label(&sentence).is_none());
+}
+
+fn completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().to_str().unwrap().to_owned();
+    for name in ["dwi_a.nii.gz", "dwi_b.nii.gz", "other.trk", ".hidden"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    std::fs::create_dir(folder.path().join("scans")).unwrap();
+    let mut page = page();
+    let tab = |page: &mut Window, letters: &str, expected: &str| {
+        typed(page, letters);
+        page.key_press(egui::Key::Tab);
+        page.run();
+        let expected = format!("{here}/{expected}");
+        wait(page, |w| text(w) == expected);
+    };
+    tab(&mut page, &format!("{here}/d"), "dwi_");
+    page.get_by_label("dwi_a.nii.gz, dwi_b.nii.gz");
+    tab(&mut page, "a", "dwi_a.nii.gz");
+    assert!(page.query_by_label_contains("dwi_b.nii.gz").is_none());
+    // The caret is at the end: what follows is the next path, of which the last is completed.
+    let before = text(&page);
+    typed(&mut page, &format!("; {here}/s"));
+    page.key_press(egui::Key::Tab);
+    page.run();
+    wait(&mut page, |w| text(w) == format!("{before}; {here}/scans/"));
+    assert!(submitted(&page).is_empty());
+}
+
+fn suggested() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Export…");
+    assert!(text(&window).ends_with(".tck"));
+    typed(&mut window, "/tmp/mine.trx");
+    assert_eq!(text(&window), "/tmp/mine.trx");
+}
