@@ -333,7 +333,7 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
         .slab
         .and_then(|s| PANES.iter().position(|&p| p == s.pane));
     let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
-    if let Some(i) = segment_row(ui, "In 3-D", help, &words, chosen.map_or(0, |i| i + 1)) {
+    if let Some(i) = segment_row(ui, "Streamlines", help, &words, chosen.map_or(0, |i| i + 1)) {
         let pane = i.checked_sub(1).map(|i| PANES[i]);
         actions.push(Action::CutToSlab(
             pane.map(|pane| Slab { pane, thickness_mm }),

@@ -11,6 +11,7 @@ mod glyphs;
 pub mod measure;
 pub mod mosaic;
 pub mod region;
+mod scene;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;

@@ -6,7 +6,7 @@ pub mod orders;
 mod overlap;
 
 use super::display::{controls, select_row};
-use super::{alignment, density, glyphs, recipe, shown_layer, volume};
+use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
 use crate::state::{Action, Content, Layer, Look, Recipe, Slot, State, defaults};
@@ -39,6 +39,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             density::show(ui, state, Some(layer.id), why, memory, actions);
         }
     }
+    scene::show(ui, state, memory, actions);
     glyphs::show(ui, state, memory, actions);
     if state.document.scan().is_some() {
         fit(ui, state, memory, actions);

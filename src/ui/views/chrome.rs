@@ -4,7 +4,7 @@ use super::Views;
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
-use crate::state::{Action, Display, Layout, Pane, Phase, State};
+use crate::state::{Action, Display, Layout, Pane, Phase, Slab, State, View};
 use crate::ui::icons;
 use crate::ui::theme::{IN_VIEW, radius};
 use crate::ui::widgets::button::IconButton;
@@ -48,6 +48,7 @@ impl Views {
             if outline.show(ui) {
                 chosen = Some(Action::ToggleOutline);
             }
+            chosen = slab_rows(ui, view).or(chosen);
             menu::line(ui);
             layer_rows(ui, scene.state).or(chosen)
         });
@@ -99,6 +100,27 @@ fn buttons(
         .side(SIDE)
         .colour(IN_VIEW.t1)
         .show_at(ui, left)
+}
+
+/// What of streamlines the 3-D view shows: all, or what lies near a slice.
+fn slab_rows(ui: &mut Ui, view: &View) -> Option<Action> {
+    menu::line(ui);
+    menu::caption(ui, "Streamlines");
+    let mut chosen = None;
+    let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal].map(Some);
+    for pane in [None].into_iter().chain(panes) {
+        let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
+        let name = match pane {
+            None => "Whole".to_owned(),
+            Some(pane) => format!("Near the {} slice", pane.name().to_lowercase()),
+        };
+        let now = view.slab.map(|s| s.pane) == pane;
+        if menu::Item::new(&name).chosen(now).show(ui) {
+            let slab = pane.map(|pane| Slab { pane, thickness_mm });
+            chosen = Some(Action::CutToSlab(slab));
+        }
+    }
+    chosen
 }
 
 /// A row for each layer; a click shows or hides it.

@@ -4,12 +4,18 @@ use crate::data::Role;
 use crate::state::defaults::role_rgb;
 use crate::ui::theme::{self, IN_VIEW, radius, size};
 use crate::ui::widgets::paint::{self, Span};
-use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use std::sync::Arc;
 
 /// Around text that may lie on bright tissue.
 const HALO: Color32 = Color32::from_black_alpha(150);
 /// Behind labels that belong to a thing in the picture.
 const PLATE: Color32 = Color32::from_black_alpha(216);
+
+/// Around text on a ground of this colour: slices, volumes and streamlines may lie on it.
+fn halo(ground: Color32) -> Color32 {
+    ground.gamma_multiply(0.6)
+}
 
 /// One line of text with a dark rim; returns where it is.
 pub fn text(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
@@ -29,11 +35,23 @@ pub fn text_over(
     if rings.iter().any(|ring| ring.intersects(rect)) {
         painter.rect_filled(rect.expand2(vec2(4.0, 0.0)), radius::CHIP, PLATE);
     }
+    rimmed(painter, rect, galley, HALO);
+    rect
+}
+
+/// One line of text over a ground of this colour, whose rim is of that colour.
+pub fn on(painter: &Painter, at: Pos2, align: Align2, spans: &[Span], ground: Color32) -> Rect {
+    let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
+    let rect = align.anchor_size(at, galley.size());
+    rimmed(painter, rect, galley, halo(ground));
+    rect
+}
+
+fn rimmed(painter: &Painter, rect: Rect, galley: Arc<Galley>, halo: Color32) {
     for (x, y) in [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)] {
-        painter.galley_with_override_text_color(rect.min + vec2(x, y), galley.clone(), HALO);
+        painter.galley_with_override_text_color(rect.min + vec2(x, y), galley.clone(), halo);
     }
     painter.galley(rect.min, galley, Color32::PLACEHOLDER);
-    rect
 }
 
 /// The same without a rim, for a canvas that is not black.
@@ -108,7 +126,7 @@ pub fn handles(painter: &Painter, at: [Pos2; 4]) {
 pub fn colour_bar(
     painter: &Painter,
     pane: Rect,
-    ink: Color32,
+    (ink, ground): (Color32, Color32),
     (low, name, high): (&str, &str, &str),
     colour: impl Fn(f32) -> [u8; 3],
 ) -> Vec<Rect> {
@@ -134,16 +152,13 @@ pub fn colour_bar(
             mesh.add_triangle(at - 1, at, at + 1);
         }
     }
+    painter.rect_filled(bar.expand(1.0), 0.0, halo(ground));
     painter.add(Shape::mesh(mesh));
     let font = theme::regular(size::CAPTION);
     let label = |y: f32, words: &str, colour: Color32| {
         let at = pos2(bar.left() - 8.0, y);
-        bare(
-            painter,
-            at,
-            Align2::RIGHT_CENTER,
-            &[(words, font.clone(), colour)],
-        )
+        let span = (words, font.clone(), colour);
+        on(painter, at, Align2::RIGHT_CENTER, &[span], ground)
     };
     let high = label(bar.top() + 6.0, high, ink);
     let name = label(bar.center().y, name, ink.gamma_multiply(0.75));
@@ -153,18 +168,20 @@ pub fn colour_bar(
 
 /// What the colours of a direction-encoded image mean; top right, or left of `right`, in colours for
 /// this ground. Returns where it is.
-pub fn dec_legend(painter: &Painter, right: f32, top: f32, colours: [Color32; 3]) -> Rect {
+pub fn dec_legend(
+    painter: &Painter,
+    (right, top): (f32, f32),
+    colours: [Color32; 3],
+    ground: Color32,
+) -> Rect {
     for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
         let (colour, y) = (colours[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
         let left = right - 24.0;
-        bare(
-            painter,
-            pos2(left, y),
-            Align2::LEFT_CENTER,
-            &[(words, font, colour)],
-        );
+        let span = (words, font, colour);
+        on(painter, pos2(left, y), Align2::LEFT_CENTER, &[span], ground);
         let dash = [pos2(left - 20.0, y), pos2(left - 6.0, y)];
+        painter.line_segment(dash, Stroke::new(5.0, halo(ground)));
         painter.line_segment(dash, Stroke::new(3.0, colour));
     }
     Rect::from_min_max(pos2(right - 44.0, top), pos2(right, top + 46.0))

@@ -16,6 +16,8 @@ use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, v
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
+/// Names of so many regions find room.
+const NAMED: usize = 24;
 /// Length of the axis marker's arms, points.
 const ARM: f64 = 20.0;
 
@@ -28,7 +30,8 @@ impl Views {
         }
         let painter = ui.painter().with_clip_rect(scene.rect);
         let p = theme::palette(ui.style());
-        let text = |at: Pos2, spans: &[Span]| ink::bare(&painter, at, Align2::LEFT_CENTER, spans);
+        let text =
+            |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, p.canvas);
         let at = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
         let title = text(
             at,
@@ -70,18 +73,19 @@ impl Views {
         let scale = match legend::of_scene(state) {
             Some(Legend::Dec) => vec![ink::dec_legend(
                 &painter,
-                right,
-                below_badge,
+                (right, below_badge),
                 dec_on_ground(state),
+                p.canvas,
             )],
             Some(Legend::Bar {
                 name,
                 low,
                 high,
                 colour_map,
-            }) => ink::colour_bar(&painter, part, p.t1, (&low, &name, &high), |t| {
-                colour_map.at(t)
-            }),
+            }) => {
+                let (inks, words) = ((p.t1, p.canvas), (&*low, &*name, &*high));
+                ink::colour_bar(&painter, part, inks, words, |t| colour_map.at(t))
+            }
             Some(Legend::Stops(words)) => {
                 vec![stops(&painter, p, part, below_badge, &words)]
             }
@@ -90,7 +94,7 @@ impl Views {
         taken.extend(badge.into_iter().chain(scale));
         // Names come last: they give way to all this.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
-        axis_marker(&painter, scene);
+        axis_marker(&painter, scene, p.canvas);
     }
 
     fn scene_regions(
@@ -116,6 +120,14 @@ impl Views {
                 Some((r.id, Rect::from_center_size(middle, side)))
             })
             .collect();
+        // Among many, names would hide what they name: that of the one in the hand, or under it, is shown.
+        let many = solids.len() > NAMED;
+        let under = pointer(ui).filter(|_| many && hovered);
+        let under = under
+            .and_then(|at| scene.region_under(at))
+            .map(|(id, _)| id);
+        let named =
+            |id: RegionId| !many || state.session.selected_region == Some(id) || under == Some(id);
         // Some points of the live curves.
         const POINTS: usize = 1_500;
         let live = state.session.live.as_ref();
@@ -146,6 +158,9 @@ impl Views {
             };
             if matches!(&*region.shape, Shape::Sphere { .. }) {
                 rings::rim(painter, &rim, region.role, colour, selected);
+            }
+            if !named(region.id) {
+                continue;
             }
             // Never over its own region; to the left if fewer curves are there, or no room on the right.
             let font = theme::medium(size::LABEL);
@@ -213,7 +228,8 @@ fn stops(painter: &Painter, p: &Palette, pane: Rect, top: f32, words: &[(&str, [
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(pane.right() - MARGIN - 14.0, y);
         let span = (*word, theme::regular(size::CAPTION), p.t2);
-        all = all.union(ink::bare(painter, at, Align2::RIGHT_CENTER, &[span]));
+        let place = ink::on(painter, at, Align2::RIGHT_CENTER, &[span], p.canvas);
+        all = all.union(place);
         let dot = Rect::from_center_size(pos2(pane.right() - MARGIN - 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
         let rim = Stroke::new(1.0, p.line);
@@ -224,7 +240,7 @@ fn stops(painter: &Painter, p: &Palette, pane: Rect, top: f32, words: &[(&str, [
 }
 
 /// Three arms to the ends of the body that face the viewer.
-fn axis_marker(painter: &Painter, scene: &Scene) {
+fn axis_marker(painter: &Painter, scene: &Scene, ground: Color32) {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
     let mut arms: Vec<(usize, DVec3)> = (0..3)
@@ -270,7 +286,8 @@ fn axis_marker(painter: &Painter, scene: &Scene) {
         let mark = if unknown && *a == 0 { "?" } else { "" };
         let word = format!("{}{mark}", letter(*direction));
         let span = (&*word, theme::semibold(size::CAPTION), colour);
-        ink::bare(painter, tip + away * 9.0, Align2::CENTER_CENTER, &[span]);
+        let at = tip + away * 9.0;
+        ink::on(painter, at, Align2::CENTER_CENTER, &[span], ground);
     }
 }
 

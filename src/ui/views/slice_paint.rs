@@ -17,6 +17,8 @@ use egui::{Align2, Color32, Painter, Rect, Ui, vec2};
 const MARGIN: f32 = 10.0;
 /// Size of a title of two lines.
 const TITLE: egui::Vec2 = vec2(170.0, 36.0);
+/// Half of the room that a letter takes.
+const LETTER: f32 = 12.0;
 /// Half of the crosshair's gap.
 const GAP: f32 = 12.0;
 /// Grids turned by less than this count as straight, degrees.
@@ -45,7 +47,8 @@ impl Views {
             match legend::of_slices(state) {
                 Some(Legend::Dec) => {
                     let (right, top) = (part.right(), part.top());
-                    ink::dec_legend(&painter, right - MARGIN, top + MARGIN, theme::DEC);
+                    let corner = (right - MARGIN, top + MARGIN);
+                    ink::dec_legend(&painter, corner, theme::DEC, Color32::BLACK);
                 }
                 Some(Legend::Bar {
                     name,
@@ -54,7 +57,10 @@ impl Views {
                     colour_map,
                 }) => {
                     let words = (&*low, &*name, &*high);
-                    ink::colour_bar(&painter, part, IN_VIEW.t1, words, |t| colour_map.at(t));
+                    let inks = (IN_VIEW.t1, Color32::BLACK);
+                    // Above the letter of the right edge.
+                    let upper = part.with_max_y(part.center().y - LETTER);
+                    ink::colour_bar(&painter, upper, inks, words, |t| colour_map.at(t));
                 }
                 Some(Legend::Stops(_)) | None => {}
             }

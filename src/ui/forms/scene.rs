@@ -1,0 +1,42 @@
+//! The block "3-D view" of the task View: what of everything it shows.
+
+use super::display::{segment_row, slab};
+use crate::state::{Action, State};
+use crate::ui::Memory;
+use crate::ui::widgets::section;
+use egui::Ui;
+
+const BLOCK: &str = "3-D view";
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let (open, clicked) = section::fold(ui, BLOCK, memory.is_open(BLOCK, false));
+    if clicked {
+        memory.toggle(BLOCK);
+    }
+    if !open {
+        return;
+    }
+    let view = &state.view;
+    let words = ["Off", "On"];
+    let rows = [
+        (
+            "Slices",
+            "The slices of the other views, in their places",
+            view.slices_in_scene(),
+            Action::ToggleSlicesInScene,
+        ),
+        (
+            "Head outline",
+            "The outline of the head around them",
+            view.show_outline,
+            Action::ToggleOutline,
+        ),
+    ];
+    for (name, help, now, toggle) in rows {
+        let chosen = segment_row(ui, name, help, &words, usize::from(now));
+        if chosen.is_some_and(|i| (i == 1) != now) {
+            actions.push(toggle);
+        }
+    }
+    slab(ui, view, actions);
+}
