@@ -1,6 +1,6 @@
 //! `arcuate cost`: cost fields of two regions, and the pathway between them.
 
-use super::options::{FitOptions, Fitted, make_folder, shape};
+use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role};
@@ -67,12 +67,8 @@ pub struct Options {
     /// Second region; several count as one
     #[arg(long, value_name = "REGION", required = true)]
     pub to: Vec<ShapeSpec>,
-    /// Paths run inside these (default: all tensors)
-    #[arg(long, value_name = "REGION")]
-    pub within: Vec<ShapeSpec>,
-    /// Paths keep out of these
-    #[arg(long, value_name = "REGION")]
-    pub exclude: Vec<ShapeSpec>,
+    #[command(flatten)]
+    pub domain: DomainOptions,
     /// Paths run where the FA is at least this [default: 0.15, without --within]
     #[arg(long, value_name = "FA", allow_negative_numbers = true)]
     pub min_fa: Option<f64>,
@@ -119,7 +115,7 @@ impl Options {
     }
 
     fn least_fa(&self) -> f64 {
-        let default = if self.within.is_empty() {
+        let default = if self.domain.within.is_empty() {
             defaults::pathway().min_fa
         } else {
             0.0
@@ -162,9 +158,9 @@ impl Options {
     fn shapes(&self) -> impl Iterator<Item = (Role, &ShapeSpec)> {
         let ends = self.from.iter().map(|s| (Role::Seed, s));
         let ends = ends.chain(self.to.iter().map(|s| (Role::Target, s)));
-        let walls = self.within.iter().map(|s| (Role::Mask, s));
+        let walls = self.domain.within.iter().map(|s| (Role::Mask, s));
         ends.chain(walls)
-            .chain(self.exclude.iter().map(|s| (Role::Exclude, s)))
+            .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
     }
 
     /// The same work again, from the command line's values.

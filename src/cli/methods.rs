@@ -1,10 +1,10 @@
 //! `arcuate methods`: what was done in a session, for a paper.
 
 use super::headless::Headless;
+use super::options::SessionOptions;
 use super::runner::{Failure, Runner};
 use crate::state::methods::methods;
 use serde_json::json;
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,18 +17,15 @@ the works to cite. The window has it in the File menu.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Session file (.arcuate)
-    pub session: PathBuf,
-    /// Look for missing files here, too; may be given several times
-    #[arg(long, value_name = "FOLDER")]
-    pub look_in: Vec<PathBuf>,
+    #[command(flatten)]
+    pub from: SessionOptions,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut window = Headless::new(runner);
-    window.open_session(&options.session, &options.look_in)?;
+    window.open_session(&options.from.session, &options.from.look.look_in)?;
     let text = methods(&window.state);
-    let report = json!({ "command": "methods", "session": options.session, "text": text });
+    let report = json!({ "command": "methods", "session": options.from.session, "text": text });
     runner.report(&report, text.trim_end());
     Ok(())
 }

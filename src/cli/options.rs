@@ -1,16 +1,20 @@
-//! Options that several commands share: the scan, its fit, regions.
+//! Options that several commands share, each said in one place: the scan, its fit, regions, what is told of
+//! files, chance, sessions. Those of all commands (backend, threads, memory, …) are [`super::Global`].
+
+mod common;
+mod regions;
+
+pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
 use super::runner::{Failure, Runner};
-use crate::data::region::RegionId;
 use crate::data::turn::Turn;
-use crate::data::{
-    Gradients, Mask, Region, Role, Shape, TensorFrame, TensorLayout, TensorOrder, Volume,
-};
+use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::{self, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, Method};
 use crate::state::defaults;
-use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
+use crate::state::recipe::{FitRecipe, Source};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -100,29 +104,6 @@ pub struct FitOptions {
     /// Eigenvalues below this are raised to it, mm²/s (default: 1e-5)
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub min_eigenvalue: Option<f64>,
-}
-
-/// Regions by role; each option may be given several times.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct RegionOptions {
-    /// Streamlines start here
-    #[arg(long, value_name = "REGION")]
-    pub seed: Vec<ShapeSpec>,
-    /// Kept if they reach any of these, and cut there
-    #[arg(long, value_name = "REGION")]
-    pub target: Vec<ShapeSpec>,
-    /// Kept only if they pass through all of these
-    #[arg(long, value_name = "REGION")]
-    pub include: Vec<ShapeSpec>,
-    /// Dropped if they touch one of these
-    #[arg(long, value_name = "REGION")]
-    pub exclude: Vec<ShapeSpec>,
-    /// End on entering one of these
-    #[arg(long, value_name = "REGION")]
-    pub terminate: Vec<ShapeSpec>,
-    /// May only run inside these
-    #[arg(long, value_name = "REGION")]
-    pub within: Vec<ShapeSpec>,
 }
 
 /// What a user says about files that are silent.
@@ -491,70 +472,5 @@ impl FitOptions {
             }
             _ => Err(Failure::new("The fit gave no tensors")),
         }
-    }
-}
-
-/// A shape, its mask read from its file.
-pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
-    Ok(match spec {
-        ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
-            centre: *centre,
-            radius_mm: *radius_mm,
-        },
-        ShapeSpec::Box { centre, half_mm } => Shape::Box {
-            centre: *centre,
-            half_mm: *half_mm,
-        },
-        ShapeSpec::Mask(path) => Shape::Mask(noted(io::mask_on_own_grid(path), path)?),
-    })
-}
-
-impl RegionOptions {
-    fn by_role(&self) -> [(Role, &[ShapeSpec]); 6] {
-        [
-            (Role::Seed, &self.seed),
-            (Role::Target, &self.target),
-            (Role::Include, &self.include),
-            (Role::Exclude, &self.exclude),
-            (Role::Terminate, &self.terminate),
-            (Role::Mask, &self.within),
-        ]
-    }
-
-    pub fn specs(&self) -> Vec<RegionSpec> {
-        let of_role = |(role, shapes): (Role, &[ShapeSpec])| {
-            shapes
-                .iter()
-                .map(|shape| RegionSpec {
-                    role,
-                    shape: shape.clone(),
-                })
-                .collect::<Vec<_>>()
-        };
-        self.by_role().into_iter().flat_map(of_role).collect()
-    }
-
-    /// The regions, masks read from their files; a mask may lie on any grid.
-    pub fn regions(&self) -> Result<Vec<Region>, Failure> {
-        let mut regions = Vec::new();
-        for (role, shapes) in self.by_role() {
-            for (i, spec) in shapes.iter().enumerate() {
-                let shape = shape(spec)?;
-                let number = if i == 0 {
-                    String::new()
-                } else {
-                    format!(" {}", i + 1)
-                };
-                regions.push(Region {
-                    id: RegionId(regions.len() as u64),
-                    name: format!("{}{number}", role.name()),
-                    role,
-                    shape: Arc::new(shape),
-                    colour: None,
-                    visible: true,
-                });
-            }
-        }
-        Ok(regions)
     }
 }

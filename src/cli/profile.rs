@@ -1,7 +1,7 @@
 //! `arcuate profile`: values along a bundle.
 
 use super::inputs::{images, must_be_csv, streamlines};
-use super::options::{RegionOptions, ToldOptions};
+use super::options::{PassingOptions, RegionOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
 use crate::jobs::{Output, Request};
@@ -61,10 +61,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     must_be_csv(&options.output)?;
     runner.may_make(&options.output)?;
-    let start = RegionOptions {
+    let start = RegionOptions::passing(&PassingOptions {
         include: options.start.iter().cloned().collect(),
-        ..RegionOptions::default()
-    };
+        ..PassingOptions::default()
+    });
     let start = match start.regions()?.pop() {
         Some(region) => Start::Near(Arc::new(region)),
         None => Start::Axis,

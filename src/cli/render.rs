@@ -1,7 +1,7 @@
 //! `arcuate render`: a view, or the whole window, as a PNG.
 
 use super::headless::Headless;
-use super::options::{RegionOptions, ScanOptions, TensorOptions};
+use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::jobs::{Ffmpeg, Request};
@@ -56,6 +56,8 @@ pub struct Options {
     /// Patient right on screen right
     #[arg(long)]
     pub neurological: bool,
+    #[command(flatten)]
+    pub look: LookOptions,
     #[command(flatten)]
     pub tensors: TensorOptions,
     #[command(flatten)]
@@ -152,7 +154,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let [session] = options.inputs.as_slice()
         && is_session(Path::new(session))
     {
-        window.open_session(Path::new(session), &[])?;
+        window.open_session(Path::new(session), &options.look.look_in)?;
     }
     let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
     // Of the first file.

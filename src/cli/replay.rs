@@ -1,7 +1,7 @@
 //! `arcuate replay`: every result of a session again, without a window, and whether it is the same.
 
 use super::headless::Headless;
-use super::options::make_folder;
+use super::options::{SessionOptions, make_folder};
 use super::runner::{Failure, Runner};
 use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match, Sum};
@@ -33,11 +33,8 @@ Exit code 0: no result differs.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Session file (.arcuate)
-    pub session: PathBuf,
-    /// Look for missing files here, too; may be given several times
-    #[arg(long, value_name = "FOLDER")]
-    pub look_in: Vec<PathBuf>,
+    #[command(flatten)]
+    pub from: SessionOptions,
     /// Write the streamlines that were made here, as TRX; the folder is made if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -196,7 +193,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         crate::io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut window = Headless::new(runner);
-    window.open_session(&options.session, &options.look_in)?;
+    window.open_session(&options.from.session, &options.from.look.look_in)?;
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {

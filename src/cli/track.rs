@@ -1,6 +1,6 @@
 //! `arcuate track`: streamlines between regions.
 
-use super::options::{FitOptions, Fitted, RegionOptions, positive};
+use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive};
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
@@ -88,9 +88,8 @@ pub struct TrackOptions {
     /// Seed points: random:N (in all), grid:MM or per-voxel:N
     #[arg(long, value_name = "HOW", allow_negative_numbers = true, value_parser = seeding)]
     pub seeds: Option<Seeding>,
-    /// Starts the random numbers; the same seed gives the same result
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
-    pub random_seed: Option<u64>,
+    #[command(flatten)]
+    pub chance: ChanceOptions,
     /// Step size, mm
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
     pub step: Option<f64>,
@@ -250,7 +249,7 @@ impl TrackOptions {
                     InterpolationName::Cubic => Interpolation::CubicBSpline,
                 }),
             seeding: self.seeds.unwrap_or(default.seeding),
-            random_seed: self.random_seed.unwrap_or(default.random_seed),
+            random_seed: self.chance.random_seed.unwrap_or(default.random_seed),
             step_mm: self.step.unwrap_or(default.step_mm),
             max_angle_rad: match self.angle {
                 Some(Limit(degrees)) => degrees.map(f64::to_radians),
