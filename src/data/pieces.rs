@@ -1,5 +1,7 @@
 //! Boxes around pieces of streamlines: what lies elsewhere is passed over without a look at its points.
 
+use glam::{BVec3A, Vec3A};
+
 /// Segments of a piece: its box costs 24 bytes, its points 192.
 const SEGMENTS: usize = 16;
 /// A box along the world axes, mm, faces included; without any point `low` is above `high`.
@@ -12,27 +14,29 @@ pub struct Bounds {
 impl Bounds {
     /// Around points; numbers that are none are left out.
     fn around(points: &[[f32; 3]]) -> Self {
-        let mut bounds = Self {
-            low: [f32::INFINITY; 3],
-            high: [f32::NEG_INFINITY; 3],
-        };
+        // Four lanes at a time: of two numbers of which the first is none, they keep the second.
+        let (mut low, mut high) = (Vec3A::INFINITY, Vec3A::NEG_INFINITY);
         for point in points {
-            for (a, &v) in point.iter().enumerate() {
-                // One instruction each, and none that is taken where v is no number.
-                bounds.low[a] = if v < bounds.low[a] { v } else { bounds.low[a] };
-                bounds.high[a] = if v > bounds.high[a] {
-                    v
-                } else {
-                    bounds.high[a]
-                };
-            }
+            let point = Vec3A::from_array(*point);
+            low = kept(point, low, point.cmplt(low));
+            high = kept(point, high, point.cmpgt(high));
         }
-        bounds
+        Self {
+            low: low.to_array(),
+            high: high.to_array(),
+        }
     }
 
     pub fn meets(&self, other: &Self) -> bool {
-        (0..3).all(|a| self.low[a] <= other.high[a] && other.low[a] <= self.high[a])
+        // All axes at once: what is guessed wrongly costs more than what is compared in vain.
+        let axis = |a: usize| (self.low[a] <= other.high[a]) & (other.low[a] <= self.high[a]);
+        axis(0) & axis(1) & axis(2)
     }
+}
+
+/// The new number where it is nearer to the end that is looked for, else the known one.
+fn kept(new: Vec3A, known: Vec3A, nearer: BVec3A) -> Vec3A {
+    Vec3A::select(nearer, new, known)
 }
 
 /// The pieces of all streamlines of a tractogram, in order.
@@ -68,6 +72,18 @@ impl Pieces {
                 let end = points.len().min(start + SEGMENTS + 1);
                 bounds.push(Bounds::around(&points[start..end]));
             }
+        }
+        Self { bounds, first }
+    }
+
+    /// Those of the streamlines of one part after those of another.
+    pub fn joined(parts: Vec<Self>) -> Self {
+        let count = parts.iter().map(|p| p.bounds.len()).sum();
+        let (mut bounds, mut first) = (Vec::with_capacity(count), vec![0]);
+        for part in parts {
+            let before = bounds.len();
+            first.extend(part.first[1..].iter().map(|at| before + at));
+            bounds.extend_from_slice(&part.bounds);
         }
         Self { bounds, first }
     }

@@ -165,8 +165,12 @@ impl Tractogram {
 
     /// Boxes around its pieces. Made once, shared by all clones.
     pub fn pieces(&self) -> &Pieces {
-        self.pieces
-            .get_or_init(|| Pieces::new(&self.points, &self.offsets))
+        self.pieces_by(|| Pieces::new(&self.points, &self.offsets))
+    }
+
+    /// The same, made by whoever has more threads: where they are known they stay.
+    pub fn pieces_by(&self, make: impl FnOnce() -> Pieces) -> &Pieces {
+        self.pieces.get_or_init(make)
     }
 
     /// Number of streamlines.

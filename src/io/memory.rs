@@ -33,6 +33,20 @@ pub fn available_bytes() -> Option<u64> {
     free.into_iter().chain(left).chain(allowed).min()
 }
 
+/// Bytes that the process holds now, and the most that it has held since [`forget_peak`]; `None` where the
+/// system does not say.
+pub fn held_bytes() -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let bytes = |name| field(&status, name).map(|kib| kib << 10);
+    Some((bytes("VmRSS:")?, bytes("VmHWM:")?))
+}
+
+/// Counts the most that the process holds anew, where the system can.
+pub fn forget_peak() {
+    // 5 resets the peak (proc(5)); elsewhere there is no such file.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 /// The number after a line's name; `None` for `unlimited`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -14,6 +14,7 @@ use crate::data::shared::Bytes;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ impl Whole {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
         let (bytes, silent): (Bytes, bool) = match source.known_bytes() {
-            Some(length) if length >= LARGE_BYTES => (read(path, length, control)?, false),
+            Some(length) if length >= LARGE_BYTES => (part(path, 0..length, control)?, false),
             _ => (Arc::new(source.whole()?), true),
         };
         Ok(Self {
@@ -78,8 +79,13 @@ pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])
     Shared::view(own, 0..bytes).unwrap_or_default()
 }
 
-/// A file of a known length. One that ends before it was shortened meanwhile, and is refused.
-fn read(path: &Path, length: u64, control: &Control) -> Result<Bytes, Error> {
+/// A part of a file, in memory of its own that begins with a page. A file that ends before it was shortened
+/// meanwhile, and is refused.
+pub(super) fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<Bytes, Error> {
+    let length = range.end.saturating_sub(range.start);
+    if length == 0 {
+        return Ok(Arc::new(Vec::new()));
+    }
     let short_of_memory = || Error::Memory {
         path: path.to_owned(),
         bytes: length,
@@ -92,7 +98,7 @@ fn read(path: &Path, length: u64, control: &Control) -> Result<Bytes, Error> {
     let pieces = own.par_chunks_mut(PIECE_BYTES).enumerate();
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
-        let at = (i * PIECE_BYTES) as u64;
+        let at = range.start + (i * PIECE_BYTES) as u64;
         let mut file = File::open(path).map_err(|e| Error::reading(path, &e))?;
         let read = file
             .seek(SeekFrom::Start(at))

@@ -3,8 +3,8 @@
 //! group (dpg) lie in folders of these names; a member's name ends in its number type, before which
 //! may stand how many numbers make a value.
 //!
-//! Points stored as float32 on an address that is a multiple of four stay in the mapped file: that is
-//! how we write them. All else is copied to float32.
+//! Each array is read to a place of its own, where float32 points stay as they are; all else is copied to
+//! float32.
 //!
 //! Memory: at most four times the file (a byte becomes a float32; an index of one byte, eight while it
 //! is checked), for deflated members four times what they unpack to, which is limited to a hundred

@@ -1,11 +1,12 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
 use super::super::Error;
-use super::super::source::{most_unpacked, too_expanded};
-use super::super::whole::Whole;
+use super::super::source::{Source, most_unpacked, too_expanded};
+use super::super::whole::{Whole, part};
 use crate::compute::Control;
 use crate::data::shared::Bytes;
-use std::io::{Cursor, Read as _};
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,9 +39,23 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
         parts.sort_by(|a, b| a.name.cmp(&b.name));
         return Ok(parts);
     }
+    // Regular and not compressed: its arrays are read one by one, each to a place that suits its numbers.
+    let source = Source::open(path, control)?;
+    if let Some(bytes) = source.known_bytes() {
+        let file = File::open(path).map_err(|e| Error::reading(path, &e))?;
+        let from = |range: Range<usize>| {
+            let bytes = part(path, range.start as u64..range.end as u64, control)?;
+            Ok((bytes, 0..range.len()))
+        };
+        let parts = archive(path, BufReader::new(file), bytes, from, control)?;
+        control.advance(bytes);
+        return Ok(parts);
+    }
     let whole = Whole::open(path, control)?;
-    let parts = archive(path, &whole.bytes, control)?;
-    whole.advance((*whole.bytes).as_ref().len())?;
+    let all = (*whole.bytes).as_ref();
+    let from = |range: Range<usize>| Ok((whole.bytes.clone(), range));
+    let parts = archive(path, Cursor::new(all), all.len() as u64, from, control)?;
+    whole.advance(all.len())?;
     Ok(parts)
 }
 
@@ -74,8 +89,14 @@ fn is_array(name: &str) -> bool {
     !last.starts_with('.') && last.contains('.')
 }
 
-fn archive(path: &Path, bytes: &Bytes, control: &Control) -> Result<Vec<Part>, Error> {
-    let all = (**bytes).as_ref();
+/// The members of an archive of `length` bytes; `from` gives those that lie in it as they are.
+fn archive(
+    path: &Path,
+    reader: impl Read + Seek,
+    length: u64,
+    from: impl Fn(Range<usize>) -> Result<(Bytes, Range<usize>), Error>,
+    control: &Control,
+) -> Result<Vec<Part>, Error> {
     let damaged = |why: &dyn std::fmt::Display| {
         Error::malformed(
             path,
@@ -83,7 +104,7 @@ fn archive(path: &Path, bytes: &Bytes, control: &Control) -> Result<Vec<Part>, E
             "a whole TRX file; copy it again",
         )
     };
-    let mut archive = ZipArchive::new(Cursor::new(all)).map_err(|e| damaged(&e))?;
+    let mut archive = ZipArchive::new(reader).map_err(|e| damaged(&e))?;
     let mut parts = Vec::new();
     let (mut stored, mut unpacked) = (0u64, 0u64);
     for index in 0..archive.len() {
@@ -103,7 +124,7 @@ fn archive(path: &Path, bytes: &Bytes, control: &Control) -> Result<Vec<Part>, E
             }
             let start = entry.data_start().unwrap_or(u64::MAX);
             let end = start.checked_add(entry.compressed_size());
-            let end = end.filter(|&end| end <= all.len() as u64);
+            let end = end.filter(|&end| end <= length);
             let Some(end) = end else {
                 return Err(Error::malformed(
                     path,
@@ -118,18 +139,15 @@ fn archive(path: &Path, bytes: &Bytes, control: &Control) -> Result<Vec<Part>, E
             CompressionMethod::Stored => {
                 // Members that overlap would be read as more than there is.
                 stored += range.len() as u64;
-                if stored > all.len() as u64 {
+                if stored > length {
                     return Err(damaged(&"its members overlap"));
                 }
-                parts.push(Part {
-                    name,
-                    bytes: bytes.clone(),
-                    range,
-                });
+                let (bytes, range) = from(range)?;
+                parts.push(Part { name, bytes, range });
             }
             CompressionMethod::Deflated => {
                 unpacked = unpacked.saturating_add(size);
-                if unpacked > most_unpacked(all.len() as u64) {
+                if unpacked > most_unpacked(length) {
                     return Err(too_expanded(path));
                 }
                 let entry = archive.by_index(index).map_err(|e| damaged(&e))?;
