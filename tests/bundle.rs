@@ -1,12 +1,14 @@
 //! Streamlines of a layer in the window's state: filtered, chosen, deleted, kept, measured; and the same
 //! after a session was saved and opened.
 
+mod large;
 mod session;
 
 use crate::support::{Random, Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{fibres, nifti};
+use arcuate::solvers::tracking::selection::Counting;
 use arcuate::state::bundle::{
     Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, Sieve,
     TableView, Use, lines_of,
@@ -18,8 +20,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("bundle::a filter follows its regions and values", filters),
+        test("bundle::a rule on an image has a command", by_image),
         test("bundle::rows are sorted and chosen", table),
         test(
             "bundle::what is deleted comes back, and goes again",
@@ -34,7 +37,8 @@ pub fn tests() -> Vec<Trial> {
             session::refused,
         ),
         test("bundle::deletions do not fill the memory", memory),
-    ]
+    ];
+    own.into_iter().chain(large::tests()).collect()
 }
 
 /// Lines of 41 points along x from 0 to 40 mm at y = 0, 1, … mm; weights 0, 1, ….
@@ -128,11 +132,46 @@ fn rows(lines: &Tractogram) -> Vec<usize> {
 }
 
 fn limit(column: Column, low: Option<f32>, high: Option<f32>) -> Limit {
-    Limit { column, low, high }
+    Limit {
+        column,
+        low,
+        high,
+        counting: Counting::Mean,
+    }
 }
 
 fn weight() -> Column {
     Column::Value("weight".to_owned())
+}
+
+fn by_image() {
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    let y = Column::Image(desk.layer("y"));
+    for (counting, ending) in [
+        (Counting::Mean, "y.nii.gz:5..9"),
+        (Counting::Any, "y.nii.gz:5..9:any"),
+        (Counting::All, "y.nii.gz:5..9:all"),
+    ] {
+        let limit = Limit {
+            counting,
+            ..limit(y.clone(), Some(5.0), Some(9.0))
+        };
+        desk.sieve(Sieve::new(all).limited(limit));
+        // The image is 0.5 more than y, and the same along each of them.
+        assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
+        desk.act(BundleAction::Keep);
+        let kept = desk.window.state.document.layers.last().unwrap().clone();
+        assert_eq!(rows(lines_of(&kept).unwrap()), [5, 6, 7, 8]);
+        let command = kept.recipe.command();
+        let words: Vec<&str> = command.split(' ').collect();
+        let [first, second, _, _, option, value] = words[..] else {
+            panic!("{command}")
+        };
+        assert_eq!([first, second, option], ["arcuate", "select", "--image"]);
+        assert!(value.ends_with(ending), "{command}");
+        desk.window.act(Action::Undo);
+    }
 }
 
 fn filters() {

@@ -4,6 +4,8 @@ mod build;
 mod drawing;
 mod events;
 mod hands;
+mod keys;
+mod large;
 mod mice;
 mod picture;
 mod sample;
@@ -18,6 +20,8 @@ pub fn tests() -> Vec<Trial> {
         events::tests(),
         mice::tests(),
         hands::tests(),
+        keys::tests(),
+        large::tests(),
         picture::tests(),
         scene::tests(),
     ]

@@ -1,4 +1,4 @@
-//! How fast the 3-D view draws: 100,000 and 1,000,000 streamlines while the camera orbits, and volumes.
+//! How fast the 3-D view draws: 100,000 and 1,000,000 streamlines while the camera orbits, hundreds of regions, and volumes.
 //!
 //! `loaded_s`: from the tractogram in memory until all of it was drawn, as the window loads it (a slice
 //! of time per frame, next to no pause between); `bytes_per_point`: on the device, where a point takes
@@ -62,6 +62,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         }
         offscreen.renderer.set_idle_budget(0);
     }
+    results.extend(super::bench_regions::run(choice, backend, &mut offscreen));
     results.extend(super::bench_volumes::run(choice, backend, &mut offscreen));
     results
 }

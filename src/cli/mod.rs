@@ -9,6 +9,7 @@ mod bench_eikonal;
 mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
+mod bench_regions;
 mod bench_render;
 mod bench_select;
 mod bench_tracking;

@@ -23,8 +23,8 @@ parser.add_argument("--repeats", type=int, default=3)
 options = parser.parse_args()
 
 
-def emit(program, case, seconds, count):
-    print(json.dumps(dict(program=program, case=case, wall_s=round(seconds, 5), rate=round(count / seconds))),
+def emit(program, case, seconds, count, **more):
+    print(json.dumps(dict(program=program, case=case, wall_s=round(seconds, 5), rate=round(count / seconds), **more)),
           flush=True)
 
 
@@ -92,4 +92,6 @@ with tempfile.TemporaryDirectory() as folder:
                              env={**os.environ, **environment})
         for line in ran.stdout.decode().splitlines():
             line = json.loads(line)
-            emit("arcuate", line["case"], line["wall_s"], line["streamlines"])
+            told = ("sum_alone_s", "sum_alone_gb_per_s", "held_over_points", "peak_over_points")
+            more = {key: round(line[key], 5) for key in told if key in line}
+            emit("arcuate", line["case"], line["wall_s"], line["streamlines"], **more)

@@ -1,0 +1,83 @@
+//! How fast the 3-D view draws hundreds of regions while the camera orbits: balls, and as many painted masks
+//! on the grid of a brain.
+
+use super::bench::Choice;
+use super::bench_render::{bare, orbit};
+use crate::compute::Backend;
+use crate::data::{Grid, Mask, Shape};
+use crate::render::draw_list::{ById, ScenePane, Solid, SolidShape};
+use crate::render::offscreen::Offscreen;
+use crate::state::Camera;
+use glam::DVec3;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const COUNT: usize = 500;
+const RADIUS_MM: f64 = 4.0;
+
+pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<Value> {
+    let small = choice.quick || offscreen.is_software();
+    let (size_px, frames) = if small {
+        ([800, 600], 8)
+    } else {
+        ([1600, 1000], 60)
+    };
+    let mut results = Vec::new();
+    for (name, masks) in [("regions, balls", false), ("regions, masks", true)] {
+        if !choice.takes(name) {
+            continue;
+        }
+        let solids = solids(masks);
+        let list = |frame: usize| {
+            let camera = Camera::framing(DVec3::splat(-80.0), DVec3::splat(80.0));
+            let camera = camera.orbited(frame as f64 * 0.1, 0.0);
+            ScenePane {
+                solids: solids.clone(),
+                ..bare(&camera, size_px)
+            }
+        };
+        let mut result = orbit(&mut offscreen.renderer, list, frames);
+        result["workload"] = json!("render");
+        result["case"] = json!(name);
+        result["regions"] = json!(COUNT);
+        result["bytes"] = json!(offscreen.renderer.device_bytes());
+        result["size"] = json!(size_px);
+        result["backend"] = json!("wgpu");
+        result["detail"] = json!(offscreen.device_name());
+        result["threads"] = json!(backend.threads());
+        results.push(result);
+        offscreen.renderer.set_idle_budget(0);
+    }
+    results
+}
+
+/// All over a brain, evenly (Vogel's spiral, on shells).
+fn solids(masks: bool) -> Vec<Solid> {
+    let grid = Grid::axis_aligned(
+        [80, 100, 60],
+        DVec3::splat(2.0),
+        DVec3::new(-80.0, -100.0, -60.0),
+    );
+    let grid = grid.map(Arc::new);
+    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    let one = |i: usize| {
+        let z = 1.0 - 2.0 * (i as f64 + 0.5) / COUNT as f64;
+        let (sin, cos) = (golden * i as f64).sin_cos();
+        let flat = (1.0 - z * z).sqrt();
+        let shell = 15.0 + 40.0 * (i as f64 * 0.618_034).fract();
+        let centre = DVec3::new(cos * flat, sin * flat, z) * shell;
+        let radius_mm = RADIUS_MM;
+        let shape = Shape::Sphere { centre, radius_mm };
+        let mask: Option<Mask> = grid.as_ref().map(|grid| shape.mask_on(grid));
+        Solid {
+            shape: match mask.filter(|_| masks) {
+                Some(mask) => SolidShape::Mask(ById(mask)),
+                None => SolidShape::Sphere { centre, radius_mm },
+            },
+            colour: [230, 60 + (i % 150) as u8, 90],
+            opacity: 0.6,
+            selected: false,
+        }
+    };
+    (0..COUNT).map(one).collect()
+}
