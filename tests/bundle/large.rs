@@ -15,6 +15,8 @@ use std::time::Instant;
 const COUNT: usize = 100_000;
 /// What a hand waits for without noticing, ms; on a machine that does other things besides, ten times that.
 const AT_ONCE_MS: f64 = 100.0;
+/// What is done once, at all 7.5 million points: an image sampled, streamlines copied, ms.
+const ONCE_MS: f64 = 500.0;
 const LOADED: f64 = 10.0;
 
 pub fn tests() -> Vec<Trial> {
@@ -54,7 +56,11 @@ fn large() {
         window.act(action);
         let ms = began.elapsed().as_secs_f64() * 1e3;
         eprintln!("100,000 streamlines, {what}: {ms:.1} ms");
-        assert!(ms < LOADED * AT_ONCE_MS, "{what}: {ms:.1} ms");
+        let once = ["mean", "deleted", "taken back"]
+            .iter()
+            .any(|w| what.contains(w));
+        let most = if once { ONCE_MS } else { AT_ONCE_MS };
+        assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
     };
     let sieve = |sieve: Sieve, phase| {
         Action::Bundle(BundleAction::SetSieve {
