@@ -48,6 +48,8 @@ pub const EIKONAL: KernelFile = KernelFile {
     entries: &[
         "eikonal_clear",
         "eikonal_seed",
+        "eikonal_floors_godunov6",
+        "eikonal_floors_hopf_lax26",
         "eikonal_spread_godunov6",
         "eikonal_spread_hopf_lax26",
         "eikonal_spread_selling",

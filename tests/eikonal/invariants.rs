@@ -3,10 +3,10 @@
 use super::{PARAMS, cube, oblique, source, spread, spread_by, swirl};
 use crate::support::{Random, test};
 use crate::tracking::fields::{backend, cuboid, sphere};
-use arcuate::compute::Control;
+use arcuate::compute::{Backend, Control};
 use arcuate::data::Role;
 use arcuate::solvers::eikonal::{
-    LocalSolver, Params, Prepared, Schedule, Source, components, solve,
+    LocalSolver, Params, Prepared, Schedule, Source, components, solve, solve_watched,
 };
 use arcuate::solvers::metric::Metric;
 use glam::{DMat3, DVec3};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("eikonal::any schedule gives the same", schedules),
+        test("eikonal::values never rise", falling),
         test("eikonal::symmetry and triangle inequality", symmetry),
         test("eikonal::the mask is never crossed", mask),
         test("eikonal::regions become sources", sources),
@@ -62,6 +63,42 @@ fn schedules() {
             // The tolerance times the hops to the farthest voxel.
             assert!(off <= 5e-5, "{off}");
         }
+    }
+}
+
+fn falling() {
+    never_rises(&backend(2));
+}
+
+/// From one look to the next no value rises, and the last look is what comes out.
+pub fn never_rises(backend: &Backend) {
+    let mut random = Random::fresh("falling");
+    let grid = cube(31);
+    let speed = swirl(&mut random, &grid, 9.0);
+    let hole = random.direction() * 6.0 + 15.0;
+    let open = |v: [usize; 3]| DVec3::from_array(v.map(|c| c as f64)).distance(hole) > 4.0;
+    let metric = Metric::from_speed(&grid, |v| open(v).then(|| speed(v))).unwrap();
+    let mut pick = || metric.voxel(random.bits() as usize % metric.len());
+    let sources = [0; 2].map(|_| Arc::new(source(&metric, "A", &[pick()])));
+    let control = Control::new();
+    for local in LocalSolver::ALL {
+        let prepared = Prepared::new(&metric, local, backend, &control).unwrap();
+        let mut seen: Vec<Vec<f32>> = vec![vec![f32::INFINITY; metric.len()]; 2];
+        let mut looks = 0;
+        let mut look = |values: &[Vec<f32>]| {
+            for (before, now) in seen.iter().flatten().zip(values.iter().flatten()) {
+                assert!(now <= before, "{before} rose to {now}");
+            }
+            seen = values.to_vec();
+            looks += 1;
+        };
+        let fields =
+            solve_watched(&prepared, &sources, &PARAMS, backend, &control, &mut look).unwrap();
+        for (seen, field) in seen.iter().zip(&fields) {
+            assert_eq!(&seen[..], &field.values[..]);
+        }
+        println!("{}: {looks} looks", local.name());
+        assert!(looks > 2);
     }
 }
 

@@ -17,6 +17,9 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::eikonal helix", helix),
         cuda_test("parity::eikonal fields in masks, several at once", masks),
         cuda_test("parity::eikonal pathways", pathways),
+        cuda_test("parity::eikonal values never rise", |cuda| {
+            super::invariants::never_rises(&cuda);
+        }),
         cuda_test("parity::eikonal refusals are sentences", refusals),
     ]
 }

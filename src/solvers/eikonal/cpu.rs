@@ -2,7 +2,7 @@
 
 use super::layout::{Brick, Layout, NONE};
 use super::row::{Axes, Godunov, HopfLax, LANES, STRIDE, Stencil, lanes, selling};
-use super::{LocalSolver, OUTSIDE, Params, Prepared, Schedule, Source, UNREACHED};
+use super::{LocalSolver, Look, OUTSIDE, Params, Prepared, Schedule, Source, UNREACHED};
 use crate::compute::simd::{self, Kernel};
 use crate::compute::{Cancelled, Control, Lanes};
 use rayon::prelude::*;
@@ -20,12 +20,14 @@ const QUIET: u32 = u32::MAX;
 /// Bricks that are visited at a time at least.
 const LEAST_BATCH: usize = 16;
 
-/// Values by place for each source, infinity where no path leads.
+/// Values by place for each source, infinity where no path leads. Who looks on sees them after each batch of
+/// bricks.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],
     params: &Params,
     control: &Control,
+    mut look: Option<&mut Look>,
 ) -> Result<Vec<Vec<f32>>, Cancelled> {
     let schedule = params.schedule.unwrap_or(Schedule::BEST);
     prepared.with_layout(schedule.brick, |layout| {
@@ -33,7 +35,11 @@ pub fn solve(
         let total = (sources.len() * prepared.metric.len()) as u64;
         control.begin("Spreading costs", total);
         let mut front = Front::new(prepared, layout, sources, params, schedule);
-        front.run(control)?;
+        while front.batch(control)? {
+            if let Some(look) = &mut look {
+                look(&front.values(sources.len()));
+            }
+        }
         Ok(front.values(sources.len()))
     })
 }
@@ -164,34 +170,36 @@ impl<'a> Front<'a> {
         (0..fields).map(of).collect()
     }
 
-    fn run(&mut self, control: &Control) -> Result<(), Cancelled> {
-        while !self.list.is_empty() {
-            control.check()?;
-            let mut now = std::mem::take(&mut self.list);
-            let count = (now.len() / self.schedule.one_in).max(LEAST_BATCH);
-            if count < now.len() {
-                let key = |&b: &u32| self.keys[b as usize].load(Ordering::Relaxed);
-                now.select_nth_unstable_by_key(count, key);
-                self.list.extend_from_slice(&now[count..]);
-                now.truncate(count);
-            }
-            let visit = |mut woken: Vec<u32>, &brick: &u32| {
-                let reached = self.visit(brick, &mut woken);
-                control.advance(reached);
-                woken
-            };
-            let woken: Vec<u32> = if now.len() < 4 {
-                now.iter().fold(Vec::new(), visit)
-            } else {
-                let parts = now.par_iter().with_min_len(2).fold(Vec::new, visit);
-                parts.reduce(Vec::new, |mut a, b| {
-                    a.extend(b);
-                    a
-                })
-            };
-            self.list.extend(woken);
+    /// Visits those with the least values of the bricks that wait; false if none does.
+    fn batch(&mut self, control: &Control) -> Result<bool, Cancelled> {
+        if self.list.is_empty() {
+            return Ok(false);
         }
-        Ok(())
+        control.check()?;
+        let mut now = std::mem::take(&mut self.list);
+        let count = (now.len() / self.schedule.one_in).max(LEAST_BATCH);
+        if count < now.len() {
+            let key = |&b: &u32| self.keys[b as usize].load(Ordering::Relaxed);
+            now.select_nth_unstable_by_key(count, key);
+            self.list.extend_from_slice(&now[count..]);
+            now.truncate(count);
+        }
+        let visit = |mut woken: Vec<u32>, &brick: &u32| {
+            let reached = self.visit(brick, &mut woken);
+            control.advance(reached);
+            woken
+        };
+        let woken: Vec<u32> = if now.len() < 4 {
+            now.iter().fold(Vec::new(), visit)
+        } else {
+            let parts = now.par_iter().with_min_len(2).fold(Vec::new, visit);
+            parts.reduce(Vec::new, |mut a, b| {
+                a.extend(b);
+                a
+            })
+        };
+        self.list.extend(woken);
+        Ok(true)
     }
 
     /// Visits a brick; adds those that start waiting. Tells how many voxels were reached first.

@@ -221,16 +221,43 @@ pub fn solve(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<CostField>, Error> {
+    run(prepared, sources, params, backend, control, None)
+}
+
+/// As [`solve`]; `look` sees the values by place of every source again and again on the way. They only fall.
+pub fn solve_watched(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+    look: &mut Look,
+) -> Result<Vec<CostField>, Error> {
+    run(prepared, sources, params, backend, control, Some(look))
+}
+
+/// Who looks on.
+pub type Look<'a> = dyn FnMut(&[Vec<f32>]) + Send + 'a;
+
+fn run(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+    look: Option<&mut Look>,
+) -> Result<Vec<CostField>, Error> {
     check(prepared, sources, params).map_err(Error::Input)?;
     control.check()?;
     let (values, kernel_s) = match backend {
         Backend::Cuda { devices, .. } => {
             // One front is bound by latency: more cards would wait for one another.
-            let (values, seconds) = cuda::solve(prepared, sources, params, &devices[0], control)?;
+            let card = &devices[0];
+            let (values, seconds) = cuda::solve(prepared, sources, params, card, control, look)?;
             (values, Some(seconds))
         }
         Backend::Cpu { .. } => {
-            let solved = backend.install(|| cpu::solve(prepared, sources, params, control));
+            let solved = backend.install(|| cpu::solve(prepared, sources, params, control, look));
             (solved?, None)
         }
     };

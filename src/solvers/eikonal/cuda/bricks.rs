@@ -1,10 +1,8 @@
 //! A metric as the card holds it.
 
 use super::super::weights::Offset;
-use super::{Prepared, Source};
-use crate::solvers::eikonal::LocalSolver;
+use super::{LocalSolver, Prepared, Source};
 use crate::solvers::metric::{Metric, matrix};
-use crate::solvers::tensor_fit::eigen_symmetric;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,8 +16,12 @@ const FIRST_RECORD: usize = 27;
 const FIRST_READER: usize = 28;
 const READERS: usize = 29;
 const INSIDE: usize = 30;
+const OWN: usize = 32;
 /// An end of an offset that is shut.
 const SHUT: u32 = u32::MAX;
+/// Words of a voxel's offsets: six weights, two unused, twelve ends.
+const TERMS: usize = 20;
+const ENDS: usize = 8;
 
 /// Bricks with at least one voxel, and one of outside after them.
 #[derive(Clone, Debug)]
@@ -29,8 +31,8 @@ pub struct Bricks {
     pub readers: Vec<[u32; 4]>,
     /// The cell of each place within a field.
     pub cell_of: Vec<u32>,
-    /// What crossing a brick costs at least, on average.
-    pub crossing: f32,
+    /// Whether any voxel reads through a long offset.
+    pub has_terms: bool,
     /// Places in the order of their records.
     order: Vec<u32>,
 }
@@ -39,7 +41,8 @@ pub struct Bricks {
 pub struct Start {
     pub cells: Vec<u32>,
     pub values: Vec<f32>,
-    pub bricks: Vec<u32>,
+    /// A field and a brick.
+    pub bricks: Vec<[u32; 2]>,
 }
 
 impl Bricks {
@@ -64,7 +67,7 @@ impl Bricks {
             headers: Vec::with_capacity(used.len() + 1),
             readers: Vec::new(),
             cell_of: vec![0; metric.len()],
-            crossing: crossing(metric),
+            has_terms: false,
             order: Vec::with_capacity(metric.len()),
         };
         for (name, &brick) in used.iter().enumerate() {
@@ -104,15 +107,21 @@ impl Bricks {
     /// Finds who reads what through long offsets.
     fn link(&mut self, prepared: &Prepared) {
         let mut readers: Vec<Vec<(u32, u64)>> = vec![Vec::new(); self.headers.len()];
-        for &place in &self.order {
+        let order = std::mem::take(&mut self.order);
+        for &place in &order {
             let brick = self.cell_of[place as usize] / CELLS as u32;
             for offset in prepared.offsets(place as usize) {
+                self.has_terms = true;
                 for end in self.ends(&prepared.metric, place as usize, offset) {
-                    let read = end / CELLS as u32;
-                    if end == SHUT || read == brick {
+                    if end == SHUT {
                         continue;
                     }
-                    let bit = 1u64 << (end % CELLS as u32);
+                    let (read, cell) = (end / CELLS as u32, end as usize % CELLS);
+                    if read == brick {
+                        self.headers[brick as usize][OWN + cell / 32] |= 1 << (cell % 32);
+                        continue;
+                    }
+                    let bit = 1u64 << cell;
                     // Bricks come in order: a known reader is the last.
                     match readers[read as usize].last_mut() {
                         Some((reader, cells)) if *reader == brick => *cells |= bit,
@@ -121,6 +130,7 @@ impl Bricks {
                 }
             }
         }
+        self.order = order;
         for (header, readers) in self.headers.iter_mut().zip(readers) {
             header[FIRST_READER] = self.readers.len() as u32;
             header[READERS] = readers.len() as u32;
@@ -142,42 +152,35 @@ impl Bricks {
         })
     }
 
-    /// W, G, their determinants and what no way to the stencil's faces undercuts, by record.
+    /// W, G and their determinants, by record.
     pub fn records(&self, prepared: &Prepared) -> Vec<f32> {
         let metric = &prepared.metric;
-        // As in the layout of the processor.
-        let away = match prepared.local {
-            LocalSolver::Godunov6 => 1.0 / 3f64.sqrt(),
-            _ => 1.0,
-        };
         let mut out = Vec::with_capacity(16 * self.order.len());
         for &place in &self.order {
             let (w, g) = (metric.speed[place as usize], metric.cost[place as usize]);
             let det = matrix(&w).determinant();
-            let (values, _) = eigen_symmetric(w.map(f64::from));
-            let least = away / values[0].sqrt() * (1.0 - 1e-6);
             out.extend(w);
             out.extend(g);
-            out.extend([det as f32, (1.0 / det) as f32, least as f32, 0.0]);
+            out.extend([det as f32, (1.0 / det) as f32, 0.0, 0.0]);
         }
         out
     }
 
-    /// Selling's weights and the cells they read, by record; a few zeros where there are none.
-    pub fn weights(&self, prepared: &Prepared) -> (Vec<f32>, Vec<u32>) {
-        if !prepared.local.uses_selling() {
-            return (vec![0.0; 6], vec![SHUT; 12]);
+    /// Bits of Selling's weights and the cells they read, by record; a few where nothing is read.
+    pub fn terms(&self, prepared: &Prepared) -> Vec<u32> {
+        let none: [u32; TERMS] = std::array::from_fn(|k| if k < ENDS { 0 } else { SHUT });
+        if !self.has_terms && prepared.local != LocalSolver::Selling {
+            return none.to_vec();
         }
-        let mut rho = vec![0.0; 6 * self.order.len()];
-        let mut ends = vec![SHUT; 12 * self.order.len()];
-        for (record, &place) in self.order.iter().enumerate() {
+        let mut out = none.repeat(self.order.len());
+        for (record, &place) in out.chunks_exact_mut(TERMS).zip(&self.order) {
             for (k, offset) in prepared.offsets(place as usize).iter().enumerate() {
-                rho[6 * record + k] = offset.rho;
+                record[k] = offset.rho.to_bits();
                 let cells = self.ends(&prepared.metric, place as usize, offset);
-                ends[12 * record + 2 * k..][..2].copy_from_slice(&cells);
+                record[ENDS + 2 * k..][..2].copy_from_slice(&cells);
             }
         }
-        (rho, ends)
+        out
     }
 
     /// The seeds, and the bricks that can read one.
@@ -198,7 +201,7 @@ impl Bricks {
                 start.values.push(seed.value);
                 *changed.entry(cell / CELLS as u32).or_default() |= 1 << (cell % CELLS as u32);
             }
-            let mut bricks = Vec::new();
+            let mut bricks: Vec<u32> = Vec::new();
             for (&brick, &cells) in &changed {
                 let header = &self.headers[brick as usize];
                 bricks.extend(header[..27].iter().filter(|b| **b < count));
@@ -211,9 +214,8 @@ impl Bricks {
             }
             bricks.sort_unstable();
             bricks.dedup();
-            start
-                .bricks
-                .extend(bricks.iter().map(|b| field as u32 * count + b));
+            let of_field = bricks.into_iter().map(|brick| [field as u32, brick]);
+            start.bricks.extend(of_field);
         }
         start
     }
@@ -223,13 +225,4 @@ impl Bricks {
 fn cell(metric: &Metric, place: usize) -> usize {
     let [x, y, z] = metric.voxel(place).map(|c| c as usize % SIDE);
     x + SIDE * (y + SIDE * z)
-}
-
-fn crossing(metric: &Metric) -> f32 {
-    // Of W's trace: at most √3 times the greatest speed, which is fine for a first guess.
-    let slowness = metric
-        .speed
-        .iter()
-        .map(|w| f64::from(w[0] + w[3] + w[5]).sqrt().recip());
-    (SIDE as f64 * slowness.sum::<f64>() / metric.len() as f64) as f32
 }
