@@ -2,7 +2,8 @@
 //!
 //! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a
 //! 64³ helix of anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one
-//! source and for two. `papers_s` is the figure they print (GeForce 8800 GTX). The error of the first is
+//! source and for two. Of the last also what dragging takes: of one end, and of both. `field_s` ends with the
+//! fields, `wall_s` with the pathway, both from the new place of an end on. `papers_s` is the figure they print (GeForce 8800 GTX). The error of the first is
 //! that against the closed form, sum over sum; `residual` is what the local solver, in double precision,
 //! makes of the neighbours of some voxels, against their values.
 
@@ -14,6 +15,7 @@ use crate::phantom::folds;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
 use crate::solvers::metric::{Cost, Metric};
+use crate::solvers::pathway::Pathway;
 use glam::{DMat3, DVec3};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -124,7 +126,13 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     };
     let mut examples = vec![first(), second()];
     let large = !choice.quick || !backend.devices().is_empty();
-    if large && (takes("Ex3") || takes("Ex3 two regions")) {
+    let third_names = [
+        "",
+        " two regions",
+        " two regions one end moved",
+        " two regions both ends moved",
+    ];
+    if large && third_names.iter().any(|n| takes(&format!("Ex3{n}"))) {
         match third(backend, &control) {
             Ok(more) => examples.extend(more.into_iter().map(Ok)),
             Err(error) => examples.push(Err(error)),
@@ -147,9 +155,85 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                     json!({"workload": format!("eikonal {name}"), "error": error.to_string()})
                 }));
             }
+            let moved = ["one end moved", "both ends moved"];
+            for (count, words) in (1..).zip(moved).take(2 * (example.sources.len() - 1)) {
+                let name = format!("{} {words} {}", example.name, local.name());
+                if choice.takes(&name) {
+                    let repeats = if choice.quick { 4 } else { 10 };
+                    let row = drag(&example, local, count, repeats, backend);
+                    results.push(row.unwrap_or_else(|error| {
+                        json!({"workload": format!("eikonal {name}"), "error": error.to_string()})
+                    }));
+                }
+            }
         }
     }
     results
+}
+
+/// Moves one or both of the ends of an example with two.
+fn drag(
+    example: &Example,
+    local: LocalSolver,
+    count: usize,
+    repeats: usize,
+    backend: &Backend,
+) -> Result<Value, Error> {
+    let control = Control::new();
+    let metric = &example.metric;
+    let prepared = Prepared::new(metric, local, backend, &control)?;
+    let params = Params {
+        tolerance: 1e-6,
+        schedule: None,
+    };
+    let source =
+        |place: u32| Arc::new(backend.install(|| Source::places(metric, "end", vec![place])));
+    let place = |end: usize, run: usize| {
+        let from = DVec3::from_array(example.sources[end].map(|c| c as f64));
+        let voxel = nearest(metric, from + run as f64 * DVec3::new(1.0, 2.0, 0.5));
+        metric.place_of(voxel).unwrap_or(0) as u32
+    };
+    let still = solve(
+        &prepared,
+        &[source(place(0, 0))],
+        &params,
+        backend,
+        &control,
+    )?;
+    let (mut walls, mut solved, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
+    // The first run is not counted, as in `measure`.
+    for run in 0..=repeats {
+        let places: Vec<u32> = (0..count).map(|k| place(1 - k, run)).collect();
+        let start = Instant::now();
+        let sources: Vec<Arc<Source>> = places.into_iter().map(source).collect();
+        let fields = solve(&prepared, &sources, &params, backend, &control)?;
+        let field_s = start.elapsed().as_secs_f64();
+        let kernel_s = fields.first().and_then(|f| f.kernel_s);
+        let mut ends = fields.into_iter().chain(still.iter().cloned());
+        if let (Some(a), Some(b)) = (ends.next(), ends.next()) {
+            Pathway::new(a, b)?;
+        }
+        if run > 0 {
+            walls.push(start.elapsed().as_secs_f64());
+            solved.push(field_s);
+            kernels.extend(kernel_s);
+        }
+    }
+    let (field_s, kernel) = (median(&mut solved), median(&mut kernels));
+    let best = kernel.or(field_s).unwrap_or(f64::NAN);
+    let words = ["one end moved", "both ends moved"][count - 1];
+    Ok(json!({
+        "workload": format!("eikonal {} {words} {}", example.name, local.name()),
+        "size": {"voxels": metric.len(), "fields": count},
+        "rate": (metric.len() * count) as f64 / best,
+        "unit": "voxels_per_s",
+        "wall_s": median(&mut walls),
+        "field_s": field_s,
+        "kernel_s": kernel,
+        "backend": backend.name(),
+        "detail": backend.detail(),
+        "threads": backend.threads(),
+    }))
 }
 
 fn measure(
