@@ -478,6 +478,8 @@ __device__ __forceinline__ u32 next_turn(const Job& job, const Arrays& all, long
             if (!__shfl_sync(~0u, old & bit, next)) return __shfl_sync(~0u, chosen, next);
             waiting &= ~(1u << next);
         }
+        // Leaves the memory to those who work.
+        __nanosleep(200);
     }
 }
 
