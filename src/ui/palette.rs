@@ -4,8 +4,10 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, keys, regions};
+use crate::state::bundle::Drawer;
 use crate::state::{
-    Action, Content, Display, Layout, Look, Pane, Phase, Recipe, Slab, State, Task, Tool,
+    Action, BundleAction, Content, Display, Layout, Look, Pane, Phase, Recipe, Slab, State, Task,
+    Tool,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
@@ -178,6 +180,23 @@ fn entries(state: &State) -> Vec<Entry> {
         let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
         let slab = pane.map(|pane| Slab { pane, thickness_mm });
         add(&name, "", Run::Act(Action::CutToSlab(slab)));
+    }
+    for (name, action) in [
+        ("Slices in 3-D", Action::ToggleSlicesInScene),
+        ("Head outline in 3-D", Action::ToggleOutline),
+    ] {
+        add(name, "", Run::Act(action));
+    }
+    if state.bundle().is_some() {
+        for (drawer, name) in [
+            (Drawer::Table, "Table of streamlines"),
+            (Drawer::Profile, "Profile along streamlines"),
+            (Drawer::Matrix, "Matrix of connections"),
+        ] {
+            let open = state.view.drawer != Some(drawer);
+            let action = BundleAction::Open(open.then_some(drawer));
+            add(name, "", Run::Act(Action::Bundle(action)));
+        }
     }
     for layer in &state.document.layers {
         let visible = layer.display.visible;

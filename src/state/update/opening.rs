@@ -126,6 +126,11 @@ pub fn opened(
         notes,
     };
     let together = std::mem::take(&mut state.session.together);
+    if b_range.is_some() {
+        // Of the scan before this one.
+        let messages = &mut state.session.messages;
+        messages.retain(|m| !m.text.starts_with(ELSEWHERE));
+    }
     let mut passed_over = None;
     add(state, new, |document, id| {
         if let Some(b_range) = b_range {
@@ -195,6 +200,9 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Begins what is said of a mask that the fit cannot use.
+const ELSEWHERE: &str = "The mask lies on another grid than the scan";
+
 /// Takes an opened mask for the fit where it can only be meant so: as long as nothing is fitted, or
 /// where it was opened together with the scan. Returns a sentence about a mask that lies elsewhere.
 fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
@@ -229,7 +237,7 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
             format!("{own} voxels, the scan has {expected}")
         };
         passed_over = Some(format!(
-            "The mask lies on another grid than the scan ({found}), so the fit does not use it; \
+            "{ELSEWHERE} ({found}), so the fit does not use it; \
              make a brain mask on the scan's grid: {}",
             path.display()
         ));

@@ -292,10 +292,12 @@ fn limits(
             continue;
         }
         let end = |v: Option<f32>, open: f64| v.map_or(open, f64::from);
-        let values = (
-            end(limit.and_then(|l| l.low), low),
-            end(limit.and_then(|l| l.high), high),
+        // What is typed may lie beyond all values, where an end is open.
+        let to = end(
+            limit.and_then(|l| l.high),
+            high.max(limit_end(limit, |l| l.low)),
         );
+        let values = (end(limit.and_then(|l| l.low), low.min(to)), to);
         // About three significant digits of the range.
         let decimals = (2.0 - (high - low).log10().round()).clamp(-3.0, 8.0) as i32;
         let mm = column == Column::length();
@@ -329,6 +331,11 @@ fn limits(
             counting(ui, sieve, limit, &name, set);
         }
     }
+}
+
+/// An end of a limit; where it is open, below all.
+fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 {
+    limit.and_then(end).map_or(f64::NEG_INFINITY, f64::from)
 }
 
 /// Which of an image's values have to lie within their limits.

@@ -164,7 +164,6 @@ pub fn controls(
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
             lines(ui, d, measured, &mut set);
-            slab(ui, &state.view, actions);
             file_space(ui, layer, actions);
         }
     }
@@ -333,7 +332,13 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
         .slab
         .and_then(|s| PANES.iter().position(|&p| p == s.pane));
     let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
-    if let Some(i) = segment_row(ui, "Streamlines", help, &words, chosen.map_or(0, |i| i + 1)) {
+    if let Some(i) = segment_row(
+        ui,
+        "Lines in 3-D",
+        help,
+        &words,
+        chosen.map_or(0, |i| i + 1),
+    ) {
         let pane = i.checked_sub(1).map(|i| PANES[i]);
         actions.push(Action::CutToSlab(
             pane.map(|pane| Slab { pane, thickness_mm }),

@@ -337,7 +337,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// What the panel's layer is exported as.
 fn export_words(layer: Option<&Arc<Layer>>) -> &'static str {
     match layer.map(|l| &l.content) {
-        Some(Content::Tractogram(_)) => "Export streamlines…",
+        Some(Content::Tractogram(_)) => "Export tracks…",
         Some(Content::Mask(_)) => "Export mask…",
         Some(Content::Scan { .. }) => "Export scan…",
         _ => "Export map…",

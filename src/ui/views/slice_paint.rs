@@ -140,6 +140,13 @@ pub(super) fn crosshair(painter: &Painter, slice: &Slice) {
         painter.round_to_pixel_center(at.y),
     );
     let rect = slice.rect;
+    // A line through an edge's letter would make an I of it: it ends before.
+    let end = |off: f32| {
+        let meets = slice.state.view.show_letters && off.abs() < LETTER;
+        if meets { MARGIN + 2.0 * LETTER } else { 0.0 }
+    };
+    let (across, along) = (end(y - rect.center().y), end(x - rect.center().x));
+    let rect = rect.shrink2(vec2(across, along));
     // A dark rim first: the line must show on bright tissue too.
     for stroke in [ink::crosshair_rim(), ink::crosshair_stroke()] {
         painter.hline(rect.left()..=x - GAP, y, stroke);
