@@ -8,7 +8,7 @@ use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Shape, Stroke, pos2, ve
 use std::sync::Arc;
 
 /// Around text that may lie on bright tissue.
-const HALO: Color32 = Color32::from_black_alpha(150);
+const HALO: Color32 = Color32::from_black_alpha(180);
 /// Behind labels that belong to a thing in the picture.
 const PLATE: Color32 = Color32::from_black_alpha(216);
 
@@ -35,6 +35,8 @@ pub fn text_over(
     if rings.iter().any(|ring| ring.intersects(rect)) {
         painter.rect_filled(rect.expand2(vec2(4.0, 0.0)), radius::CHIP, PLATE);
     }
+    // Grey text on white tissue needs all of its rim, corners, too.
+    rim(painter, rect, &galley, HALO, &CORNERS);
     rimmed(painter, rect, galley, HALO);
     rect
 }
@@ -48,10 +50,19 @@ pub fn on(painter: &Painter, at: Pos2, align: Align2, spans: &[Span], ground: Co
 }
 
 fn rimmed(painter: &Painter, rect: Rect, galley: Arc<Galley>, halo: Color32) {
-    for (x, y) in [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)] {
-        painter.galley_with_override_text_color(rect.min + vec2(x, y), galley.clone(), halo);
-    }
+    rim(painter, rect, &galley, halo, &SIDES);
     painter.galley(rect.min, galley, Color32::PLACEHOLDER);
+}
+
+const SIDES: [(f32, f32); 4] = [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)];
+const CORNERS: [(f32, f32); 4] = [(-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)];
+
+/// The text once at each of these offsets, in one colour.
+fn rim(painter: &Painter, rect: Rect, galley: &Arc<Galley>, halo: Color32, at: &[(f32, f32)]) {
+    for (x, y) in at {
+        let place = rect.min + vec2(*x, *y);
+        painter.galley_with_override_text_color(place, galley.clone(), halo);
+    }
 }
 
 /// The same without a rim, for a canvas that is not black.

@@ -47,7 +47,10 @@ impl Views {
             match legend::of_slices(state) {
                 Some(Legend::Dec) => {
                     let (right, top) = (part.right(), part.top());
-                    let corner = (right - MARGIN, top + MARGIN);
+                    // Beside a divider stands the letter of the upper edge, as long as that is in the middle.
+                    let middle = (right - slice.rect.center().x).abs() < 2.0 * LETTER;
+                    let clear = if middle { 2.0 * LETTER } else { 0.0 };
+                    let corner = (right - MARGIN - clear, top + MARGIN);
                     ink::dec_legend(&painter, corner, theme::DEC, Color32::BLACK);
                 }
                 Some(Legend::Bar {
