@@ -181,12 +181,6 @@ fn entries(state: &State) -> Vec<Entry> {
         let slab = pane.map(|pane| Slab { pane, thickness_mm });
         add(&name, "", Run::Act(Action::CutToSlab(slab)));
     }
-    for (name, action) in [
-        ("Slices in 3-D", Action::ToggleSlicesInScene),
-        ("Head outline in 3-D", Action::ToggleOutline),
-    ] {
-        add(name, "", Run::Act(action));
-    }
     if state.bundle().is_some() {
         for (drawer, name) in [
             (Drawer::Table, "Table of streamlines"),
