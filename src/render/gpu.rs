@@ -217,10 +217,14 @@ impl Gpu {
     }
 
     pub fn uniform<T: bytemuck::NoUninit>(&self, value: &T) -> wgpu::Buffer {
+        self.uniform_bytes(bytemuck::bytes_of(value))
+    }
+
+    pub fn uniform_bytes(&self, contents: &[u8]) -> wgpu::Buffer {
         self.device
             .create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: None,
-                contents: bytemuck::bytes_of(value),
+                contents,
                 usage: wgpu::BufferUsages::UNIFORM,
             })
     }

@@ -24,6 +24,9 @@ struct SolidUniform {
     kind: [u32; 4],
 }
 
+/// From one uniform to the next in a buffer of many: every device aligns to 256 bytes or less.
+const STRIDE: usize = size_of::<SolidUniform>().next_multiple_of(256);
+
 pub(super) struct Solids {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
@@ -89,26 +92,53 @@ impl Solids {
         view: &SceneView,
         used: &mut Vec<Key>,
     ) -> Vec<wgpu::BindGroup> {
-        let mut sorted: Vec<(f64, wgpu::BindGroup)> = solids
+        let mut sorted: Vec<(f64, SolidUniform, wgpu::TextureView)> = solids
             .iter()
             .filter_map(|solid| {
-                let (centre, group) = self.group(gpu, textures, solid, view, used)?;
-                Some((centre.dot(view.forward), group))
+                let (centre, uniform, surface) = self.uniform(gpu, textures, solid, view, used)?;
+                Some((centre.dot(view.forward), uniform, surface))
             })
             .collect();
         sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-        sorted.into_iter().map(|(_, group)| group).collect()
+        // One buffer for all of them: a buffer each, made anew for every picture, takes more memory than the
+        // regions where there are hundreds.
+        if sorted.is_empty() {
+            return Vec::new();
+        }
+        let mut bytes = vec![0; sorted.len() * STRIDE];
+        for (place, (_, uniform, _)) in bytes.chunks_exact_mut(STRIDE).zip(&sorted) {
+            let own = bytemuck::bytes_of(uniform);
+            place[..own.len()].copy_from_slice(own);
+        }
+        let buffer = gpu.uniform_bytes(&bytes);
+        let size = std::num::NonZeroU64::new(size_of::<SolidUniform>() as u64);
+        let groups = sorted.iter().enumerate().map(|(i, (_, _, surface))| {
+            let own = wgpu::BufferBinding {
+                buffer: &buffer,
+                offset: (i * STRIDE) as u64,
+                size,
+            };
+            gpu.bind(
+                &self.layout,
+                &[
+                    wgpu::BindingResource::Buffer(own),
+                    wgpu::BindingResource::TextureView(surface),
+                    wgpu::BindingResource::Sampler(&self.sampler),
+                ],
+            )
+        });
+        groups.collect()
     }
 
     /// `None` for a mask whose surface there was no time to make.
-    fn group(
+    fn uniform(
         &self,
         gpu: &Gpu,
         textures: &mut Textures,
         solid: &Solid,
         view: &SceneView,
         used: &mut Vec<Key>,
-    ) -> Option<(DVec3, wgpu::BindGroup)> {
+    ) -> Option<(DVec3, SolidUniform, wgpu::TextureView)> {
         let [r, g, b] = solid.colour.map(|c| f32::from(c) / 255.0);
         let rim_px = 1.25 * view.pixel_scale;
         let mut uniform = SolidUniform {
@@ -149,16 +179,7 @@ impl Solids {
             }
         };
         uniform.world_from_cube = DMat4::from(hull).as_mat4().to_cols_array_2d();
-        let buffer = gpu.uniform(&uniform);
-        let group = gpu.bind(
-            &self.layout,
-            &[
-                buffer.as_entire_binding(),
-                wgpu::BindingResource::TextureView(&surface),
-                wgpu::BindingResource::Sampler(&self.sampler),
-            ],
-        );
-        Some((hull.translation, group))
+        Some((hull.translation, uniform, surface))
     }
 
     pub fn draw(&self, pass: &mut wgpu::RenderPass, groups: &[wgpu::BindGroup], samples: u32) {
