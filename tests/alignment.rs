@@ -1,6 +1,6 @@
 //! Alignment: random moves found again across contrasts; files of FLIRT and ITK against closed forms.
 
-mod files;
+pub mod files;
 mod layers;
 
 use crate::support::{Random, test};

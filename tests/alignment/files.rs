@@ -196,6 +196,21 @@ fn matlab(columns: &[(&str, &[f64])], single: bool) -> Vec<u8> {
     bytes
 }
 
+/// As ANTs writes them.
+pub fn ants_file() -> Vec<u8> {
+    let parameters = [
+        1.0, 0.1, 0.0, -0.1, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0, -3.5, 20.0,
+    ];
+    let fixed = [1.0, 2.0, 3.0];
+    matlab(
+        &[
+            ("AffineTransform_double_3_3", &parameters),
+            ("fixed", &fixed),
+        ],
+        false,
+    )
+}
+
 fn ants() {
     let mut random = Random::fresh("ants");
     let folder = tempfile::tempdir().unwrap();

@@ -8,9 +8,12 @@ use super::made::gzip;
 use super::sentence;
 use crate::support::{Random, data, test};
 use arcuate::compute::Control;
-use arcuate::data::Tractogram;
+use arcuate::data::{Grid, Tractogram};
+use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Format, Opened, fibres};
+use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -33,12 +36,21 @@ pub fn tests() -> Vec<Trial> {
     tests.push(test("io::mutations::compressed", || {
         fuzz(&seeds(Format::Trk), "trk.gz", true);
     }));
-    for (ending, packed) in [("mgh", false), ("mgz", true), ("nrrd", false)] {
+    let images = [
+        ("mgh", false),
+        ("mgz", true),
+        ("nrrd", false),
+        ("nii", false),
+        ("nii.gz", true),
+    ];
+    for (ending, packed) in images {
         let name = format!("io::mutations::{ending}");
         tests.push(test(&name, move || {
             fuzz(&super::volumes::seeds(ending), ending, packed)
         }));
     }
+    tests.push(test("io::mutations::gradients", gradients));
+    tests.push(test("io::mutations::affines", affines));
     tests.push(test("io::mutations::lies_are_cheap", lies));
     tests
 }
@@ -146,12 +158,88 @@ fn held(tractogram: &Tractogram) -> usize {
         + groups.sum::<usize>()
 }
 
+/// Tables for a scan of seven volumes, as FSL and as MRtrix write them.
+fn gradients() {
+    let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (bval, bvec) = (folder.path().join("a.bval"), folder.path().join("a.bvec"));
+    let b = "0 1000 1000 1000\t1000 1000 2000\r\n";
+    let v = "0 1 0 0 .6 0 .8\n0 0 1 0 .8 .6 0\n0 0 0 1 0 .8 .6\n";
+    let mrtrix: String = (0..7)
+        .map(|i| format!("0.6 0 -0.8 {}\n", 1000 * (i % 3)))
+        .collect();
+    std::fs::write(&bval, b).expect("written");
+    std::fs::write(&bvec, v).expect("written");
+    let read = |files: TableFiles| match io::gradients::read(&files, &grid, 7) {
+        Ok(table) => {
+            assert_eq!(table.gradients.len(), 7);
+            let finite = table.gradients.directions.iter().all(|d| d.is_finite());
+            assert!(finite && table.gradients.b_s_per_mm2.iter().all(|b| b.is_finite()));
+            true
+        }
+        Err(error) => {
+            sentence(&error);
+            false
+        }
+    };
+    let pair = |bval: &Path, bvec: &Path| TableFiles::Fsl {
+        bval: bval.to_owned(),
+        bvec: bvec.to_owned(),
+    };
+    let third = seconds() / 3.0;
+    fuzz_with(&[b.into()], "bval", (false, third), |path, _| {
+        read(pair(path, &bvec))
+    });
+    fuzz_with(&[v.into()], "bvec", (false, third), |path, _| {
+        read(pair(&bval, path))
+    });
+    fuzz_with(&[mrtrix.into()], "b", (false, third), |path, _| {
+        read(TableFiles::Mrtrix(path.to_owned()))
+    });
+}
+
+/// Affines of FLIRT, ITK and ANTs.
+fn affines() {
+    let mut random = Random::fresh("affines");
+    let moved = DAffine3::from_rotation_translation(random.rotation(), DVec3::new(3.0, -2.0, 9.0));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let itk = folder.path().join("a.txt");
+    io::affine::save_itk(&itk, moved).expect("saved");
+    let itk = std::fs::read(itk).expect("readable");
+    let flirt = b"1 0.1 0 4\n-0.1 1 0 -3.5\n0 0 1 2e1\n0 0 0 1\n".to_vec();
+    let read = |path: &Path, _: usize| match io::affine::read(path) {
+        Ok(_) => true,
+        Err(error) => {
+            sentence(&error);
+            false
+        }
+    };
+    let half = seconds() / 2.0;
+    fuzz_with(&[itk.clone(), flirt.clone()], "txt", (false, half), read);
+    fuzz_with(
+        &[flirt, crate::alignment::files::ants_file(), itk],
+        "mat",
+        (false, half),
+        read,
+    );
+}
+
 /// Damages the seeds until the time is up; with `packed`, before they are compressed.
 pub fn fuzz(seeds: &[Vec<u8>], extension: &str, packed: bool) {
+    fuzz_with(seeds, extension, (packed, seconds()), outcome);
+}
+
+/// `outcome` gets a file and its bytes, and says whether it was read.
+fn fuzz_with(
+    seeds: &[Vec<u8>],
+    extension: &str,
+    (packed, seconds): (bool, f64),
+    outcome: impl Fn(&Path, usize) -> bool,
+) {
     let mut random = Random::fresh(extension);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("a.{extension}"));
-    let end = Instant::now() + Duration::from_secs_f64(seconds());
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
     let (mut tried, mut read) = (0, 0);
     while Instant::now() < end || tried < 20 {
         let mut bytes = seeds[(random.bits() % seeds.len() as u64) as usize].clone();
@@ -163,7 +251,7 @@ pub fn fuzz(seeds: &[Vec<u8>], extension: &str, packed: bool) {
             }
         }
         std::fs::write(&path, &bytes).expect("written");
-        let caught = std::panic::catch_unwind(|| outcome(&path, bytes.len()));
+        let caught = std::panic::catch_unwind(AssertUnwindSafe(|| outcome(&path, bytes.len())));
         match caught {
             Ok(whole) => read += usize::from(whole),
             Err(panic) => {

@@ -154,6 +154,7 @@ pub fn seeds(ending: &str) -> Vec<Vec<u8>> {
     let grid = small(&oblique, &mut random);
     let values = ramp(&grid, 1);
     match ending {
+        "nii" | "nii.gz" => nifti_seeds(&grid, &values),
         "nrrd" => ["encoding: raw\n", "encoding: text\n", "encoding: gzip\n"]
             .map(|encoding| {
                 let samples = match encoding.contains("gzip") {
@@ -177,6 +178,37 @@ pub fn seeds(ending: &str) -> Vec<Vec<u8>> {
             })
             .to_vec(),
     }
+}
+
+/// Our own in every type, and small outside ones where there are any.
+fn nifti_seeds(grid: &Grid, values: &[f32]) -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.nii");
+    let (control, n) = (Control::new(), grid.voxel_count());
+    let read = || std::fs::read(&path).expect("readable");
+    let mut seeds = Vec::new();
+    for (frames, kind) in [
+        (1, VolumeKind::Scalar),
+        (2, VolumeKind::Scalar),
+        (3, VolumeKind::Rgb),
+    ] {
+        let repeated: Vec<f32> = values.iter().copied().cycle().take(frames * n).collect();
+        let volume = Volume::new(Arc::new(grid.clone()), frames, kind, repeated);
+        nifti::save_volume(&path, &volume, "x", &control).expect("saved");
+        seeds.push(read());
+    }
+    let labels: Vec<u16> = (0..n as u16).collect();
+    nifti::save_labels(&path, grid, &labels, "x", &control).expect("saved");
+    seeds.push(read());
+    let outside = crate::support::data("nifti_conformance");
+    let entries = outside.and_then(|folder| std::fs::read_dir(folder).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let small = entry.metadata().is_ok_and(|m| m.len() < 100_000);
+        if small && entry.path().extension().is_some_and(|e| e == "nii") {
+            seeds.push(std::fs::read(entry.path()).expect("readable"));
+        }
+    }
+    seeds
 }
 
 /// 24 right-handed and 24 left-handed orders: NIfTI, masks, labels, MGH, MGZ and NRRD in three spaces.
