@@ -170,13 +170,25 @@ fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance
     return point;
 }
 
+fn shaded(in: Point, outwards: vec3<f32>, to_eye: vec3<f32>) -> vec4<f32> {
+    let diffuse = max(dot(outwards, glyphs.light.xyz), 0.0);
+    let shine = pow(max(dot(outwards, normalize(glyphs.light.xyz + to_eye)), 0.0), 36.0);
+    let colour = in.colour * (0.36 + 0.74 * diffuse) + vec3<f32>(0.18 * shine);
+    return vec4<f32>(clamp(colour, vec3<f32>(0.0), vec3<f32>(1.0)), 1.0);
+}
+
 @fragment
 fn fs_glyph(in: Point) -> @location(0) vec4<f32> {
     let to_eye = normalize(glyphs.eye.xyz - in.world * glyphs.eye.w);
     let facing = dot(in.normal, to_eye);
-    let normal = normalize(select(-in.normal, in.normal, facing >= 0.0));
-    let diffuse = max(dot(normal, glyphs.light.xyz), 0.0);
-    let shine = pow(max(dot(normal, normalize(glyphs.light.xyz + to_eye)), 0.0), 36.0);
-    let colour = in.colour * (0.36 + 0.74 * diffuse) + vec3<f32>(0.18 * shine);
-    return vec4<f32>(clamp(colour, vec3<f32>(0.0), vec3<f32>(1.0)), 1.0);
+    return shaded(in, normalize(select(-in.normal, in.normal, facing >= 0.0)), to_eye);
+}
+
+// Without depths: the far side of a glyph is left out.
+@fragment
+fn fs_glyph_over(in: Point) -> @location(0) vec4<f32> {
+    if dot(in.normal, glyphs.eye.xyz) < 0.0 {
+        discard;
+    }
+    return shaded(in, normalize(in.normal), glyphs.eye.xyz);
 }

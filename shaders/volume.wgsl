@@ -259,6 +259,11 @@ fn leaves(ray: Ray, brick: vec3<i32>) -> f32 {
     return min(t.x, min(t.y, t.z));
 }
 
+// The step after those that are wholly in an empty brick.
+fn past_empty(ray: Ray, brick: vec3<i32>, from_mm: f32, step: f32) -> i32 {
+    return i32(floor((leaves(ray, brick) - from_mm) / step));
+}
+
 fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<function, Light>) {
     let last = vec3<i32>(textureDimensions(bricks)) - 1;
     var known = vec3<i32>(-1);
@@ -279,8 +284,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
                 empty = is_empty(brick);
             }
             if empty {
-                // Segments that are wholly in the brick.
-                let next = i32(floor((leaves(ray, brick) - from_mm) / step));
+                let next = past_empty(ray, brick, from_mm, step);
                 if next > k {
                     k = next;
                     have = false;
@@ -379,7 +383,7 @@ fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>
                 empty = is_empty(brick);
             }
             if empty {
-                let next = i32(floor((leaves(ray, brick) - from_mm) / step));
+                let next = past_empty(ray, brick, from_mm, step);
                 if next > k {
                     k = next;
                     have = false;

@@ -1,5 +1,8 @@
 //! Pathways: closed forms of paths, the bottleneck, what must hold of every ε.
 
+mod card;
+mod phantom;
+
 use crate::eikonal::{PARAMS, cube, oblique, source, swirl};
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
@@ -16,7 +19,7 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let mut all = vec![
         test("pathway::minimal paths are geodesics", geodesics),
         test("pathway::a path costs what the field says", costs),
         test("pathway::sets join from the bottleneck on", joins),
@@ -24,7 +27,10 @@ pub fn tests() -> Vec<Trial> {
         test("pathway::the weakest stretch", weakest),
         test("pathway::the excess as an image", excess),
         test("pathway::where paths may run", walls),
-    ]
+    ];
+    all.extend(phantom::tests());
+    all.extend(card::tests());
+    all
 }
 
 fn between(

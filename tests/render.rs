@@ -86,7 +86,7 @@ fn image(volume: &Volume, window: (f32, f32)) -> Image {
 }
 
 /// A square pane through `centre` (at its middle) with these unit axes.
-fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePane {
+pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePane {
     let half = (f64::from(size) - 1.0) * 0.5;
     SlicePane {
         size_px: [size, size],
@@ -98,6 +98,7 @@ fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePa
         contours: Vec::new(),
         lines: Vec::new(),
         slab_mm: 1.0,
+        glyphs: None,
     }
 }
 
@@ -128,7 +129,7 @@ fn lines(tractogram: &Tractogram, colour: LineColour, style: LineStyle) -> Lines
 }
 
 /// Black, seen from `eye` towards the origin, z up; the field of view is 40 mm wide at the origin.
-fn scene(size: u32, eye: DVec3) -> ScenePane {
+pub fn scene(size: u32, eye: DVec3) -> ScenePane {
     let backward = eye.normalize();
     let right = DVec3::Z.cross(backward).normalize();
     let up = backward.cross(right);

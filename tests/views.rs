@@ -9,6 +9,7 @@ mod large;
 mod mice;
 mod picture;
 mod sample;
+mod sampling;
 mod scene;
 
 use libtest_mimic::Trial;
@@ -23,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         keys::tests(),
         large::tests(),
         picture::tests(),
+        sampling::tests(),
         scene::tests(),
     ]
     .into_iter()

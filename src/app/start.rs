@@ -3,7 +3,7 @@
 use super::{App, store};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind};
 use crate::jobs;
-use crate::render::{device_descriptor, shortcoming};
+use crate::render::{device_descriptor, lender, shortcoming};
 use crate::state::{Action, SessionAction, Severity, State};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
@@ -117,6 +117,9 @@ fn create(
         .chain(first);
     let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
+    if let Some(lend) = lender(&gpu.device, &gpu.queue) {
+        app.jobs.lend_images(lend);
+    }
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {
         let size = [picture.width, picture.height].map(|n| n as usize);

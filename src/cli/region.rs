@@ -5,6 +5,7 @@ use super::runner::{Failure, Runner};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
 use crate::solvers::region::{Change, Combine};
+use crate::state::defaults::CATEGORIES;
 use crate::state::drawing::Drawing;
 use crate::state::recipe::ShapeSpec;
 use glam::DVec3;
@@ -344,7 +345,6 @@ fn save_labels(
     grid: Arc<Grid>,
     runner: &mut Runner,
 ) -> Result<(), Failure> {
-    use crate::state::making::COLOURS;
     let name = |spec: &ShapeSpec| match spec {
         ShapeSpec::Mask(path) => {
             let name = path
@@ -358,7 +358,7 @@ fn save_labels(
     };
     let names: Vec<String> = options.union.iter().map(name).collect();
     let regions = names.iter().zip(shapes).enumerate();
-    let regions = regions.map(|(i, (n, s))| (n.clone(), COLOURS[i % COLOURS.len()], s));
+    let regions = regions.map(|(i, (n, s))| (n.clone(), CATEGORIES[i % CATEGORIES.len()], s));
     let save = SaveLabels {
         regions: regions.collect(),
         grid,

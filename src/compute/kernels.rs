@@ -58,6 +58,13 @@ pub const EIKONAL: KernelFile = KernelFile {
     ],
 };
 
+/// Costs in images that are drawn.
+pub const PATHWAY: KernelFile = KernelFile {
+    stem: "pathway",
+    ptx: include_str!("../../kernels/ptx/pathway.sm70.ptx"),
+    entries: &["pathway_fill", "pathway_scatter"],
+};
+
 /// Streamlines.
 pub const TRACKING: KernelFile = KernelFile {
     stem: "tracking",
@@ -74,4 +81,4 @@ pub const TRACKING: KernelFile = KernelFile {
 };
 
 /// Every kernel file.
-pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC, EIKONAL];
+pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY];

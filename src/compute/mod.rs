@@ -6,6 +6,7 @@
 mod backend;
 mod choice;
 mod control;
+mod copy;
 pub mod cuda;
 mod id;
 pub mod kernels;
@@ -17,6 +18,7 @@ pub mod simd;
 pub use backend::{Backend, BackendError};
 pub use choice::{BackendChoice, BackendKind, UnknownBackend, Which};
 pub use control::{Cancelled, Control, Progress};
+pub use copy::DeviceCopy;
 pub use id::DataId;
 pub use lanes::Lanes;
 pub use memory::zeroed;

@@ -1,7 +1,7 @@
 //! Scalar, multi-volume and colour images.
 
 use super::{Grid, Labels, TensorLayout};
-use crate::compute::DataId;
+use crate::compute::{DataId, DeviceCopy};
 use glam::DVec3;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -28,6 +28,7 @@ pub struct Volume {
     pub labels: Option<Arc<Labels>>,
     /// Of a tensor image.
     pub tensors: Option<TensorLayout>,
+    device: Option<DeviceCopy>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
 }
@@ -62,6 +63,7 @@ impl Volume {
             values,
             labels: None,
             tensors: None,
+            device: None,
             painted: Arc::default(),
             percentiles: Arc::default(),
         }
@@ -121,6 +123,18 @@ impl Volume {
 
     pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {
         Self::new(grid, 1, VolumeKind::Scalar, values)
+    }
+
+    /// The same values, the first frame of which lie on a graphics card as well.
+    pub fn with_device_copy(self, copy: DeviceCopy) -> Self {
+        Self {
+            device: Some(copy),
+            ..self
+        }
+    }
+
+    pub fn device_copy(&self) -> Option<&DeviceCopy> {
+        self.device.as_ref()
     }
 
     pub fn id(&self) -> DataId {

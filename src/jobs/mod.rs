@@ -26,7 +26,7 @@ pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use pathway::{FindPathway, Found as FoundPathway, Known as KnownPathway, MOST_EXCESS};
+pub use pathway::{FindPathway, Found as FoundPathway, Known as KnownPathway};
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};
 pub use resample::{Kept, Resample};
@@ -37,6 +37,7 @@ pub use trace::Trace;
 pub use crate::compute::{BackendKind, Which};
 
 use crate::compute::{Backend, Control, Progress};
+use crate::data::LendImage;
 use place::Place;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -218,6 +219,7 @@ impl Lane {
 
 /// The workers of one window (or of one test).
 pub struct Jobs {
+    place: Arc<Place>,
     lanes: Vec<(Slot, Arc<Lane>)>,
     events: Receiver<Event>,
     next_ticket: u64,
@@ -243,12 +245,19 @@ impl Jobs {
             (slot, lane)
         });
         Self {
+            place,
             lanes: lanes.into(),
             events,
             next_ticket: 1,
             newest: Vec::new(),
             savers,
         }
+    }
+
+    /// Who lends images of the window's card, for results that it draws.
+    pub fn lend_images(&self, lend: LendImage) {
+        // There is one window.
+        let _ = self.place.lends.set(lend);
     }
 
     fn lane(&self, slot: Slot) -> Option<&Arc<Lane>> {

@@ -3,17 +3,17 @@
 use super::fault::Fault;
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, Region, Role, Shape, Tractogram, Volume};
+use crate::data::{DataId, LendImage, Region, Role, Shape, Tractogram, Volume};
 use crate::solvers::eikonal::{CostField, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
-use crate::solvers::pathway::{Params, Path, Pathway, domain, source};
+use crate::solvers::pathway::{Params, Path, Pathway, domain, excess_on_card, source};
 use crate::solvers::tracking;
 use crate::solvers::{Error, eikonal};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Shares above E* that are told apart; twice the least cost is no pathway.
-pub const MOST_EXCESS: f32 = 1.0;
+const MOST_EXCESS: f32 = 1.0;
 
 /// A pathway to be found.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Known {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub pathway: Pathway,
-    /// (u₁ + u₂) / E* − 1, at most [`MOST_EXCESS`], which also stands where no path leads.
+    /// (u₁ + u₂) / E* − 1, at most 1, which also stands where no path leads.
     pub excess: Volume,
     /// u₁ and u₂: not a number where no path leads.
     pub sides: [Volume; 2],
@@ -72,6 +72,23 @@ pub struct Found {
 }
 
 impl Found {
+    /// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
+    /// else the window uploads it.
+    pub(super) fn lay_on_card(&mut self, lend: &LendImage, backend: &Backend) {
+        let Some(device) = backend.devices().first() else {
+            return;
+        };
+        let shape = self.pathway.metric().grid.shape.map(|n| n as u32);
+        let Some(image) = lend(shape).filter(|i| device.uuid().is_ok_and(|card| card == i.card))
+        else {
+            return;
+        };
+        // What cannot be shared is uploaded: nothing is lost but milliseconds.
+        if let Ok(copy) = excess_on_card(&self.pathway, MOST_EXCESS, image, device) {
+            self.excess = self.excess.clone().with_device_copy(copy);
+        }
+    }
+
     /// Voxels of the ε-pathway.
     pub fn count(&self, epsilon: f64) -> usize {
         self.shares.partition_point(|&s| f64::from(s) <= epsilon)

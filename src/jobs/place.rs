@@ -3,13 +3,16 @@
 use super::fault::Fault;
 use super::request::Output;
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, Control, cuda, kernels};
-use std::sync::{Mutex, PoisonError};
+use crate::data::LendImage;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The backend that the next job runs on, jobs that run keep theirs; and what is remembered of
 /// sessions.
 pub(super) struct Place {
     backend: Mutex<Backend>,
     pub sessions: super::session::Memory,
+    /// Of the window, once it is there.
+    pub lends: OnceLock<LendImage>,
 }
 
 /// A backend that was opened, in words.
@@ -30,6 +33,7 @@ impl Place {
         Self {
             backend: Mutex::new(backend),
             sessions: super::session::Memory::default(),
+            lends: OnceLock::new(),
         }
     }
 

@@ -281,9 +281,11 @@ impl Request {
             }
             request => {
                 let again = Box::new(request.clone());
-                request
-                    .solve(&backend, control)
-                    .map_or_else(|fault| fault.outcome(again), Outcome::Done)
+                let mut solved = request.solve(&backend, control);
+                if let (Ok(Output::Pathway(found)), Some(lend)) = (&mut solved, place.lends.get()) {
+                    found.lay_on_card(lend, &backend);
+                }
+                solved.map_or_else(|fault| fault.outcome(again), Outcome::Done)
             }
         }
     }

@@ -1,13 +1,16 @@
 //! What the renderer asks of a graphics device.
 
 /// The device that the renderer works with best on this adapter: the adapter's own limits (large
-/// volumes and tractograms need them), and timing and filtering where they are offered. The window's device must be
-/// requested with this too.
+/// volumes and tractograms need them), and timing, filtering and memory that kernels can write where they
+/// are offered. The window's device must be requested with this too.
 pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
     wgpu::DeviceDescriptor {
         label: Some("arcuate"),
         required_features: adapter.features()
-            & (wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::FLOAT32_FILTERABLE),
+            & (wgpu::Features::TIMESTAMP_QUERY
+                | wgpu::Features::FLOAT32_FILTERABLE
+                // Images that kernels write.
+                | wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD),
         required_limits: adapter.limits(),
         ..Default::default()
     }

@@ -25,6 +25,8 @@ pub struct SlicePane {
     pub lines: Vec<Lines>,
     /// Streamlines are drawn where they are within half of this of the plane, mm.
     pub slab_mm: f64,
+    /// Over all else.
+    pub glyphs: Option<TensorGlyphs>,
 }
 
 /// The 3-D view.
@@ -195,12 +197,21 @@ pub struct CutFace {
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorGlyphs {
     pub tensors: ById<TensorField>,
-    pub planes: Vec<CutPlane>,
+    pub place: GlyphPlace,
     pub shape: GlyphShape,
     /// Longest axis over a voxel's edge.
     pub size: f32,
-    /// One voxel in so many, along each axis of a plane.
+    /// One voxel in so many, along each axis of a plane, or of the grid.
     pub every: usize,
+}
+
+/// Which tensors are drawn.
+#[derive(Clone, PartialEq, Debug)]
+pub enum GlyphPlace {
+    /// Of the voxels that these cross.
+    Planes(Vec<CutPlane>),
+    /// Where one of these images is at most so much at the nearest voxel.
+    Below(Vec<(ById<Volume>, f32)>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]

@@ -1,11 +1,12 @@
-//! Tensor glyphs in the 3-D view (shaders/glyphs.wgsl): of the voxels that some planes cross.
+//! Tensor glyphs in the 3-D view and over slices (shaders/glyphs.wgsl).
 
-use super::draw_list::{GlyphShape, TensorGlyphs};
+use super::draw_list::{GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
+use super::lines::slab_from_world;
 use super::view::SceneView;
-use crate::data::DataId;
+use crate::data::{DataId, TensorField};
 use bytemuck::{Pod, Zeroable};
-use glam::DVec3;
+use glam::{DMat4, DVec3, DVec4};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wgpu::util::DeviceExt as _;
 
@@ -16,6 +17,10 @@ const FINE: [u32; 2] = [24, 16];
 const MIDDLING: [u32; 2] = [16, 10];
 const ROUGH: [u32; 2] = [8, 6];
 const FEW: u32 = 4_000;
+/// The 3-D view and the slices of a mosaic.
+const VIEWS: usize = 32;
+/// As many glyphs as fit the smallest buffers.
+const MOST: usize = 1_000_000;
 /// Bytes of a glyph as the shader keeps it.
 const GLYPH_BYTES: u64 = 64;
 
@@ -33,8 +38,10 @@ struct Pipelines {
     making: wgpu::BindGroupLayout,
     make: wgpu::ComputePipeline,
     drawing: wgpu::BindGroupLayout,
-    /// For 1 and for 4 samples.
+    /// In the 3-D view, for 1 and for 4 samples.
     draw: [wgpu::RenderPipeline; 2],
+    /// Over slices, where nothing has a depth.
+    over: wgpu::RenderPipeline,
 }
 
 /// Glyphs ready to draw.
@@ -42,9 +49,56 @@ pub(super) struct Ready {
     group: wgpu::BindGroup,
     vertices: u32,
     count: u32,
+    flat: bool,
 }
 
-/// Glyphs of the picture before: they stay while the camera moves.
+/// How glyphs are looked at.
+pub(super) struct Look {
+    clip_from_world: DMat4,
+    /// The eye (w = 1), or the direction to the viewer (w = 0).
+    eye: DVec4,
+    light: DVec3,
+    /// There is no depth: what faces away is left out.
+    flat: bool,
+    rough: bool,
+}
+
+impl Look {
+    pub fn scene(view: &SceneView, rough: bool) -> Self {
+        Self {
+            clip_from_world: view.clip_from_world,
+            eye: view.eye,
+            light: view.light,
+            flat: false,
+            rough,
+        }
+    }
+
+    pub fn slice(pane: &SlicePane) -> Self {
+        let [width, height] = pane.size_px.map(f64::from);
+        // From the centre of the first pixel to edges, y up; all at one depth.
+        let clip_from_pixel = DMat4::from_cols(
+            DVec4::X * 2.0 / width,
+            DVec4::Y * -2.0 / height,
+            DVec4::ZERO,
+            DVec4::new(1.0 / width - 1.0, 1.0 - 1.0 / height, 0.5, 1.0),
+        );
+        let (right, down) = (
+            pane.right.normalize_or_zero(),
+            pane.down.normalize_or_zero(),
+        );
+        let to_viewer = down.cross(right);
+        Self {
+            clip_from_world: clip_from_pixel * slab_from_world(pane),
+            eye: to_viewer.extend(0.0),
+            light: (to_viewer - down * 0.55 - right * 0.35).normalize_or_zero(),
+            flat: true,
+            rough: false,
+        }
+    }
+}
+
+/// Glyphs of pictures before: they stay while the camera moves.
 struct Kept {
     of: (DataId, TensorGlyphs),
     made: Arc<wgpu::Buffer>,
@@ -54,7 +108,8 @@ struct Kept {
 #[derive(Default)]
 pub(super) struct Glyphs {
     pipelines: OnceLock<Pipelines>,
-    kept: Mutex<Option<Kept>>,
+    /// The last used first: the 3-D view's and those of each slice view.
+    kept: Mutex<Vec<Kept>>,
 }
 
 impl Glyphs {
@@ -76,7 +131,7 @@ impl Glyphs {
             let slots = [Slot::Uniform, Slot::Storage];
             let drawing = gpu.layout(wgpu::ShaderStages::VERTEX_FRAGMENT, &slots);
             let layout = gpu.pipeline_layout(&drawing);
-            let draw = [1, 4].map(|samples| {
+            let pipeline = |fragment, samples, depth| {
                 gpu.device
                     .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
                         label: Some("glyphs"),
@@ -88,59 +143,60 @@ impl Glyphs {
                             buffers: &[],
                         },
                         primitive: wgpu::PrimitiveState::default(),
-                        depth_stencil: Some(depth_test(true)),
+                        depth_stencil: depth,
                         multisample: wgpu::MultisampleState {
                             count: samples,
                             ..Default::default()
                         },
                         fragment: Some(wgpu::FragmentState {
                             module: &module,
-                            entry_point: Some("fs_glyph"),
+                            entry_point: Some(fragment),
                             compilation_options: Default::default(),
                             targets: &[Some(COLOUR.into())],
                         }),
                         multiview_mask: None,
                         cache: None,
                     })
-            });
+            };
+            let draw = [1, 4].map(|n| pipeline("fs_glyph", n, Some(depth_test(true))));
+            let over = pipeline("fs_glyph_over", 1, None);
             Pipelines {
                 making,
                 make,
                 drawing,
                 draw,
+                over,
             }
         })
     }
 
-    /// Ready to draw; `None` where no plane crosses a tensor.
-    pub fn ready(
-        &self,
-        gpu: &Gpu,
-        glyphs: &TensorGlyphs,
-        view: &SceneView,
-        rough: bool,
-    ) -> Option<Ready> {
+    /// Ready to draw; `None` where there is none.
+    pub fn ready(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
         let mut uniform = GlyphUniform {
-            clip_from_world: view.clip_from_world.as_mat4().to_cols_array_2d(),
-            eye: view.eye.as_vec4().to_array(),
-            light: view.light.as_vec3().extend(0.0).to_array(),
+            clip_from_world: look.clip_from_world.as_mat4().to_cols_array_2d(),
+            eye: look.eye.as_vec4().to_array(),
+            light: look.light.as_vec3().extend(0.0).to_array(),
             size: [half_mm(glyphs) as f32, 0.0, 0.0, 0.0],
             kind: [u32::from(glyphs.shape == GlyphShape::Superquadric), 0, 0, 0],
         };
         let of = (glyphs.tensors.0.id(), glyphs.clone());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.as_ref().is_some_and(|k| k.of == of) {
-            let tensors = crossed(glyphs);
+        if let Some(known) = kept.iter().position(|k| k.of == of) {
+            kept[..=known].rotate_right(1);
+        } else {
+            let tensors = chosen(glyphs);
             uniform.kind[3] = tensors.len() as u32;
-            *kept = Some(Kept {
+            let made = Kept {
                 made: Arc::new(self.make(gpu, &tensors, &uniform)),
                 count: tensors.len() as u32,
                 of,
-            });
+            };
+            kept.insert(0, made);
+            kept.truncate(VIEWS);
         }
-        let kept = kept.as_ref().filter(|k| k.count > 0)?;
+        let kept = kept.first().filter(|k| k.count > 0)?;
         let [around, along] = match kept.count {
-            _ if rough => ROUGH,
+            _ if look.rough => ROUGH,
             0..=FEW => FINE,
             _ => MIDDLING,
         };
@@ -151,6 +207,7 @@ impl Glyphs {
             group: gpu.bind(&self.pipelines(gpu).drawing, &resources),
             vertices: around * along * 6,
             count: kept.count,
+            flat: look.flat,
         })
     }
 
@@ -194,7 +251,11 @@ impl Glyphs {
     }
 
     pub fn draw(&self, gpu: &Gpu, pass: &mut wgpu::RenderPass, ready: &Ready, samples: u32) {
-        pass.set_pipeline(&self.pipelines(gpu).draw[usize::from(samples > 1)]);
+        let pipelines = self.pipelines(gpu);
+        pass.set_pipeline(match ready.flat {
+            true => &pipelines.over,
+            false => &pipelines.draw[usize::from(samples > 1)],
+        });
         pass.set_bind_group(0, &ready.group, &[]);
         pass.draw(0..ready.vertices, 0..ready.count);
     }
@@ -206,37 +267,72 @@ fn half_mm(glyphs: &TensorGlyphs) -> f64 {
     0.5 * spacing * f64::from(glyphs.size) * glyphs.every.max(1) as f64
 }
 
-/// Centres and tensors of the voxels that the planes cross: one layer a plane, every so many voxels
-/// along it. At most as many as fit the smallest buffers.
-fn crossed(glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
-    const MOST: usize = 1_000_000;
-    let field = &glyphs.tensors.0;
+/// A centre, then a tensor, as the shader reads them.
+fn written(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
+    let [x, y, z] = centre.as_vec3().to_array();
+    let [xx, xy, xz, yy, yz, zz] = d;
+    [x, y, z, 0.0, xx, xy, xz, yy, yz, zz, 0.0, 0.0]
+}
+
+/// Voxels, centres and tensors of a field's inside.
+fn within(field: &TensorField) -> impl Iterator<Item = ([usize; 3], DVec3, [f32; 6])> {
     let grid = &field.grid;
-    let edges = grid.world_from_voxel.matrix3;
+    let inside = field
+        .tensors
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| t.inside >= 0.5);
+    inside.map(|(i, tensor)| {
+        let voxel = grid.voxel(i);
+        let centre = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
+        (voxel, centre, tensor.d)
+    })
+}
+
+/// Centres and tensors of what is to be drawn; at most [`MOST`].
+fn chosen(glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
+    let field = &glyphs.tensors.0;
+    let every = glyphs.every.max(1);
     let mut found = Vec::new();
-    for plane in &glyphs.planes {
-        let normal = plane.normal.normalize_or_zero();
-        let across: [f64; 3] = [0, 1, 2].map(|a| edges.col(a).dot(normal).abs());
-        let along = (0..3).max_by(|&a, &b| across[a].total_cmp(&across[b]));
-        let along = along.unwrap_or(2);
-        let half = 0.5 * across[along];
-        let kept = |voxel: [usize; 3]| {
-            (0..3).all(|a| a == along || voxel[a].is_multiple_of(glyphs.every.max(1)))
-        };
-        for (i, tensor) in field.tensors.iter().enumerate() {
-            if tensor.inside < 0.5 {
-                continue;
-            }
-            let voxel = grid.voxel(i);
-            let centre = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
-            let off = (centre - plane.at).dot(normal);
-            // A plane halfway between two layers has one of them.
-            if off > -half && off <= half && kept(voxel) && found.len() < MOST {
-                let [x, y, z] = centre.as_vec3().to_array();
-                let [xx, xy, xz, yy, yz, zz] = tensor.d;
-                found.push([x, y, z, 0.0, xx, xy, xz, yy, yz, zz, 0.0, 0.0]);
+    match &glyphs.place {
+        GlyphPlace::Planes(planes) => {
+            for plane in planes {
+                found.extend(crossed(field, plane.at, plane.normal, every));
             }
         }
+        GlyphPlace::Below(images) => {
+            let low = |at: DVec3| {
+                images
+                    .iter()
+                    .any(|(image, limit)| image.0.nearest(0, at).is_some_and(|v| v <= *limit))
+            };
+            let kept = |voxel: &[usize; 3]| voxel.iter().all(|v| v.is_multiple_of(every));
+            let all = within(field).filter(|(voxel, at, _)| kept(voxel) && low(*at));
+            found.extend(all.map(|(_, at, d)| written(at, d)));
+        }
     }
+    found.truncate(MOST);
     found
+}
+
+/// Of the voxels that a plane crosses: one layer of them, every so many along it.
+fn crossed(
+    field: &TensorField,
+    through: DVec3,
+    normal: DVec3,
+    every: usize,
+) -> impl Iterator<Item = [f32; 12]> {
+    let edges = field.grid.world_from_voxel.matrix3;
+    let normal = normal.normalize_or_zero();
+    let across: [f64; 3] = [0, 1, 2].map(|a| edges.col(a).dot(normal).abs());
+    let along = (0..3).max_by(|&a, &b| across[a].total_cmp(&across[b]));
+    let along = along.unwrap_or(2);
+    let half = 0.5 * across[along];
+    let near = move |(voxel, centre, d): ([usize; 3], DVec3, [f32; 6])| {
+        let off = (centre - through).dot(normal);
+        let kept = (0..3).all(|a| a == along || voxel[a].is_multiple_of(every));
+        // A plane halfway between two layers has one of them.
+        (off > -half && off <= half && kept).then(|| written(centre, d))
+    };
+    within(field).filter_map(near)
 }

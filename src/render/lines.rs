@@ -486,7 +486,7 @@ fn coloured(lines: &Lines) -> StyleUniform {
 
 /// Rows: pixel x, pixel y (both 0 at the centre of the first pixel), distance from the plane in
 /// half slabs, 1.
-fn slab_from_world(pane: &SlicePane) -> DMat4 {
+pub(super) fn slab_from_world(pane: &SlicePane) -> DMat4 {
     let normal = pane.right.cross(pane.down).normalize_or_zero();
     // Pixel coordinates by the dual basis, so that right and down need not be at right angles.
     let dual = |a: DVec3, b: DVec3| {

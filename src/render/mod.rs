@@ -23,6 +23,7 @@ pub mod offscreen;
 mod outline;
 mod pace;
 mod scene;
+mod shared;
 mod slice;
 mod smooth;
 mod solids;
@@ -37,6 +38,7 @@ mod volume;
 pub use blit::Surface;
 pub use device::{device_descriptor, shortcoming};
 pub use gpu::{cleared, shader_sources};
+pub use shared::lender;
 pub use volume::March;
 
 use draw_list::{Lines, ScenePane, SlicePane};
@@ -186,6 +188,7 @@ impl Renderer {
                 store,
                 slices,
                 lines,
+                scenes,
                 ..
             } = self;
             let layers = slices.pane_layers(gpu, textures, &list, &mut used);
@@ -195,6 +198,9 @@ impl Renderer {
                 .zip(&keys)
                 .map(|(l, &key)| lines.slice_strand(gpu, (textures, store), l, key, &list))
                 .collect();
+            let looked = glyphs::Look::slice(&list);
+            let tensors = list.glyphs.as_ref();
+            let tensors = tensors.and_then(|g| scenes.glyphs.ready(gpu, g, &looked));
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             {
                 let pane = &self.panes[&id];
@@ -205,6 +211,9 @@ impl Renderer {
                 });
                 slices.draw_pane(&mut pass, &layers);
                 lines.draw_slice(&mut pass, &strands);
+                if let Some(tensors) = &tensors {
+                    scenes.glyphs.draw(gpu, &mut pass, tensors, 1);
+                }
             }
             gpu.queue.submit([encoder.finish()]);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;

@@ -119,6 +119,11 @@ impl Offscreen {
         &self.adapter.name
     }
 
+    /// Who lends images of the device that draws.
+    pub fn lender(&self) -> Option<crate::data::LendImage> {
+        super::lender(self.renderer.device(), self.renderer.queue())
+    }
+
     /// A processor does the drawing.
     pub fn is_software(&self) -> bool {
         self.adapter.device_type == wgpu::DeviceType::Cpu

@@ -2,7 +2,7 @@
 
 use super::darkening::{Darkening, Hollows};
 use super::draw_list::{ScenePane, SolidShape};
-use super::glyphs::Glyphs;
+use super::glyphs::{Glyphs, Look};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
 use super::lines::{LinePipelines, Rank, Strand};
@@ -161,7 +161,7 @@ enum Stage {
 
 pub(super) struct Scenes {
     solids: Solids,
-    glyphs: Glyphs,
+    pub glyphs: Glyphs,
     outlines: Outlines,
     darkening: Darkening,
     first_depth: FirstDepth,
@@ -243,7 +243,8 @@ impl Scenes {
             .groups(gpu, textures, &list.solids, &view, &mut used);
 
         let glyphs = list.glyphs.as_ref();
-        let glyphs = glyphs.and_then(|g| self.glyphs.ready(gpu, g, &view, quality.rough));
+        let looked = Look::scene(&view, quality.rough);
+        let glyphs = glyphs.and_then(|g| self.glyphs.ready(gpu, g, &looked));
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
         let stages = stages(&strands);

@@ -3,6 +3,7 @@
 use super::bricks::Bricks;
 use super::colour_map::ColourMap;
 use super::gpu::{Gpu, beyond, half};
+use super::shared::SharedTexture;
 use super::smooth::Smooth;
 use crate::data::{DataId, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
@@ -213,7 +214,21 @@ fn upload(gpu: &Gpu, smooth: &Smooth, format: wgpu::TextureFormat, texels: &[u8]
 
 /// A frame as r32float, or the three frames of a colour image as rgba16float with alpha 0 where a
 /// value is missing. A grid beyond the device's limits is shown by every second voxel, or third …
+/// Of an image that a kernel wrote for this device.
+fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
+    let shared: &SharedTexture = volume.device_copy()?.get()?;
+    (shared.device == gpu.device).then(|| Texture {
+        view: shared.texture.create_view(&Default::default()),
+        size: volume.grid.shape.map(|n| n as u32),
+        texel_from_world: volume.grid.voxel_from_world,
+        bytes: 4 * volume.grid.voxel_count() as u64,
+    })
+}
+
 fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
+    if let Some(texture) = written(gpu, volume).filter(|_| frame == 0) {
+        return texture;
+    }
     let grid = &volume.grid;
     let stride = grid.shape.map(|n| n.div_ceil(side(gpu)));
     let shape: [usize; 3] = std::array::from_fn(|a| grid.shape[a].div_ceil(stride[a]));

@@ -102,6 +102,31 @@ impl Transfer {
         )
     }
 
+    /// Opaque around the middle of a range, in the colours there are; all as shares of the window. What is
+    /// outside the window moves to its end; no range is narrower than a hair.
+    pub fn around(&self, middle: f32, half: f32) -> Self {
+        const LEAST: f32 = 0.01;
+        const OPACITY: f32 = 0.6;
+        let middle = middle.clamp(0.0, 1.0);
+        let half = half.max(LEAST);
+        let ramp = 0.5 * half;
+        let points = [
+            (middle - half - ramp, 0.0),
+            (middle - half, OPACITY),
+            (middle + half, OPACITY),
+            (middle + half + ramp, 0.0),
+        ];
+        // A ramp that the window's end cuts ends there as high as it is.
+        let risen =
+            |end: f32| ((half + ramp - (end - middle).abs()) / ramp).clamp(0.0, 1.0) * OPACITY;
+        let clipped = points.map(|(share, opacity)| match share {
+            s if s < 0.0 => (0.0, risen(0.0)),
+            s if s > 1.0 => (1.0, risen(1.0)),
+            s => (s, opacity),
+        });
+        Self::new(&clipped, self.colours)
+    }
+
     /// What a user may start from, by name.
     pub fn presets() -> [(&'static str, Self); 4] {
         [

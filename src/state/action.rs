@@ -8,6 +8,7 @@ use super::making::Source;
 use super::maps::Wanted;
 use super::pathways::PathwayAction;
 use super::pictures::Shot;
+use super::sampling::SampleAction;
 use super::settings::Settings;
 use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
@@ -255,6 +256,8 @@ pub enum Action {
         wanted: Wanted,
     },
     Pathway(PathwayAction),
+    /// With P held over a slice.
+    Sample(SampleAction),
     // Where solvers run
     /// Their list is about to be seen.
     FindCards,

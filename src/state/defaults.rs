@@ -16,6 +16,19 @@ use crate::solvers::tensor_check;
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::{self, Integrator, Interpolation as FieldInterpolation, Seeding};
 
+/// Colours of things that would else look alike (regions of one label map, pathways, profiles), in
+/// turn; told apart by red-green blind eyes too.
+pub const CATEGORIES: [[u8; 3]; 6] = [
+    [0x56, 0xB4, 0xE9],
+    [0xCC, 0x79, 0xA7],
+    [0x2B, 0xB6, 0x8A],
+    [0xE6, 0x9F, 0x00],
+    [0x9A, 0x86, 0xFF],
+    [0xD5, 0xDB, 0xE5],
+];
+pub const CATEGORY_NAMES: [&str; 6] =
+    ["Sky blue", "Pink", "Green", "Orange", "Violet", "Pale grey"];
+
 /// WLS with two reweighted solves is the field's common choice (Veraart et al. 2013).
 pub fn fit() -> tensor_fit::Params {
     tensor_fit::Params {
@@ -148,8 +161,9 @@ pub fn pathway() -> pathway::Params {
     }
 }
 
-/// On voxels of 2 mm the sets of most pathways join from ε = 5 to 10 %.
-pub const EPSILON: f64 = 0.1;
+/// On voxels of 2 mm the sets of most pathways join from ε = 10 to 20 %, and up to there lie within
+/// their bundle (tests/pathway/phantom.rs).
+pub const EPSILON: f64 = 0.2;
 
 pub fn pathways() -> super::pathways::Settings {
     super::pathways::Settings {

@@ -1,16 +1,40 @@
-//! How tensors are shown as glyphs in the 3-D view.
+//! How tensors are shown as glyphs.
 
 use crate::render::draw_list::GlyphShape;
 use serde::{Deserialize, Serialize};
+
+/// Which tensors are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum GlyphPlace {
+    /// Those that the slices of the 3-D view cross, there.
+    Scene,
+    /// The same, and in the slice views.
+    Slices,
+    /// Those within the pathways, in the 3-D view.
+    Pathways,
+}
+
+impl GlyphPlace {
+    pub const ALL: [Self; 3] = [Self::Scene, Self::Slices, Self::Pathways];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scene => "Slices of the 3-D view",
+            Self::Slices => "Slices of all views",
+            Self::Pathways => "Within pathways",
+        }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GlyphLook {
     pub shown: bool,
+    pub place: GlyphPlace,
     pub shape: GlyphShape,
     /// Longest axis over a voxel's edge.
     pub size: f32,
-    /// One voxel in so many, along each axis of a slice.
+    /// One voxel in so many, along each axis.
     pub every: usize,
 }
 
@@ -18,6 +42,7 @@ impl Default for GlyphLook {
     fn default() -> Self {
         Self {
             shown: false,
+            place: GlyphPlace::Scene,
             shape: GlyphShape::Ellipsoid,
             size: 0.9,
             every: 1,

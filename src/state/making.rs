@@ -79,16 +79,6 @@ pub struct Labels {
     pub numbers: Option<Result<Arc<Numbers>, String>>,
 }
 
-/// Colours of regions of one label map, which would all look alike.
-pub const COLOURS: [[u8; 3]; 6] = [
-    [0x56, 0xB4, 0xE9],
-    [0xCC, 0x79, 0xA7],
-    [0x2B, 0xB6, 0x8A],
-    [0xE6, 0x9F, 0x00],
-    [0x9A, 0x86, 0xFF],
-    [0xD5, 0xDB, 0xE5],
-];
-
 /// What the region of a label is called: as in the label map's table, else by its name and the number.
 pub fn region_name(layer: &Layer, number: i64) -> String {
     let table = layer.content.volume().and_then(|v| v.labels.as_ref());

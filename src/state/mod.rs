@@ -24,6 +24,7 @@ pub mod pathways;
 pub mod pictures;
 pub mod recipe;
 pub mod report;
+pub mod sampling;
 pub mod saved;
 pub mod saving;
 pub mod session;

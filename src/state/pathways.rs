@@ -1,8 +1,8 @@
 //! Pathways: what is asked of the live one, and those that were kept.
 
 use super::Phase;
+use super::defaults::CATEGORIES;
 use super::document::{Basis, Document, LayerId};
-use super::recipe::Recipe;
 use super::session::Exports;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::jobs::{FoundPathway, KnownPathway};
@@ -154,15 +154,8 @@ pub struct KeptPathway {
     pub found: Option<Arc<FoundPathway>>,
 }
 
-/// Colours of kept pathways, in turn.
-pub const COLOURS: [[u8; 3]; 6] = [
-    [0x56, 0xB4, 0xE9],
-    [0xCC, 0x79, 0xA7],
-    [0x2B, 0xB6, 0x8A],
-    [0xE6, 0x9F, 0x00],
-    [0x9A, 0x86, 0xFF],
-    [0xD5, 0xDB, 0xE5],
-];
+/// The cost that is the last colour: half as much again as the least.
+pub const EXCESS_SHOWN: f32 = 0.5;
 /// Of the live one.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
 
@@ -244,8 +237,6 @@ pub struct Hovered {
 #[derive(Clone, Debug, Default)]
 pub struct Working {
     pub live: Option<Arc<FoundPathway>>,
-    /// Of the live one; `None` where its tensors are gone.
-    pub recipe: Option<Recipe>,
     pub wall_ms: f64,
     /// On its way, and whether coarse.
     pub running: Option<(Asked, bool)>,
@@ -302,11 +293,11 @@ impl Document {
                 .filter(|k| k.colour == **c)
                 .count()
         };
-        COLOURS
+        CATEGORIES
             .iter()
             .min_by_key(used)
             .copied()
-            .unwrap_or(COLOURS[0])
+            .unwrap_or(CATEGORIES[0])
     }
 }
 

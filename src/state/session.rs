@@ -8,6 +8,7 @@ use super::making::{Labels, Making};
 use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
+use super::sampling::Sample;
 use super::saving::Saving;
 use super::settings::Settings;
 use crate::data::region::RegionId;
@@ -281,6 +282,8 @@ pub struct Session {
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
     pub pathways: pathways::Working,
+    /// While P is held.
+    pub sample: Option<Sample>,
     pub saving: Saving,
 }
 
@@ -332,6 +335,7 @@ impl Session {
             bundle: Working::default(),
             together: Vec::new(),
             pathways: pathways::Working::default(),
+            sample: None,
             saving: Saving::default(),
         }
     }

@@ -165,7 +165,7 @@ pub struct View {
     pub show_letters: bool,
     pub show_panels: bool,
     pub show_slices_in_scene: bool,
-    /// The same in the task Track, where slices hide streamlines.
+    /// The same in the tasks Track and Pathways, where slices hide what was found.
     pub show_slices_with_tracks: bool,
     pub show_outline: bool,
     /// `None`: streamlines are shown whole.
@@ -300,8 +300,8 @@ impl View {
     /// is to be placed, since it is placed on them.
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
-            Task::View | Task::Pathways => self.show_slices_in_scene,
-            Task::Track => self.show_slices_with_tracks,
+            Task::View => self.show_slices_in_scene,
+            Task::Track | Task::Pathways => self.show_slices_with_tracks,
         };
         switched_on || matches!(self.tool, Tool::Place { .. })
     }

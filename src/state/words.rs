@@ -47,6 +47,18 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     format!("{sign}{}{dot}{rest}", grouped(whole))
 }
 
+/// Three significant digits: `0.578`, `12.3`, `1 184`.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return fixed(value, 0);
+    }
+    let digits_before = value.abs().log10().floor() as i32 + 1;
+    if value.abs() < 1e-4 {
+        return format!("{value:.2e}").replace('-', "−");
+    }
+    fixed(value, (3 - digits_before).clamp(0, 6) as usize)
+}
+
 /// `121 mm`.
 pub fn with_unit(value: &str, unit: &str) -> String {
     if unit.is_empty() {

@@ -1,18 +1,6 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
-pub use crate::state::words::{THIN, count, fixed, with_unit};
-
-/// Three significant digits: `0.578`, `12.3`, `1 184`.
-pub fn significant(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return fixed(value, 0);
-    }
-    let digits_before = value.abs().log10().floor() as i32 + 1;
-    if value.abs() < 1e-4 {
-        return format!("{value:.2e}").replace('-', "−");
-    }
-    fixed(value, (3 - digits_before).clamp(0, 6) as usize)
-}
+pub use crate::state::words::{THIN, count, fixed, significant, with_unit};
 
 /// A connectivity measure, as scales and tables show it: `0.80`, `12.3`, `380`.
 pub fn measure(value: f64) -> String {

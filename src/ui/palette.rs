@@ -4,10 +4,12 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, keys, regions};
+use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
+use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
-    Action, BundleAction, Content, Display, Layout, Look, Pane, Phase, Recipe, Slab, State, Task,
-    Tool,
+    Action, BundleAction, Content, Display, Layer, Layout, Look, Pane, Phase, Recipe, Slab, State,
+    Task, Tool,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
@@ -105,7 +107,10 @@ fn entries(state: &State) -> Vec<Entry> {
         );
     }
     for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2"].get(i).copied().unwrap_or_default();
+        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3"]
+            .get(i)
+            .copied()
+            .unwrap_or_default();
         let name = format!("Task: {}", task.name());
         add(&name, key, Run::Act(Action::SelectTask(task)));
     }
@@ -212,6 +217,9 @@ fn entries(state: &State) -> Vec<Entry> {
         if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
             let name = format!("Show only layer {}", layer.name);
             add(&name, "", Run::Act(Action::ShowOnly(layer.id)));
+            for (words, set) in in_scene(layer) {
+                add(&words, "", Run::Act(set));
+            }
         }
         let name = format!("Select layer {}", layer.name);
         add(&name, "", Run::Act(Action::SelectLayer(Some(layer.id))));
@@ -231,6 +239,38 @@ fn entries(state: &State) -> Vec<Entry> {
     add("Start the guide", "", Run::Act(Action::StartGuide));
     add("Keys and mouse", "?", Run::Shortcuts);
     all
+}
+
+/// An image as a volume, as a surface, or as neither in the 3-D view: what it is not.
+fn in_scene(layer: &Layer) -> Vec<(String, Action)> {
+    let Some(volume) = volume_of(layer) else {
+        return Vec::new();
+    };
+    let display = &layer.display;
+    let usual = || VolumeLook::of(volume, display.window);
+    let look = display.volume.clone().unwrap_or_else(usual);
+    let styles = [
+        (VolumeStyle::Cloud, "Show as volume in 3-D"),
+        (VolumeStyle::Surface, "Show as surface in 3-D"),
+        (VolumeStyle::Hidden, "Hide in 3-D"),
+    ];
+    let others = styles.into_iter().filter(|(style, _)| *style != look.style);
+    let set = |(style, words): (VolumeStyle, &str)| {
+        let volume = Some(VolumeLook {
+            style,
+            ..look.clone()
+        });
+        let set = Action::SetDisplay {
+            layer: layer.id,
+            display: Display {
+                volume,
+                ..display.clone()
+            },
+            phase: Phase::Done,
+        };
+        (format!("{words}: {}", layer.name), set)
+    };
+    others.map(set).collect()
 }
 
 /// How well a name fits what was typed: all its letters in their order; the more of them begin a word

@@ -39,6 +39,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + wheel", "Zoom"),
                 ("Shift + drag", "Pan"),
                 ("Right-drag", RIGHT),
+                ("P + drag", "Sample values"),
             ],
         ),
         (

@@ -106,17 +106,7 @@ pub const DEC: [Color32; 3] = [rgb(0xFF5C55), rgb(0x5FD068), rgb(0x6E9BFF)];
 /// At least 4.5 : 1 on white.
 pub const DEC_ON_WHITE: [Color32; 3] = [rgb(0xC62F28), rgb(0x1B7F35), rgb(0x2F5FD0)];
 
-/// Colours offered for regions besides the role's own.
-pub const CATEGORY_NAMES: [&str; 6] =
-    ["Sky blue", "Pink", "Green", "Orange", "Violet", "Pale grey"];
-pub const CATEGORIES: [[u8; 3]; 6] = [
-    [0x56, 0xB4, 0xE9],
-    [0xCC, 0x79, 0xA7],
-    [0x2B, 0xB6, 0x8A],
-    [0xE6, 0x9F, 0x00],
-    [0x9A, 0x86, 0xFF],
-    [0xD5, 0xDB, 0xE5],
-];
+pub use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
 
 /// Text on the primary button.
 pub const ON_FILL: Color32 = Color32::WHITE;

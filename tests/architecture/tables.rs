@@ -144,6 +144,7 @@ pub const RESERVED: &[Reserved] = &[
         &["wgpu"],
         &["render", "ui/paint_callback", "ui/snapshot", "app"],
     ),
+    only(&["ash"], &["render/shared"]),
     only(&["egui_wgpu"], &["ui/paint_callback", "ui/snapshot", "app"]),
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),

@@ -1,10 +1,10 @@
 //! Tensor glyphs: their outline, their axes, their colours.
 
-use super::{offscreen, random_grid, scene};
+use super::{offscreen, pane, random_grid, scene};
 use crate::support::{Random, test};
-use arcuate::data::TensorField;
 use arcuate::data::tensor_field::Tensor;
-use arcuate::render::draw_list::{ById, CutPlane, GlyphShape, ScenePane, TensorGlyphs};
+use arcuate::data::{TensorField, Volume};
+use arcuate::render::draw_list::{ById, CutPlane, GlyphPlace, GlyphShape, ScenePane, TensorGlyphs};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -13,7 +13,11 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("render::an ellipsoid glyph has its outline", outline),
         test("render::a superquadric keeps its axes", superquadric),
-        test("render::glyphs are those that a plane crosses", crossed),
+        test(
+            "render::glyphs are those that a plane crosses, or within a pathway",
+            crossed,
+        ),
+        test("render::glyphs over slices", over),
     ]
 }
 
@@ -47,10 +51,10 @@ fn shown(
     ScenePane {
         glyphs: Some(TensorGlyphs {
             tensors: ById(field.clone()),
-            planes: vec![CutPlane {
+            place: GlyphPlace::Planes(vec![CutPlane {
                 at: DVec3::ZERO,
                 normal,
-            }],
+            }]),
             shape,
             size: (2.0 * half / spacing.min_element()) as f32,
             every: 1,
@@ -201,7 +205,73 @@ fn crossed() {
     };
     assert!(seen(&list) > 200);
     if let Some(glyphs) = &mut list.glyphs {
-        glyphs.planes[0].at = DVec3::Z * spacing.max_element() * 0.9;
+        glyphs.place = GlyphPlace::Planes(vec![CutPlane {
+            at: DVec3::Z * spacing.max_element() * 0.9,
+            normal: DVec3::Z,
+        }]);
     }
     assert_eq!(seen(&list), 0);
+    // Within a pathway, whose cost is known on a grid of its own.
+    let grid = Arc::new(random_grid(&mut random, [5, 5, 5]));
+    let moved = glam::DAffine3::from_translation(-grid.world(DVec3::splat(2.0)));
+    let grid = Arc::new(grid.moved(moved).expect("regular"));
+    let limit = random.uniform(0.02, 0.4) as f32;
+    let mut excess = vec![f32::NAN; 125];
+    for (value, there) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
+        excess[62] = value;
+        let image = Volume::scalar(grid.clone(), excess.clone());
+        if let Some(glyphs) = &mut list.glyphs {
+            glyphs.place = GlyphPlace::Below(vec![(ById(image), limit)]);
+        }
+        assert_eq!(seen(&list) > 200, there, "{value} of {limit}");
+    }
+}
+
+/// Over a slice an ellipsoid reaches as far as it is long, where the slice shows its voxel; seen from
+/// either side, in colour of its axis.
+fn over() {
+    let mut random = Random::fresh("glyph over slice");
+    let mut offscreen = offscreen();
+    for _ in 0..4 {
+        let turn = DMat3::from_quat(random.rotation());
+        let values = DVec3::new(1.7e-3, random.uniform(0.3, 1.2) * 1e-3, 0.3e-3);
+        let (field, spacing) = one(&mut random, turn, values);
+        let half = random.uniform(10.0, 15.0);
+        let lengths = values / values.x * half;
+        // Along the second and third axis of the tensor, the first towards the viewer or away.
+        let axes = [turn.y_axis, turn.z_axis];
+        for [right, down] in [axes, [axes[1], axes[0]], [-axes[0], axes[1]]] {
+            let mut list = pane(SIZE, DVec3::ZERO, right, down, 40.0 / f64::from(SIZE));
+            list.glyphs = Some(TensorGlyphs {
+                tensors: ById(field.clone()),
+                place: GlyphPlace::Planes(vec![CutPlane {
+                    at: DVec3::ZERO,
+                    normal: right.cross(down),
+                }]),
+                shape: GlyphShape::Ellipsoid,
+                size: (2.0 * half / spacing.min_element()) as f32,
+                every: 1,
+            });
+            let picture = offscreen.slice(&list).expect("a picture");
+            let along = |axis: DVec3| {
+                let length = lengths.y * axis.dot(turn.y_axis).abs();
+                length + lengths.z * axis.dot(turn.z_axis).abs()
+            };
+            for (x, y, axis) in [(1.0, 0.0, right), (-1.0, 0.0, right), (0.0, 1.0, down)] {
+                let found = reach(&picture, x, y);
+                assert!((found - along(axis)).abs() < 0.5, "{found} {}", along(axis));
+            }
+            // Lit from the viewer's side: its middle has the direction's colour.
+            let seen = picture.pixel(SIZE / 2, SIZE / 2);
+            let direction = turn.x_axis.abs().to_array();
+            let largest = (0..3).max_by(|&a, &b| direction[a].total_cmp(&direction[b]));
+            let most = seen[..3].iter().max().expect("three");
+            assert_eq!(
+                seen[largest.expect("three")],
+                *most,
+                "{seen:?} {direction:?}"
+            );
+            assert!(*most > 90, "{seen:?}");
+        }
+    }
 }

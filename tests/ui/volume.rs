@@ -3,6 +3,7 @@
 use super::{Window, click, double_click, small_scan, type_over, window};
 use crate::support::test;
 use arcuate::render::draw_list::GlyphShape;
+use arcuate::state::glyph_look::GlyphPlace;
 use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -105,6 +106,9 @@ fn glyphs() {
     click(&mut window, "Glyphs: Quadric");
     let glyphs = window.state().state.view.glyphs;
     assert!(glyphs.shown && glyphs.shape == GlyphShape::Superquadric);
+    click(&mut window, "Glyphs of");
+    click(&mut window, "Within pathways");
+    assert_eq!(window.state().state.view.glyphs.place, GlyphPlace::Pathways);
     click(&mut window, "Glyphs: Off");
     assert!(!window.state().state.view.glyphs.shown);
 }

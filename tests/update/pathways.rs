@@ -6,8 +6,12 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{FindPathway, Request};
 use arcuate::render::build::{self, Size};
+use arcuate::render::draw_list::ById;
+use arcuate::render::draw_list::GlyphPlace::Below;
 use arcuate::solvers::metric::Cost;
+use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
+use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Pane, Phase, Recipe, Slot, Task};
 use arcuate::ui::probe;
 use glam::{DVec2, DVec3, dvec3};
@@ -91,13 +95,13 @@ fn looked_at() {
         found.path.total_mm()
     );
     assert!(found.mean_fa > 0.5);
-    let recipe = window.state.session.pathways.recipe.clone();
+    let recipe = pathway_recipe(&window.state, None);
     let command = recipe.expect("a recipe").command();
     assert!(
         command.starts_with("arcuate cost /data/scan.nii.gz"),
         "{command}"
     );
-    assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.1"));
+    assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));
     let count = asked(&window).len();
     window.act(Action::SelectTask(Task::View));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
@@ -124,6 +128,9 @@ fn coarse() {
         assert!(live(&window).coarse);
         assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
     }
+    // Streamlines are not seen here: none are made for the hand.
+    let tracked = |r: &Request| matches!(r, Request::Track { coarse: true, .. });
+    assert!(!window.requests.iter().any(tracked));
     // An eighth of the voxels, or nearly so.
     let few = live(&window).voxels;
     window.act(Action::Settle);
@@ -340,6 +347,20 @@ fn hovered() {
     assert_eq!(list.lines.len(), 2, "the cheapest and this one");
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);
+    assert!(list.glyphs.is_none());
+    // Of the tensors those within the pathway, in 3-D.
+    let glyphs = GlyphLook {
+        shown: true,
+        place: GlyphPlace::Pathways,
+        ..GlyphLook::default()
+    };
+    window.act(Action::SetGlyphs(glyphs));
+    let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+    assert!(list.glyphs.is_none());
+    let glyphs = build::scene(&window.state, size).glyphs.expect("glyphs");
+    let epsilon = window.state.document.pathways.epsilon as f32;
+    let excess = ById(live(&window).excess.clone());
+    assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
     window.act(Action::Pathway(PathwayAction::Hover(None)));
     assert!(window.state.session.pathways.hovered.is_none());
     window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(

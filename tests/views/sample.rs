@@ -307,6 +307,18 @@ impl Hands {
         self.hold(Modifiers::NONE);
     }
 
+    /// Goes down and stays so, or up again.
+    pub fn hold_key(&mut self, key: egui::Key, pressed: bool) {
+        self.events.push(Event::Key {
+            key,
+            physical_key: None,
+            pressed,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        });
+        self.step();
+    }
+
     pub fn wheel(&mut self, at: Pos2, lines: f32, modifiers: Modifiers) {
         self.move_to(at);
         self.hold(modifiers);

@@ -10,10 +10,12 @@ mod error;
 mod library;
 mod probe;
 mod staging;
+mod surface;
 
 pub use device::{Device, Element};
 pub use error::Error;
 pub use library::names;
+pub use surface::Surface;
 
 use super::choice::Which;
 

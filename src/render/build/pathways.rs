@@ -11,8 +11,8 @@ use crate::state::pathways::{LIVE_RGB, Shown};
 use crate::state::volume_look::VolumeLook;
 use crate::state::{State, Task};
 
-/// The cost that is the last colour: half as much again as the least.
-pub const EXCESS_SHOWN: f32 = 0.5;
+pub use crate::state::pathways::EXCESS_SHOWN;
+
 const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const OUTLINE_PX: f32 = 1.6;
 const CONTOUR_OPACITY: f32 = 0.55;
@@ -101,6 +101,16 @@ fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3]) -> Contour {
         opacity: 1.0,
         width_px: OUTLINE_PX,
     }
+}
+
+/// The shown pathways' excess costs and widths, the live one's too where it is not looked at.
+pub fn sets(state: &State) -> Vec<(ById<Volume>, f32)> {
+    let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
+    let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon)));
+    let live = state.session.pathways.live.as_deref();
+    let live = live.map(|found| (found, state.document.pathways.epsilon));
+    let set = |(found, epsilon): (&FoundPathway, f64)| (ById(found.excess.clone()), epsilon as f32);
+    kept.chain(live).map(set).collect()
 }
 
 /// The cost as a cloud, the sets as surfaces.

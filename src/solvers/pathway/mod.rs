@@ -9,9 +9,11 @@
 //! A path is traced back from a voxel along the characteristics: towards the active simplex of the local
 //! solver that made the field ([`super::eikonal::simplex`]), which points at lower values everywhere.
 
+mod cuda;
 mod domain;
 mod trace;
 
+pub use cuda::excess as excess_on_card;
 pub use domain::{Params, domain, source};
 pub use trace::{Path, trace};
 
@@ -100,16 +102,23 @@ impl Pathway {
     pub fn excess(&self, most: f32) -> Volume {
         let metric = self.metric();
         let mut out = vec![most; metric.grid.voxel_count()];
-        for (&voxel, &total) in metric.voxels.iter().zip(self.total.iter()) {
-            let share = f64::from(total) / self.least - 1.0;
-            // Where regions touch E* is 0 and nothing has a share of it.
-            if share >= 0.0 {
-                out[voxel as usize] = (share as f32).min(most);
-            } else if share < 0.0 {
-                out[voxel as usize] = 0.0;
-            }
+        for (&voxel, share) in metric.voxels.iter().zip(self.shares(most)) {
+            out[voxel as usize] = share;
         }
         Volume::scalar(metric.grid.clone(), out)
+    }
+
+    /// The same by place.
+    fn shares(&self, most: f32) -> Vec<f32> {
+        let share = |total: &f32| {
+            let share = f64::from(*total) / self.least - 1.0;
+            // Where regions touch E* is 0 and nothing has a share of it.
+            match share.is_nan() {
+                true => most,
+                false => (share.max(0.0) as f32).min(most),
+            }
+        };
+        self.total.iter().map(share).collect()
     }
 
     /// The ε-pathway.

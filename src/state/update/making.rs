@@ -7,9 +7,10 @@ use crate::data::{Mask, Region, Role, Shape, VolumeKind};
 use crate::jobs::{ForRegions, Made, Make, Making as Asked, OfRegions, Request, Slot};
 use crate::solvers::region::{Combine, Found};
 use crate::state::action::Phase;
+use crate::state::defaults::CATEGORIES;
 use crate::state::document::LayerId;
 use crate::state::drawing::{canvas, drawn, grid_of};
-use crate::state::making::{COLOURS, Labels, Making, Source, region_name};
+use crate::state::making::{Labels, Making, Source, region_name};
 use crate::state::words::count;
 use crate::state::{Document, Effect, State, Tool};
 use std::sync::Arc;
@@ -316,7 +317,9 @@ fn labelled(
                 name,
                 role,
                 shape: Arc::new(Shape::Mask(mask)),
-                colour: own.or(Some(COLOURS[i % COLOURS.len()])).filter(|_| many),
+                colour: own
+                    .or(Some(CATEGORIES[i % CATEGORIES.len()]))
+                    .filter(|_| many),
                 visible: true,
             }));
         }

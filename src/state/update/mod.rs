@@ -18,6 +18,7 @@ mod pictures;
 mod rays;
 mod regions;
 mod results;
+mod sampling;
 mod sessions;
 mod settings;
 mod tensors;
@@ -150,8 +151,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
         Action::ToggleSlicesInScene => match state.view.task {
-            Task::View | Task::Pathways => state.view.show_slices_in_scene ^= true,
-            Task::Track => state.view.show_slices_with_tracks ^= true,
+            Task::View => state.view.show_slices_in_scene ^= true,
+            Task::Track | Task::Pathways => state.view.show_slices_with_tracks ^= true,
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
         Action::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
@@ -285,6 +286,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::KeepTracks => kept::keep(state),
         Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
 
+        Action::Sample(action) => sampling::act(state, action),
         Action::Pathway(action) => pathways::act(state, action, effects),
         Action::FindCards => backend::find_cards(state, effects),
         Action::LoadKernels => backend::load_kernels(effects),

@@ -22,7 +22,7 @@ use std::sync::Arc;
 const AT_ONCE_MS: f64 = 30.0;
 
 /// Changes the controls.
-fn set(state: &mut State, settings: Settings, phase: Phase) {
+pub fn set(state: &mut State, settings: Settings, phase: Phase) {
     let live = phase == Phase::Live;
     edit(state, "Pathway", live, |d| d.pathways = settings.sound());
 }
@@ -67,7 +67,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::Cancel(Slot::Pathway));
         }
         let working = &mut state.session.pathways;
-        (working.live, working.recipe, working.hovered) = (None, None, None);
+        (working.live, working.hovered) = (None, None);
         (working.unsettled, working.failed) = (false, None);
         return;
     };
@@ -198,9 +198,8 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
         with_unit(&fixed(wall_ms.max(1.0), 0), "ms"),
         fixed(joined * 100.0, 1),
     );
-    let recipe = recipe(&state.document, &found);
     let working = &mut state.session.pathways;
-    (working.live, working.recipe, working.wall_ms) = (Some(found), recipe, wall_ms);
+    (working.live, working.wall_ms) = (Some(found), wall_ms);
     working.hovered = None;
 }
 
@@ -223,7 +222,7 @@ pub fn failed(state: &mut State, slot: Slot, why: String) {
     match running {
         Some((asked, true)) => working.rested = Some(asked),
         Some((asked, false)) => {
-            (working.live, working.recipe) = (None, None);
+            working.live = None;
             working.failed = Some((asked, why));
         }
         None => {}

@@ -9,7 +9,7 @@ use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::words::{count, fixed, with_unit};
-use crate::state::{Document, Effect, Recipe, State};
+use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 
 /// While dragging, at most this many seeds: a few milliseconds of work.
@@ -184,6 +184,10 @@ fn slow(state: &State) -> bool {
 /// Tracks or shoots again from the regions as they are; without a seed there is no live result.
 /// Where all would take long, a few come first.
 pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
+    if coarse && state.view.task == Task::Pathways {
+        // They are not seen there: the drag's end asks for all of them.
+        return;
+    }
     let live = state.session.live.as_ref();
     let seen = live.is_some_and(|live| live.coarse && is_current(&state.document, &live.asked));
     let first = !coarse && !seen && slow(state);

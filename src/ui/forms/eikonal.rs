@@ -130,6 +130,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             );
         }
     }
+    super::glyphs::show(ui, state, memory, actions);
 }
 
 /// A width in percent, on a logarithmic rail.
@@ -236,9 +237,18 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
         .iter()
         .position(|kind| *kind == (settings.cloud, settings.surface));
     let help = "The cost u₁ + u₂ as a cloud, the pathway of width ε as a surface";
-    let words = ["Cloud", "Surface", "Both", "Off"];
-    if let Some(i) = segment_row(ui, "In 3-D", help, &words, now.unwrap_or(0)) {
-        let (cloud, surface) = kinds[i];
+    let words = ["Cloud", "Surface", "Cloud and surface", "Off"];
+    let shown = words[now.unwrap_or(0)];
+    let chosen = select_row(ui, "In 3-D", help, shown, |ui| {
+        let mut chosen = None;
+        for (i, word) in words.into_iter().enumerate() {
+            if menu::Item::new(word).chosen(now == Some(i)).show(ui) {
+                chosen = Some(kinds[i]);
+            }
+        }
+        chosen
+    });
+    if let Some((cloud, surface)) = chosen {
         let settings = settings.clone();
         set(
             Settings {

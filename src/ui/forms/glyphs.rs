@@ -1,12 +1,12 @@
-//! The block "Tensor glyphs" of the task View.
+//! The block "Tensor glyphs".
 
-use super::display::segment_row;
+use super::display::{segment_row, select_row};
 use crate::render::draw_list::GlyphShape;
-use crate::state::glyph_look::GlyphLook;
+use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::{Action, State};
 use crate::ui::Memory;
-use crate::ui::widgets::section;
 use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, section};
 use egui::Ui;
 
 const BLOCK: &str = "Tensor glyphs";
@@ -30,8 +30,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         false => 0,
         true => 1 + shapes.iter().position(|s| *s == look.shape).unwrap_or(0),
     };
-    let help = "A glyph for each tensor that the 3-D view's slices cross. Superquadrics have edges where \
-                ellipsoids look alike from some sides";
+    let help = "A glyph for each tensor. Superquadrics have edges where ellipsoids look alike from some sides";
     if let Some(i) = segment_row(ui, "Glyphs", help, &words, now) {
         set(GlyphLook {
             shown: i > 0,
@@ -41,6 +40,20 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if !look.shown {
         return;
+    }
+    let help = "Which tensors: those that slices cross, or those within the pathways, in 3-D";
+    let chosen = select_row(ui, "Glyphs of", help, look.place.name(), |ui| {
+        let mut chosen = None;
+        for place in GlyphPlace::ALL {
+            let item = menu::Item::new(place.name()).chosen(place == look.place);
+            if item.show(ui) {
+                chosen = Some(place);
+            }
+        }
+        chosen
+    });
+    if let Some(place) = chosen {
+        set(GlyphLook { place, ..look });
     }
     let row = SliderRow::new("Glyph size", f64::from(look.size), 0.3..=2.0)
         .default(0.9)
@@ -56,7 +69,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .whole()
         .default(1.0)
         .limits(1.0..=GlyphLook::MOST_APART as f64)
-        .help("Along each axis of a slice");
+        .help("Along each axis");
     if let Some((v, _)) = row.value(ui) {
         set(GlyphLook {
             every: v as usize,

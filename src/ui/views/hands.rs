@@ -84,6 +84,10 @@ pub enum Kind {
     Polygon,
     /// Around streamlines.
     Choose,
+    /// Over the values of an image, from where the hand was last.
+    Sample {
+        last: DVec3,
+    },
     /// From a point to the hand.
     Measure {
         from: DVec3,
@@ -202,6 +206,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Rectangle { .. }
         | Kind::Fill { .. }
         | Kind::Choose
+        | Kind::Sample { .. }
         | Kind::Measure { .. }
         | Kind::Remeasure { .. }
         | Kind::Polygon => {}

@@ -12,6 +12,7 @@ use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::Span;
 use egui::emath::GuiRounding as _;
 use egui::{Align2, Color32, Painter, Rect, Ui, vec2};
+use glam::DVec3;
 
 /// From the pane's border to text.
 const MARGIN: f32 = 10.0;
@@ -105,6 +106,7 @@ impl Views {
         }
         self.drawing_marks(ui, painter, slice, at);
         self.ruler_marks(painter, slice, at);
+        sampled(painter, slice);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {
@@ -309,4 +311,33 @@ fn window_text(painter: &Painter, slice: &Slice) {
     let at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
     let span = (&*words, theme::regular(size::CAPTION), IN_VIEW.t2);
     ink::text(painter, at, Align2::RIGHT_BOTTOM, &[span]);
+}
+
+/// What was passed over so far: its voxels, and their mean and deviation beside the hand.
+fn sampled(painter: &Painter, slice: &Slice) {
+    let Some(sample) = &slice.state.session.sample else {
+        return;
+    };
+    let near = |at: &DVec3| slice.plane.distance(*at).abs() <= sample.reach_mm();
+    for at in sample.centres().filter(near) {
+        let dot = Rect::from_center_size(slice.screen(at), vec2(3.0, 3.0));
+        painter.rect_filled(dot, 0.0, IN_VIEW.accent);
+    }
+    let hand = pointer_of(painter).filter(|at| slice.rect.contains(*at));
+    if let Some(hand) = hand.filter(|_| sample.count() > 0) {
+        let words = format!("{} · {}", sample.words(), sample.count());
+        let beside = hand + vec2(14.0, 0.0);
+        ink::plate_beside(
+            painter,
+            beside,
+            slice.rect,
+            &words,
+            IN_VIEW.t1,
+            &mut Vec::new(),
+        );
+    }
+}
+
+fn pointer_of(painter: &Painter) -> Option<egui::Pos2> {
+    painter.ctx().input(|i| i.pointer.latest_pos())
 }

@@ -7,10 +7,11 @@ use super::{Views, pointer, wheel_steps};
 use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
 use crate::render::draw_list::SlicePane;
+use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
 use crate::state::{Action, Gesture, Pane, PathwayAction, Phase, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
-use egui::{Color32, CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
+use egui::{Color32, CursorIcon, Key, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
 /// A rim is taken from within this distance, points.
@@ -119,7 +120,12 @@ impl Views {
         let modifiers = ui.input(|i| i.modifiers);
         if self.drag.is_none()
             && let Some((button, at)) = hands::press(ui, response)
-            && let Some(kind) = self.slice_press(slice, button, at, modifiers, actions)
+            && let Some(kind) = match button {
+                PointerButton::Primary if ui.input(|i| i.key_down(Key::P)) => {
+                    Some(sample(slice, at, actions))
+                }
+                _ => self.slice_press(slice, button, at, modifiers, actions),
+            }
         {
             self.drag = Some(Drag::new(slice.pane, button, at, kind));
         }
@@ -316,6 +322,13 @@ impl Views {
     }
 }
 
+/// Begins to sample what the hand passes over.
+fn sample(slice: &Slice, at: Pos2, actions: &mut Vec<Action>) -> Kind {
+    let last = slice.world(at);
+    actions.push(Action::Sample(SampleAction::Begin(last)));
+    Kind::Sample { last }
+}
+
 /// What a button does where nothing is under it.
 fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
     match gesture {
@@ -333,7 +346,14 @@ fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
 fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action>) {
     let state = slice.state;
     let travelled = hands::travelled(drag, at);
-    match &drag.kind {
+    match &mut drag.kind {
+        Kind::Sample { last } => {
+            let now = slice.world(at);
+            if now.distance(*last) > 0.0 {
+                actions.push(Action::Sample(SampleAction::Over(*last, now)));
+                *last = now;
+            }
+        }
         Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
         Kind::Pan if travelled != egui::Vec2::ZERO => {
             let camera = slice.camera();
@@ -404,6 +424,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 
 fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
+        Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
         Kind::Place { centre } => {
             if let Tool::Place { role, cube } = slice.state.view.tool {
                 let far = at.distance(drag.pressed) >= CLICK;

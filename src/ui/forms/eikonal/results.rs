@@ -229,9 +229,8 @@ fn more_menu(
         }
         if let Some(kept) = kept {
             menu::line(ui);
-            for rgb in crate::state::pathways::COLOURS {
-                let name = format!("Colour #{:02X}{:02X}{:02X}", rgb[0], rgb[1], rgb[2]);
-                let item = menu::Item::new(&name).chosen(kept.colour == rgb);
+            for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
+                let item = menu::Item::new(name).chosen(kept.colour == rgb);
                 let clicked = item.show_with(ui, |painter, at| {
                     let square = Rect::from_center_size(at, vec2(10.0, 10.0));
                     painter.rect_filled(square, 2.0, colour(rgb));

@@ -1,0 +1,21 @@
+// The excess cost of pathways, written into an image that the window draws: no copy of all its texels
+// goes by way of the host.
+#include "common.cuh"
+
+// One thread owns one texel: the value that stands where no path leads.
+extern "C" __global__ void pathway_fill(u64 image, u32 nx, u32 ny, u32 nz, float value) {
+    u32 i = thread_index();
+    if (!(i < nx * ny * nz)) return;
+    u32 x = i % nx, y = i / nx % ny, z = i / (nx * ny);
+    surf3Dwrite(value, (cudaSurfaceObject_t)image, (int)(4 * x), (int)y, (int)z);
+}
+
+// One thread owns one place: its value goes to its voxel, both numbered x fastest.
+extern "C" __global__ void pathway_scatter(u64 image, u32 nx, u32 ny, const u32* voxels_grid,
+                                           const float* values_grid, u32 places) {
+    u32 i = thread_index();
+    if (!(i < places)) return;
+    u32 voxel = voxels_grid[i];
+    u32 x = voxel % nx, y = voxel / nx % ny, z = voxel / (nx * ny);
+    surf3Dwrite(values_grid[i], (cudaSurfaceObject_t)image, (int)(4 * x), (int)y, (int)z);
+}

@@ -1,0 +1,139 @@
+//! Images of the graphics driver that kernels write.
+
+// Memory of another driver, taken over by its handle.
+#![allow(unsafe_code)]
+
+use super::{Device, Error};
+use cudarc::driver::sys;
+use std::sync::Arc;
+
+/// An image of one 32-bit float a texel, for kernels that write it by `surf3Dwrite`. What they wrote
+/// stays when this is dropped, which only ends the view of it.
+pub struct Surface {
+    context: Arc<cudarc::driver::CudaContext>,
+    memory: sys::CUexternalMemory,
+    levels: sys::CUmipmappedArray,
+    object: sys::CUsurfObject,
+}
+
+impl Device {
+    /// Tells the card apart from others, as graphics drivers tell it, too.
+    pub fn uuid(&self) -> Result<[u8; 16], Error> {
+        let uuid = self.check("asking for its name", self.context().uuid())?;
+        Ok(uuid.bytes.map(|b| b as u8))
+    }
+
+    /// An image in memory that a graphics driver exported: `bytes` of it behind `handle`, `size` texels
+    /// along x, y, z, made for this image alone.
+    #[cfg(unix)]
+    pub fn surface(
+        &self,
+        handle: std::os::fd::OwnedFd,
+        bytes: u64,
+        size: [u32; 3],
+    ) -> Result<Surface, Error> {
+        use std::os::fd::{AsRawFd as _, IntoRawFd as _};
+        const WHAT: &str = "sharing an image with the window";
+        const DEDICATED: u32 = 1;
+        const SURFACE_LDST: u32 = 2;
+        let context = self.context().clone();
+        self.check(WHAT, context.bind_to_thread())?;
+        let mut surface = Surface {
+            context,
+            memory: std::ptr::null_mut(),
+            levels: std::ptr::null_mut(),
+            object: 0,
+        };
+        let described = sys::CUDA_ARRAY3D_DESCRIPTOR {
+            Width: size[0] as usize,
+            Height: size[1] as usize,
+            Depth: size[2] as usize,
+            Format: sys::CUarray_format::CU_AD_FORMAT_FLOAT,
+            NumChannels: 1,
+            Flags: SURFACE_LDST,
+        };
+        // SAFETY: the handle is open until the import takes it over, and every pointer outlives its call.
+        // What was made is known to `surface`, whose drop unmakes it, whichever step fails.
+        unsafe {
+            let import = sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+                type_: sys::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+                handle: sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 {
+                    fd: handle.as_raw_fd(),
+                },
+                size: bytes,
+                flags: DEDICATED,
+                reserved: [0; 16],
+            };
+            let imported = sys::cuImportExternalMemory(&mut surface.memory, &import).result();
+            self.check(WHAT, imported)?;
+            // It is the driver's now.
+            let _ = handle.into_raw_fd();
+            let levels = sys::CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC {
+                offset: 0,
+                arrayDesc: described,
+                numLevels: 1,
+                reserved: [0; 16],
+            };
+            let mapped = sys::cuExternalMemoryGetMappedMipmappedArray(
+                &mut surface.levels,
+                surface.memory,
+                &levels,
+            );
+            self.check(WHAT, mapped.result())?;
+            let mut array = std::ptr::null_mut();
+            let found = sys::cuMipmappedArrayGetLevel(&mut array, surface.levels, 0);
+            self.check(WHAT, found.result())?;
+            let resource = sys::CUDA_RESOURCE_DESC {
+                resType: sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
+                res: sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1 {
+                    array: sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_1 { hArray: array },
+                },
+                flags: 0,
+            };
+            let made = sys::cuSurfObjectCreate(&mut surface.object, &resource);
+            self.check(WHAT, made.result())?;
+        }
+        Ok(surface)
+    }
+
+    /// Elsewhere memory is exported otherwise: nothing is shared.
+    #[cfg(windows)]
+    pub fn surface(
+        &self,
+        _handle: std::os::windows::io::OwnedHandle,
+        _bytes: u64,
+        _size: [u32; 3],
+    ) -> Result<Surface, Error> {
+        Err(Error::Driver {
+            doing: "sharing an image with the window".to_owned(),
+            why: "it is done on Linux alone".to_owned(),
+        })
+    }
+}
+
+impl Surface {
+    /// What a kernel gets.
+    pub fn object(&self) -> u64 {
+        self.object
+    }
+}
+
+impl Drop for Surface {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_err() {
+            return;
+        }
+        // SAFETY: each was made by `Device::surface` or is none; a driver that refuses has lost them.
+        unsafe {
+            if self.object != 0 {
+                let _ = sys::cuSurfObjectDestroy(self.object);
+            }
+            if !self.levels.is_null() {
+                let _ = sys::cuMipmappedArrayDestroy(self.levels);
+            }
+            if !self.memory.is_null() {
+                let _ = sys::cuDestroyExternalMemory(self.memory);
+            }
+        }
+    }
+}

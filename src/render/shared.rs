@@ -1,0 +1,200 @@
+//! Images whose memory a kernel on the same card can write: exported by Vulkan, drawn as any other.
+//!
+//! The texture is made here and lent as a handle of its memory; a solver imports that, writes and waits.
+//! Nothing is copied, and neither side knows the other. Where the window is not drawn by Vulkan, or its
+//! driver exports no memory, nothing is lent and images are uploaded as always.
+
+// The graphics driver's own calls: wgpu has none for memory of this kind.
+#![allow(unsafe_code)]
+
+use crate::data::LendImage;
+
+/// A texture that a kernel may have written.
+#[cfg(target_os = "linux")]
+pub(super) struct SharedTexture {
+    pub texture: wgpu::Texture,
+    /// Textures live and die with it.
+    pub device: wgpu::Device,
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn lender(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<LendImage> {
+    None
+}
+
+/// Who lends images of this device; `None` where it cannot.
+#[cfg(target_os = "linux")]
+pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
+    use crate::data::DeviceCopy;
+    let exports = wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD;
+    if !device.features().contains(exports) {
+        return None;
+    }
+    let card = linux::card(device)?;
+    let (device, queue) = (device.clone(), queue.clone());
+    Some(std::sync::Arc::new(move |size| {
+        let (texture, handle, bytes) = linux::texture(&device, &queue, size)?;
+        let device = device.clone();
+        Some(crate::data::LentImage {
+            handle,
+            bytes,
+            size,
+            card,
+            copy: DeviceCopy::new(SharedTexture { texture, device }),
+        })
+    }))
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use ash::vk;
+    use std::os::fd::{FromRawFd as _, OwnedFd};
+    use wgpu::hal::api::Vulkan;
+
+    const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+    const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
+
+    /// Which card a device is, as CUDA tells it, too.
+    pub fn card(device: &wgpu::Device) -> Option<[u8; 16]> {
+        // SAFETY: the device is only asked.
+        unsafe {
+            let hal = device.as_hal::<Vulkan>()?;
+            let mut id = vk::PhysicalDeviceIDProperties::default();
+            let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut id);
+            let instance = hal.shared_instance().raw_instance();
+            instance.get_physical_device_properties2(hal.raw_physical_device(), &mut all);
+            Some(id.device_uuid)
+        }
+    }
+
+    /// A texture of `size` texels, the memory behind it, and how many bytes that has.
+    pub fn texture(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        size: [u32; 3],
+    ) -> Option<(wgpu::Texture, OwnedFd, u64)> {
+        let most = device.limits().max_texture_dimension_3d;
+        if size.iter().any(|n| *n == 0 || *n > most) {
+            return None;
+        }
+        let extent = wgpu::Extent3d {
+            width: size[0],
+            height: size[1],
+            depth_or_array_layers: size[2],
+        };
+        // SAFETY: image and memory are made here from this device; whatever fails unmakes what was made
+        // before it. wgpu gets both and frees them with the texture.
+        let (texture, handle, bytes) = unsafe {
+            let hal = device.as_hal::<Vulkan>()?;
+            let (raw, instance) = (hal.raw_device(), hal.shared_instance().raw_instance());
+            let exports = ash::khr::external_memory_fd::Device::new(instance, raw);
+            let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(HANDLE);
+            let described = vk::ImageCreateInfo::default()
+                .image_type(vk::ImageType::TYPE_3D)
+                .format(vk::Format::R32_SFLOAT)
+                .extent(vk::Extent3D {
+                    width: size[0],
+                    height: size[1],
+                    depth: size[2],
+                })
+                .mip_levels(1)
+                .array_layers(1)
+                .samples(vk::SampleCountFlags::TYPE_1)
+                .tiling(vk::ImageTiling::OPTIMAL)
+                .usage(
+                    vk::ImageUsageFlags::SAMPLED
+                        | vk::ImageUsageFlags::STORAGE
+                        | vk::ImageUsageFlags::TRANSFER_DST,
+                )
+                .push_next(&mut external);
+            let image = raw.create_image(&described, None).ok()?;
+            let needs = raw.get_image_memory_requirements(image);
+            let kinds = instance.get_physical_device_memory_properties(hal.raw_physical_device());
+            let local = (0..kinds.memory_type_count).find(|i| {
+                let flags = kinds.memory_types[*i as usize].property_flags;
+                needs.memory_type_bits & (1 << i) != 0
+                    && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+            });
+            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
+            let mut alone = vk::MemoryDedicatedAllocateInfo::default().image(image);
+            let memory = local.and_then(|kind| {
+                let wanted = vk::MemoryAllocateInfo::default()
+                    .allocation_size(needs.size)
+                    .memory_type_index(kind)
+                    .push_next(&mut export)
+                    .push_next(&mut alone);
+                raw.allocate_memory(&wanted, None).ok()
+            });
+            let Some(memory) = memory else {
+                raw.destroy_image(image, None);
+                return None;
+            };
+            let bound = raw.bind_image_memory(image, memory, 0);
+            let exported = bound.and_then(|()| {
+                let of = vk::MemoryGetFdInfoKHR::default();
+                exports.get_memory_fd(&of.memory(memory).handle_type(HANDLE))
+            });
+            let Ok(handle) = exported else {
+                raw.destroy_image(image, None);
+                raw.free_memory(memory, None);
+                return None;
+            };
+            let handle = OwnedFd::from_raw_fd(handle);
+            let texture = hal.texture_from_raw(
+                image,
+                &wgpu::hal::TextureDescriptor {
+                    label: Some("shared"),
+                    size: extent,
+                    mip_level_count: 1,
+                    sample_count: 1,
+                    dimension: wgpu::TextureDimension::D3,
+                    format: FORMAT,
+                    usage: wgpu::TextureUses::RESOURCE | wgpu::TextureUses::COPY_DST,
+                    memory_flags: wgpu::hal::MemoryFlags::empty(),
+                    view_formats: Vec::new(),
+                },
+                None,
+                wgpu::hal::vulkan::TextureMemory::Dedicated(memory),
+            );
+            drop(hal);
+            let texture = device.create_texture_from_hal::<Vulkan>(
+                texture,
+                &wgpu::TextureDescriptor {
+                    label: Some("shared"),
+                    size: extent,
+                    mip_level_count: 1,
+                    sample_count: 1,
+                    dimension: wgpu::TextureDimension::D3,
+                    format: FORMAT,
+                    usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+                    view_formats: &[],
+                },
+                wgpu::TextureUses::UNINITIALIZED,
+            );
+            (texture, handle, needs.size)
+        };
+        // One texel, so that the image has a layout before a kernel writes it: a later change of layout
+        // keeps what is there.
+        queue.write_texture(
+            texture.as_image_copy(),
+            &[0; 4],
+            wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(4),
+                rows_per_image: Some(1),
+            },
+            wgpu::Extent3d {
+                width: 1,
+                height: 1,
+                depth_or_array_layers: 1,
+            },
+        );
+        let submitted = queue.submit([]);
+        let wait = wgpu::PollType::Wait {
+            submission_index: Some(submitted),
+            timeout: None,
+        };
+        device.poll(wait).ok()?;
+        Some((texture, handle, bytes))
+    }
+}

@@ -1,0 +1,68 @@
+//! The excess cost in an image that the window draws.
+
+// Kernel launches.
+#![allow(unsafe_code)]
+
+use super::Pathway;
+use crate::compute::cuda::Device;
+use crate::compute::{DeviceCopy, kernels};
+use crate::data::LentImage;
+use crate::solvers::Error;
+use cudarc::driver::{LaunchConfig, PushKernelArg as _};
+
+const WHAT: &str = "writing the cost to the window";
+
+/// As [`Pathway::excess`], texel by texel the same numbers. Waits until they are there.
+pub fn excess(
+    pathway: &Pathway,
+    most: f32,
+    image: LentImage,
+    device: &Device,
+) -> Result<DeviceCopy, Error> {
+    let metric = pathway.metric();
+    let shape = metric.grid.shape.map(|n| n as u32);
+    if image.size != shape {
+        return Err(Error::Input(format!(
+            "An image of {:?} texels was lent for {shape:?} voxels",
+            image.size
+        )));
+    }
+    let [nx, ny, nz] = shape;
+    let voxels = device.cached(metric.id(), "voxels", || metric.voxels.to_vec())?;
+    let values = device.upload(&pathway.shares(most))?;
+    let places = values.len() as u32;
+    let surface = device.surface(image.handle, image.bytes, image.size)?;
+    let object = surface.object();
+    let file = kernels::PATHWAY;
+    let fill = device.kernel(file, "pathway_fill")?;
+    let scatter = device.kernel(file, "pathway_scatter")?;
+    // SAFETY: the image has nx·ny·nz texels; beyond them nothing is written.
+    let filled = unsafe {
+        device
+            .stream()
+            .launch_builder(&fill)
+            .arg(&object)
+            .arg(&nx)
+            .arg(&ny)
+            .arg(&nz)
+            .arg(&most)
+            .launch(LaunchConfig::for_num_elems(nx * ny * nz))
+    };
+    device.check(WHAT, filled)?;
+    // SAFETY: both buffers hold `places` elements, and each voxel is one of the grid's.
+    let scattered = unsafe {
+        device
+            .stream()
+            .launch_builder(&scatter)
+            .arg(&object)
+            .arg(&nx)
+            .arg(&ny)
+            .arg(&*voxels)
+            .arg(&values)
+            .arg(&places)
+            .launch(LaunchConfig::for_num_elems(places))
+    };
+    device.check(WHAT, scattered)?;
+    device.synchronize(WHAT)?;
+    Ok(image.copy)
+}

@@ -1,0 +1,121 @@
+//! Sampling: which image, what its values are, and the transfer function they make.
+
+use super::{edit, pathways};
+use crate::data::VolumeKind;
+use crate::render::draw_list::Transfer;
+use crate::state::pathways::{EXCESS_SHOWN, Settings};
+use crate::state::sampling::{Sample, SampleAction, Sampled};
+use crate::state::session::Severity;
+use crate::state::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::words::count;
+use crate::state::{Display, Layer, Phase, State, Task};
+
+/// Half the width of the range that is made opaque, in standard deviations.
+const DEVIATIONS: f64 = 2.0;
+
+pub fn act(state: &mut State, action: SampleAction) {
+    match action {
+        SampleAction::Begin(at) => {
+            state.session.sample = begin(state);
+            match &mut state.session.sample {
+                Some(sample) => sample.pass(at, at),
+                None => state.session.say(
+                    Severity::Information,
+                    "There is no image of numbers to sample: open or show one first",
+                ),
+            }
+        }
+        SampleAction::Over(from, to) => {
+            if let Some(sample) = &mut state.session.sample {
+                sample.pass(from, to);
+            }
+        }
+        SampleAction::End => {
+            if let Some(sample) = state.session.sample.take() {
+                end(state, &sample);
+            }
+        }
+    }
+}
+
+/// The cost where it is a cloud; else the selected image, else the topmost visible one.
+fn begin(state: &State) -> Option<Sample> {
+    let live = state.session.pathways.live.as_deref();
+    if let Some(live) =
+        live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
+    {
+        let excess = Sample::new(Sampled::Excess, "excess cost".to_owned(), (&live.excess, 0));
+        return Some(excess.shown_as(100.0, "%"));
+    }
+    let scalar = |l: &&Layer| {
+        let volume = l.content.volume().filter(|v| v.labels.is_none());
+        volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
+    };
+    let layers = || state.document.layers.iter().map(|l| &**l).filter(scalar);
+    let selected = layers().find(|l| state.session.selected_layer == Some(l.id));
+    let layer = selected.or_else(|| layers().rfind(|l| l.display.visible))?;
+    let image = (layer.content.volume()?, layer.display.frame);
+    let sample = Sample::new(Sampled::Layer(layer.id), layer.name.clone(), image);
+    Some(sample.shown_as(f64::from(layer.unit_scale), ""))
+}
+
+fn end(state: &mut State, sample: &Sample) {
+    if sample.count() == 0 {
+        let sentence = format!("No value of {} was passed over", sample.name);
+        return state.session.say(Severity::Information, sentence);
+    }
+    take_over(state, sample);
+    // Last: an edit clears what was said.
+    state.session.status = format!(
+        "Sampled {} of {}: {}",
+        match sample.count() {
+            1 => "1 voxel".to_owned(),
+            n => format!("{} voxels", count(n as u64)),
+        },
+        sample.name,
+        sample.words(),
+    );
+}
+
+/// The curve of what is shown as a cloud.
+fn take_over(state: &mut State, sample: &Sample) {
+    match sample.of {
+        Sampled::Excess => {
+            let settings = state.document.pathways.clone();
+            let transfer = around(&settings.transfer, sample, (0.0, EXCESS_SHOWN));
+            pathways::set(
+                state,
+                Settings {
+                    transfer,
+                    ..settings
+                },
+                Phase::Done,
+            );
+        }
+        Sampled::Layer(id) => {
+            let Some(layer) = state.document.layer(id) else {
+                return;
+            };
+            let look = layer.display.volume.clone();
+            let Some(look) = look.filter(|l| l.style == VolumeStyle::Cloud) else {
+                return;
+            };
+            let transfer = around(&look.transfer, sample, layer.display.window);
+            let display = Display {
+                volume: Some(VolumeLook { transfer, ..look }),
+                ..layer.display.clone()
+            };
+            edit(state, "Curve of what was sampled", false, |d| {
+                d.edit_layer(id, |l| l.display = display);
+            });
+        }
+    }
+}
+
+/// Opaque around the mean, as wide as the values differ.
+fn around(transfer: &Transfer, sample: &Sample, (low, high): (f32, f32)) -> Transfer {
+    let (low, width) = (f64::from(low), f64::from(high - low));
+    let middle = (sample.mean() - low) / width;
+    let half = DEVIATIONS * sample.deviation() / width;
+    transfer.around(middle as f32, half as f32)
+}
