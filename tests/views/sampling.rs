@@ -28,7 +28,7 @@ fn noise(random: &mut Random) -> (State, LayerId) {
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     let id = layer.id;
     if let Content::Image(volume) = &layer.content {
-        let values = (0..volume.grid.voxel_count()).map(|_| random.uniform(20.0, 90.0) as f32);
+        let values = (0..volume.grid.voxel_count()).map(|_| random.uniform(40.0, 70.0) as f32);
         let values: Vec<f32> = values.collect();
         layer.content = Content::Image(Volume::scalar(volume.grid.clone(), values));
     }
