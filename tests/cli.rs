@@ -4,6 +4,7 @@ mod bundles;
 mod cost;
 mod live;
 mod refusals;
+mod segment;
 mod select;
 mod tensors;
 
@@ -49,6 +50,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::costs_and_pathways", cost::costs),
+        test("cli::a_ball_is_segmented_and_replayed", segment::segments),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     own.into_iter().chain(refusals::tests()).collect()

@@ -18,6 +18,7 @@ mod io;
 mod jobs;
 mod kernels;
 mod lanes;
+mod level_set;
 mod metric;
 mod pathway;
 mod phantom;
@@ -57,6 +58,7 @@ fn main() {
         jobs::tests(),
         kernels::tests(),
         lanes::tests(),
+        level_set::tests(),
         pathway::tests(),
         phantom::tests(),
         profile::tests(),

@@ -9,6 +9,7 @@ mod bench_eikonal;
 mod bench_fit;
 mod bench_geodesic;
 mod bench_io;
+mod bench_levelset;
 mod bench_regions;
 mod bench_render;
 mod bench_select;
@@ -34,6 +35,7 @@ mod region;
 mod render;
 mod replay;
 mod runner;
+mod segment;
 mod select;
 mod table;
 mod track;
@@ -58,6 +60,7 @@ Examples:
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
   arcuate cost dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
+  arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
   arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx
   arcuate tracts.arcuate               open a session
@@ -126,6 +129,8 @@ pub enum Command {
     Geodesic(geodesic::Options),
     /// Cost of paths between two regions for every voxel, and the pathway
     Cost(cost::Options),
+    /// Segment an image by a level set that is steered
+    Segment(segment::Options),
     /// Say whether the axes of a gradient table are right, and mend them
     Gradients(gradients::Options),
     /// Make regions: by threshold, fill, label, and out of each other
@@ -225,6 +230,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Track(options) => track::run(&options, &mut runner),
         Command::Geodesic(options) => geodesic::run(&options, &mut runner),
         Command::Cost(options) => cost::run(&options, &mut runner),
+        Command::Segment(options) => segment::run(&options, &mut runner),
         Command::Gradients(options) => gradients::run(&options, &mut runner),
         Command::Region(options) => region::run(&options, &mut runner),
         Command::Convert(options) => convert::run(&options, &mut runner),

@@ -83,7 +83,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-fn range(text: &str) -> Result<(f32, f32), String> {
+pub fn range(text: &str) -> Result<(f32, f32), String> {
     let ends = text.split_once("..");
     let number = |t: &str, otherwise: f32| match t {
         "" => Some(otherwise),
@@ -95,7 +95,7 @@ fn range(text: &str) -> Result<(f32, f32), String> {
     sound.ok_or_else(|| format!("expected LOW..HIGH as in 0.3..1 or 0.3.., found \"{text}\""))
 }
 
-fn point(text: &str) -> Result<DVec3, String> {
+pub fn point(text: &str) -> Result<DVec3, String> {
     let numbers: Vec<f64> = text
         .split(',')
         .filter_map(|n| n.trim().parse().ok())

@@ -65,6 +65,30 @@ pub const PATHWAY: KernelFile = KernelFile {
     entries: &["pathway_fill", "pathway_scatter"],
 };
 
+/// Level sets.
+pub const LEVEL_SET: KernelFile = KernelFile {
+    stem: "level_set",
+    ptx: include_str!("../../kernels/ptx/level_set.sm70.ptx"),
+    entries: &[
+        "level_set_step_isotropic",
+        "level_set_step_orthogonal",
+        "level_set_step_sheared",
+        "level_set_extra_isotropic",
+        "level_set_extra_orthogonal",
+        "level_set_extra_sheared",
+        "level_set_scale_isotropic",
+        "level_set_scale_orthogonal",
+        "level_set_scale_sheared",
+        "level_set_redistance_isotropic",
+        "level_set_redistance_orthogonal",
+        "level_set_redistance_sheared",
+        "level_set_paper",
+        "level_set_listed_isotropic",
+        "level_set_listed_orthogonal",
+        "level_set_settle",
+    ],
+};
+
 /// Streamlines.
 pub const TRACKING: KernelFile = KernelFile {
     stem: "tracking",
@@ -81,4 +105,4 @@ pub const TRACKING: KernelFile = KernelFile {
 };
 
 /// Every kernel file.
-pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY];
+pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET];

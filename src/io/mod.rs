@@ -129,6 +129,11 @@ pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
+/// A short text file.
+pub fn text(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|e| Error::reading(path, &e))
+}
+
 /// Bytes of a file on disk, where it can be looked at.
 pub fn length_of(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().map(|m| m.len())

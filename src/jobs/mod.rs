@@ -14,6 +14,7 @@ mod pathway;
 mod place;
 mod request;
 mod resample;
+mod segment;
 pub mod session;
 mod shoot;
 mod trace;
@@ -30,6 +31,7 @@ pub use pathway::{FindPathway, Found as FoundPathway, Known as KnownPathway};
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};
 pub use resample::{Kept, Resample};
+pub use segment::{ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
 pub use trace::Trace;
 
@@ -74,6 +76,8 @@ pub enum Slot {
     Select,
     /// Maps of where streamlines pass.
     Density,
+    /// A level set.
+    Segment,
     /// One image to another.
     Align,
     /// Values of streamlines.
@@ -100,7 +104,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -113,6 +117,7 @@ impl Slot {
         Self::Labels,
         Self::Select,
         Self::Density,
+        Self::Segment,
         Self::Align,
         Self::Columns,
         Self::Order,
@@ -148,6 +153,7 @@ impl Slot {
                 | Self::Check
                 | Self::Region
                 | Self::Select
+                | Self::Segment
                 | Self::Align
                 | Self::Columns
                 | Self::Order

@@ -13,6 +13,7 @@ use super::open::{open, with_lengths, with_target_names};
 use super::pathway::{FindPathway, Found};
 use super::place::{self, Place, Placed};
 use super::resample::Resample;
+use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::{Outcome, Values};
@@ -97,6 +98,7 @@ pub enum Request {
     ReadAffine(ReadAffine),
     /// Counts where streamlines pass.
     Density(Box<MapDensity>),
+    Segment(ForSegment),
     /// Applies rules to streamlines.
     Select {
         tractogram: Tractogram,
@@ -252,6 +254,7 @@ pub enum Output {
     Aligned(Box<Aligned>),
     AffineRead(AffineRead),
     Density(Box<Mapped>),
+    Segmented(Box<Segmented>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
@@ -406,6 +409,7 @@ impl Request {
             Self::Align(wanted) => Ok(Output::Aligned(Box::new(wanted.run(backend, control)?))),
             Self::ReadAffine(wanted) => Ok(Output::AffineRead(wanted.run()?)),
             Self::Density(wanted) => Ok(Output::Density(Box::new(wanted.run(backend, control)?))),
+            Self::Segment(work) => work.run(backend, control),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
                 let kept = tractogram.filtered(&selection.marks);

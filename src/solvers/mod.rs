@@ -10,6 +10,7 @@ pub mod density;
 pub mod eikonal;
 pub mod geodesic;
 pub mod gradient_check;
+pub mod level_set;
 pub mod metric;
 pub mod pathway;
 mod random;

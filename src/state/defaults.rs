@@ -10,6 +10,7 @@ use crate::render::draw_list::{Interpolation, LineStyle, Transfer};
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::geodesic;
 use crate::solvers::gradient_check;
+use crate::solvers::level_set;
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway;
 use crate::solvers::tensor_check;
@@ -158,6 +159,24 @@ pub fn pathway() -> pathway::Params {
         // Lower values let paths through grey matter and fluid.
         min_fa: 0.15,
         tolerance: 1e-6,
+    }
+}
+
+/// Smooth enough to close gaps of two voxels, rough enough to follow gyri; redistanced before speeds of
+/// opposite sign have squeezed the band.
+pub fn level_set(target: f32, tolerance: f32) -> level_set::Params {
+    level_set::Params {
+        mode: level_set::Mode::Scaled,
+        target,
+        tolerance,
+        smoothness: 0.3,
+        intensity: 1.0,
+        region: 0.0,
+        edge: None,
+        layer: None,
+        bias: 1.0,
+        rescaling: 0.1,
+        redistance_every: 20,
     }
 }
 

@@ -1,0 +1,144 @@
+//! `arcuate bench levelset`: steps a second of a level set.
+//!
+//! Two cases in 256 × 256 × 175 voxels: `sphere`, a body of radius 25 from a sphere of radius 23, and
+//! `cortex`, an ellipsoid cut by a gyroid, from the body shrunk by a voxel. Grey values are 1 inside and 0
+//! outside, with an edge of a voxel and noise of 0.1; target 1, tolerance 0.5. `updates` are voxels with
+//! |φ| < 3 h a second.
+
+use super::bench::Choice;
+use super::bench_tracking::median;
+use crate::compute::{Backend, Control};
+use crate::data::{Grid, Mask, Volume};
+use crate::solvers::Error;
+use crate::solvers::level_set::{Evolution, Inputs, Layout, Params, Sphere, Start};
+use crate::state::defaults;
+use glam::DVec3;
+use serde_json::{Value, json};
+use std::f64::consts::TAU;
+use std::sync::Arc;
+use std::time::Instant;
+
+const SHAPE: [usize; 3] = [256, 256, 175];
+const BODY: f64 = 25.0;
+const START: f64 = 23.0;
+/// Of the gyroid, voxels.
+const WAVE: f64 = 44.0;
+
+/// Inside is positive, voxels; of the gyroid only its sign and, near the surface, its slope mean much.
+fn depth(cortex: bool, voxel: [usize; 3]) -> f64 {
+    let at = [0, 1, 2].map(|a| voxel[a] as f64 - (SHAPE[a] as f64 - 1.0) / 2.0);
+    if !cortex {
+        return BODY - DVec3::from_array(at).length();
+    }
+    let k = TAU / WAVE;
+    let [x, y, z] = at.map(|v| k * v);
+    let gyroid = x.sin() * y.cos() + y.sin() * z.cos() + z.sin() * x.cos();
+    // Its slope is at most 1.5 k or so.
+    let folds = gyroid / (1.2 * k);
+    let half = SHAPE.map(|n| 0.43 * n as f64);
+    let ratio = DVec3::from_array([0, 1, 2].map(|a| at[a] / half[a])).length();
+    folds.min((1.0 - ratio) * half[2])
+}
+
+struct Case {
+    name: &'static str,
+    image: Volume,
+    start: Start,
+}
+
+fn case(name: &'static str, cortex: bool) -> Option<Case> {
+    let grid = Arc::new(Grid::axis_aligned(SHAPE, DVec3::ONE, DVec3::ZERO)?);
+    let mut bits = 3u64;
+    let mut noise = || {
+        // A sum of four uniform numbers, of standard deviation 0.1.
+        let mut sum = 0.0;
+        for _ in 0..4 {
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            sum += (bits >> 40) as f32 / (1u64 << 24) as f32 - 0.5;
+        }
+        sum * 0.173_2
+    };
+    let mut inside = vec![0u8; grid.voxel_count()];
+    let mut values = vec![0.0f32; grid.voxel_count()];
+    for i in 0..values.len() {
+        let depth = depth(cortex, grid.voxel(i));
+        values[i] = (1.0 / (1.0 + (-1.7 * depth).exp())) as f32 + noise();
+        inside[i] = u8::from(depth > 1.0);
+    }
+    let centre = grid.centre();
+    let start = if cortex {
+        Start {
+            mask: Some(Mask::new(grid.clone(), inside)),
+            spheres: Vec::new(),
+        }
+    } else {
+        Start {
+            mask: None,
+            spheres: vec![Sphere {
+                add: true,
+                centre,
+                radius_mm: START,
+            }],
+        }
+    };
+    Some(Case {
+        name,
+        image: Volume::scalar(grid, values),
+        start,
+    })
+}
+
+fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Value, Error> {
+    let control = Control::new();
+    let params = Params {
+        smoothness: 0.2,
+        ..defaults::level_set(1.0, 0.5)
+    };
+    let begun = Instant::now();
+    let inputs = backend.install(|| Inputs::new(&case.image, 0));
+    let inputs = inputs.map_err(Error::Input)?;
+    let (start, layout) = (&case.start, Layout::BEST);
+    let mut made = Evolution::new(&inputs, start, &params, layout, backend, &control)?;
+    made.watched = false;
+    let setup_s = begun.elapsed().as_secs_f64();
+    // Whole rounds of redistancing, and some steps first that fill the caches.
+    let (rounds, steps) = match (choice.quick, case.name) {
+        (true, _) => (1, 20),
+        (false, "sphere") => (5, 1000),
+        (false, _) => (5, 60),
+    };
+    let mut walls = Vec::new();
+    made.measure(20, backend, &control)?;
+    let near = made.near(3.0)?;
+    for _ in 0..rounds {
+        let begun = Instant::now();
+        made.measure(steps, backend, &control)?;
+        walls.push(begun.elapsed().as_secs_f64() / steps as f64);
+    }
+    let step_s = median(&mut walls).unwrap_or(f64::NAN);
+    let size = made.size();
+    let voxels = made.near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
+    Ok(json!({
+        "workload": "levelset", "case": case.name, "size": "256x256x175",
+        "rate": 1.0 / step_s, "unit": "steps/s", "time_ms": 1e3 * step_s,
+        "active": near, "updates_per_s": near as f64 / step_s,
+        "bricks": size.bricks, "share_in_bricks": voxels, "bytes": size.bytes,
+        "kept_bytes": size.kept_bytes, "setup_s": setup_s, "redistance_every": params.redistance_every,
+        "inside": made.growth().last(), "backend": backend.name(), "threads": backend.threads(),
+    }))
+}
+
+/// One JSON object per case.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let cases = [("sphere", false), ("cortex", true)];
+    let wanted = cases.into_iter().filter(|(name, _)| choice.takes(name));
+    let lines = wanted.filter_map(|(name, cortex)| {
+        let case = case(name, cortex)?;
+        Some(measure(&case, choice, backend).unwrap_or_else(
+            |error| json!({"workload": "levelset", "case": name, "error": error.to_string()}),
+        ))
+    });
+    lines.collect()
+}

@@ -1,0 +1,485 @@
+//! `arcuate segment`: a level set from spheres, masks or values, and runs again from their scripts.
+
+use super::options::{make_folder, noted_volume, shape};
+use super::runner::{Failure, Runner};
+use crate::data::{Mask, Shape, Volume, VolumeKind};
+use crate::io;
+use crate::jobs::{ForSegment, Output, Request, Segment, Segmented};
+use crate::solvers::level_set::{
+    Edge, Ended, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
+};
+use crate::solvers::region;
+use crate::state::defaults;
+use crate::state::recipe::ShapeSpec;
+use crate::state::words::count;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
+  arcuate segment t1.nii.gz --target 110 --tolerance 25 --threshold 90..130 --smoothness 0.5 --steps 200 --out brain
+  arcuate segment t1.nii.gz --probe 14,8,20,3 --probe -14,8,20,3 --add sphere:14,8,20,4 --add sphere:-14,8,20,4 --reference ventricles.nii.gz --out ventricles
+  arcuate segment --script tumour/run.json --out again
+
+Grey values within the tolerance of the target draw the surface outwards, others inwards; smoothness is the share of
+the curvature. Files in the folder: labels.nii.gz, surface.ply (or as --surface says), run.json. The last holds every
+parameter by step number: --script replays it to the same voxels. Sliders that move and spheres that are added
+or cut away during a run are its events; add some by hand, in the form of those a window writes.";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum SurfaceFormat {
+    Ply,
+    Stl,
+    Obj,
+    /// GIfTI
+    Gii,
+}
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Image to segment
+    #[arg(required_unless_present = "script", conflicts_with = "script")]
+    pub image: Option<PathBuf>,
+    /// Which volume of it, from 0
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub volume: usize,
+    /// Mean and spread of the voxels within R (default: 2) of a world point, mm, are target and tolerance
+    #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
+    pub probe: Vec<(DVec3, f64)>,
+    /// Grey value of what is looked for
+    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    pub target: Option<f32>,
+    /// How far from it values still belong
+    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    pub tolerance: Option<f32>,
+    /// Begins with a sphere: sphere:x,y,z,radius
+    #[arg(long, value_name = "SPHERE")]
+    pub add: Vec<ShapeSpec>,
+    /// Cuts a sphere out of the start
+    #[arg(long, value_name = "SPHERE")]
+    pub remove: Vec<ShapeSpec>,
+    /// Begins with a mask
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["threshold", "fill"])]
+    pub mask: Option<PathBuf>,
+    /// Begins with the voxels of these values
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, conflicts_with = "fill")]
+    pub threshold: Option<(f32, f32)>,
+    /// Begins with the voxels within the tolerance that are connected to a world point, mm
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
+    pub fill: Option<DVec3>,
+    /// Weight of the curvature, 0 to 1 [default: 0.3]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub smoothness: Option<f32>,
+    /// Weight of the grey value's speed [default: 1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub intensity: Option<f32>,
+    /// Weight of what is inside against what is outside [default: 0]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub region: Option<f32>,
+    /// Weight of edges, 0 to 1 [default: 0]
+    #[arg(
+        long,
+        value_name = "X",
+        allow_negative_numbers = true,
+        requires = "edge_contrast"
+    )]
+    pub edge: Option<f32>,
+    /// Gradient that half stops it, grey values a mm
+    #[arg(
+        long,
+        value_name = "V",
+        allow_negative_numbers = true,
+        requires = "edge"
+    )]
+    pub edge_contrast: Option<f32>,
+    /// Another image whose values are a speed
+    #[arg(long, value_name = "FILE", requires = "layer_range")]
+    pub layer: Option<PathBuf>,
+    /// Where it shrinks and where it grows
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, requires = "layer")]
+    pub layer_range: Option<(f32, f32)>,
+    /// Weight of that speed [default: 1]
+    #[arg(
+        long,
+        value_name = "X",
+        allow_negative_numbers = true,
+        requires = "layer"
+    )]
+    pub layer_weight: Option<f32>,
+    /// Draws it outwards in these regions
+    #[arg(long, value_name = "REGION")]
+    pub grow_here: Vec<ShapeSpec>,
+    /// Keeps it out of these
+    #[arg(long, value_name = "REGION")]
+    pub not_here: Vec<ShapeSpec>,
+    /// Speed in those regions [default: 1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub bias: Option<f32>,
+    /// Lefohn's discretisation and units of 2004, for comparison
+    #[arg(long)]
+    pub paper: bool,
+    /// How fast distances are kept [default: 0.1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub rescaling: Option<f32>,
+    /// Steps between two redistancings; 0: none [default: 20]
+    #[arg(long, value_name = "N")]
+    pub redistance_every: Option<u32>,
+    /// Most steps; it ends sooner where the surface stands still
+    #[arg(long, value_name = "N", default_value = "1000")]
+    pub steps: u64,
+    /// Goes on where the surface leaks
+    #[arg(long)]
+    pub ignore_leaks: bool,
+    /// Mask to compare with
+    #[arg(long, value_name = "FILE")]
+    pub reference: Option<PathBuf>,
+    /// A run to do again
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "target", "tolerance", "add", "remove", "mask", "threshold", "fill", "smoothness", "intensity", "region", "edge", "layer", "grow_here", "not_here", "bias", "paper", "rescaling", "redistance_every"])]
+    pub script: Option<PathBuf>,
+    /// Format of the surface
+    #[arg(long, value_enum, default_value = "ply")]
+    pub surface: SurfaceFormat,
+    /// Folder for the results
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+fn ball(text: &str) -> Result<(DVec3, f64), String> {
+    let (place, radius) = match text.split(',').count() {
+        4 => text.rsplit_once(',').unwrap_or((text, "")),
+        _ => (text, "2"),
+    };
+    let radius = super::options::positive(radius)?;
+    super::region::point(place).map(|p| (p, radius))
+}
+
+/// A run as a file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    image: PathBuf,
+    volume: usize,
+    mask: Option<PathBuf>,
+    threshold: Option<(f32, f32)>,
+    /// World mm, and how far values may be from the one there.
+    fill: Option<(DVec3, f32)>,
+    spheres: Vec<Sphere>,
+    layer: Option<PathBuf>,
+    grow_here: Vec<ShapeSpec>,
+    not_here: Vec<ShapeSpec>,
+    run: Script,
+}
+
+impl Options {
+    fn files(&self) -> [PathBuf; 3] {
+        let surface = match self.surface {
+            SurfaceFormat::Ply => "surface.ply",
+            SurfaceFormat::Stl => "surface.stl",
+            SurfaceFormat::Obj => "surface.obj",
+            SurfaceFormat::Gii => "surface.gii",
+        };
+        ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
+    }
+
+    /// Of the probes, unless they are given.
+    fn target(&self, image: &Volume) -> Result<(f32, f32), Failure> {
+        if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
+            return Ok((target, tolerance));
+        }
+        if self.probe.is_empty() {
+            return Err(Failure::usage(
+                "Nothing says what is looked for: add --probe, or --target and --tolerance",
+            ));
+        }
+        let mut probe = Probe::default();
+        let values = image.frame(self.volume);
+        for &(centre, radius_mm) in &self.probe {
+            let ball = Shape::Sphere { centre, radius_mm }.mask_on(&image.grid);
+            for voxel in ball.voxels_inside() {
+                probe.add(values[image.grid.index(voxel)]);
+            }
+        }
+        let (target, tolerance) = probe.target().map_err(Failure::new)?;
+        Ok((
+            self.target.unwrap_or(target),
+            self.tolerance.unwrap_or(tolerance),
+        ))
+    }
+
+    fn params(&self, image: &Volume) -> Result<Params, Failure> {
+        let (target, tolerance) = self.target(image)?;
+        let usual = defaults::level_set(target, tolerance);
+        let layer = self.layer_range.map(|(low, high)| LayerSpeed {
+            weight: self.layer_weight.unwrap_or(1.0),
+            low,
+            high,
+        });
+        let edge = self.edge.zip(self.edge_contrast);
+        let params = Params {
+            mode: if self.paper {
+                Mode::Paper
+            } else {
+                Mode::Scaled
+            },
+            smoothness: self.smoothness.unwrap_or(usual.smoothness),
+            intensity: self.intensity.unwrap_or(usual.intensity),
+            region: self.region.unwrap_or(usual.region),
+            edge: edge.map(|(weight, contrast)| Edge { weight, contrast }),
+            layer,
+            bias: self.bias.unwrap_or(usual.bias),
+            rescaling: self.rescaling.unwrap_or(usual.rescaling),
+            redistance_every: self.redistance_every.unwrap_or(usual.redistance_every),
+            ..usual
+        };
+        params.check().map_err(Failure::usage)?;
+        Ok(params)
+    }
+
+    /// What the options ask for, as a run that is still to be done.
+    fn written(&self, image: &Path, volume: &Volume) -> Result<Written, Failure> {
+        let params = self.params(volume)?;
+        let sphere = |spec: &ShapeSpec, add: bool| match spec {
+            ShapeSpec::Sphere { centre, radius_mm } => Ok(Sphere {
+                add,
+                centre: *centre,
+                radius_mm: *radius_mm,
+            }),
+            other => Err(Failure::usage(format!(
+                "Found {other}, expected sphere:x,y,z,radius; begin with a mask by --mask"
+            ))),
+        };
+        let added = self.add.iter().map(|s| sphere(s, true));
+        let spheres = added.chain(self.remove.iter().map(|s| sphere(s, false)));
+        Ok(Written {
+            image: image.to_owned(),
+            volume: self.volume,
+            mask: self.mask.clone(),
+            threshold: self.threshold,
+            fill: self.fill.map(|at| (at, params.tolerance)),
+            spheres: spheres.collect::<Result<_, _>>()?,
+            layer: self.layer.clone(),
+            grow_here: self.grow_here.clone(),
+            not_here: self.not_here.clone(),
+            run: Script {
+                params,
+                layout: Layout::BEST,
+                events: Vec::new(),
+                steps: self.steps,
+            },
+        })
+    }
+}
+
+impl Written {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
+        serde_json::from_str(&text).map_err(|e| {
+            Failure::new(format!(
+                "Not the script of a segmentation ({e}), expected a run.json that arcuate segment wrote: {}",
+                path.display()
+            ))
+        })
+    }
+
+    fn start(&self, image: &Volume, runner: &Runner) -> Result<Start, Failure> {
+        let control = crate::compute::Control::new();
+        let failed = |e: crate::solvers::Error| Failure::new(e.to_string());
+        let mask = match (&self.mask, self.threshold, self.fill) {
+            (Some(path), _, _) => Some(mask(path)?),
+            (_, Some((low, high)), _) => {
+                let made = runner
+                    .backend
+                    .install(|| region::threshold(image, self.volume, (low, high), &control));
+                Some(made.map_err(failed)?)
+            }
+            (_, _, Some((at, tolerance))) => {
+                let frame = self.volume;
+                let filled = region::fill(image, frame, at, tolerance, f64::INFINITY, &control);
+                Some(filled.map_err(failed)?.mask)
+            }
+            _ => None,
+        };
+        Ok(Start {
+            mask,
+            spheres: self.spheres.clone(),
+        })
+    }
+}
+
+fn mask(path: &Path) -> Result<Mask, Failure> {
+    match shape(&ShapeSpec::Mask(path.to_owned()))? {
+        Shape::Mask(mask) => Ok(mask),
+        _ => Err(Failure::new(format!(
+            "Not a mask, expected one: {}",
+            path.display()
+        ))),
+    }
+}
+
+/// All of them as one mask on the image's grid.
+fn painted(specs: &[ShapeSpec], image: &Volume) -> Result<Option<Mask>, Failure> {
+    let mut all: Option<Mask> = None;
+    for spec in specs {
+        let shape = shape(spec)?;
+        let base = Shape::Mask(all.unwrap_or_else(|| Mask::empty(&image.grid)));
+        all = Some(region::combine(
+            region::Combine::Union,
+            &base,
+            &shape,
+            &image.grid,
+        ));
+    }
+    Ok(all)
+}
+
+fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
+    let (volume, _) = noted_volume(path, runner)?;
+    let wrong = if volume.kind == VolumeKind::Rgb {
+        "Found a colour image, expected one with a number in each voxel".to_owned()
+    } else if frame >= volume.frames {
+        format!(
+            "Found {} volumes, expected one of number {frame}; count from 0",
+            volume.frames
+        )
+    } else {
+        return Ok(volume);
+    };
+    Err(Failure::new(format!("{wrong}: {}", path.display())))
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    let files = options.files();
+    for file in &files {
+        runner.may_write(file)?;
+    }
+    let again = options.script.as_deref().map(Written::read).transpose()?;
+    let frame = again.as_ref().map_or(options.volume, |w| w.volume);
+    let path = match (&again, &options.image) {
+        (Some(written), _) => written.image.clone(),
+        (None, Some(image)) => image.clone(),
+        (None, None) => return Err(Failure::usage("There is no image: name one")),
+    };
+    let image = scalar(&path, frame, runner)?;
+    let mut written = match &again {
+        Some(written) => written.clone(),
+        None => options.written(&path, &image)?,
+    };
+    let layer = match &written.layer {
+        Some(path) => Some((scalar(path, 0, runner)?, 0)),
+        None => None,
+    };
+    let reference = options.reference.as_deref().map(mask).transpose()?;
+    let work = Segment {
+        start: written.start(&image, runner)?,
+        layer,
+        painted: [
+            painted(&written.grow_here, &image)?,
+            painted(&written.not_here, &image)?,
+        ],
+        script: written.run.clone(),
+        again: again.is_some(),
+        watched: !options.ignore_leaks,
+        reference,
+        frame,
+        image,
+    };
+    let request = Request::Segment(ForSegment::Run(Box::new(work)));
+    let (Output::Segmented(made), _) = runner.run(request)? else {
+        return Err(Failure::new("Nothing was segmented"));
+    };
+    if made.missing > 0 {
+        eprintln!(
+            "arcuate: {} voxels have no value, the surface keeps out of them: {}",
+            count(made.missing as u64),
+            path.display()
+        );
+    }
+    if let Some(sentence) = made.ended.sentence() {
+        eprintln!("arcuate: {sentence}");
+    }
+    written.run = made.script.clone();
+    save(options, &files, &written, &made, runner)?;
+    let (value, text) = summary(&made, &files);
+    runner.report(&value, &text);
+    Ok(())
+}
+
+fn save(
+    options: &Options,
+    [labels, surface, script]: &[PathBuf; 3],
+    written: &Written,
+    made: &Segmented,
+    runner: &mut Runner,
+) -> Result<(), Failure> {
+    make_folder(&options.out)?;
+    let command = format!("arcuate segment --script {}", script.display());
+    runner.run(Request::SaveMask {
+        mask: made.mask.clone(),
+        path: labels.clone(),
+        command: command.clone(),
+    })?;
+    runner.run(Request::Segment(ForSegment::SaveSurface {
+        surface: made.surface.clone(),
+        path: surface.clone(),
+        command,
+    }))?;
+    let text = serde_json::to_string_pretty(written).map_err(|e| Failure::new(e.to_string()))?;
+    io::atomic::write_text(script, &(text + "\n")).map_err(|e| Failure::new(e.to_string()))
+}
+
+fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
+    let m = &made.measures;
+    let steps = made.script.steps;
+    let rate = 1e3 * steps as f64 / made.run_ms.max(1e-3);
+    let ended = match made.ended {
+        Ended::Steps => "steps",
+        Ended::Converged => "converged",
+        Ended::Vanished => "vanished",
+        Ended::Filled => "filled",
+        Ended::Leaked(_) => "leaked",
+    };
+    let leak = match made.ended {
+        Ended::Leaked(leak) => Some(leak.from),
+        _ => None,
+    };
+    let mut value = json!({
+        "command": "segment", "steps": steps, "ended": ended, "leak_from": leak,
+        "volume_ml": m.volume_ml, "voxels": m.voxels, "area_mm2": m.area_mm2,
+        "diameter_mm": m.diameter_mm, "active": m.active, "bricks": made.size.bricks,
+        "bytes": made.size.bytes, "kept_bytes": made.size.kept_bytes, "run_ms": made.run_ms,
+        "missing": made.missing, "target": made.script.params.target,
+        "tolerance": made.script.params.tolerance, "files": files,
+    });
+    let mut text = format!(
+        "{steps} steps ({ended}), {rate:.0} a second; target {}, tolerance {}\n\
+         {:.3} ml, {} voxels, surface {:.0} mm², longest diameter {:.1} mm\n\
+         {} active voxels in {} bricks\n",
+        made.script.params.target,
+        made.script.params.tolerance,
+        m.volume_ml,
+        count(m.voxels),
+        m.area_mm2,
+        m.diameter_mm,
+        count(m.active),
+        count(made.size.bricks as u64)
+    );
+    if let Some(a) = &made.agreement {
+        value["agreement"] = json!({
+            "dice": a.dice, "sensitivity": a.sensitivity, "specificity": a.specificity,
+            "correct": a.correct, "mean_mm": a.mean_mm, "hausdorff95_mm": a.hausdorff95_mm,
+        });
+        text += &format!(
+            "Dice {:.4}, sensitivity {:.4}, specificity {:.4}, correct {:.4}; borders {:.2} mm apart in \
+             the mean, {:.2} mm at 95 %\n",
+            a.dice, a.sensitivity, a.specificity, a.correct, a.mean_mm, a.hausdorff95_mm
+        );
+    }
+    for file in files {
+        text += &format!("{}\n", file.display());
+    }
+    (value, text)
+}

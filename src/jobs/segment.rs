@@ -1,0 +1,145 @@
+//! Segmentation by a level set, and surfaces of it as files.
+
+use super::Slot;
+use super::fault::Fault;
+use super::request::{Output, Saved};
+use crate::compute::{Backend, Control};
+use crate::data::{Mask, Surface, Volume};
+use crate::io;
+use crate::solvers::Error;
+use crate::solvers::level_set::{
+    Agreement, Ended, Evolution, Field, Inputs, Measures, Script, Size, Start, agreement, measures,
+    surface,
+};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A run from its start.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub image: Volume,
+    pub frame: usize,
+    pub start: Start,
+    /// Another image whose values are a speed.
+    pub layer: Option<(Volume, usize)>,
+    /// Where to grow, where not to.
+    pub painted: [Option<Mask>; 2],
+    pub script: Script,
+    /// Up to the script's last step, whatever happens; else it may end sooner.
+    pub again: bool,
+    /// A leak ends it.
+    pub watched: bool,
+    pub reference: Option<Mask>,
+}
+
+/// What came out, and what is said about it.
+#[derive(Clone, Debug)]
+pub struct Segmented {
+    pub field: Field,
+    pub mask: Mask,
+    pub surface: Surface,
+    pub measures: Measures,
+    pub agreement: Option<Agreement>,
+    pub ended: Ended,
+    /// Of what was done.
+    pub script: Script,
+    /// Voxels inside after each step.
+    pub growth: Vec<u64>,
+    pub size: Size,
+    /// Voxels of the image without a value.
+    pub missing: usize,
+    pub run_ms: f64,
+}
+
+/// Work for segmentation.
+#[derive(Clone, Debug)]
+pub enum ForSegment {
+    Run(Box<Segment>),
+    SaveSurface {
+        surface: Surface,
+        path: PathBuf,
+        command: String,
+    },
+}
+
+impl ForSegment {
+    pub(super) fn slot(&self) -> Slot {
+        match self {
+            Self::Run(_) => Slot::Segment,
+            Self::SaveSurface { .. } => Slot::Save,
+        }
+    }
+
+    pub(super) fn label(&self) -> String {
+        match self {
+            Self::Run(_) => "Segmenting".to_owned(),
+            Self::SaveSurface { path, .. } => {
+                let name = path.file_name().map(Path::new);
+                format!("Saving {}", name.unwrap_or(path).display())
+            }
+        }
+    }
+
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+        match self {
+            Self::Run(wanted) => Ok(Output::Segmented(Box::new(wanted.run(backend, control)?))),
+            Self::SaveSurface {
+                surface,
+                path,
+                command,
+            } => {
+                let saved = io::surface::save(&path, &surface, &command, control);
+                saved.map_err(|e| e.to_string())?;
+                Ok(Output::Saved(Saved {
+                    path,
+                    what: "surface".to_owned(),
+                    revision: None,
+                }))
+            }
+        }
+    }
+}
+
+impl Segment {
+    fn run(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
+        let inputs = backend.install(|| -> Result<Inputs, String> {
+            let mut inputs = Inputs::new(&self.image, self.frame)?;
+            if let Some((layer, frame)) = &self.layer {
+                inputs = inputs.with_layer(layer, *frame);
+            }
+            let [grow, hold] = self.painted.each_ref().map(Option::as_ref);
+            Ok(inputs.with_painted(grow, hold))
+        });
+        let inputs = inputs.map_err(Error::Input)?;
+        let (start, script) = (&self.start, &self.script);
+        let begun = Instant::now();
+        let (made, ended) = if self.again {
+            Evolution::replay(&inputs, start, script, backend, control)?
+        } else {
+            let (params, layout) = (&script.params, script.layout);
+            let mut made = Evolution::new(&inputs, start, params, layout, backend, control)?;
+            made.watched = self.watched;
+            let ended = made.run(script.steps, backend, control)?;
+            (made, ended)
+        };
+        let run_ms = begun.elapsed().as_secs_f64() * 1e3;
+        control.check()?;
+        let field = made.field()?;
+        let mask = backend.install(|| field.mask());
+        let reference = self.reference.as_ref();
+        let compared = reference.map(|r| backend.install(|| agreement(&mask, r)));
+        Ok(Segmented {
+            measures: backend.install(|| measures(&field)),
+            surface: surface(&field),
+            agreement: compared.transpose().map_err(Error::Input)?,
+            mask,
+            field,
+            ended,
+            script: made.script(),
+            growth: made.growth().to_vec(),
+            size: made.size(),
+            missing: inputs.missing,
+            run_ms,
+        })
+    }
+}

@@ -1,0 +1,217 @@
+//! φ in bricks: a page of values where a brick holds some of the band, else only its side.
+
+use crate::data::{Grid, Mask};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Table entries of bricks without a page: all at −clamp, all at +clamp.
+pub const OUTSIDE: u32 = 0;
+pub const INSIDE: u32 = 1;
+
+/// φ of a whole grid, positive inside, in units of the shortest voxel edge.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub grid: Arc<Grid>,
+    pub h_mm: f64,
+    /// |φ| ends here.
+    pub clamp: f32,
+    /// Voxels of a brick's edge.
+    pub brick: usize,
+    /// By brick, x fastest: [`OUTSIDE`], [`INSIDE`], or where its page is, from 2 on.
+    pub table: Vec<u32>,
+    /// The first two pages are those of the constants.
+    pub pages: Vec<f32>,
+}
+
+/// Bricks along each axis.
+pub fn counts(shape: [usize; 3], brick: usize) -> [usize; 3] {
+    shape.map(|n| n.div_ceil(brick))
+}
+
+impl Field {
+    /// From unclamped values by voxel; bricks without a voxel of the band get no page unless
+    /// `everywhere`.
+    pub fn from_fn(
+        grid: &Arc<Grid>,
+        h_mm: f64,
+        clamp: f32,
+        (brick, everywhere): (usize, bool),
+        value: impl Fn([usize; 3]) -> f32 + Sync,
+    ) -> Self {
+        let shape = counts(grid.shape, brick);
+        let total: usize = shape.iter().product();
+        let page = |b: usize| -> Result<Vec<f32>, u32> {
+            let first = origin(b, shape, brick);
+            let mut page = vec![0.0; brick.pow(3)];
+            let (mut low, mut high) = (false, false);
+            for (i, out) in page.iter_mut().enumerate() {
+                let at = [i % brick, i / brick % brick, i / brick / brick];
+                // What lies beyond the grid repeats its last voxel.
+                let voxel = [0, 1, 2].map(|a| (first[a] + at[a]).min(grid.shape[a] - 1));
+                *out = value(voxel).clamp(-clamp, clamp);
+                low |= *out > -clamp;
+                high |= *out < clamp;
+            }
+            match (low, high) {
+                _ if everywhere => Ok(page),
+                (true, true) => Ok(page),
+                (true, false) => Err(INSIDE),
+                (false, _) => Err(OUTSIDE),
+            }
+        };
+        let made: Vec<Result<Vec<f32>, u32>> = (0..total).into_par_iter().map(page).collect();
+        let volume = brick.pow(3);
+        let mut pages = vec![-clamp; volume];
+        pages.resize(2 * volume, clamp);
+        let mut table = Vec::with_capacity(total);
+        for brick in made {
+            match brick {
+                Ok(page) => {
+                    table.push((pages.len() / volume) as u32);
+                    pages.extend(page);
+                }
+                Err(side) => table.push(side),
+            }
+        }
+        Self {
+            grid: grid.clone(),
+            h_mm,
+            clamp,
+            brick,
+            table,
+            pages,
+        }
+    }
+
+    pub fn counts(&self) -> [usize; 3] {
+        counts(self.grid.shape, self.brick)
+    }
+
+    /// Bricks with a page.
+    pub fn active(&self) -> usize {
+        self.table.iter().filter(|s| **s > INSIDE).count()
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * (self.pages.len() + self.table.len())
+    }
+
+    #[inline]
+    pub fn value(&self, voxel: [usize; 3]) -> f32 {
+        let (b, shape) = (self.brick, self.counts());
+        let at = voxel.map(|v| v / b);
+        let slot = self.table[at[0] + shape[0] * (at[1] + shape[1] * at[2])] as usize;
+        let [x, y, z] = voxel.map(|v| v % b);
+        self.pages[slot * b * b * b + x + b * (y + b * z)]
+    }
+
+    /// As values by voxel.
+    pub fn dense(&self) -> Vec<f32> {
+        let [nx, ny, _] = self.grid.shape;
+        let mut out = vec![0.0; self.grid.voxel_count()];
+        out.par_chunks_mut(nx)
+            .enumerate()
+            .for_each(|(row, values)| {
+                for (x, value) in values.iter_mut().enumerate() {
+                    *value = self.value([x, row % ny, row / ny]);
+                }
+            });
+        out
+    }
+
+    /// The voxels inside.
+    pub fn mask(&self) -> Mask {
+        let [nx, ny, _] = self.grid.shape;
+        let mut out = vec![0u8; self.grid.voxel_count()];
+        out.par_chunks_mut(nx)
+            .enumerate()
+            .for_each(|(row, values)| {
+                for (x, value) in values.iter_mut().enumerate() {
+                    *value = u8::from(self.value([x, row % ny, row / ny]) > 0.0);
+                }
+            });
+        Mask::new(self.grid.clone(), out)
+    }
+
+    /// Voxels with |φ| below so much, those inside, and all.
+    pub fn census(&self, within: f32) -> Census {
+        let (b, shape) = (self.brick, self.counts());
+        let mut census = Census {
+            all: self.grid.voxel_count() as u64,
+            ..Census::default()
+        };
+        for (i, &slot) in self.table.iter().enumerate() {
+            let first = origin(i, shape, b);
+            let size = [0, 1, 2].map(|a| b.min(self.grid.shape[a] - first[a]));
+            match slot {
+                OUTSIDE => {}
+                INSIDE => census.inside += size.iter().product::<usize>() as u64,
+                slot => {
+                    for z in 0..size[2] {
+                        for y in 0..size[1] {
+                            let row = slot as usize * b * b * b + b * (y + b * z);
+                            for v in &self.pages[row..row + size[0]] {
+                                census.inside += u64::from(*v > 0.0);
+                                census.near += u64::from(v.abs() < within);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        census
+    }
+
+    /// The same values in an order that does not depend on how they came about: pages by brick, and
+    /// none that is constant.
+    pub fn tidied(&self) -> Self {
+        let volume = self.brick.pow(3);
+        let mut pages = self.pages[..2 * volume].to_vec();
+        let mut table = Vec::with_capacity(self.table.len());
+        let (shape, b) = (self.counts(), self.brick);
+        for (i, &slot) in self.table.iter().enumerate() {
+            if slot <= INSIDE {
+                table.push(slot);
+                continue;
+            }
+            let page = &self.pages[slot as usize * volume..(slot as usize + 1) * volume];
+            let first = origin(i, shape, b);
+            let (mut low, mut high) = (false, false);
+            for (k, v) in page.iter().enumerate() {
+                let at = [k % b, k / b % b, k / b / b];
+                if (0..3).all(|a| first[a] + at[a] < self.grid.shape[a]) {
+                    low |= *v > -self.clamp;
+                    high |= *v < self.clamp;
+                }
+            }
+            match (low, high) {
+                (true, true) => {
+                    table.push((pages.len() / volume) as u32);
+                    pages.extend_from_slice(page);
+                }
+                (true, false) => table.push(INSIDE),
+                (false, _) => table.push(OUTSIDE),
+            }
+        }
+        Self {
+            table,
+            pages,
+            grid: self.grid.clone(),
+            ..*self
+        }
+    }
+}
+
+/// How many voxels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Census {
+    pub all: u64,
+    pub inside: u64,
+    pub near: u64,
+}
+
+/// First voxel of a brick.
+pub fn origin(index: usize, shape: [usize; 3], brick: usize) -> [usize; 3] {
+    let [nx, ny, _] = shape;
+    [index % nx, index / nx % ny, index / (nx * ny)].map(|b| b * brick)
+}

@@ -1,0 +1,385 @@
+//! Bricks on the processor: all cores share them out, eight voxels at a time.
+//!
+//! A step reads one copy of the pages and writes the other. A brick is computed as long as a value of
+//! the band lies in it or within a voxel of it: elsewhere nothing can change, so that the values are
+//! those of the whole volume, bit for bit.
+
+use super::Count;
+use super::bricks::{Field, INSIDE, OUTSIDE, counts, origin};
+use super::row::{self, ISOTROPIC, ORTHOGONAL, Rules, SHEARED};
+use super::speed::{PLANES, Speeds};
+use super::stencil::Stencil;
+use super::visit::{Kinded, Visit, spread};
+use crate::compute::simd;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+const NONE: u32 = u32::MAX;
+/// Steps that a brick outlives its use, so that it does not come and go.
+const LINGER: u32 = 8;
+/// What a pass does to every voxel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    Step,
+    Redistance { first: bool },
+}
+
+/// What a pass did to a page.
+#[derive(Clone, Copy, Default)]
+pub struct Report {
+    /// Neighbours that its band touches, itself in the middle.
+    pub wanted: u32,
+    /// Bit 0: some voxel inside, bit 1: some outside.
+    pub sides: u32,
+    pub flips: u32,
+    pub growth: i32,
+    /// Of grey values of voxels that came in, less those that went out.
+    pub sum: i64,
+}
+
+pub struct Engine<const B: usize> {
+    shape: [usize; 3],
+    bricks: [usize; 3],
+    clamp: f32,
+    everywhere: bool,
+    kind: u8,
+    rules: Rules,
+    /// By brick.
+    table: Vec<u32>,
+    /// By page; [`NONE`] for free ones and the two constants.
+    brick_of: Vec<u32>,
+    neighbours: Vec<[u32; 27]>,
+    used: Vec<u32>,
+    stale: Vec<bool>,
+    free: Vec<u32>,
+    now: Vec<f32>,
+    next: Vec<f32>,
+    /// Speed and, if there are more terms, the other planes, by page.
+    data: Vec<f32>,
+    planes: usize,
+    reports: Vec<Report>,
+    passes: u32,
+}
+
+impl<const B: usize> Engine<B> {
+    const PAGE: usize = B * B * B;
+
+    pub fn new(field: &Field, stencil: &Stencil, everywhere: bool) -> Self {
+        let slots = field.pages.len() / Self::PAGE;
+        let mut engine = Self {
+            shape: field.grid.shape,
+            bricks: counts(field.grid.shape, B),
+            clamp: field.clamp,
+            everywhere,
+            kind: row::kind(stencil.kind),
+            rules: Rules::new(stencil, Visit::<B>::ROW, Visit::<B>::PLANE),
+            table: field.table.clone(),
+            brick_of: vec![NONE; slots],
+            neighbours: vec![[0; 27]; slots],
+            used: vec![0; slots],
+            stale: vec![true; slots],
+            free: Vec::new(),
+            now: field.pages.clone(),
+            next: field.pages.clone(),
+            data: Vec::new(),
+            planes: 1,
+            reports: vec![Report::default(); slots],
+            passes: 0,
+        };
+        for brick in 0..engine.table.len() {
+            let slot = engine.table[brick];
+            if slot > INSIDE {
+                engine.brick_of[slot as usize] = brick as u32;
+            }
+        }
+        for slot in 2..slots {
+            engine.link(slot);
+        }
+        // A field that came from elsewhere may hold a band that ends at a brick's face.
+        engine.surround();
+        engine
+    }
+
+    pub fn field(&self, like: &Field) -> Field {
+        Field {
+            grid: like.grid.clone(),
+            table: self.table.clone(),
+            pages: self.now.clone(),
+            brick: B,
+            ..*like
+        }
+        .tidied()
+    }
+
+    pub fn active(&self) -> usize {
+        self.brick_of.iter().filter(|b| **b != NONE).count()
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * (self.now.len() + self.next.len() + self.data.len() + self.table.len())
+            + 108 * self.neighbours.len()
+    }
+
+    /// Speeds have changed: those of all bricks are made again when they are next needed.
+    pub fn renew(&mut self, extra: bool) {
+        self.planes = if extra { PLANES } else { 1 };
+        self.data
+            .resize(self.brick_of.len() * self.planes * Self::PAGE, 0.0);
+        self.stale.fill(true);
+    }
+
+    fn neighbour(&self, brick: usize, k: usize) -> Option<usize> {
+        let [nx, ny, nz] = self.bricks;
+        let at = [brick % nx, brick / nx % ny, brick / (nx * ny)];
+        let step = [k % 3, k / 3 % 3, k / 9];
+        let mut to = [0; 3];
+        for a in 0..3 {
+            to[a] = (at[a] + step[a])
+                .checked_sub(1)
+                .filter(|v| *v < [nx, ny, nz][a])?;
+        }
+        Some(to[0] + nx * (to[1] + ny * to[2]))
+    }
+
+    /// A page learns its neighbours.
+    fn link(&mut self, slot: usize) {
+        let brick = self.brick_of[slot];
+        if brick == NONE {
+            return;
+        }
+        for k in 0..27 {
+            let entry = self
+                .neighbour(brick as usize, k)
+                .map_or(OUTSIDE, |n| self.table[n]);
+            self.neighbours[slot][k] = entry;
+        }
+    }
+
+    /// The neighbours of a brick learn what its table entry is.
+    fn tell(&mut self, brick: usize) {
+        let entry = self.table[brick];
+        for k in 0..27 {
+            let Some(n) = self.neighbour(brick, k) else {
+                continue;
+            };
+            let slot = self.table[n] as usize;
+            if slot > INSIDE as usize {
+                self.neighbours[slot][26 - k] = entry;
+            }
+        }
+    }
+
+    fn activate(&mut self, brick: usize) {
+        let value = if self.table[brick] == INSIDE {
+            self.clamp
+        } else {
+            -self.clamp
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => slot as usize,
+            None => {
+                let slot = self.brick_of.len();
+                self.brick_of.push(NONE);
+                self.neighbours.push([0; 27]);
+                self.used.push(0);
+                self.stale.push(true);
+                self.reports.push(Report::default());
+                self.now.resize((slot + 1) * Self::PAGE, 0.0);
+                self.next.resize((slot + 1) * Self::PAGE, 0.0);
+                self.data.resize((slot + 1) * self.planes * Self::PAGE, 0.0);
+                slot
+            }
+        };
+        self.now[slot * Self::PAGE..(slot + 1) * Self::PAGE].fill(value);
+        self.brick_of[slot] = brick as u32;
+        self.stale[slot] = true;
+        self.used[slot] = self.passes;
+        self.table[brick] = slot as u32;
+        self.link(slot);
+        self.tell(brick);
+    }
+
+    fn release(&mut self, slot: usize, side: u32) {
+        let brick = self.brick_of[slot] as usize;
+        self.table[brick] = side;
+        self.brick_of[slot] = NONE;
+        self.free.push(slot as u32);
+        self.tell(brick);
+    }
+
+    /// Gives pages to the neighbours that the band touches.
+    fn surround(&mut self) {
+        for slot in 2..self.brick_of.len() {
+            let brick = self.brick_of[slot];
+            if brick == NONE {
+                continue;
+            }
+            let first = origin(brick as usize, self.bricks, B);
+            let page = &self.now[slot * Self::PAGE..(slot + 1) * Self::PAGE];
+            let mut wanted = 0;
+            for (i, _) in page
+                .iter()
+                .enumerate()
+                .filter(|(_, v)| v.abs() < self.clamp)
+            {
+                let at = [i % B, i / B % B, i / B / B];
+                if (0..3).all(|a| first[a] + at[a] < self.shape[a]) {
+                    let x = 2 | u32::from(at[0] == 0) | u32::from(at[0] == B - 1) << 2;
+                    wanted |= spread(x, at[1], at[2], B);
+                }
+            }
+            self.want(slot, wanted);
+        }
+    }
+
+    fn want(&mut self, slot: usize, wanted: u32) {
+        let mut bits = wanted & !(1 << 13);
+        if wanted >> 13 & 1 == 1 {
+            self.used[slot] = self.passes;
+        }
+        while bits != 0 {
+            let k = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let entry = self.neighbours[slot][k];
+            if entry > INSIDE {
+                self.used[entry as usize] = self.passes;
+            } else if let Some(n) = self.neighbour(self.brick_of[slot] as usize, k) {
+                self.activate(n);
+            }
+        }
+    }
+
+    /// One pass over all pages. Needs the backend's threads installed.
+    pub fn pass(&mut self, pass: Pass, speeds: &Speeds, dt: f32, region: [f32; 3]) -> Count {
+        let (page, planes) = (Self::PAGE, self.planes);
+        let (shape, bricks) = (self.shape, self.bricks);
+        if pass == Pass::Step {
+            let stale = self.stale.par_iter_mut().zip(&self.brick_of);
+            let data = self.data.par_chunks_exact_mut(planes * page);
+            stale
+                .zip(data)
+                .with_min_len(16)
+                .for_each(|((stale, &brick), data)| {
+                    if *stale && brick != NONE {
+                        speeds.fill(origin(brick as usize, bricks, B), B, planes > 1, data);
+                        *stale = false;
+                    }
+                });
+        }
+        let params = &speeds.params;
+        self.rules.dt = dt;
+        self.rules.curvature = params.smoothness;
+        self.rules.rescaling = params.rescaling;
+        self.rules.paper = params.mode == super::Mode::Paper;
+        self.rules.region = region;
+        let (rules, kind) = (&self.rules, self.kind);
+        let (now, neighbours, data) = (&self.now, &self.neighbours, &self.data);
+        let image = &speeds.inputs;
+        let work = |tile: &mut Vec<f32>, slot: usize, next: &mut [f32], report: &mut Report| {
+            let brick = self.brick_of[slot];
+            if brick == NONE {
+                return;
+            }
+            let visit = Visit::<B> {
+                pass,
+                rules,
+                now,
+                neighbours: &neighbours[slot],
+                first: origin(brick as usize, bricks, B),
+                shape,
+                data: data
+                    .get(slot * planes * page..(slot + 1) * planes * page)
+                    .unwrap_or(&[]),
+                planes,
+                tile,
+                next,
+                report,
+                quantum: &|i| image.quantum(i),
+            };
+            match kind {
+                ISOTROPIC => simd::dispatch(Kinded::<B, ISOTROPIC>(visit)),
+                ORTHOGONAL => simd::dispatch(Kinded::<B, ORTHOGONAL>(visit)),
+                _ => simd::dispatch(Kinded::<B, SHEARED>(visit)),
+            }
+        };
+        let next = self.next.par_chunks_exact_mut(page);
+        let each = next.zip(&mut self.reports).enumerate().skip(2);
+        each.with_min_len(8).for_each_init(
+            || vec![0.0f32; Visit::<B>::TILE],
+            |tile, (slot, (next, report))| work(tile, slot, next, report),
+        );
+        std::mem::swap(&mut self.now, &mut self.next);
+        self.passes += 1;
+        self.settle()
+    }
+
+    /// Pages for bricks that the band has come near to, none for those it has left.
+    fn settle(&mut self) -> Count {
+        let mut count = Count::default();
+        let slots = self.brick_of.len();
+        for slot in 2..slots {
+            if self.brick_of[slot] == NONE {
+                continue;
+            }
+            let report = self.reports[slot];
+            count.flips += u64::from(report.flips);
+            count.inside += i64::from(report.growth);
+            count.sum += report.sum;
+            self.want(slot, report.wanted);
+        }
+        if !self.everywhere {
+            for slot in 2..slots {
+                let Report { wanted, sides, .. } = self.reports[slot];
+                let idle = self.brick_of[slot] != NONE && self.used[slot] + LINGER < self.passes;
+                if idle && wanted == 0 && sides != 3 {
+                    self.release(slot, if sides & 1 == 1 { INSIDE } else { OUTSIDE });
+                }
+            }
+        }
+        count
+    }
+}
+
+/// Bricks of either size.
+pub enum Bricks {
+    Eight(Box<Engine<8>>),
+    Sixteen(Box<Engine<16>>),
+}
+
+macro_rules! either {
+    ($bricks:expr, $engine:ident => $work:expr) => {
+        match $bricks {
+            Bricks::Eight($engine) => $work,
+            Bricks::Sixteen($engine) => $work,
+        }
+    };
+}
+
+impl Bricks {
+    pub fn new(field: &Field, stencil: &Stencil, everywhere: bool) -> Self {
+        match field.brick {
+            8 => Self::Eight(Box::new(Engine::new(field, stencil, everywhere))),
+            _ => Self::Sixteen(Box::new(Engine::new(field, stencil, everywhere))),
+        }
+    }
+
+    pub fn field(&self, like: &Field) -> Field {
+        either!(self, e => e.field(like))
+    }
+
+    pub fn active(&self) -> usize {
+        either!(self, e => e.active())
+    }
+
+    pub fn bytes(&self) -> usize {
+        either!(self, e => e.bytes())
+    }
+
+    pub fn renew(&mut self, extra: bool) {
+        either!(self, e => e.renew(extra));
+    }
+
+    pub fn pass(&mut self, pass: Pass, speeds: &Arc<Speeds>, dt: f32, region: [f32; 3]) -> Count {
+        either!(self, e => e.pass(pass, speeds, dt, region))
+    }
+}

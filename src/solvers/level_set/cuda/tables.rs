@@ -1,0 +1,242 @@
+//! What the kernels read and write, as they declare it.
+
+use super::super::bricks::{Field, INSIDE, counts, origin};
+use super::super::stencil::Stencil;
+use super::{Error, LOG};
+use crate::compute::cuda::Device;
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, DeviceRepr};
+
+/// Values of a brick.
+pub const PAGE: usize = 512;
+const NONE: u32 = u32::MAX;
+
+/// As Rules in kernels/level_set.cu.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Rules {
+    pub dt: f32,
+    pub curvature: f32,
+    pub rescaling: f32,
+    pub clamp: f32,
+    pub pace: f32,
+    pub advection: f32,
+    pub low: f32,
+    pub high: f32,
+    pub w: [f32; 6],
+    pub root: [f32; 3],
+    pub offsets: i32,
+    pub e: [[i32; 3]; 6],
+    pub rho: [f32; 6],
+    pub region: f32,
+    pub unused: u32,
+    pub voxels: i64,
+    pub total: i64,
+}
+const _: () = assert!(size_of::<Rules>() == 192);
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for Rules {}
+
+/// As State in kernels/level_set.cu.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct State {
+    pub step: i32,
+    pub top: i32,
+    pub high: i32,
+    pub activated: i32,
+    pub retired: i32,
+    pub logged: i32,
+    pub region: [f32; 3],
+    pub unused: u32,
+    pub inside: i64,
+    pub sum: i64,
+}
+const _: () = assert!(size_of::<State>() == 56);
+// SAFETY: as above.
+unsafe impl DeviceRepr for State {}
+
+/// As Counted in kernels/level_set.cu.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Counted {
+    pub growth: i32,
+    pub flips: u32,
+}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Counted {}
+
+/// As Tables in kernels/level_set.cu; addresses on the card.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Tables {
+    pub rules: u64,
+    pub state: u64,
+    pub page_of: u64,
+    pub wished: u64,
+    pub place: u64,
+    pub neighbours: u64,
+    pub stack: u64,
+    pub taken: u64,
+    pub idle: u64,
+    pub log: u64,
+    pub speeds: u64,
+    pub quanta: u64,
+    pub shell: u64,
+    pub size: [u32; 3],
+    pub bricks: [u32; 3],
+    pub planes: i32,
+    pub unused: i32,
+}
+const _: () = assert!(size_of::<Tables>() == 136);
+// SAFETY: as above.
+unsafe impl DeviceRepr for Tables {}
+
+/// Where a buffer lies.
+pub fn pointer<T>(buffer: &CudaSlice<T>, stream: &CudaStream) -> u64 {
+    buffer.device_ptr(stream).0
+}
+
+impl Rules {
+    pub fn new(stencil: &Stencil) -> Self {
+        let mut rules = Self::zeroed();
+        rules.clamp = stencil.clamp;
+        rules.pace = (0.9 / stencil.crossing) as f32;
+        rules.w = stencil.w;
+        rules.root = [0, 1, 2].map(|a| stencil.w[a].sqrt());
+        rules.offsets = stencil.offsets.len().min(6) as i32;
+        for (k, offset) in stencil.offsets.iter().take(6).enumerate() {
+            rules.e[k] = offset.e;
+            rules.rho[k] = offset.rho;
+        }
+        rules
+    }
+}
+
+pub struct Buffers {
+    pub rules: CudaSlice<Rules>,
+    pub state: CudaSlice<State>,
+    pub pages: [CudaSlice<f32>; 2],
+    pub page_of: CudaSlice<i32>,
+    wished: CudaSlice<i32>,
+    place: CudaSlice<u32>,
+    neighbours: CudaSlice<i32>,
+    stack: CudaSlice<i32>,
+    taken: CudaSlice<[i32; 2]>,
+    idle: CudaSlice<i32>,
+    pub log: CudaSlice<Counted>,
+    shell: CudaSlice<u32>,
+    shape: [usize; 3],
+    pub bricks: usize,
+    /// Pages, the two constants among them.
+    pub slots: usize,
+}
+
+impl Buffers {
+    pub fn new(device: &Device, field: &Field) -> Result<Self, Error> {
+        let shape = counts(field.grid.shape, 8);
+        let bricks: usize = shape.iter().product();
+        let slots = bricks + 2;
+        let used = field.pages.len() / PAGE;
+        let mut pages = field.pages.clone();
+        pages.resize(slots * PAGE, 0.0);
+        let mut place = vec![NONE; slots];
+        let mut neighbours = vec![0i32; slots * 32];
+        let entry = |at: [i64; 3]| {
+            let inside = (0..3).all(|a| at[a] >= 0 && at[a] < shape[a] as i64);
+            let index = |v: [i64; 3]| v[0] + shape[0] as i64 * (v[1] + shape[1] as i64 * v[2]);
+            if inside {
+                field.table[index(at) as usize] as i32
+            } else {
+                0
+            }
+        };
+        for (brick, &slot) in field.table.iter().enumerate().filter(|(_, s)| **s > INSIDE) {
+            let [x, y, z] = origin(brick, shape, 8).map(|v| v / 8);
+            place[slot as usize] = (x | y << 10 | z << 20) as u32;
+            for k in 0..27 {
+                let step = [k % 3, k / 3 % 3, k / 9].map(|d| d as i64 - 1);
+                let at = [x as i64 + step[0], y as i64 + step[1], z as i64 + step[2]];
+                neighbours[slot as usize * 32 + k] = entry(at);
+            }
+        }
+        // The last one is taken first: low numbers, close together.
+        let mut stack: Vec<i32> = (used as i32..slots as i32).rev().collect();
+        let top = stack.len() as i32;
+        stack.resize(slots, 0);
+        let state = State {
+            // Nothing has been wished for yet.
+            step: 64,
+            top,
+            high: used as i32,
+            ..State::zeroed()
+        };
+        let table: Vec<i32> = field.table.iter().map(|s| *s as i32).collect();
+        Ok(Self {
+            rules: device.alloc_zeros(1)?,
+            state: device.upload(&[state])?,
+            pages: [device.upload(&pages)?, device.upload(&pages)?],
+            page_of: device.upload(&table)?,
+            // As if wished for just now: bricks around the band stay.
+            wished: device.upload(&vec![state.step; bricks])?,
+            place: device.upload(&place)?,
+            neighbours: device.upload(&neighbours)?,
+            stack: device.upload(&stack)?,
+            taken: device.alloc_zeros(bricks)?,
+            idle: device.alloc_zeros(slots)?,
+            log: device.alloc_zeros(LOG as usize)?,
+            shell: device.upload(&shell())?,
+            shape,
+            bricks,
+            slots,
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        8 * self.pages[0].len() + self.bricks * (4 + 4 + 8) + self.slots * (4 + 128 + 4 + 4)
+    }
+
+    pub fn tables(&self, stream: &CudaStream, size: [usize; 3]) -> Tables {
+        Tables {
+            rules: pointer(&self.rules, stream),
+            state: pointer(&self.state, stream),
+            page_of: pointer(&self.page_of, stream),
+            wished: pointer(&self.wished, stream),
+            place: pointer(&self.place, stream),
+            neighbours: pointer(&self.neighbours, stream),
+            stack: pointer(&self.stack, stream),
+            taken: pointer(&self.taken, stream),
+            idle: pointer(&self.idle, stream),
+            log: pointer(&self.log, stream),
+            shell: pointer(&self.shell, stream),
+            speeds: 0,
+            quanta: 0,
+            size: size.map(|n| n as u32),
+            bricks: self.shape.map(|n| n as u32),
+            planes: 1,
+            unused: 0,
+        }
+    }
+}
+
+/// Of a voxel of the tile, -1 to 8 along each axis: as `at` in kernels/level_set.cu.
+fn tile(x: i32, y: i32, z: i32) -> u32 {
+    let (y, z) = (y + 1, z + 1);
+    (4 + (z >> 1) * 240 + y * 24 + (z & 1) * 12 + x) as u32
+}
+
+/// Where the shell of a brick comes from: neighbour << 21 | place in the tile << 10 | place in its page.
+/// Halves of rows first, then what lies before and behind all rows.
+fn shell() -> Vec<u32> {
+    let entry = |x: i32, y: i32, z: i32| {
+        let side = |v: i32| if v < 0 { 0 } else { 1 + u32::from(v > 7) };
+        let neighbour = 9 * side(z) + 3 * side(y) + side(x);
+        let place = (x & 7) + 8 * (y & 7) + 64 * (z & 7);
+        neighbour << 21 | tile(x, y, z) << 10 | place as u32
+    };
+    let all = || (-1..9).flat_map(|z| (-1..9).map(move |y| (y, z)));
+    let outer = all().filter(|(y, z)| !((0..8).contains(y) && (0..8).contains(z)));
+    let halves = outer.flat_map(|(y, z)| [entry(0, y, z), entry(4, y, z)]);
+    let ends = all().flat_map(|(y, z)| [entry(-1, y, z), entry(8, y, z)]);
+    halves.chain(ends).collect()
+}

@@ -1,0 +1,60 @@
+//! Where the bricks are.
+
+use super::bricks::Field;
+use super::cpu::Bricks;
+use super::cuda;
+use super::params::Layout;
+use super::stencil::Stencil;
+use crate::compute::Backend;
+use crate::solvers::Error;
+
+/// Steps between two looks at whether the run is over.
+const CHUNK: u64 = 10;
+/// On a graphics card, which does not wait for the host meanwhile.
+const CARD_CHUNK: u64 = 100;
+pub enum Engine {
+    Cpu(Bricks),
+    Cuda(Box<cuda::Engine>),
+}
+
+impl Engine {
+    pub fn new(
+        field: &Field,
+        stencil: &Stencil,
+        layout: &Layout,
+        backend: &Backend,
+    ) -> Result<Self, Error> {
+        match backend {
+            Backend::Cpu { .. } => Ok(Self::Cpu(Bricks::new(field, stencil, layout.everywhere))),
+            // A step is bound by latency: more cards would wait for one another.
+            Backend::Cuda { devices, .. } => {
+                let engine = cuda::Engine::new(field, stencil, devices)?;
+                Ok(Self::Cuda(Box::new(engine)))
+            }
+        }
+    }
+
+    /// Steps between two looks at whether a run is over.
+    pub fn chunk(&self) -> u64 {
+        match self {
+            Self::Cpu(_) => CHUNK,
+            Self::Cuda(_) => CARD_CHUNK,
+        }
+    }
+
+    /// Bricks with a page, and bytes.
+    pub fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Cpu(bricks) => (bricks.active(), bricks.bytes()),
+            Self::Cuda(engine) => (engine.active(), engine.bytes()),
+        }
+    }
+
+    /// As it is now; from a graphics card it is fetched.
+    pub fn field(&self, like: &Field) -> Result<Field, Error> {
+        match self {
+            Self::Cpu(bricks) => Ok(bricks.field(like)),
+            Self::Cuda(engine) => engine.field(like),
+        }
+    }
+}

@@ -1,0 +1,535 @@
+//! A run: steps, changes by hand between them, the way back.
+
+use super::Count;
+use super::alarm::Alarm;
+use super::bricks::Field;
+use super::cpu::Pass;
+use super::engine::Engine;
+use super::history::{History, Packed};
+use super::params::{Layout, Mode, Params};
+use super::script::{Ended, Event, Script, What};
+use super::speed::{Inputs, Speeds};
+use super::start::{Sphere, Start, edited};
+use super::stencil::Stencil;
+use crate::compute::{Backend, Control};
+use crate::solvers::Error;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A surface stands still when so few of the voxels along it…
+const STILL: f64 = 1e-3;
+/// … changed sides in so many steps.
+const STILL_STEPS: usize = 100;
+/// Half the thickness of the layer of voxels along a surface, in units of h.
+const ALONG: f32 = 0.5;
+
+/// How much there is of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// Bricks with a page.
+    pub bricks: usize,
+    /// Of pages, tables and speeds.
+    pub bytes: usize,
+    /// Of the earlier states.
+    pub kept_bytes: usize,
+}
+
+pub struct Evolution {
+    inputs: Inputs,
+    stencil: Stencil,
+    speeds: Arc<Speeds>,
+    script: Script,
+    /// What all fields of this run have in common, without values.
+    like: Field,
+    engine: Engine,
+    dt: f32,
+    time: f64,
+    /// After each step.
+    inside: Vec<u64>,
+    flips: Vec<u64>,
+    sum: i64,
+    all: (i64, u64),
+    history: History,
+    alarm: Alarm,
+    /// Step of the last change by hand.
+    touched: u64,
+    /// The alarm pauses runs.
+    pub watched: bool,
+}
+
+impl Evolution {
+    pub fn new(
+        inputs: &Inputs,
+        start: &Start,
+        params: &Params,
+        layout: Layout,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        params.check().map_err(Error::Input)?;
+        layout.check().map_err(Error::Input)?;
+        if !backend.devices().is_empty() && (layout.brick, layout.everywhere) != (8, false) {
+            return Err(Error::Input(format!(
+                "Found the layout {layout:?}, expected bricks of 8 that follow the band on a graphics card; \
+                 leave it out"
+            )));
+        }
+        needs_layer(inputs, params).map_err(Error::Input)?;
+        let grid = &inputs.image.grid;
+        for sphere in &start.spheres {
+            sphere.check(grid).map_err(Error::Input)?;
+        }
+        let stencil = Stencil::new(grid, layout.band).map_err(Error::Input)?;
+        control.begin("Placing the surface", 0);
+        control.check()?;
+        backend.install(|| {
+            let field = start.field(grid, &stencil, &layout);
+            let census = field.census(ALONG);
+            if census.inside == 0 {
+                return Err(Error::Input(
+                    "Found a surface without a voxel inside, expected some; add a sphere".to_owned(),
+                ));
+            }
+            if census.inside == census.all {
+                return Err(Error::Input(
+                    "Found a surface around the whole image, expected voxels outside; make it smaller"
+                        .to_owned(),
+                ));
+            }
+            let speeds = Arc::new(Speeds::new(inputs, params, &stencil));
+            let engine = Engine::new(&field, &stencil, &layout, backend)?;
+            let volume = field.brick.pow(3);
+            let like = Field {
+                table: Vec::new(),
+                pages: field.pages[..2 * volume].to_vec(),
+                grid: grid.clone(),
+                ..field
+            };
+            let voxels = grid.voxel_count();
+            let total = (0..voxels).into_par_iter().with_min_len(1 << 14);
+            let total: i64 = total.map(|i| inputs.quantum(i)).sum();
+            let mut made = Self {
+                inputs: inputs.clone(),
+                stencil,
+                speeds,
+                script: Script { params: params.clone(), layout, events: Vec::new(), steps: 0 },
+                like,
+                engine,
+                dt: 0.0,
+                time: 0.0,
+                inside: vec![census.inside],
+                flips: vec![0],
+                sum: 0,
+                all: (total, voxels as u64),
+                history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
+                alarm: Alarm::new(0, census.inside),
+                touched: 0,
+                watched: true,
+            };
+            made.sum = sum(inputs, &field);
+            made.renew()?;
+            // A mask's staircase becomes a distance before the first step.
+            if start.mask.is_some() {
+                for _ in 0..2 {
+                    made.redistance()?;
+                }
+                made.sum = sum(inputs, &made.field()?);
+            }
+            made.history = History::new(made.packed()?);
+            Ok(made)
+        })
+    }
+
+    pub fn params(&self) -> &Params {
+        &self.speeds.params
+    }
+
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// What was done so far.
+    pub fn script(&self) -> Script {
+        Script {
+            steps: self.step(),
+            ..self.script.clone()
+        }
+    }
+
+    pub fn step(&self) -> u64 {
+        self.inside.len() as u64 - 1
+    }
+
+    /// Of the equation, in units in which a surface of speed 1 moves by the shortest voxel edge.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Voxels inside after each step, the start's first.
+    pub fn growth(&self) -> &[u64] {
+        &self.inside
+    }
+
+    pub fn alarm(&self) -> &Alarm {
+        &self.alarm
+    }
+
+    pub fn size(&self) -> Size {
+        let (bricks, bytes) = self.engine.size();
+        Size {
+            bricks,
+            bytes,
+            kept_bytes: self.history.bytes(),
+        }
+    }
+
+    /// As it is now; from a graphics card it is fetched.
+    pub fn field(&self) -> Result<Field, Error> {
+        self.engine.field(&self.like)
+    }
+
+    /// Voxels with |φ| < so many shortest edges.
+    pub fn near(&self, within: f32) -> Result<u64, Error> {
+        Ok(self.field()?.census(within).near)
+    }
+
+    /// From the next step on.
+    pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
+        params.check().map_err(Error::Input)?;
+        needs_layer(&self.inputs, params).map_err(Error::Input)?;
+        if *params == self.speeds.params {
+            return Ok(());
+        }
+        self.note(What::Params(params.clone()));
+        self.apply_params(params, backend)
+    }
+
+    fn apply_params(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
+        backend.install(|| {
+            self.speeds = Arc::new(Speeds::new(&self.inputs, params, &self.stencil));
+            self.renew()
+        })
+    }
+
+    /// Needs the backend's threads installed.
+    fn renew(&mut self) -> Result<(), Error> {
+        let params = &self.speeds.params;
+        let [curvature, rescaling] = [params.smoothness, params.rescaling].map(f64::from);
+        let (speed, drift) = (self.speeds.most, self.speeds.drift);
+        self.dt = self.stencil.step(speed, drift, curvature, rescaling);
+        let inside = (self.sum, self.inside.last().copied().unwrap_or(0));
+        match &mut self.engine {
+            Engine::Cpu(bricks) => {
+                bricks.renew(params.extra());
+                Ok(())
+            }
+            Engine::Cuda(engine) => engine.renew(&self.speeds, self.dt, inside, self.all),
+        }
+    }
+
+    /// Adds a sphere, or cuts it away.
+    pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
+        sphere
+            .check(&self.inputs.image.grid)
+            .map_err(Error::Input)?;
+        let field = edited(&self.field()?, sphere);
+        let census = field.census(ALONG);
+        if census.inside == 0 {
+            return Err(Error::Input(
+                "Found no voxel left after the cut, expected some; the surface is kept: cut away less"
+                    .to_owned(),
+            ));
+        }
+        if census.inside == census.all {
+            return Err(Error::Input(
+                "Found no voxel outside any more, expected some; the surface is kept: add a smaller sphere"
+                    .to_owned(),
+            ));
+        }
+        self.note(What::Sphere(*sphere));
+        backend.install(|| {
+            let sum = sum(&self.inputs, &field);
+            self.adopt(&field, census.inside, sum, backend)
+        })
+    }
+
+    fn note(&mut self, what: What) {
+        let step = self.step();
+        self.script.events.push(Event { step, what });
+        self.touched = step;
+        let inside = self.inside.last().copied().unwrap_or(0);
+        self.alarm = Alarm::new(step, inside);
+    }
+
+    /// Goes on from a field with so many voxels inside, of this sum of grey values.
+    fn adopt(
+        &mut self,
+        field: &Field,
+        inside: u64,
+        sum: i64,
+        backend: &Backend,
+    ) -> Result<(), Error> {
+        self.engine = Engine::new(field, &self.stencil, &self.script.layout, backend)?;
+        if let Some(last) = self.inside.last_mut() {
+            *last = inside;
+        }
+        self.sum = sum;
+        self.alarm = Alarm::new(self.step(), inside);
+        self.renew()
+    }
+
+    fn packed(&self) -> Result<Packed, Error> {
+        let inside = self.inside.last().copied().unwrap_or(0);
+        let at = (self.step(), self.time);
+        Ok(Packed::new(&self.field()?, at, inside, self.sum))
+    }
+
+    /// Steps at most so many; fewer where the surface stands still, is gone or leaks.
+    pub fn run(
+        &mut self,
+        steps: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Ended, Error> {
+        control.begin("Moving the surface", steps);
+        let end = self.step() + steps;
+        while self.step() < end {
+            control.check()?;
+            let begun = self.step();
+            // Looks at the same steps, however a run is cut into pieces.
+            let chunk = self.engine.chunk();
+            let next = (self.step() / chunk + 1) * chunk;
+            let count = next.min(end) - begun;
+            backend.install(|| self.advance(count))?;
+            control.advance(count);
+            let inside = self.inside.last().copied().unwrap_or(0);
+            if inside == 0 || inside == self.all.1 {
+                self.go_back(begun, true, backend, control)?;
+                return Ok(if inside == 0 {
+                    Ended::Vanished
+                } else {
+                    Ended::Filled
+                });
+            }
+            let step = self.step();
+            if self.history.wants(step) {
+                let state = self.packed()?;
+                self.history.keep(state);
+            }
+            if self.watched
+                && let Some(leak) = self.alarm.leak()
+            {
+                return Ok(Ended::Leaked(leak));
+            }
+            if step == next && self.still()? {
+                return Ok(Ended::Converged);
+            }
+        }
+        Ok(Ended::Steps)
+    }
+
+    /// So many steps without a look at whether the run is over: for benchmarks.
+    pub fn measure(
+        &mut self,
+        steps: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        control.check()?;
+        backend.install(|| self.advance(steps))
+    }
+
+    fn still(&self) -> Result<bool, Error> {
+        let step = self.step();
+        if step < self.touched + STILL_STEPS as u64 || !step.is_multiple_of(STILL_STEPS as u64 / 2)
+        {
+            return Ok(false);
+        }
+        let recent: u64 = self.flips[self.flips.len() - STILL_STEPS..].iter().sum();
+        let along = self.near(ALONG)?;
+        Ok(recent as f64 <= STILL * along as f64)
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), Error> {
+        let params = &self.speeds.params;
+        let every = match params.mode {
+            Mode::Scaled => u64::from(params.redistance_every),
+            Mode::Paper => 0,
+        };
+        let (first, passes, dt) = (self.step(), self.passes(), self.dt);
+        let counts = match &mut self.engine {
+            Engine::Cuda(engine) => engine.advance(steps, first, every, passes)?,
+            Engine::Cpu(_) => {
+                for step in first + 1..=first + steps {
+                    self.one_step()?;
+                    if every > 0 && step.is_multiple_of(every) {
+                        self.redistance()?;
+                    }
+                    self.alarm.hear(self.inside.last().copied().unwrap_or(0));
+                }
+                Vec::new()
+            }
+        };
+        for count in counts {
+            self.begin_step(dt);
+            self.took(count);
+            self.alarm.hear(self.inside.last().copied().unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    fn begin_step(&mut self, dt: f32) {
+        self.time += f64::from(dt);
+        self.inside.push(self.inside.last().copied().unwrap_or(0));
+        self.flips.push(0);
+    }
+
+    fn one_step(&mut self) -> Result<(), Error> {
+        let inside = self.inside.last().copied().unwrap_or(0);
+        let region = self.speeds.region_rule((self.sum, inside), self.all);
+        let dt = self.dt;
+        self.begin_step(dt);
+        if let Engine::Cpu(bricks) = &mut self.engine {
+            let count = bricks.pass(Pass::Step, &self.speeds, dt, region);
+            self.took(count);
+        }
+        Ok(())
+    }
+
+    fn took(&mut self, count: Count) {
+        if let (Some(inside), Some(flips)) = (self.inside.last_mut(), self.flips.last_mut()) {
+            *inside = inside.saturating_add_signed(count.inside);
+            *flips += count.flips;
+        }
+        self.sum += count.sum;
+    }
+
+    /// Passes until distances have come from the surface to the band's end; even, as graphics cards
+    /// have two copies of the pages that change places.
+    fn passes(&self) -> usize {
+        let passes = f64::from(self.stencil.clamp) * self.stencil.crossing / 0.9;
+        (passes.ceil() as usize).next_multiple_of(2)
+    }
+
+    fn redistance(&mut self) -> Result<(), Error> {
+        let passes = self.passes();
+        if let Engine::Cuda(engine) = &mut self.engine {
+            return engine.redistance(passes);
+        }
+        for pass in 0..passes {
+            if let Engine::Cpu(bricks) = &mut self.engine {
+                let first = pass == 0;
+                let count = bricks.pass(Pass::Redistance { first }, &self.speeds, 0.0, [0.0; 3]);
+                self.took(count);
+            }
+        }
+        Ok(())
+    }
+
+    /// Back to the state after so many steps: that of the run up to there, to the last bit. What a
+    /// hand did at that step or later is forgotten.
+    pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
+        self.go_back(step.min(self.step()), false, backend, control)
+    }
+
+    /// `with_changes`: those made at that step are kept.
+    fn go_back(
+        &mut self,
+        step: u64,
+        with_changes: bool,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        let state = self.history.back_to(step).clone();
+        let events = std::mem::take(&mut self.script.events);
+        let kept = events.into_iter().filter(|e| e.step < step || with_changes);
+        // A state is kept before what a hand did at its step.
+        let (done, ahead): (Vec<Event>, Vec<Event>) = kept.partition(|e| e.step < state.step);
+        let params = done.iter().rev().find_map(|e| match &e.what {
+            What::Params(params) => Some(params.clone()),
+            What::Sphere(_) => None,
+        });
+        let params = params.unwrap_or_else(|| self.script.params.clone());
+        self.touched = done.last().map_or(0, |e| e.step);
+        self.script.events = done;
+        self.inside.truncate(state.step as usize + 1);
+        self.flips.truncate(state.step as usize + 1);
+        self.time = state.time;
+        let field = state.field(&self.like);
+        backend.install(|| {
+            self.speeds = Arc::new(Speeds::new(&self.inputs, &params, &self.stencil));
+            self.adopt(&field, state.inside, state.sum, backend)
+        })?;
+        let watched = std::mem::replace(&mut self.watched, false);
+        let outcome = self.follow(&ahead, step, backend, control);
+        self.watched = watched;
+        outcome.map(drop)
+    }
+
+    /// Steps up to `step`, with what a hand did on the way.
+    fn follow(
+        &mut self,
+        events: &[Event],
+        step: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Ended, Error> {
+        for event in events {
+            let ended = self.reach(event.step, backend, control)?;
+            if ended != Ended::Steps {
+                return Ok(ended);
+            }
+            match &event.what {
+                What::Params(params) => self.set(params, backend)?,
+                What::Sphere(sphere) => self.edit(sphere, backend)?,
+            }
+        }
+        self.reach(step, backend, control)
+    }
+
+    /// Also past where the surface stands still.
+    fn reach(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
+        while self.step() < step {
+            match self.run(step - self.step(), backend, control)? {
+                Ended::Steps | Ended::Converged => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Ended::Steps)
+    }
+
+    /// A run again, from its script, and how it ended.
+    pub fn replay(
+        inputs: &Inputs,
+        start: &Start,
+        script: &Script,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(Self, Ended), Error> {
+        let (params, layout) = (&script.params, script.layout);
+        let mut made = Self::new(inputs, start, params, layout, backend, control)?;
+        made.watched = false;
+        let ended = made.follow(&script.events, script.steps, backend, control)?;
+        made.watched = true;
+        Ok((made, ended))
+    }
+}
+
+fn needs_layer(inputs: &Inputs, params: &Params) -> Result<(), String> {
+    if params.layer.is_some() && !inputs.has_layer() {
+        return Err(
+            "Found a layer's speed without a layer, expected an image; choose one".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Of the grey values inside, in quanta.
+fn sum(inputs: &Inputs, field: &Field) -> i64 {
+    let inside = field.mask().inside;
+    let voxels = inside.par_iter().enumerate().with_min_len(1 << 14);
+    voxels
+        .filter(|(_, v)| **v != 0)
+        .map(|(i, _)| inputs.quantum(i))
+        .sum()
+}

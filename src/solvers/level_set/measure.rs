@@ -1,0 +1,191 @@
+//! Numbers about a surface, and about how far it is from a reference.
+
+use super::bricks::Field;
+use super::nearest::Nearest;
+use super::surface::surface;
+use crate::data::{Mask, Surface};
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+use std::f64::consts::{PI, TAU};
+
+/// Half the width of the smoothed step that volumes are taken with, longest voxel edges: a share of
+/// about a tenth of (width / radius)² is what a ball gains by it.
+const SOFT: f64 = 0.6;
+/// Directions in which extents are compared before the longest is refined: 3° apart, of which the
+/// longest is at most 0.1 % short.
+const DIRECTIONS: usize = 1000;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measures {
+    /// Of the surface, finer than voxels.
+    pub volume_ml: f64,
+    /// Of the label map.
+    pub voxels: u64,
+    pub area_mm2: f64,
+    pub diameter_mm: f64,
+    /// Voxels with |φ| < 3 h.
+    pub active: u64,
+}
+
+/// Needs the backend's threads installed.
+pub fn measures(field: &Field) -> Measures {
+    let census = field.census(3.0);
+    let surface = surface(field);
+    Measures {
+        volume_ml: volume_ml(field),
+        voxels: census.inside,
+        area_mm2: area_mm2(&surface),
+        diameter_mm: diameter_mm(&surface),
+        active: census.near,
+    }
+}
+
+/// ∫ H(φ) with a step smoothed over some voxels (Osher and Fedkiw 2003, eq. 1.22).
+fn volume_ml(field: &Field) -> f64 {
+    let grid = &field.grid;
+    let longest = grid.spacing().max_element() / field.h_mm;
+    let width = (SOFT * longest).min(f64::from(field.clamp));
+    let soft = |phi: f64| match phi / width {
+        t if t >= 1.0 => 1.0,
+        t if t <= -1.0 => 0.0,
+        t => 0.5 * (1.0 + t + (PI * t).sin() / PI),
+    };
+    let [nx, ny, nz] = grid.shape;
+    let row = |r: usize| -> f64 {
+        (0..nx)
+            .map(|x| soft(f64::from(field.value([x, r % ny, r / ny]))))
+            .sum()
+    };
+    let sums: Vec<f64> = (0..ny * nz).into_par_iter().map(row).collect();
+    sums.iter().sum::<f64>() * grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
+}
+
+fn area_mm2(surface: &Surface) -> f64 {
+    let point = |i: u32| Vec3::from(surface.points[i as usize]).as_dvec3();
+    let area = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(point);
+        0.5 * (b - a).cross(c - a).length()
+    };
+    surface.triangles.iter().map(area).sum()
+}
+
+/// The longest distance between two points: the longest extent along many directions, refined by
+/// turning the direction onto its own end points.
+fn diameter_mm(surface: &Surface) -> f64 {
+    let points: Vec<Vec3> = surface.points.iter().map(|p| Vec3::from(*p)).collect();
+    let Some(&first) = points.first() else {
+        return 0.0;
+    };
+    let ends = |direction: Vec3| {
+        let (mut low, mut high) = ((f32::INFINITY, first), (f32::NEG_INFINITY, first));
+        for &p in &points {
+            let along = p.dot(direction);
+            if along < low.0 {
+                low = (along, p);
+            }
+            if along > high.0 {
+                high = (along, p);
+            }
+        }
+        (low.1, high.1)
+    };
+    let golden = PI * (1.0 + 5f64.sqrt());
+    let direction = |i: usize| {
+        let z = (i as f64 + 0.5) / DIRECTIONS as f64;
+        let (y, x) = (golden * i as f64).rem_euclid(TAU).sin_cos();
+        DVec3::new(x, y, 0.0) * (1.0 - z * z).sqrt() + DVec3::Z * z
+    };
+    let found = (0..DIRECTIONS).into_par_iter().map(|i| {
+        let (mut low, mut high) = ends(direction(i).as_vec3());
+        for _ in 0..4 {
+            let next = ends((high - low).normalize_or(Vec3::X));
+            if next.0.distance(next.1) <= low.distance(high) {
+                break;
+            }
+            (low, high) = next;
+        }
+        f64::from(low.distance(high))
+    });
+    found.reduce(|| 0.0, f64::max)
+}
+
+/// How a segmentation and a reference agree.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Agreement {
+    pub dice: f64,
+    /// Of the reference's voxels, how many were found.
+    pub sensitivity: f64,
+    /// Of the others, how many were left out.
+    pub specificity: f64,
+    /// Voxels on the right side.
+    pub correct: f64,
+    /// Mean distance between the borders, both ways.
+    pub mean_mm: f64,
+    /// The larger of the two directed 95th percentiles.
+    pub hausdorff95_mm: f64,
+}
+
+/// Borders are voxels inside with a face neighbour outside, or at the grid's edge. Needs the backend's
+/// threads installed.
+pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, String> {
+    let (found, reference) = (found.whole(), reference.whole());
+    if !found.grid.matches(&reference.grid) {
+        return Err(
+            "Found a reference on other voxels than the image's, expected the same grid; resample it"
+                .to_owned(),
+        );
+    }
+    if reference.count() == 0 {
+        return Err("Found an empty reference, expected voxels in it; choose another".to_owned());
+    }
+    let pairs = found.inside.iter().zip(reference.inside.iter());
+    let mut counts = [[0u64; 2]; 2];
+    for (f, r) in pairs {
+        counts[usize::from(*f != 0)][usize::from(*r != 0)] += 1;
+    }
+    let [[neither, missed], [extra, both]] = counts.map(|c| c.map(|n| n as f64));
+    let borders = [&found, &reference].map(border);
+    let trees = borders.clone().map(Nearest::new);
+    let away = |from: &Vec<Vec3>, to: &Nearest| {
+        let mut all: Vec<f32> = from.par_iter().map(|p| to.distance(*p)).collect();
+        all.sort_by(f32::total_cmp);
+        all
+    };
+    let ways = [away(&borders[0], &trees[1]), away(&borders[1], &trees[0])];
+    let percentile = |all: &Vec<f32>| {
+        let at = (0.95 * all.len() as f64).ceil() as usize;
+        all.get(at.saturating_sub(1))
+            .copied()
+            .map_or(f64::INFINITY, f64::from)
+    };
+    let sum: f64 = ways.iter().flatten().map(|d| f64::from(*d)).sum();
+    let points = ways.iter().map(Vec::len).sum::<usize>();
+    Ok(Agreement {
+        dice: 2.0 * both / (2.0 * both + extra + missed),
+        sensitivity: both / (both + missed),
+        specificity: neither / (neither + extra).max(1.0),
+        correct: (both + neither) / found.inside.len() as f64,
+        mean_mm: sum / points.max(1) as f64,
+        hausdorff95_mm: ways.iter().map(percentile).fold(0.0, f64::max),
+    })
+}
+
+/// World points of a mask's border voxels.
+fn border(mask: &Mask) -> Vec<Vec3> {
+    let grid = &mask.grid;
+    let shape = grid.shape;
+    let steps = [1, shape[0], shape[0] * shape[1]];
+    let edge = |v: &[usize; 3]| {
+        let i = grid.index(*v);
+        (0..3).any(|a| {
+            v[a] == 0
+                || v[a] + 1 == shape[a]
+                || mask.inside[i - steps[a]] == 0
+                || mask.inside[i + steps[a]] == 0
+        })
+    };
+    let voxels = mask.voxels_inside().filter(edge);
+    voxels
+        .map(|v| grid.world(DVec3::from_array(v.map(|c| c as f64))).as_vec3())
+        .collect()
+}

@@ -1,0 +1,60 @@
+//! Level sets: a surface that grows, shrinks and smooths itself, φ > 0 inside (Lefohn 2004, chapter 4;
+//! Osher and Sethian 1988).
+//!
+//! φ_t = |∇φ| (F + (1 − a) κ̂) + A · ∇φ + w φ (1 − |∇φ|), κ̂ = h κ, κ = div(∇φ/|∇φ|),
+//! F = a (D̂ + …) + painted, D̂ = clamp((ε − |I − T|)/ε, ±1): lengths in units of the shortest voxel edge
+//! h, so that a setting means the same on every scan. Further terms of F: a region's statistics (Chan and
+//! Vese 2001, eq. 9), any other image, what was painted. With edges g, F and the curvature are multiplied
+//! by it and A = ∇g (Caselles, Kimmel and Sapiro 1997, eq. 16). The last term draws |∇φ| to 1.
+//!
+//! *Scheme.* F upwind (Godunov's form; Rouy and Tourin 1992), first order; curvature by central
+//! differences, second order, κ within ±2/h; A by one-sided differences; the rescaling upwind by the sign
+//! of φ and apart from F, as its own smooth term: in F, as in the thesis, it roughens a resting surface.
+//! Redistancing keeps the voxels next to the surface (Russo and Smereka 2000). A step is 0.9 of what
+//! √(Σ 1/h²) |F| + Σ |A| and 2 (1 − a) Σ 1/h² together allow, with the largest speed in the image. At the
+//! image's border φ is mirrored. [`Mode::Paper`] is Lefohn's appendix A.
+//!
+//! *Band.* |φ| ends at some voxels; bricks of 8³ that hold such constants alone have no page. A step
+//! costs some 20 ns a voxel of the band on one core. What comes out does not depend on bricks or
+//! threads, and on the band's width only as far as values beyond two voxels bend the curvature.
+
+mod alarm;
+mod bricks;
+mod cpu;
+mod cuda;
+mod engine;
+mod evolution;
+mod history;
+mod measure;
+mod nearest;
+mod params;
+mod probe;
+mod row;
+mod script;
+mod speed;
+mod start;
+mod stencil;
+mod surface;
+mod visit;
+
+pub use alarm::{Alarm, Leak};
+pub use bricks::{Census, Field};
+pub use evolution::{Evolution, Size};
+pub use measure::{Agreement, Measures, agreement, measures};
+pub use params::{Edge, LayerSpeed, Layout, Mode, Params};
+pub use probe::Probe;
+pub use script::{Ended, Event, Script, What};
+pub use speed::Inputs;
+pub use start::{Sphere, Start};
+pub use surface::surface;
+
+/// What a step did to the voxels inside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Count {
+    /// More voxels inside than before.
+    pub inside: i64,
+    /// Voxels that changed sides.
+    pub flips: u64,
+    /// What their grey values add to the sum of those inside.
+    pub sum: i64,
+}

@@ -1,0 +1,69 @@
+//! What was done in a run, and how it ended.
+
+use super::alarm::Leak;
+use super::params::{Layout, Params};
+use super::start::Sphere;
+use serde::{Deserialize, Serialize};
+
+/// What a hand did.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    Params(Params),
+    Sphere(Sphere),
+}
+
+/// After how many steps a hand did it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Event {
+    pub step: u64,
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// A run by step number: replaying it gives the same result.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Script {
+    pub params: Params,
+    pub layout: Layout,
+    pub events: Vec<Event>,
+    pub steps: u64,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// All steps were done.
+    Steps,
+    /// The surface stands still.
+    Converged,
+    /// No voxel is inside any more: the state before is kept.
+    Vanished,
+    /// No voxel is outside any more: the state before is kept.
+    Filled,
+    Leaked(Leak),
+}
+
+impl Ended {
+    /// What to say about it, where something went wrong.
+    pub fn sentence(self) -> Option<String> {
+        match self {
+            Self::Steps | Self::Converged => None,
+            Self::Vanished => Some(
+                "The surface vanished, expected voxels that it can hold on to; the state before is kept: \
+                 widen the tolerance or lower the smoothness"
+                    .to_owned(),
+            ),
+            Self::Filled => Some(
+                "The surface filled the whole image, expected a border; the state before is kept: narrow \
+                 the tolerance or raise the smoothness"
+                    .to_owned(),
+            ),
+            Self::Leaked(leak) => Some(format!(
+                "The surface leaks from step {} on, expected it to stay at rest; go back to there and \
+                 raise the smoothness or cut it off with a sphere",
+                leak.from
+            )),
+        }
+    }
+}

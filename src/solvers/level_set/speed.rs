@@ -1,0 +1,392 @@
+//! Speeds that do not depend on the surface.
+
+use super::bricks::{counts, origin};
+use super::params::{Mode, Params};
+use super::stencil::Stencil;
+use crate::data::{Mask, Volume};
+use glam::DVec3;
+use rayon::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// Numbers a voxel where there are more terms than the static speed: speed, g, A (x y z), grey value.
+pub const PLANES: usize = 6;
+/// Standard deviation of the Gaussian before the edges are looked for, voxels.
+const SMOOTHED: f64 = 1.0;
+/// Parts of the image's range that grey values are summed in: whole numbers add up to the same in any
+/// order.
+const QUANTA: f64 = (1u32 << 20) as f64;
+
+/// What the surface moves in.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    pub image: Volume,
+    pub frame: usize,
+    /// On the image's grid.
+    layer: Option<Arc<[f32]>>,
+    /// +1 to grow, −1 not to.
+    painted: Option<Arc<[i8]>>,
+    /// Voxels without a value.
+    pub missing: usize,
+    low: f32,
+    high: f32,
+    smoothed: Arc<OnceLock<Vec<f32>>>,
+}
+
+impl Inputs {
+    /// Needs the backend's threads installed.
+    pub fn new(image: &Volume, frame: usize) -> Result<Self, String> {
+        let values = image.frame(frame);
+        let missing = values.par_iter().filter(|v| !v.is_finite()).count();
+        if missing == values.len() {
+            return Err(
+                "Found no voxel with a value, expected an image; choose another".to_owned(),
+            );
+        }
+        let (low, high) = image.range(frame);
+        if !(high > low) {
+            return Err(format!(
+                "Found {low} in every voxel, expected an image with contrast; choose another"
+            ));
+        }
+        Ok(Self {
+            image: image.clone(),
+            frame,
+            layer: None,
+            painted: None,
+            missing,
+            low,
+            high,
+            smoothed: Arc::default(),
+        })
+    }
+
+    /// Another image whose values give a speed; where it has none, nothing moves.
+    pub fn with_layer(mut self, layer: &Volume, frame: usize) -> Self {
+        let grid = &self.image.grid;
+        let values: Vec<f32> = if layer.grid.matches(grid) {
+            layer.frame(frame).to_vec()
+        } else {
+            let at = |i| {
+                let world = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+                layer.nearest(frame, world).unwrap_or(f32::NAN)
+            };
+            (0..grid.voxel_count()).into_par_iter().map(at).collect()
+        };
+        self.layer = Some(values.into());
+        self
+    }
+
+    /// What was painted: where to grow and where not to.
+    pub fn with_painted(mut self, grow: Option<&Mask>, hold: Option<&Mask>) -> Self {
+        let grid = &self.image.grid;
+        let has = |mask: Option<&Mask>, world: DVec3| mask.is_some_and(|m| m.contains(world));
+        let at = |i: usize| {
+            let world = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+            i8::from(has(grow, world)) - i8::from(has(hold, world))
+        };
+        let any = grow.is_some() || hold.is_some();
+        self.painted = any.then(|| {
+            (0..grid.voxel_count())
+                .into_par_iter()
+                .map(at)
+                .collect::<Vec<_>>()
+                .into()
+        });
+        self
+    }
+
+    /// Least and largest grey value.
+    pub fn bounds(&self) -> (f32, f32) {
+        (self.low, self.high)
+    }
+
+    pub fn has_layer(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    pub fn values(&self) -> &[f32] {
+        self.image.frame(self.frame)
+    }
+
+    /// A grey value as a whole number, for sums; 0 where there is none.
+    #[inline]
+    pub fn quantum(&self, i: usize) -> i64 {
+        let v = self.values()[i];
+        let share = f64::from(v - self.low) / f64::from(self.high - self.low);
+        if (0.0..=1.0).contains(&share) {
+            (share * QUANTA).round() as i64
+        } else {
+            0
+        }
+    }
+
+    /// All of them, brick by brick.
+    pub fn quanta(&self, brick: usize) -> Vec<i32> {
+        let grid = &self.image.grid;
+        let shape = counts(grid.shape, brick);
+        let page = brick.pow(3);
+        let mut quanta = vec![0i32; shape.iter().product::<usize>() * page];
+        quanta
+            .par_chunks_exact_mut(page)
+            .enumerate()
+            .for_each(|(b, page)| {
+                let first = origin(b, shape, brick);
+                for (i, value) in page.iter_mut().enumerate() {
+                    let in_brick = [i % brick, i / brick % brick, i / brick / brick];
+                    let voxel = [0, 1, 2].map(|a| first[a] + in_brick[a]);
+                    if (0..3).all(|a| voxel[a] < grid.shape[a]) {
+                        *value = self.quantum(grid.index(voxel)) as i32;
+                    }
+                }
+            });
+        quanta
+    }
+
+    /// The mean grey value of so many voxels with this sum of quanta.
+    pub fn mean(&self, sum: i64, voxels: u64) -> f64 {
+        let share = sum as f64 / QUANTA / voxels.max(1) as f64;
+        f64::from(self.low) + share * f64::from(self.high - self.low)
+    }
+
+    fn smoothed(&self) -> &[f32] {
+        self.smoothed
+            .get_or_init(|| smooth(self.values(), self.image.grid.shape))
+    }
+}
+
+/// The static part of everything that moves the surface.
+#[derive(Debug)]
+pub struct Speeds {
+    pub inputs: Inputs,
+    pub params: Params,
+    w: [f32; 6],
+    /// g by voxel.
+    edges: Option<Vec<f32>>,
+    /// Largest |speed| of any voxel, and largest drift: cells a unit of time, summed over axes.
+    pub most: f64,
+    pub drift: f64,
+}
+
+impl Speeds {
+    /// Needs the backend's threads installed.
+    pub fn new(inputs: &Inputs, params: &Params, stencil: &Stencil) -> Self {
+        let mut speeds = Self {
+            inputs: inputs.clone(),
+            params: params.clone(),
+            w: stencil.w,
+            edges: None,
+            most: 0.0,
+            drift: 0.0,
+        };
+        let voxels = inputs.values().len();
+        let most = (0..voxels)
+            .into_par_iter()
+            .with_min_len(1 << 14)
+            .map(|i| speeds.at(i).abs());
+        let most = most.reduce(|| 0.0, f32::max);
+        speeds.most = f64::from(most) + f64::from(params.advection() * speeds.region());
+        if params.mode == Mode::Scaled
+            && let Some(edge) = params.edge.filter(|e| e.weight > 0.0)
+        {
+            speeds.edges = Some(speeds.stopping(edge.contrast, stencil.h_mm as f32));
+            let drift = (0..voxels).into_par_iter().with_min_len(1 << 14);
+            let drift = drift.map(|i| speeds.drift(i).iter().map(|a| a.abs()).sum::<f32>());
+            speeds.drift = f64::from(drift.reduce(|| 0.0, f32::max));
+        }
+        speeds
+    }
+
+    /// Weight of the region term.
+    pub fn region(&self) -> f32 {
+        match self.params.mode {
+            Mode::Scaled => self.params.region,
+            Mode::Paper => 0.0,
+        }
+    }
+
+    /// Speed of a voxel, g not yet in it. A voxel without a value keeps the surface out.
+    #[inline]
+    pub fn at(&self, i: usize) -> f32 {
+        let params = &self.params;
+        let off = (self.inputs.values()[i] - params.target).abs();
+        let raw = params.tolerance - off;
+        if params.mode == Mode::Paper {
+            let raw = if off.is_finite() {
+                raw
+            } else {
+                -params.tolerance
+            };
+            return params.advection() * raw;
+        }
+        let scaled = (raw / params.tolerance).clamp(-1.0, 1.0);
+        let scaled = if off.is_finite() { scaled } else { -1.0 };
+        let mut speed = params.intensity * scaled;
+        if let (Some(layer), Some(values)) = (params.layer, &self.inputs.layer) {
+            let share = (values[i] - layer.low) / (layer.high - layer.low);
+            if share.is_finite() {
+                speed += layer.weight * (2.0 * share - 1.0).clamp(-1.0, 1.0);
+            }
+        }
+        speed *= params.advection();
+        if let Some(painted) = &self.inputs.painted {
+            speed += params.bias * f32::from(painted[i]);
+        }
+        speed
+    }
+
+    /// What is inside the surface against what is outside: clamp(p₀ + p₁ I, ±1) times the third. With
+    /// means m and n it is ((I − n)² − (I − m)²) / (m − n)², +1 at m and −1 at n.
+    pub fn region_rule(&self, inside: (i64, u64), all: (i64, u64)) -> [f32; 3] {
+        let outside = (all.0 - inside.0, all.1 - inside.1);
+        if self.region() == 0.0 || inside.1 == 0 || outside.1 == 0 {
+            return [0.0; 3];
+        }
+        let [m, n] = [inside, outside].map(|(sum, voxels)| self.inputs.mean(sum, voxels));
+        let apart = m - n;
+        if apart.abs() < 1e-6 * f64::from(self.inputs.high - self.inputs.low) {
+            return [0.0; 3];
+        }
+        let weight = self.params.advection() * self.region();
+        [(-(m + n) / apart) as f32, (2.0 / apart) as f32, weight]
+    }
+
+    /// Planes of a brick's page.
+    pub fn fill(&self, first: [usize; 3], brick: usize, extra: bool, out: &mut [f32]) {
+        let shape = self.inputs.image.grid.shape;
+        let page = brick * brick * brick;
+        let [nx, ny, nz] = shape;
+        for z in 0..brick.min(nz - first[2]) {
+            for y in 0..brick.min(ny - first[1]) {
+                let from = first[0] + nx * (first[1] + y + ny * (first[2] + z));
+                let to = brick * (y + brick * z);
+                for x in 0..brick.min(nx - first[0]) {
+                    out[to + x] = self.at(from + x);
+                    if extra {
+                        let planes = self.extra(from + x);
+                        for (k, value) in planes.into_iter().enumerate() {
+                            out[(k + 1) * page + to + x] = value;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The planes of all bricks.
+    pub fn bricks(&self, brick: usize, extra: bool) -> Vec<f32> {
+        let shape = counts(self.inputs.image.grid.shape, brick);
+        let page = brick.pow(3) * if extra { PLANES } else { 1 };
+        let mut all = vec![0.0f32; shape.iter().product::<usize>() * page];
+        let pages = all.par_chunks_exact_mut(page).enumerate();
+        pages.for_each(|(b, page)| self.fill(origin(b, shape, brick), brick, extra, page));
+        all
+    }
+
+    /// g, A and the grey value; the last at the target where there is none.
+    pub fn extra(&self, i: usize) -> [f32; 5] {
+        let weight = self.params.edge.map_or(0.0, |e| e.weight);
+        let stop = self
+            .edges
+            .as_ref()
+            .map_or(1.0, |g| 1.0 - weight + weight * g[i]);
+        let [x, y, z] = match self.edges {
+            Some(_) => self.drift(i),
+            None => [0.0; 3],
+        };
+        let value = self.inputs.values()[i];
+        let value = if value.is_finite() {
+            value
+        } else {
+            self.params.target
+        };
+        [stop, x, y, z, value]
+    }
+
+    /// A = weight W ∇g along voxel axes.
+    fn drift(&self, i: usize) -> [f32; 3] {
+        let (Some(g), Some(edge)) = (&self.edges, self.params.edge) else {
+            return [0.0; 3];
+        };
+        let slope = slope(g, self.inputs.image.grid.shape, i);
+        raised(&self.w, slope).map(|v| v * edge.weight)
+    }
+
+    fn stopping(&self, contrast: f32, h_mm: f32) -> Vec<f32> {
+        let smoothed = self.inputs.smoothed();
+        let shape = self.inputs.image.grid.shape;
+        let at = |i: usize| {
+            let slope = slope(smoothed, shape, i);
+            let up = raised(&self.w, slope);
+            let squared: f32 = (0..3).map(|a| slope[a] * up[a]).sum();
+            // W has h² in it.
+            1.0 / (1.0 + squared.max(0.0) / (h_mm * contrast).powi(2))
+        };
+        (0..smoothed.len())
+            .into_par_iter()
+            .with_min_len(1 << 12)
+            .map(at)
+            .collect()
+    }
+}
+
+fn raised([xx, yy, zz, xy, xz, yz]: &[f32; 6], [x, y, z]: [f32; 3]) -> [f32; 3] {
+    [
+        xx * x + xy * y + xz * z,
+        xy * x + yy * y + yz * z,
+        xz * x + yz * y + zz * z,
+    ]
+}
+
+/// Central differences along voxel axes; 0 across the grid's border.
+fn slope(values: &[f32], shape: [usize; 3], i: usize) -> [f32; 3] {
+    let [nx, ny, nz] = shape;
+    let at = [i % nx, i / nx % ny, i / (nx * ny)];
+    let steps = [1, nx, nx * ny];
+    [0, 1, 2].map(|a| {
+        let n = [nx, ny, nz][a];
+        let before = if at[a] > 0 {
+            values[i - steps[a]]
+        } else {
+            values[i]
+        };
+        let behind = if at[a] + 1 < n {
+            values[i + steps[a]]
+        } else {
+            values[i]
+        };
+        0.5 * (behind - before)
+    })
+}
+
+/// A Gaussian along each axis in turn, the border repeated; voxels without a value count as 0.
+fn smooth(values: &[f32], shape: [usize; 3]) -> Vec<f32> {
+    let reach = (3.0 * SMOOTHED).ceil() as usize;
+    let weight = |k: usize| (-0.5 * (k as f64 / SMOOTHED).powi(2)).exp();
+    let total: f64 = weight(0) + 2.0 * (1..=reach).map(weight).sum::<f64>();
+    let weights: Vec<f32> = (0..=reach).map(|k| (weight(k) / total) as f32).collect();
+    let mut now: Vec<f32> = values
+        .iter()
+        .map(|v| if v.is_finite() { *v } else { 0.0 })
+        .collect();
+    let steps = [1, shape[0], shape[0] * shape[1]];
+    for axis in 0..3 {
+        let (n, step) = (shape[axis], steps[axis]);
+        let from = &now;
+        let at = |i: usize| {
+            let place = i / step % n;
+            let mut sum = weights[0] * from[i];
+            for (k, w) in weights.iter().enumerate().skip(1) {
+                let before = i - step * k.min(place);
+                let behind = i + step * k.min(n - 1 - place);
+                sum += w * (from[before] + from[behind]);
+            }
+            sum
+        };
+        now = (0..values.len())
+            .into_par_iter()
+            .with_min_len(1 << 12)
+            .map(at)
+            .collect();
+    }
+    now
+}

@@ -1,0 +1,167 @@
+//! Where the surface begins, and what a hand adds or cuts away.
+
+use super::bricks::{Field, INSIDE, OUTSIDE, origin};
+use super::params::Layout;
+use super::stencil::{Stencil, distance};
+use crate::data::{Grid, Mask};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A white or a black sphere.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Sphere {
+    /// Added, not cut away.
+    pub add: bool,
+    /// World mm.
+    pub centre: DVec3,
+    pub radius_mm: f64,
+}
+
+impl Sphere {
+    pub fn check(&self, grid: &Grid) -> Result<(), String> {
+        if !(self.radius_mm > 0.0 && self.radius_mm.is_finite() && self.centre.is_finite()) {
+            return Err(format!(
+                "Found a sphere with a radius of {} mm, expected more than 0; draw it larger",
+                self.radius_mm
+            ));
+        }
+        let [x, y, z] = self.centre.to_array();
+        let reach = grid.voxels_per_mm() * self.radius_mm;
+        let at = grid.voxel_at(self.centre);
+        let voxels = grid.block_around(at - reach, at + reach);
+        let meets = voxels.is_some_and(|(low, high)| {
+            (low[2]..=high[2]).any(|k| {
+                (low[1]..=high[1]).any(|j| {
+                    (low[0]..=high[0])
+                        .any(|i| distance(grid, 1.0, [i, j, k], self.centre) < self.radius_mm)
+                })
+            })
+        });
+        if !meets {
+            return Err(format!(
+                "Found a sphere at {x:.1}, {y:.1}, {z:.1} mm that holds no voxel of the image, expected \
+                 one within it; move it"
+            ));
+        }
+        Ok(())
+    }
+
+    /// φ of the sphere alone.
+    fn value(&self, grid: &Grid, h_mm: f64, voxel: [usize; 3]) -> f32 {
+        (self.radius_mm / h_mm - distance(grid, h_mm, voxel, self.centre)) as f32
+    }
+
+    fn joined(&self, phi: f32, own: f32) -> f32 {
+        if self.add {
+            phi.max(own)
+        } else {
+            phi.min(-own)
+        }
+    }
+}
+
+/// The surface at step 0.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Voxels inside, on the image's grid or on any other: of a threshold, a fill, a label, a pathway.
+    pub mask: Option<Mask>,
+    /// In this order, after the mask.
+    pub spheres: Vec<Sphere>,
+}
+
+impl Start {
+    pub fn field(&self, grid: &Arc<Grid>, stencil: &Stencil, layout: &Layout) -> Field {
+        let (h, clamp) = (stencil.h_mm, stencil.clamp);
+        let within = |voxel: [usize; 3]| match &self.mask {
+            None => false,
+            Some(mask) if mask.grid.matches(grid) => mask.inside[grid.index(voxel)] != 0,
+            Some(mask) => mask.contains(grid.world(DVec3::from_array(voxel.map(|v| v as f64)))),
+        };
+        let value = |voxel: [usize; 3]| {
+            // The mask's steps are smoothed by redistancing: half a voxel from its border.
+            let mut phi = match (&self.mask, within(voxel)) {
+                (None, _) => -clamp,
+                (Some(_), true) => self.depth(grid, voxel, &within, clamp),
+                (Some(_), false) => -self.depth(grid, voxel, &|v| !within(v), clamp),
+            };
+            for sphere in &self.spheres {
+                phi = sphere.joined(phi, sphere.value(grid, h, voxel));
+            }
+            phi
+        };
+        Field::from_fn(grid, h, clamp, (layout.brick, layout.everywhere), value)
+    }
+
+    /// Half an edge next to the border, else the clamp.
+    fn depth(
+        &self,
+        grid: &Grid,
+        voxel: [usize; 3],
+        within: &impl Fn([usize; 3]) -> bool,
+        clamp: f32,
+    ) -> f32 {
+        let spacing = grid.spacing();
+        let h = spacing.min_element();
+        let mut least = clamp;
+        for axis in 0..3 {
+            let edge = (0.5 * spacing[axis] / h) as f32;
+            let mut next = voxel;
+            let before = voxel[axis].checked_sub(1);
+            let behind = Some(voxel[axis] + 1).filter(|v| *v < grid.shape[axis]);
+            for at in before.into_iter().chain(behind) {
+                next[axis] = at;
+                if !within(next) {
+                    least = least.min(edge);
+                }
+            }
+        }
+        least
+    }
+}
+
+/// The field with a sphere added or cut away.
+pub fn edited(field: &Field, sphere: &Sphere) -> Field {
+    let mut out = field.clone();
+    let grid = &field.grid;
+    let (b, volume) = (field.brick, field.brick.pow(3));
+    let shape = field.counts();
+    // Everything nearer than the band's end to the sphere.
+    let reach_mm = sphere.radius_mm + f64::from(field.clamp) * field.h_mm;
+    let half = grid.voxels_per_mm() * reach_mm;
+    let at = grid.voxel_at(sphere.centre);
+    let Some((low, high)) = grid.block_around(at - half, at + half) else {
+        return out;
+    };
+    let [first, last] = [low, high].map(|v| v.map(|c| c / b));
+    for z in first[2]..=last[2] {
+        for y in first[1]..=last[1] {
+            for x in first[0]..=last[0] {
+                let brick = x + shape[0] * (y + shape[1] * z);
+                let start = origin(brick, shape, b);
+                let slot = out.table[brick] as usize;
+                let mut page = out.pages[slot * volume..(slot + 1) * volume].to_vec();
+                for (i, phi) in page.iter_mut().enumerate() {
+                    let at = [i % b, i / b % b, i / b / b];
+                    let voxel = [0, 1, 2].map(|a| (start[a] + at[a]).min(grid.shape[a] - 1));
+                    let own = sphere.value(grid, field.h_mm, voxel);
+                    *phi = sphere.joined(*phi, own).clamp(-field.clamp, field.clamp);
+                }
+                if slot > INSIDE as usize {
+                    out.pages[slot * volume..(slot + 1) * volume].copy_from_slice(&page);
+                    continue;
+                }
+                let side = if slot == OUTSIDE as usize {
+                    -field.clamp
+                } else {
+                    field.clamp
+                };
+                if page.iter().any(|v| *v != side) {
+                    out.table[brick] = (out.pages.len() / volume) as u32;
+                    out.pages.extend(page);
+                }
+            }
+        }
+    }
+    out.tidied()
+}

@@ -1,0 +1,141 @@
+//! `arcuate segment`: what it writes agrees with what it says, and a script gives it again.
+
+use super::{arcuate, json, refuses};
+use crate::support::Random;
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Volume};
+use arcuate::io::{self, Opened};
+use arcuate::solvers::level_set::{Event, Script, Sphere, What};
+use glam::DVec3;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A bright ball of 9 mm in noise, and its mask.
+fn ball(random: &mut Random, folder: &Path) -> DVec3 {
+    let spacing = DVec3::new(1.0, 1.2, 1.5);
+    let grid = Grid::axis_aligned([34, 30, 24], spacing, DVec3::new(-16.0, -18.0, -17.0)).unwrap();
+    let grid = Arc::new(grid);
+    let centre = random.direction() * 2.0;
+    let within = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        f32::from(u8::from(at.distance(centre) < 9.0))
+    };
+    let truth: Vec<f32> = (0..grid.voxel_count()).map(within).collect();
+    let noisy: Vec<f32> = truth
+        .iter()
+        .map(|v| 50.0 + 60.0 * v + 10.0 * random.normal() as f32)
+        .collect();
+    for (name, values) in [("t1.nii.gz", noisy), ("truth.nii.gz", truth)] {
+        let volume = Volume::scalar(grid.clone(), values);
+        io::nifti::save_volume(&folder.join(name), &volume, "", &Control::new()).unwrap();
+    }
+    centre
+}
+
+fn values(path: &Path) -> Vec<f32> {
+    match io::open(path, &Control::new()).unwrap() {
+        Opened::Volume(volume, _) => volume.values.to_vec(),
+        Opened::Tractogram(..) => panic!("an image"),
+    }
+}
+
+pub fn segments() {
+    let mut random = Random::fresh("cli segment");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let at = ball(&mut random, here);
+    let [probe, sphere] = [
+        format!("--probe={},{},{},4", at.x, at.y, at.z),
+        format!("--add=sphere:{},{},{},4", at.x, at.y, at.z),
+    ];
+    let start = ["segment", "t1.nii.gz", &probe, &sphere];
+    let rest = ["--reference", "truth.nii.gz", "--steps", "300"];
+    let first = [&start[..], &rest, &["--surface", "gii", "--out", "a"]].concat();
+    let value = json(&first, here);
+    let labels = values(&here.join("a/labels.nii.gz"));
+    let truth = values(&here.join("truth.nii.gz"));
+    let inside = labels.iter().filter(|v| **v != 0.0).count();
+    assert_eq!(value["voxels"].as_u64(), Some(inside as u64));
+    let both = labels
+        .iter()
+        .zip(&truth)
+        .filter(|(a, b)| **a * **b != 0.0)
+        .count() as f64;
+    let all = inside as f64 + truth.iter().filter(|v| **v != 0.0).count() as f64;
+    let dice = value["agreement"]["dice"].as_f64().unwrap();
+    assert!((dice - 2.0 * both / all).abs() < 1e-9, "{dice}");
+    assert!(dice > 0.9, "{dice}");
+    assert!(here.join("a/surface.gii").exists());
+    // The same again, on another number of threads.
+    let script = ["segment", "--script", "a/run.json"];
+    let again = [&script[..], &["--threads", "3", "--out", "b"]].concat();
+    json(&again, here);
+    assert_eq!(values(&here.join("b/labels.nii.gz")), labels);
+    let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    assert_eq!(text("a/run.json"), text("b/run.json"));
+
+    // What a hand did on the way.
+    let mut run: serde_json::Value = serde_json::from_str(&text("a/run.json")).unwrap();
+    let mut done: Script = serde_json::from_value(run["run"].clone()).unwrap();
+    let mut params = done.params.clone();
+    params.smoothness = 0.4;
+    let cut = Sphere {
+        add: false,
+        centre: at + DVec3::X * 9.0,
+        radius_mm: 4.0,
+    };
+    done.events = vec![
+        Event {
+            step: done.steps / 2,
+            what: What::Params(params),
+        },
+        Event {
+            step: done.steps,
+            what: What::Sphere(cut),
+        },
+    ];
+    run["run"] = serde_json::to_value(&done).unwrap();
+    std::fs::write(here.join("steered.json"), run.to_string()).unwrap();
+    let script = ["segment", "--script", "steered.json"];
+    let steered = json(&[&script[..], &["--out", "c"]].concat(), here);
+    assert_eq!(steered["steps"].as_u64(), Some(done.steps));
+    let cut_out = values(&here.join("c/labels.nii.gz"));
+    assert!(cut_out.iter().filter(|v| **v != 0.0).count() < inside);
+    json(&["segment", "--script", "c/run.json", "--out", "d"], here);
+    assert_eq!(values(&here.join("d/labels.nii.gz")), cut_out);
+
+    // Other starts.
+    let from = [
+        ["--threshold", "80..200"],
+        ["--mask", "truth.nii.gz"],
+        ["--fill", "0,0,0"],
+    ];
+    for (i, option) in from.iter().enumerate() {
+        let out = format!("start{i}");
+        let line = [
+            &["segment", "t1.nii.gz", &probe],
+            &option[..],
+            &["--out", &out],
+        ]
+        .concat();
+        let found = json(&line, here)["voxels"].as_u64().unwrap() as f64;
+        assert!(
+            (found / (all - inside as f64) - 1.0).abs() < 0.15,
+            "{option:?} {found}"
+        );
+    }
+    let away = [
+        "segment",
+        "t1.nii.gz",
+        &probe,
+        "--add=sphere:90,0,0,4",
+        "--out",
+        "e",
+    ];
+    refuses(&away, &["holds no voxel"], here);
+    let other = ["segment", "--script", "start0/labels.nii.gz", "--out", "e"];
+    refuses(&other, &["start0/labels.nii.gz"], here);
+    let output = arcuate(&["segment", "t1.nii.gz", &sphere, "--out", "e"], here);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!here.join("e").exists());
+}

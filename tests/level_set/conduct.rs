@@ -1,0 +1,387 @@
+//! Read-outs against closed forms, what is refused and in which words, accuracy on a phantom tumour.
+
+use super::{CURVATURE, GROWTH, USUAL, axes, begin, grid, ones, run, sphere};
+use crate::support::{Random, test};
+use crate::tracking::fields::backend;
+use arcuate::compute::Control;
+use arcuate::data::{Mask, Shape, Surface, Volume};
+use arcuate::solvers::level_set::{
+    Ended, Evolution, Inputs, Layout, Params, Probe, Sphere, Start, agreement, measures, surface,
+};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::f64::consts::PI;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("level_set::what is measured", measured),
+        test("level_set::agreement with a reference", agreed),
+        test("level_set::refusals are sentences", refusals),
+        test("level_set::surfaces that vanish or fill the image", lost),
+        test("level_set::a tumour in noise", tumour),
+        test("level_set::masks as starts", masks),
+    ]
+}
+
+fn measured() {
+    let mut random = Random::fresh("level set measured");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, 36.0);
+        let (centre, r) = (random.direction(), random.uniform(9.0, 11.0));
+        let made = begin(&ones(&grid), &[sphere(centre, r)], &CURVATURE, Layout::BEST);
+        let field = made.field().unwrap();
+        let found = backend(2).install(|| measures(&field));
+        let exact = [
+            4.0 / 3.0 * PI * r.powi(3) / 1000.0,
+            4.0 * PI * r * r,
+            2.0 * r,
+        ];
+        let shares = [found.volume_ml, found.area_mm2, found.diameter_mm];
+        let off = [0, 1, 2].map(|i| shares[i] / exact[i] - 1.0);
+        println!("{name}: volume, area and diameter off by {off:.4?}");
+        assert!(
+            off[0].abs() < 0.01 && off[1].abs() < 0.03 && off[2].abs() < 0.02,
+            "{off:?}"
+        );
+        assert_eq!(found.voxels, field.mask().count() as u64);
+        let mesh = surface(&field);
+        closed(&mesh);
+        // Outwards, and as large as the ball.
+        let volume = mesh.volume_mm3() / 1000.0;
+        assert!(
+            (volume / exact[0] - 1.0).abs() < 0.03,
+            "{volume} {}",
+            exact[0]
+        );
+    }
+    // A surface that ends at the image's border is closed there.
+    let grid = grid(DMat3::IDENTITY, 20.0);
+    let made = begin(
+        &ones(&grid),
+        &[sphere(DVec3::X * 9.0, 6.0)],
+        &CURVATURE,
+        Layout::BEST,
+    );
+    closed(&surface(&made.field().unwrap()));
+}
+
+/// Every edge belongs to two triangles, in opposite directions.
+fn closed(mesh: &Surface) {
+    let mut edges = std::collections::HashMap::new();
+    for [a, b, c] in &mesh.triangles {
+        for (from, to) in [(a, b), (b, c), (c, a)] {
+            *edges.entry((*from, *to)).or_insert(0) += 1;
+        }
+    }
+    assert!(!edges.is_empty());
+    for ((from, to), count) in &edges {
+        assert_eq!(edges.get(&(*to, *from)), Some(count));
+    }
+}
+
+fn agreed() {
+    let mut random = Random::fresh("level set agreed");
+    let grid = grid(DMat3::from_diagonal(DVec3::new(1.0, 1.2, 1.7)), 30.0);
+    let ball = |centre: DVec3, radius_mm: f64| Shape::Sphere { centre, radius_mm }.mask_on(&grid);
+    let a = ball(random.direction(), random.uniform(6.0, 8.0));
+    let b = ball(random.direction() * 3.0, random.uniform(6.0, 9.0));
+    let found = backend(2).install(|| agreement(&a, &b)).unwrap();
+    // From the definitions.
+    let pairs: Vec<(bool, bool)> = a
+        .inside
+        .iter()
+        .zip(b.inside.iter())
+        .map(|(a, b)| (*a != 0, *b != 0))
+        .collect();
+    let count = |x: bool, y: bool| pairs.iter().filter(|p| **p == (x, y)).count() as f64;
+    let (both, only_a, only_b, none) = (
+        count(true, true),
+        count(true, false),
+        count(false, true),
+        count(false, false),
+    );
+    let close = |x: f64, y: f64| assert!((x - y).abs() < 1e-5, "{x} {y}");
+    close(found.dice, 2.0 * both / (2.0 * both + only_a + only_b));
+    close(found.sensitivity, both / (both + only_b));
+    close(found.specificity, none / (none + only_a));
+    close(found.correct, (both + none) / pairs.len() as f64);
+    let border = |mask: &Mask| -> Vec<DVec3> {
+        let world = |v: [usize; 3]| grid.world(DVec3::from_array(v.map(|c| c as f64)));
+        let out = |v: [usize; 3]| {
+            (0..3).any(|axis| {
+                [-1i64, 1].into_iter().any(|step| {
+                    let mut next = v.map(|c| c as i64);
+                    next[axis] += step;
+                    let outside = next[axis] < 0 || next[axis] >= grid.shape[axis] as i64;
+                    outside || mask.inside[grid.index(next.map(|c| c as usize))] == 0
+                })
+            })
+        };
+        mask.voxels_inside()
+            .filter(|v| out(*v))
+            .map(world)
+            .collect()
+    };
+    let (p, q) = (border(&a), border(&b));
+    let away = |from: &[DVec3], to: &[DVec3]| {
+        let least = |p: &DVec3| {
+            to.iter()
+                .map(|q| p.distance(*q))
+                .fold(f64::INFINITY, f64::min)
+        };
+        let mut all: Vec<f64> = from.iter().map(least).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    let ways = [away(&p, &q), away(&q, &p)];
+    let sum: f64 = ways.iter().flatten().sum();
+    close(found.mean_mm, sum / (p.len() + q.len()) as f64);
+    let high = |d: &Vec<f64>| d[(0.95 * d.len() as f64).ceil() as usize - 1];
+    close(found.hausdorff95_mm, high(&ways[0]).max(high(&ways[1])));
+    let same = backend(2).install(|| agreement(&a, &a)).unwrap();
+    assert_eq!(
+        (same.dice, same.mean_mm, same.hausdorff95_mm),
+        (1.0, 0.0, 0.0)
+    );
+    assert!(agreement(&a, &Mask::empty(&grid)).is_err());
+}
+
+/// The error of a start, one sentence.
+fn refused(image: &Volume, spheres: &[Sphere], params: &Params) -> String {
+    let (backend, control) = (backend(1), Control::new());
+    let begin = Start {
+        mask: None,
+        spheres: spheres.to_vec(),
+    };
+    let inputs = match backend.install(|| Inputs::new(image, 0)) {
+        Ok(inputs) => inputs,
+        Err(sentence) => return sentence,
+    };
+    let made = Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
+    made.err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+fn refusals() {
+    let grid = grid(DMat3::IDENTITY, 20.0);
+    let good = ones(&grid);
+    let ball = [sphere(DVec3::ZERO, 5.0)];
+    let flat = Volume::scalar(grid.clone(), vec![3.0; grid.voxel_count()]);
+    let empty = Volume::scalar(grid.clone(), vec![f32::NAN; grid.voxel_count()]);
+    let with = |change: &dyn Fn(&mut Params)| {
+        let mut params = USUAL;
+        change(&mut params);
+        refused(&good, &ball, &params)
+    };
+    let all = [
+        (
+            refused(&good, &[sphere(DVec3::X * 90.0, 5.0)], &USUAL),
+            "holds no voxel",
+        ),
+        (
+            refused(&good, &[sphere(DVec3::ZERO, 0.0)], &USUAL),
+            "radius",
+        ),
+        (
+            refused(&good, &[sphere(DVec3::ZERO, f64::NAN)], &USUAL),
+            "radius",
+        ),
+        (refused(&good, &[], &USUAL), "add a sphere"),
+        (
+            refused(&good, &[sphere(DVec3::ZERO, 100.0)], &USUAL),
+            "make it smaller",
+        ),
+        (refused(&flat, &ball, &USUAL), "contrast"),
+        (refused(&empty, &ball, &USUAL), "no voxel with a value"),
+        (with(&|p| p.tolerance = 0.0), "tolerance"),
+        (with(&|p| p.tolerance = f32::NAN), "tolerance"),
+        (with(&|p| p.target = f32::NAN), "target"),
+        (with(&|p| p.smoothness = 1.5), "smoothness"),
+        (with(&|p| p.region = -1.0), "region"),
+        (with(&|p| p.rescaling = f32::INFINITY), "rescaling"),
+        (
+            with(&|p| {
+                p.layer = Some(arcuate::solvers::level_set::LayerSpeed {
+                    weight: 1.0,
+                    low: 0.0,
+                    high: 1.0,
+                });
+            }),
+            "without a layer",
+        ),
+    ];
+    for (sentence, word) in all {
+        assert!(sentence.contains(word), "{word}: {sentence:?}");
+        assert!(
+            sentence.starts_with("Found") && sentence.contains("expected"),
+            "{sentence}"
+        );
+    }
+    // Voxels without a value keep the surface out and harm nothing.
+    let mut values = vec![1.0f32; grid.voxel_count()];
+    for (i, v) in values.iter_mut().enumerate() {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|c| c as f64)));
+        if at.x > 3.0 {
+            *v = if i % 2 == 0 { f32::NAN } else { f32::INFINITY };
+        }
+        if at.x < -8.0 {
+            *v = 0.0;
+        }
+    }
+    let missing = values.iter().filter(|v| !v.is_finite()).count();
+    let image = Volume::scalar(grid.clone(), values);
+    let inputs = backend(1).install(|| Inputs::new(&image, 0)).unwrap();
+    assert_eq!(inputs.missing, missing);
+    let mut made = begin(
+        &image,
+        &[sphere(DVec3::X * -2.0, 4.0)],
+        &USUAL,
+        Layout::BEST,
+    );
+    run(&mut made, 120);
+    let field = made.field().unwrap();
+    assert!(field.dense().iter().all(|v| v.is_finite()));
+    let mask = field.mask();
+    let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
+    assert!((11..=13).contains(&farthest), "{farthest}");
+    let mut probe = Probe::default();
+    assert!(probe.target().unwrap_err().contains("probe more"));
+    for v in [1.0, 3.0, f32::NAN, 5.0] {
+        probe.add(v);
+    }
+    assert_eq!((probe.count, probe.mean, probe.spread()), (3, 3.0, 2.0));
+    assert_eq!(probe.target(), Ok((3.0, 2.0 * Probe::SPREADS as f32)));
+}
+
+fn lost() {
+    let grid = grid(DMat3::IDENTITY, 18.0);
+    let image = ones(&grid);
+    let mut made = begin(
+        &image,
+        &[sphere(DVec3::ZERO, 6.0)],
+        &CURVATURE,
+        Layout::BEST,
+    );
+    let ended = run(&mut made, 1000);
+    assert_eq!(ended, Ended::Vanished);
+    assert!(
+        ended
+            .sentence()
+            .unwrap()
+            .contains("the state before is kept")
+    );
+    // What is kept is whole: a surface, and all that goes with it.
+    let inside = *made.growth().last().unwrap();
+    assert!(inside > 0 && made.field().unwrap().mask().count() as u64 == inside);
+    assert_eq!(made.growth().len() as u64, made.step() + 1);
+    assert_eq!(run(&mut made, 1000), Ended::Vanished);
+
+    let full = Volume::scalar(grid.clone(), {
+        let mut values = vec![1.0; grid.voxel_count()];
+        values[0] = 0.9;
+        values
+    });
+    let mut made = begin(&full, &[sphere(DVec3::ZERO, 5.0)], &GROWTH, Layout::BEST);
+    assert_eq!(run(&mut made, 1000), Ended::Filled);
+    let kept = made.field().unwrap().dense();
+    // A cut that leaves nothing is refused, and changes nothing.
+    let all = Sphere {
+        add: false,
+        ..sphere(DVec3::ZERO, 40.0)
+    };
+    let error = made.edit(&all, &backend(1)).unwrap_err().to_string();
+    assert!(error.contains("cut away less"), "{error}");
+    assert_eq!(made.field().unwrap().dense(), kept);
+    let control = Control::new();
+    control.cancel();
+    assert!(made.run(10, &backend(1), &control).is_err());
+}
+
+/// A body with a contrast of three standard deviations of the noise, one sphere in it, T and ε probed
+/// inside, everything else as it starts.
+fn tumour() {
+    let mut random = Random::fresh("level set tumour");
+    let grid = grid(DMat3::IDENTITY, 52.0);
+    let waves: [(DVec3, f64); 4] = [0; 4].map(|_| {
+        (
+            random.direction() * random.uniform(0.1, 0.35),
+            random.uniform(0.0, 6.0),
+        )
+    });
+    let inside = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let bumps: f64 = waves.iter().map(|(k, p)| (k.dot(at) + p).sin()).sum();
+        at.length() < 14.0 + 1.0 * bumps
+    };
+    let truth: Vec<u8> = (0..grid.voxel_count())
+        .map(|i| u8::from(inside(i)))
+        .collect();
+    let truth = Mask::new(grid.clone(), truth);
+    for cnr in [3.0, 4.0, 6.0] {
+        let values: Vec<f32> = truth
+            .inside
+            .iter()
+            .map(|t| (100.0 + 20.0 * (cnr * f64::from(*t) + random.normal())) as f32)
+            .collect();
+        let image = Volume::scalar(grid.clone(), values);
+        let mut probe = Probe::default();
+        let near = Shape::Sphere {
+            centre: DVec3::ZERO,
+            radius_mm: 4.0,
+        };
+        for v in near.mask_on(&grid).voxels_inside() {
+            probe.add(image.frame(0)[grid.index(v)]);
+        }
+        let (target, tolerance) = probe.target().unwrap();
+        let params = Params {
+            target,
+            tolerance,
+            ..USUAL
+        };
+        let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
+        let ended = run(&mut made, 400);
+        let mask = made.field().unwrap().mask();
+        let agreement = backend(2).install(|| agreement(&mask, &truth)).unwrap();
+        println!(
+            "CNR {cnr}: {agreement:.3?} after {} steps, {ended:?}",
+            made.step()
+        );
+        assert!(agreement.dice >= 0.95, "{}", agreement.dice);
+    }
+}
+
+fn masks() {
+    let mut random = Random::fresh("level set masks");
+    let grid = grid(DMat3::IDENTITY, 30.0);
+    let centre = random.direction();
+    let ball = Shape::Sphere {
+        centre,
+        radius_mm: 9.0,
+    };
+    let mask = ball.mask_on(&grid);
+    let begin = Start {
+        mask: Some(mask.clone()),
+        spheres: Vec::new(),
+    };
+    let (backend, control) = (backend(2), Control::new());
+    let inputs = backend.install(|| Inputs::new(&ones(&grid), 0)).unwrap();
+    let made = Evolution::new(
+        &inputs,
+        &begin,
+        &CURVATURE,
+        Layout::BEST,
+        &backend,
+        &control,
+    )
+    .unwrap();
+    // The same voxels, a distance about them.
+    assert_eq!(made.field().unwrap().mask().inside, mask.inside);
+    let (mean, worst) = super::radius(&made.field().unwrap(), centre, 9.0);
+    println!("{mean:.3}, off by {worst:.3} at most");
+    assert!((mean - 9.0).abs() < 0.2 && worst < 0.9, "{mean} {worst}");
+    let depth = made.field().unwrap().dense();
+    for (i, phi) in depth.iter().enumerate() {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let exact = (9.0 - at.distance(centre)).clamp(-3.0, 3.0) as f32;
+        assert!((phi - exact).abs() < 1.2, "{phi} {exact}");
+    }
+}
