@@ -104,13 +104,16 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Value, Erro
     made.watched = false;
     let setup_s = begun.elapsed().as_secs_f64();
     // Whole rounds of redistancing, and some steps first that fill the caches.
-    let (rounds, steps) = match (choice.quick, case.name) {
-        (true, _) => (1, 20),
-        (false, "sphere") => (5, 1000),
-        (false, _) => (5, 60),
+    let card = !backend.devices().is_empty();
+    let (rounds, steps) = match (choice.quick, case.name, card) {
+        (true, ..) => (1, 20),
+        (false, "sphere", true) => (5, 20_000),
+        (false, _, true) => (5, 4_000),
+        (false, "sphere", false) => (5, 1000),
+        (false, ..) => (5, 60),
     };
     let mut walls = Vec::new();
-    made.measure(20, backend, &control)?;
+    made.measure(100, backend, &control)?;
     let near = made.near(3.0)?;
     for _ in 0..rounds {
         let begun = Instant::now();

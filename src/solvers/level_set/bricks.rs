@@ -83,6 +83,50 @@ impl Field {
         }
     }
 
+    /// With pages for all bricks within so many voxels of the band.
+    pub fn surrounded(&self, margin: usize) -> Self {
+        let mut out = self.clone();
+        let (b, shape) = (self.brick, self.counts());
+        let volume = b.pow(3);
+        for (brick, &slot) in self.table.iter().enumerate().filter(|(_, s)| **s > INSIDE) {
+            let page = &self.pages[slot as usize * volume..(slot as usize + 1) * volume];
+            // First and last voxel of the band along each axis.
+            let (mut low, mut high) = ([b; 3], [0; 3]);
+            for (i, _) in page
+                .iter()
+                .enumerate()
+                .filter(|(_, v)| v.abs() < self.clamp)
+            {
+                let at = [i % b, i / b % b, i / b / b];
+                for a in 0..3 {
+                    (low[a], high[a]) = (low[a].min(at[a]), high[a].max(at[a]));
+                }
+            }
+            if low[0] == b {
+                continue;
+            }
+            let at = origin(brick, shape, 1);
+            let from = [0, 1, 2].map(|a| at[a].saturating_sub(usize::from(low[a] < margin)));
+            let to = [0, 1, 2].map(|a| {
+                let near = high[a] + margin >= b;
+                (at[a] + usize::from(near)).min(shape[a] - 1)
+            });
+            for z in from[2]..=to[2] {
+                for y in from[1]..=to[1] {
+                    for x in from[0]..=to[0] {
+                        let entry = &mut out.table[x + shape[0] * (y + shape[1] * z)];
+                        if *entry <= INSIDE {
+                            let side = *entry as usize * volume;
+                            *entry = (out.pages.len() / volume) as u32;
+                            out.pages.extend_from_within(side..side + volume);
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
     pub fn counts(&self) -> [usize; 3] {
         counts(self.grid.shape, self.brick)
     }

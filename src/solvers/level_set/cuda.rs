@@ -14,13 +14,14 @@ use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
 use crate::compute::kernels;
 use crate::solvers::Error;
+use bytemuck::Zeroable as _;
 use cudarc::driver::sys::CUgraphInstantiate_flags;
 use cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as THREAD_LOCAL;
 use cudarc::driver::{
     CudaFunction, CudaGraph, CudaSlice, CudaStream, LaunchConfig, PushKernelArg as _,
 };
 use std::sync::Arc;
-use tables::{Buffers, PAGE, Rules, State, Tables, pointer};
+use tables::{Buffers, Counted, PAGE, Rules, State, Tables, pointer};
 
 const WHAT: &str = "moving a surface";
 /// Steps of a graph; even, so that the two copies of the pages end where they began.
@@ -59,6 +60,8 @@ pub struct Engine {
     quanta: Option<CudaSlice<i32>>,
     rules: Rules,
     tables: Tables,
+    /// Addresses of the two copies of the pages.
+    copies: [u64; 2],
     mode: Mode,
     /// Which copy of the pages holds φ.
     now: usize,
@@ -66,6 +69,10 @@ pub struct Engine {
     /// By which copy is read first.
     steps: [Option<Graph>; 2],
     passes: [Option<Graph>; 2],
+    /// The last wishes reached less far than steps are now made without a look.
+    narrow: bool,
+    /// Whether the kernels of steps and of redistancing have run once.
+    warm: [bool; 2],
     state: State,
     unread: u64,
     settle: CudaFunction,
@@ -86,7 +93,8 @@ impl Engine {
         let bricks: usize = shape.iter().product();
         let bytes = (2 * PAGE * 4 + 64 * 4 + PAGE * 4 + 200) as u64 * (bricks as u64 + 2);
         device.needs(bytes, WHAT, "choose a smaller image or --backend cpu")?;
-        let buffers = Buffers::new(device, field)?;
+        // Before the first step nobody has wished for anything.
+        let buffers = Buffers::new(device, &field.surrounded(SELDOM as usize))?;
         let stream = device.check(WHAT, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
         let rules = Rules::new(stencil);
@@ -96,6 +104,7 @@ impl Engine {
         let mut made = Self {
             devices: devices.clone(),
             tables: buffers.tables(&stream, field.grid.shape),
+            copies: [0, 1].map(|k| pointer(&buffers.pages[k], &stream)),
             stream,
             kind: stencil.kind,
             clamp: field.clamp,
@@ -112,6 +121,8 @@ impl Engine {
             },
             steps: [None, None],
             passes: [None, None],
+            narrow: false,
+            warm: [false; 2],
             state,
             unread: 0,
             settle,
@@ -172,11 +183,8 @@ impl Engine {
             region: speeds.region_rule(inside, all),
             ..self.state
         };
-        let device = &self.devices[0];
-        self.buffers.rules = device.upload(&[self.rules])?;
-        self.buffers.state = device.upload(&[self.state])?;
-        device.synchronize(WHAT)?;
-        self.tables = self.buffers.tables(&self.stream, self.size);
+        self.put()?;
+        self.device().synchronize(WHAT)?;
         self.tables.speeds = pointer(&self.speeds, &self.stream);
         self.tables.quanta = self.quanta.as_ref().map_or(0, |q| pointer(q, &self.stream));
         self.tables.planes = planes as i32;
@@ -185,11 +193,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Rules and state in the places that graphs know.
+    fn put(&mut self) -> Result<(), Error> {
+        let rules = self
+            .stream
+            .memcpy_htod(&[self.rules], &mut self.buffers.rules);
+        self.device().check(WHAT, rules)?;
+        let state = self
+            .stream
+            .memcpy_htod(&[self.state], &mut self.buffers.state);
+        self.device().check(WHAT, state)?;
+        self.wait()
+    }
+
     fn wait(&self) -> Result<(), Error> {
         Ok(self.device().check(WHAT, self.stream.synchronize())?)
     }
 
     fn forget(&mut self) {
+        self.warm = [false; 2];
         self.steps = [None, None];
         self.passes = [None, None];
     }
@@ -211,6 +233,7 @@ impl Engine {
         if enough && (listed, seldom) == (self.shape.listed, self.shape.seldom) {
             return;
         }
+        self.narrow = seldom > self.shape.seldom && self.shape.blocks > 0;
         let blocks = (active as u32 + active as u32 / 4)
             .next_multiple_of(32)
             .max(32);
@@ -253,7 +276,7 @@ impl Engine {
         (ahead, margin): (u64, u64),
         listed: bool,
     ) -> Result<(), Error> {
-        let [now, next] = [from, 1 - from].map(|k| pointer(&self.buffers.pages[k], &self.stream));
+        let [now, next] = [self.copies[from], self.copies[1 - from]];
         let (ahead, margin) = (ahead as i32, margin as i32);
         let config = LaunchConfig {
             grid_dim: (self.shape.blocks, 1, 1),
@@ -356,7 +379,7 @@ impl Engine {
             done += some;
             left -= some;
             if every > 0 && done.is_multiple_of(every) {
-                self.redistance(passes)?;
+                self.some_passes(passes)?;
             }
             if self.unread == LOG {
                 self.read(&mut all)?;
@@ -367,8 +390,17 @@ impl Engine {
     }
 
     fn some_steps(&mut self, steps: u64) -> Result<(), Error> {
+        if steps > 0 && std::mem::replace(&mut self.narrow, false) {
+            self.line_up(self.now, 1, self.shape.seldom)?;
+            self.now = 1 - self.now;
+            return self.some_steps(steps - 1);
+        }
         let from = self.now;
         for _ in 0..steps / BATCH {
+            if !std::mem::replace(&mut self.warm[0], true) {
+                self.line_up(from, BATCH, self.shape.seldom)?;
+                continue;
+            }
             if self.steps[from].is_none() {
                 let seldom = self.shape.seldom;
                 self.steps[from] = Some(self.captured(|| self.line_up(from, BATCH, seldom))?);
@@ -383,9 +415,18 @@ impl Engine {
         Ok(())
     }
 
-    /// `passes`: an even number.
+    /// Before the first step; `passes`: an even number.
     pub fn redistance(&mut self, passes: usize) -> Result<(), Error> {
+        self.some_passes(passes)?;
+        self.read(&mut Vec::new())
+    }
+
+    fn some_passes(&mut self, passes: usize) -> Result<(), Error> {
         let from = self.now;
+        // Kernels are loaded when they are first launched, which no graph may be captured during.
+        if !std::mem::replace(&mut self.warm[1], true) {
+            return self.line_up_redistancing(from, passes);
+        }
         if self.passes[from].is_none() {
             self.passes[from] = Some(self.captured(|| self.line_up_redistancing(from, passes))?);
         }
@@ -412,18 +453,15 @@ impl Engine {
         if let Some(last) = all.last_mut() {
             last.sum += self.state.sum - before;
         }
-        self.state.logged = 0;
-        self.buffers.log = device.alloc_zeros(LOG as usize)?;
-        self.buffers.state = device.upload(&[self.state])?;
         device.synchronize(WHAT)?;
+        self.state.logged = 0;
+        // Redistancing before the first step counts in the first place, too.
+        let empty = vec![Counted::zeroed(); self.unread.max(1) as usize];
+        let mut log = self.buffers.log.slice_mut(0..empty.len());
+        let cleared = self.stream.memcpy_htod(&empty, &mut log);
+        self.device().check(WHAT, cleared)?;
+        self.put()?;
         self.unread = 0;
-        let (speeds, quanta, planes) = (self.tables.speeds, self.tables.quanta, self.tables.planes);
-        self.tables = Tables {
-            speeds,
-            quanta,
-            planes,
-            ..self.buffers.tables(&self.stream, self.size)
-        };
         self.reshape();
         Ok(())
     }

@@ -133,7 +133,10 @@ impl Evolution {
                 for _ in 0..2 {
                     made.redistance()?;
                 }
-                made.sum = sum(inputs, &made.field()?);
+                let field = made.field()?;
+                let inside = field.census(ALONG).inside;
+                made.adopt(&field, inside, sum(inputs, &field), backend)?;
+                made.flips = vec![0];
             }
             made.history = History::new(made.packed()?);
             Ok(made)
@@ -346,6 +349,11 @@ impl Evolution {
             return Ok(false);
         }
         let recent: u64 = self.flips[self.flips.len() - STILL_STEPS..].iter().sum();
+        // The field is looked at, or fetched, only where it may stand still.
+        let most = self.engine.size().0 * self.like.brick.pow(3);
+        if recent as f64 > STILL * most as f64 {
+            return Ok(false);
+        }
         let along = self.near(ALONG)?;
         Ok(recent as f64 <= STILL * along as f64)
     }

@@ -73,9 +73,10 @@ pub struct Start {
 impl Start {
     pub fn field(&self, grid: &Arc<Grid>, stencil: &Stencil, layout: &Layout) -> Field {
         let (h, clamp) = (stencil.h_mm, stencil.clamp);
+        let same = self.mask.as_ref().is_some_and(|m| m.grid.matches(grid));
         let within = |voxel: [usize; 3]| match &self.mask {
             None => false,
-            Some(mask) if mask.grid.matches(grid) => mask.inside[grid.index(voxel)] != 0,
+            Some(mask) if same => mask.inside[grid.index(voxel)] != 0,
             Some(mask) => mask.contains(grid.world(DVec3::from_array(voxel.map(|v| v as f64)))),
         };
         let value = |voxel: [usize; 3]| {

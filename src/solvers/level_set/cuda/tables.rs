@@ -138,8 +138,13 @@ impl Buffers {
         let bricks: usize = shape.iter().product();
         let slots = bricks + 2;
         let used = field.pages.len() / PAGE;
-        let mut pages = field.pages.clone();
-        pages.resize(slots * PAGE, 0.0);
+        let copy = || -> Result<CudaSlice<f32>, Error> {
+            let mut all = device.alloc_zeros::<f32>(slots * PAGE)?;
+            let mut first = all.slice_mut(0..field.pages.len());
+            let copied = device.stream().memcpy_htod(&field.pages, &mut first);
+            device.check("placing a surface", copied)?;
+            Ok(all)
+        };
         let mut place = vec![NONE; slots];
         let mut neighbours = vec![0i32; slots * 32];
         let entry = |at: [i64; 3]| {
@@ -175,7 +180,7 @@ impl Buffers {
         Ok(Self {
             rules: device.alloc_zeros(1)?,
             state: device.upload(&[state])?,
-            pages: [device.upload(&pages)?, device.upload(&pages)?],
+            pages: [copy()?, copy()?],
             page_of: device.upload(&table)?,
             // As if wished for just now: bricks around the band stay.
             wished: device.upload(&vec![state.step; bricks])?,
