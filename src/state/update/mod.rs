@@ -41,6 +41,7 @@ use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
 use crate::data::Role;
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
+use opening::exported;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 pub(super) use tracks::is_current;
@@ -345,13 +346,6 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ShotTaken(Ok(sentence)) => state.session.status = sentence,
         Action::ShotTaken(Err(sentence)) => pictures::failed(state, sentence),
     }
-}
-
-/// Something is being saved: the next goes to the same folder, in the same format.
-fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Save);
-    state.session.exports.remember(what, path);
-    effects.push(Effect::Store);
 }
 
 /// Changes the document as one undoable step.

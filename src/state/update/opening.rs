@@ -3,7 +3,7 @@
 use super::{edit, fitting, tensors};
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::io::Told;
-use crate::jobs::{Folder, Loaded, Request};
+use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, Severity};
 use crate::state::words::count;
@@ -382,4 +382,11 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         document.layers.insert(at, Arc::new(layer));
         then(document, id);
     });
+}
+
+/// Something is being saved: the next goes to the same folder, in the same format.
+pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    state.session.exports.remember(what, path);
+    effects.push(Effect::Store);
 }
