@@ -17,7 +17,7 @@ pub struct Field {
     pub clamp: f32,
     /// Voxels of a brick's edge.
     pub brick: usize,
-    /// By brick, x fastest: [`OUTSIDE`], [`INSIDE`], or where its page is, from 2 on.
+    /// By brick, x fastest: `OUTSIDE`, `INSIDE`, or where its page is, from 2 on.
     pub table: Vec<u32>,
     /// The first two pages are those of the constants.
     pub pages: Vec<f32>,
