@@ -183,9 +183,10 @@ fn band() {
             "band {band}: {} crossings, mean {mean:.4}, at most {worst:.3} voxels",
             b.len()
         );
-        // Between two sets of points on edges, so that a little is the points' own spacing; one run in
-        // twenty had 0.053.
-        assert!(mean < 0.08, "{mean}");
+        // The narrow band is redistanced where speeds of opposite sign squeeze it: one run in twenty had
+        // 0.053 there.
+        let most = if band < 6.0 { 0.08 } else { 0.05 };
+        assert!(mean < most, "{mean}");
     }
 }
 
