@@ -177,7 +177,7 @@ fn points(
 ) -> Result<(Option<String>, Vec<f32>), String> {
     let words = |e: Error| e.to_string();
     let whole = Whole::open(path, &Control::new()).map_err(words)?;
-    let bytes = (*whole.bytes).as_ref();
+    let bytes = whole.bytes();
     let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(words)?;
     let info = FibreInfo {
         properties: tck::properties(path, &header, MAGIC).map_err(words)?,

@@ -3,7 +3,8 @@
 //!
 //! Memory: at most the file (a triplet of twelve bytes becomes a point, or eight bytes).
 
-use super::whole::{Whole, filled};
+use super::source::Source;
+use super::whole::Whole;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
 use crate::data::{Shared, Tractogram};
@@ -17,11 +18,15 @@ const MAGIC: &str = "mrtrix tracks";
 const HEADER_LIMIT_BYTES: usize = 1 << 20;
 /// Triplets that one thread takes at a time.
 const BATCH: usize = 1 << 16;
+/// Bytes of a point in memory.
+const POINT: usize = size_of::<[f32; 3]>();
 
 /// The `key: value` lines of a file's header.
 pub fn read_properties(path: &Path) -> Result<Vec<(String, String)>, Error> {
-    let whole = Whole::open(path, &Control::new())?;
-    let (header, _) = header_text(path, (*whole.bytes).as_ref(), MAGIC)?;
+    let mut source = Source::open(path, &Control::new())?;
+    let mut bytes = vec![0; HEADER_LIMIT_BYTES];
+    let read = source.read(&mut bytes)?;
+    let (header, _) = header_text(path, &bytes[..read], MAGIC)?;
     properties(path, &header, MAGIC)
 }
 
@@ -59,17 +64,17 @@ pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, F
 /// match.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let whole = Whole::open(path, control)?;
-    let bytes = (*whole.bytes).as_ref();
-    let (header, header_bytes) = header_text(path, bytes, MAGIC)?;
+    let (header, header_bytes) = header_text(path, whole.bytes(), MAGIC)?;
     let mut info = FibreInfo {
         properties: properties(path, &header, MAGIC)?,
         ..FibreInfo::default()
     };
     let numbers = numbers(path, &info)?;
     let offset = offset(path, &info, header_bytes as u64)?;
-    let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let start = start.min(whole.bytes().len());
     whole.advance(header_bytes)?;
-    let (points, offsets) = body_of(path, body.unwrap_or_default(), numbers, &whole, &mut info)?;
+    let (points, offsets) = body_of(path, whole, start, numbers, &mut info)?;
     let tractogram = Tractogram::new(points, offsets);
     let announced = info.property("count").and_then(|c| c.parse().ok());
     info.check(&tractogram, announced);
@@ -205,29 +210,33 @@ fn mark(point: &[f32; 3]) -> Mark {
 
 type Lines = (Shared<[f32; 3]>, Vec<u64>);
 
+/// What lies behind the first `start` bytes.
 fn body_of(
     path: &Path,
-    body: &[u8],
+    whole: Whole,
+    start: usize,
     numbers: Numbers,
-    whole: &Whole,
     info: &mut FibreInfo,
 ) -> Result<Lines, Error> {
     match (numbers.double, numbers.big_endian) {
-        (false, false) => lines(path, body, f32::from_le_bytes, whole, info),
-        (false, true) => lines(path, body, f32::from_be_bytes, whole, info),
-        (true, false) => lines(path, body, |b| f64::from_le_bytes(b) as f32, whole, info),
-        (true, true) => lines(path, body, |b| f64::from_be_bytes(b) as f32, whole, info),
+        (false, false) => lines(path, whole, start, f32::from_le_bytes, info),
+        (false, true) => lines(path, whole, start, f32::from_be_bytes, info),
+        (true, false) => lines(path, whole, start, |b| f64::from_le_bytes(b) as f32, info),
+        (true, true) => lines(path, whole, start, |b| f64::from_be_bytes(b) as f32, info),
     }
 }
 
-/// Counts first, part by part, and then puts every point where it belongs: all parts at once.
+/// Counts first, then moves the points together, in the memory that the file was read to: all parts at
+/// once, each to its own beginning, and then part by part to the beginning of all.
 fn lines<const N: usize>(
     path: &Path,
-    body: &[u8],
+    mut whole: Whole,
+    start: usize,
     number: impl Fn([u8; N]) -> f32 + Sync,
-    whole: &Whole,
     info: &mut FibreInfo,
 ) -> Result<Lines, Error> {
+    let body = &whole.bytes()[start..];
+    let body_bytes = body.len();
     let (triplets, _) = body.as_chunks::<N>().0.as_chunks::<3>();
     let point = |triplet: &[[u8; N]; 3]| triplet.map(&number);
     let count = |part: &[[[u8; N]; 3]]| {
@@ -250,7 +259,7 @@ fn lines<const N: usize>(
         held
     };
     let mut parts: Vec<Held> = triplets.par_chunks(BATCH).map(count).collect();
-    whole.advance(body.len() / 2)?;
+    whole.advance(body_bytes / 2)?;
     if let Some(last) = parts.iter().position(|p| p.ended || p.wrong.is_some()) {
         parts.truncate(last + 1);
     }
@@ -264,44 +273,53 @@ fn lines<const N: usize>(
     }
     let total: usize = parts.iter().map(|p| p.points).sum();
     let mut ends = vec![0u64; streamlines + 1];
-    let points = filled(total, |points: &mut [[f32; 3]]| {
-        let (mut points_left, mut ends_left, mut before) = (points, &mut ends[1..], 0);
-        let mut jobs = Vec::with_capacity(parts.len());
-        for (part, triplets) in parts.iter().zip(triplets.chunks(BATCH)) {
-            let (own_points, other_points) = points_left.split_at_mut(part.points);
-            let (own_ends, other_ends) = ends_left.split_at_mut(part.streamlines);
-            jobs.push((&triplets[..part.used], own_points, own_ends, before));
-            before += part.points as u64;
-            (points_left, ends_left) = (other_points, other_ends);
-        }
-        jobs.into_par_iter()
-            .for_each(|(triplets, points, ends, before)| {
-                let (mut points_done, mut ends_done) = (0, 0);
-                for triplet in triplets {
-                    let point = point(triplet);
-                    if point[0].is_finite() {
-                        points[points_done] = point;
-                        points_done += 1;
-                    } else {
-                        ends[ends_done] = before + points_done as u64;
-                        ends_done += 1;
-                    }
+    let part_bytes = 3 * N * BATCH;
+    let bytes = whole.bytes_mut();
+    let mut ends_left = &mut ends[1..];
+    let mut before = 0;
+    let mut jobs = Vec::with_capacity(parts.len());
+    for (part, bytes) in parts.iter().zip(bytes[start..].chunks_mut(part_bytes)) {
+        let (own, others) = ends_left.split_at_mut(part.streamlines);
+        jobs.push((part, bytes, own, before));
+        before += part.points as u64;
+        ends_left = others;
+    }
+    jobs.into_par_iter()
+        .for_each(|(part, bytes, ends, before)| {
+            let (mut points_done, mut ends_done) = (0, 0);
+            for i in 0..part.used {
+                // A point is no longer than its triplet: none is written over before it is read.
+                let (triplet, _) = bytes[3 * N * i..][..3 * N].as_chunks::<N>();
+                let point = [triplet[0], triplet[1], triplet[2]].map(&number);
+                if point[0].is_finite() {
+                    bytes[POINT * points_done..][..POINT]
+                        .copy_from_slice(bytemuck::bytes_of(&point));
+                    points_done += 1;
+                } else {
+                    ends[ends_done] = before + points_done as u64;
+                    ends_done += 1;
                 }
-            });
-    });
-    whole.advance(body.len() - body.len() / 2)?;
+            }
+        });
+    let mut end = 0;
+    for (i, part) in parts.iter().enumerate() {
+        let (from, length) = (start + i * part_bytes, POINT * part.points);
+        bytes.copy_within(from..from + length, end);
+        end += length;
+    }
+    whole.advance(body_bytes - body_bytes / 2)?;
     // The last streamline may lack its mark.
     if ends.last() != Some(&(total as u64)) {
         ends.push(total as u64);
     }
     if !parts.last().is_some_and(|p| p.ended) {
-        let torn = !body.len().is_multiple_of(3 * N);
+        let torn = !body_bytes.is_multiple_of(3 * N);
         info.warn(match torn {
             true => "The file ends within a point; it was cut off",
             false => "The file has no end mark; it may have been cut off",
         });
     }
-    Ok((points, ends))
+    Ok((whole.beginning(total), ends))
 }
 
 /// Writes Float32LE with `command` as its history, reads it back and compares every point.

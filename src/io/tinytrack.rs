@@ -39,7 +39,7 @@ impl Matrix<'_> {
 /// Reads all streamlines in their order.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let whole = Whole::open(path, control)?;
-    let matrices = matrices(path, (*whole.bytes).as_ref())?;
+    let matrices = matrices(path, whole.bytes())?;
     let find = |name: &str| matrices.iter().find(|m| m.name == name);
     let mut info = FibreInfo::default();
     let wrong = |found: &str, expected: &str| Error::malformed(path, found, expected);

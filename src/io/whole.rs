@@ -25,24 +25,68 @@ const PIECE_BYTES: usize = 4 << 20;
 
 /// A file's bytes, unpacked if they were compressed, and the job to tell how far their reader is.
 pub(super) struct Whole {
-    pub bytes: Bytes,
+    held: Held,
     /// What it unpacks to was counted while it was unpacked: then this reports to nobody, but can
     /// still be cancelled.
     pub control: Control,
     silent: bool,
 }
 
+enum Held {
+    Pages(memmap2::MmapMut),
+    Bytes(Vec<u8>),
+}
+
 impl Whole {
     pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
         let source = Source::open(path, control)?;
-        let (bytes, silent): (Bytes, bool) = match source.known_bytes() {
-            Some(length) if length >= LARGE_BYTES => (part(path, 0..length, control)?, false),
-            _ => (Arc::new(source.whole()?), true),
+        let (held, silent) = match source.known_bytes() {
+            Some(length) if length >= LARGE_BYTES => {
+                (Held::Pages(pages(path, 0..length, control)?), false)
+            }
+            _ => (Held::Bytes(source.whole()?), true),
         };
         Ok(Self {
-            bytes,
+            held,
             control: control.clone(),
             silent,
+        })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        match &self.held {
+            Held::Pages(pages) => pages,
+            Held::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// To be worked on where they are.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.held {
+            Held::Pages(pages) => pages,
+            Held::Bytes(bytes) => bytes,
+        }
+    }
+
+    pub fn shared(self) -> Bytes {
+        match self.held {
+            Held::Pages(pages) => Arc::new(pages),
+            Held::Bytes(bytes) => Arc::new(bytes),
+        }
+    }
+
+    /// The `count` values that the bytes were made to begin with: where they are, unless a third of
+    /// the memory would be held for nothing.
+    pub fn beginning<T: bytemuck::Pod>(self, count: usize) -> Shared<T> {
+        let (used, held) = (count * size_of::<T>(), self.bytes().len());
+        let bytes = self.shared();
+        if held - used <= held / 3
+            && let Some(values) = Shared::view(bytes.clone(), 0..used)
+        {
+            return values;
+        }
+        filled(count, |values: &mut [T]| {
+            bytemuck::cast_slice_mut(values).copy_from_slice(&(*bytes).as_ref()[..used]);
         })
     }
 
@@ -82,10 +126,14 @@ pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])
 /// A part of a file, in memory of its own that begins with a page. A file that ends before it was shortened
 /// meanwhile, and is refused.
 pub(super) fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<Bytes, Error> {
-    let length = range.end.saturating_sub(range.start);
-    if length == 0 {
+    if range.is_empty() {
         return Ok(Arc::new(Vec::new()));
     }
+    Ok(Arc::new(pages(path, range, control)?))
+}
+
+fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::MmapMut, Error> {
+    let length = range.end - range.start;
     let short_of_memory = || Error::Memory {
         path: path.to_owned(),
         bytes: length,
@@ -112,5 +160,5 @@ pub(super) fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<
             _ => Error::reading(path, &e),
         })
     })?;
-    Ok(Arc::new(own))
+    Ok(own)
 }

@@ -4,6 +4,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::widgets::note::{Answer, Note};
 use super::{Memory, icons, theme};
 use crate::data::Role;
+use crate::state::pathways::PathwayFile;
 use crate::state::session::GuideStep;
 use crate::state::{Action, Method, State, Task, Tool};
 use egui::Ui;
@@ -12,58 +13,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(step) = state.session.guide else {
         return;
     };
-    let rays = state.document.method == Method::Rays;
-    let (text, word, icon) = match step {
-        GuideStep::ClickSlice => (
-            "Click a slice to move the crosshair. All views follow",
-            "Next: place a seed",
-            icons::ARROW_RIGHT,
-        ),
-        GuideStep::PlaceSeed => (
-            match rays {
-                true => "Press S, then click white matter on a slice. Rays leave it at once",
-                false => {
-                    "Press S, then click white matter on a slice. Streamlines start there at once"
-                }
-            },
-            "Take the seed",
-            icons::TARGET,
-        ),
-        GuideStep::DragSeed => (
-            match rays {
-                true => {
-                    "Drag the yellow seed over a slice, or its rim to resize it. The rays follow"
-                }
-                false => {
-                    "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
-                }
-            },
-            "Show the seed",
-            icons::CROSSHAIR,
-        ),
-        GuideStep::PlaceTarget => (
-            match rays {
-                true => "Press T, then click where the rays should end. The others turn grey",
-                false => {
-                    "Press T, then click where the streamlines should end. The others turn grey"
-                }
-            },
-            "Take the target",
-            icons::FLAG,
-        ),
-        GuideStep::Save => (
-            match rays {
-                true => {
-                    "Save what you found: rays and their CM go to files that other programs read"
-                }
-                false => {
-                    "Save what you found: streamlines go to a TCK file that other programs read"
-                }
-            },
-            "Export…",
-            icons::EXPORT,
-        ),
-    };
+    let (text, word, icon) = (
+        text(step, Subject::of(state)),
+        word(step),
+        match step {
+            GuideStep::ClickSlice => icons::ARROW_RIGHT,
+            GuideStep::PlaceSeed => icons::TARGET,
+            GuideStep::DragSeed => icons::CROSSHAIR,
+            GuideStep::PlaceTarget => icons::FLAG,
+            GuideStep::Save => icons::EXPORT,
+        },
+    );
     let at = GuideStep::ALL.iter().position(|&s| s == step).unwrap_or(0) + 1;
     let title = format!("Guide · {at} of {}", GuideStep::ALL.len());
     let p = theme::palette(ui.style());
@@ -74,6 +34,77 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Some(Answer::Taken) => act(step, state, memory, actions),
         Some(Answer::Left | Answer::Dismissed) => actions.push(Action::LeaveGuide),
         None => {}
+    }
+}
+
+/// What the task makes of a seed and a target.
+#[derive(Clone, Copy)]
+enum Subject {
+    Streamlines,
+    Rays,
+    Pathway,
+}
+
+impl Subject {
+    fn of(state: &State) -> Self {
+        match (state.view.task, state.document.method) {
+            (Task::Pathways, _) => Self::Pathway,
+            (_, Method::Rays) => Self::Rays,
+            (_, Method::Streamlines) => Self::Streamlines,
+        }
+    }
+}
+
+fn text(step: GuideStep, subject: Subject) -> &'static str {
+    use Subject::{Pathway, Rays, Streamlines};
+    match (step, subject) {
+        (GuideStep::ClickSlice, _) => "Click a slice to move the crosshair. All views follow",
+        (GuideStep::PlaceSeed, Streamlines) => {
+            "Press S, then click white matter on a slice. Streamlines start there at once"
+        }
+        (GuideStep::PlaceSeed, Rays) => {
+            "Press S, then click white matter on a slice. Rays leave it at once"
+        }
+        (GuideStep::PlaceSeed, Pathway) => {
+            "Press S, then click white matter on a slice. It is one end of the pathway"
+        }
+        (GuideStep::DragSeed, Streamlines) => {
+            "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
+        }
+        (GuideStep::DragSeed, Rays) => {
+            "Drag the yellow seed over a slice, or its rim to resize it. The rays follow"
+        }
+        (GuideStep::DragSeed, Pathway) => {
+            "Drag the yellow seed over a slice, or its rim to resize it. A pathway follows both ends"
+        }
+        (GuideStep::PlaceTarget, Streamlines) => {
+            "Press T, then click where the streamlines should end. The others turn grey"
+        }
+        (GuideStep::PlaceTarget, Rays) => {
+            "Press T, then click where the rays should end. The others turn grey"
+        }
+        (GuideStep::PlaceTarget, Pathway) => {
+            "Press T, then click where the other end is. The paths of least cost join the two"
+        }
+        (GuideStep::Save, Streamlines) => {
+            "Save what you found: streamlines go to a TCK file that other programs read"
+        }
+        (GuideStep::Save, Rays) => {
+            "Save what you found: rays and their CM go to files that other programs read"
+        }
+        (GuideStep::Save, Pathway) => {
+            "Save what you found: the pathway goes to a NIfTI mask that other programs read"
+        }
+    }
+}
+
+fn word(step: GuideStep) -> &'static str {
+    match step {
+        GuideStep::ClickSlice => "Next: place a seed",
+        GuideStep::PlaceSeed => "Take the seed",
+        GuideStep::DragSeed => "Show the seed",
+        GuideStep::PlaceTarget => "Take the target",
+        GuideStep::Save => "Export…",
     }
 }
 
@@ -90,6 +121,9 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
             }
         }
         GuideStep::PlaceTarget => actions.push(tool(Role::Target)),
+        GuideStep::Save if state.view.task == Task::Pathways => {
+            super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
+        }
         GuideStep::Save => {
             actions.push(Action::SelectTask(Task::Track));
             let purpose = Purpose::tracks(state, None);

@@ -6,7 +6,7 @@ use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::document::LineColouring;
-use arcuate::state::{Action, Phase};
+use arcuate::state::{Action, Phase, Task};
 use arcuate::ui::status_bar::Pace;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -132,6 +132,12 @@ fn guided() {
     assert_eq!(state.session.guide, Some(GuideStep::Save));
     window.run();
     window.get_by_label_contains("rays and their CM");
+    arcuate::state::update(
+        &mut window.state_mut().state,
+        Action::SelectTask(Task::Pathways),
+    );
+    window.run();
+    window.get_by_label_contains("the pathway goes to a NIfTI mask");
 }
 
 /// The next export goes where the last one went, in its format.

@@ -348,13 +348,19 @@ fn hovered() {
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);
     assert!(list.glyphs.is_none());
-    // Of the tensors those within the pathway, in 3-D.
+    // Of the tensors those within the pathway, in 3-D: what glyphs that are switched on start with.
     let glyphs = GlyphLook {
         shown: true,
-        place: GlyphPlace::Pathways,
         ..GlyphLook::default()
     };
     window.act(Action::SetGlyphs(glyphs));
+    let look = window.state.view.glyphs;
+    assert_eq!(look.place, GlyphPlace::Pathways);
+    // Chosen while they are on, another place is kept.
+    let place = GlyphPlace::Scene;
+    window.act(Action::SetGlyphs(GlyphLook { place, ..look }));
+    assert_eq!(window.state.view.glyphs.place, place);
+    window.act(Action::SetGlyphs(look));
     let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
     assert!(list.glyphs.is_none());
     let glyphs = build::scene(&window.state, size).glyphs.expect("glyphs");

@@ -13,7 +13,7 @@ pub(super) use write::renamed;
 pub use write::save;
 
 use super::fibres::{FibreInfo, free_name};
-use super::whole::{Whole, filled};
+use super::whole::Whole;
 use super::{Error, fibres};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
@@ -31,14 +31,12 @@ const BATCH: usize = 2048;
 
 /// Reads all streamlines in their order, those without points included.
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = Whole::open(path, control)?;
-    let bytes = (*whole.bytes).as_ref();
-    let header = Header::parse(path, bytes)?;
+    let mut whole = Whole::open(path, control)?;
+    let header = Header::parse(path, whole.bytes())?;
     let mut info = FibreInfo::default();
     let (world_from_file, grid) = place(path, &header, &mut info)?;
-    let body = &bytes[HEADER_BYTES..];
+    let body = &whole.bytes()[HEADER_BYTES..];
     let records = records(path, &header, body, &mut info)?;
-    whole.advance(HEADER_BYTES)?;
 
     let lines = records.len();
     let mut offsets = Vec::with_capacity(lines + 1);
@@ -54,26 +52,6 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         scalars: header.scalars,
         properties: header.properties,
     };
-    let mut outcome = Ok(());
-    let points = filled(total, |points: &mut [[f32; 3]]| {
-        outcome = batches(&records).try_for_each(|(first, records)| {
-            let start = offsets[first] as usize;
-            let mut jobs = Vec::new();
-            let mut rest = &mut points[start..];
-            for records in records.chunks(BATCH) {
-                let n: usize = records.iter().map(|r| r.points as usize).sum();
-                let (mine, others) = rest.split_at_mut(n);
-                rest = others;
-                jobs.push((records, mine));
-            }
-            jobs.into_par_iter().for_each(|(records, points)| {
-                layout.points(body, records, points, world_from_file);
-            });
-            let read = records.last().map_or(0, |r| layout.end(r));
-            whole.advance(read.saturating_sub(records.first().map_or(0, |r| r.at - 4)))
-        });
-    });
-    outcome?;
     for (first, records) in batches(&records) {
         control.check()?;
         for (index, values) in scalars.iter_mut().enumerate() {
@@ -83,6 +61,34 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             layout.property(body, records, index, &mut values[first..]);
         }
     }
+    whole.advance(HEADER_BYTES)?;
+    // The points move together in the memory that the file was read to.
+    let mut end = 0;
+    for (_, records) in batches(&records) {
+        let start = HEADER_BYTES + records.first().map_or(0, |r| r.at - 4);
+        let mut rest = &mut whole.bytes_mut()[start..];
+        let mut jobs = Vec::new();
+        let mut moves = Vec::new();
+        let mut at = start;
+        for records in records.chunks(BATCH) {
+            let length = HEADER_BYTES + records.last().map_or(0, |r| layout.end(r)) - at;
+            let (mine, others) = rest.split_at_mut(length);
+            rest = others;
+            jobs.push((records, mine));
+            let points: usize = records.iter().map(|r| r.points as usize).sum();
+            moves.push(at..at + size_of::<[f32; 3]>() * points);
+            at += length;
+        }
+        jobs.into_par_iter()
+            .for_each(|(records, bytes)| layout.gather(records, bytes, world_from_file));
+        for range in moves {
+            let length = range.len();
+            whole.bytes_mut().copy_within(range, end);
+            end += length;
+        }
+        whole.advance(at - start)?;
+    }
+    let points = whole.beginning(total);
 
     let mut tractogram = Tractogram::new(points, offsets);
     tractogram.per_point = named(scalars, &header.scalar_names, "scalars");
@@ -132,16 +138,19 @@ impl Layout {
         }
     }
 
-    fn points(&self, body: &[u8], records: &[Record], out: &mut [[f32; 3]], place: DAffine3) {
-        let size = self.point_bytes();
-        let mut out = out.iter_mut();
+    /// Moves the points of records, which fill these bytes, to the beginning of the bytes, in world mm.
+    fn gather(&self, records: &[Record], bytes: &mut [u8], world_from_file: DAffine3) {
+        let first = records.first().map_or(0, |r| r.at - 4);
+        let (size, mut end) = (self.point_bytes(), 0);
         for record in records {
-            let bytes = &body[record.at..record.at + record.points as usize * size];
-            // The iterator of the points comes second: the first one decides when to stop.
-            for (bytes, point) in bytes.chunks_exact(size).zip(&mut out) {
-                let file = [0, 4, 8].map(|at| f64::from(self.number(&bytes[at..])));
-                let world = place.transform_point3(DVec3::from_array(file));
-                *point = world.as_vec3().to_array();
+            for i in 0..record.points as usize {
+                // The end of the points so far lies before this one: each record begins with its count.
+                let place = &bytes[record.at - first + i * size..][..12];
+                let file = [0, 4, 8].map(|at| f64::from(self.number(&place[at..])));
+                let world = world_from_file.transform_point3(DVec3::from_array(file));
+                let world = world.as_vec3().to_array();
+                bytes[end..end + 12].copy_from_slice(bytemuck::bytes_of(&world));
+                end += 12;
             }
         }
     }

@@ -52,11 +52,17 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
         return Ok(parts);
     }
     let whole = Whole::open(path, control)?;
-    let all = (*whole.bytes).as_ref();
-    let from = |range: Range<usize>| Ok((whole.bytes.clone(), range));
-    let parts = archive(path, Cursor::new(all), all.len() as u64, from, control)?;
-    whole.advance(all.len())?;
-    Ok(parts)
+    let all = whole.bytes().len();
+    whole.advance(all)?;
+    let bytes = whole.shared();
+    let from = |range: Range<usize>| Ok((bytes.clone(), range));
+    archive(
+        path,
+        Cursor::new((*bytes).as_ref()),
+        all as u64,
+        from,
+        control,
+    )
 }
 
 fn folder(
@@ -75,7 +81,7 @@ fn folder(
         if metadata.is_dir() && depth > 1 {
             folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
         } else if metadata.is_file() && is_array(&name) {
-            let bytes = Whole::open(&path, control)?.bytes;
+            let bytes = Whole::open(&path, control)?.shared();
             let range = 0..(*bytes).as_ref().len();
             parts.push(Part { name, bytes, range });
         }

@@ -26,7 +26,7 @@ pub fn read(
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     let whole = Whole::open(path, control)?;
-    let bytes = (*whole.bytes).as_ref();
+    let bytes = whole.bytes();
     let mut info = FibreInfo::default();
     let polydata = parse(path, bytes, &mut info, &whole)?;
     let tractogram = polydata.tractogram(path, bytes.len(), told, &mut info)?;

@@ -29,7 +29,7 @@ pub fn read(
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
     let whole = Whole::open(path, control)?;
-    let bytes = (*whole.bytes).as_ref();
+    let bytes = whole.bytes();
     let mut info = FibreInfo::default();
     let polydata = parse(path, bytes, control)?;
     whole.advance(bytes.len())?;

@@ -157,7 +157,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
         Action::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
-        Action::SetGlyphs(glyphs) => state.view.glyphs = glyphs.sound(),
+        Action::SetGlyphs(glyphs) => pathways::set_glyphs(state, glyphs),
         Action::ToggleMissed => state.view.show_missed ^= true,
         Action::ShowStop(reason) => state.view.stop = reason,
         Action::ToggleTheme => state.view.light_theme ^= true,

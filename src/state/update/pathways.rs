@@ -6,12 +6,13 @@ use crate::data::{Mask, Region, Role, Shape};
 use crate::jobs::session::Tensors;
 use crate::jobs::{FindPathway, FoundPathway, Request, Slot};
 use crate::state::document::LayerId;
+use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
     Asked, Hovered, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
-use crate::state::session::Severity;
+use crate::state::session::{GuideStep, Severity};
 use crate::state::words::{fixed, with_unit};
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
@@ -398,6 +399,16 @@ fn one(state: &State, of: Option<LayerId>) -> Option<(Arc<FoundPathway>, f64, St
     }
 }
 
+/// Glyphs switched on where there is a pathway start within it: the slices are out of that 3-D view.
+pub(super) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
+    let on = glyphs.shown && !state.view.glyphs.shown;
+    let any = state.session.pathways.live.is_some() || !state.document.kept_pathways.is_empty();
+    state.view.glyphs = glyphs.sound();
+    if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
+        state.view.glyphs.place = GlyphPlace::Pathways;
+    }
+}
+
 /// The part that joins the ends; where none does, all of the set.
 fn mask(found: &FoundPathway, epsilon: f64) -> Mask {
     let pathway = &found.pathway;
@@ -417,6 +428,7 @@ fn save(
         let sentence = "There is no full pathway to write yet: wait until it is solved";
         return state.session.say(Severity::Information, sentence);
     };
+    state.session.guide_done(GuideStep::Save);
     let command = told(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
