@@ -83,7 +83,7 @@ impl<'a> Headless<'a> {
             let event = self.runner.event(request);
             match &event.outcome {
                 // A pathway that is not there is a result, too.
-                Outcome::Failed(_) if event.slot == Slot::Pathway => {}
+                Outcome::Failed(_) if matches!(event.slot, Slot::Pathway | Slot::Pathways) => {}
                 Outcome::Failed(sentence) => return Err(Failure::new(sentence.clone())),
                 Outcome::CardFailed(failure) => return Err(Failure::new(failure.sentence.clone())),
                 Outcome::Done(_) | Outcome::Cancelled => {}

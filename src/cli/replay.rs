@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match, Sum};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
-use crate::jobs::{Output, Request};
+use crate::jobs::{FoundPathway, Output, Request};
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::saved;
@@ -162,14 +162,20 @@ fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Strin
 fn pathways(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
     let document = window.state.document.clone();
     let one = |kept: &Arc<KeptPathway>| {
-        let request = Request::Pathway(Box::new(find_pathway(&document, kept)?));
-        let output = window.run(request).map_err(|f| f.sentence)?;
-        let Output::Pathway(found) = output else {
-            return Err(format!("{} was not solved again", kept.name));
-        };
-        let again = Again::Costs(&found.pathway.total);
         let of = saved::result_name(kept.id.0);
-        Ok(Replayed::new(&kept.name, &of, read, &again))
+        let replayed = |found: &FoundPathway| {
+            let again = Again::Costs(&found.pathway.total);
+            Replayed::new(&kept.name, &of, read, &again)
+        };
+        // Opening the session solved it, or could not: then it is asked why.
+        if let Some(found) = &kept.found {
+            return Ok(replayed(found));
+        }
+        let request = Request::Pathway(Box::new(find_pathway(&document, kept)?));
+        match window.run(request).map_err(|f| f.sentence)? {
+            Output::Pathway(found) => Ok(replayed(&found)),
+            _ => Err(format!("{} was not solved again", kept.name)),
+        }
     };
     document.kept_pathways.iter().map(one).collect()
 }

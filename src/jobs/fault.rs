@@ -49,3 +49,9 @@ impl From<solvers::Error> for Fault {
         }
     }
 }
+
+impl From<crate::compute::Cancelled> for Fault {
+    fn from(cancelled: crate::compute::Cancelled) -> Self {
+        solvers::Error::from(cancelled).into()
+    }
+}

@@ -27,7 +27,10 @@ pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use pathway::{FindPathway, Found as FoundPathway, Known as KnownPathway};
+pub use pathway::{
+    FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
+    Traced as TracedPath,
+};
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};
 pub use resample::{Kept, Resample};
@@ -66,6 +69,8 @@ pub enum Slot {
     Pathway,
     /// Pathways that were kept, solved again.
     Pathways,
+    /// The best path through the voxel under the pointer.
+    Trace,
     /// Comparing the axes of gradients.
     Check,
     /// A region by computation.
@@ -104,7 +109,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 25] = [
+    const ALL: [Self; 26] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -112,6 +117,7 @@ impl Slot {
         Self::Rank,
         Self::Pathway,
         Self::Pathways,
+        Self::Trace,
         Self::Check,
         Self::Region,
         Self::Labels,
@@ -150,6 +156,7 @@ impl Slot {
                 | Self::Track
                 | Self::Rank
                 | Self::Pathway
+                | Self::Trace
                 | Self::Check
                 | Self::Region
                 | Self::Select

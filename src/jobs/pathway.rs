@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, LendImage, Region, Role, Shape, Tractogram, Volume};
+use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, Tractogram, Volume};
 use crate::solvers::eikonal::{CostField, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Params, Path, Pathway, domain, excess_on_card, source};
@@ -11,9 +11,6 @@ use crate::solvers::tracking;
 use crate::solvers::{Error, eikonal};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Shares above E* that are told apart; twice the least cost is no pathway.
-const MOST_EXCESS: f32 = 1.0;
 
 /// A pathway to be found.
 #[derive(Clone, Debug)]
@@ -48,7 +45,7 @@ pub struct Known {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub pathway: Pathway,
-    /// (u₁ + u₂) / E* − 1, at most 1, which also stands where no path leads.
+    /// (u₁ + u₂) / E* − 1, at most [`Self::MOST_EXCESS`], which also stands where no path leads.
     pub excess: Volume,
     /// u₁ and u₂: not a number where no path leads.
     pub sides: [Volume; 2],
@@ -66,12 +63,62 @@ pub struct Found {
     pub params: Params,
     pub coarse: bool,
     pub kept: Option<u64>,
-    pub known: Arc<Known>,
+    /// For the next one; not of one that is kept.
+    pub known: Option<Arc<Known>>,
+    /// Whether the metric was made for it: neither of `known`.
+    pub prepared_anew: bool,
     pub prepare_ms: f64,
     pub solve_ms: f64,
 }
 
+/// A path through a voxel of a pathway's image to be found.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    pub found: Arc<Found>,
+    pub voxel: [usize; 3],
+}
+
+/// The best path through a voxel.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// Of the pathway's image.
+    pub of: DataId,
+    pub voxel: [usize; 3],
+    pub path: Path,
+    pub line: Tractogram,
+    /// What it costs more than the least, as a share of that.
+    pub excess: f64,
+}
+
+impl Trace {
+    /// `None` where no path leads.
+    pub(super) fn run(&self) -> Option<Traced> {
+        let Self { found, voxel } = self;
+        let metric = found.pathway.metric();
+        let place = metric.place_of(voxel.map(|v| v as i64))?;
+        let path = found.pathway.through_place(place)?;
+        Some(Traced {
+            of: found.excess.id(),
+            voxel: *voxel,
+            line: Found::line_of(&path, metric),
+            excess: f64::from(found.pathway.total[place]) / found.pathway.least - 1.0,
+            path,
+        })
+    }
+}
+
+impl Known {
+    /// Whether the metric of such a pathway need not be made again.
+    pub fn serves(&self, field: DataId, params: &Params) -> bool {
+        self.field == field && self.params == *params
+    }
+}
+
 impl Found {
+    /// Shares above E* from here on are not told apart: more than any width, since it also stands
+    /// where no path leads.
+    pub const MOST_EXCESS: f32 = 2.0;
+
     /// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
     /// else the window uploads it.
     pub(super) fn lay_on_card(&mut self, lend: &LendImage, backend: &Backend) {
@@ -84,7 +131,7 @@ impl Found {
             return;
         };
         // What cannot be shared is uploaded: nothing is lost but milliseconds.
-        if let Ok(copy) = excess_on_card(&self.pathway, MOST_EXCESS, image, device) {
+        if let Ok(copy) = excess_on_card(&self.pathway, Self::MOST_EXCESS, image, device) {
             self.excess = self.excess.clone().with_device_copy(copy);
         }
     }
@@ -103,6 +150,12 @@ impl Found {
             .with_per_point("cost", cost)
             .with_per_streamline("length", vec![path.total_mm() as f32])
             .with_grid(metric.grid.clone())
+    }
+
+    /// The part that joins the ends; where none does, all of the set.
+    pub fn mask(&self, epsilon: f64) -> Mask {
+        let joined = self.pathway.joined(epsilon);
+        joined.unwrap_or_else(|| self.pathway.mask(epsilon))
     }
 
     pub fn volume_ml(&self, epsilon: f64) -> f64 {
@@ -129,8 +182,7 @@ impl FindPathway {
         let started = Instant::now();
         let known = self.known.filter(|k| {
             let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
-            k.field == field.id()
-                && k.params == self.params
+            k.serves(field.id(), &self.params)
                 && k.walls.len() == walls.len()
                 && k.walls.iter().zip(&walls).all(same)
         });
@@ -181,7 +233,8 @@ impl FindPathway {
             return Err("A cost field is missing".to_owned().into());
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
-        let known = Arc::new(Known {
+        let prepared_anew = known.is_none();
+        let known = self.kept.is_none().then(|| Known {
             field: field.id(),
             params: self.params,
             walls,
@@ -189,19 +242,24 @@ impl FindPathway {
             fields: [a.clone(), b.clone()],
             prepared: prepared.clone(),
         });
+        control.check()?;
         let sides = [a.image(), b.image()];
         let pathway = Pathway::new(a, b)?;
+        control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
         let path = pathway.minimal().ok_or_else(nowhere)?;
         let line = Found::line_of(&path, metric);
         let along = backend.install(|| tracking::sample(&fa, &line));
+        control.check()?;
         let finite = || along.iter().filter(|v| v.is_finite());
         let mean_fa = finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64;
         let share = |total: &f32| (f64::from(*total) / pathway.least - 1.0).max(0.0) as f32;
         let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
         shares.retain(|s| s.is_finite());
         shares.sort_unstable_by(f32::total_cmp);
-        let excess = pathway.excess(MOST_EXCESS);
+        control.check()?;
+        let excess = pathway.excess(Found::MOST_EXCESS);
+        control.check()?;
         // Looked for here, so that the window does not have to.
         sides.iter().for_each(Volume::usual_windows);
         line.bounds();
@@ -219,7 +277,8 @@ impl FindPathway {
             params: self.params,
             coarse: self.coarse,
             kept: self.kept,
-            known,
+            known: known.map(Arc::new),
+            prepared_anew,
             prepare_ms,
             solve_ms,
             pathway,

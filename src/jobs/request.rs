@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::fitting::fitted;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
-use super::pathway::{FindPathway, Found};
+use super::pathway::{FindPathway, Found, Trace, Traced};
 use super::place::{self, Place, Placed};
 use super::resample::Resample;
 use super::segment::{ForSegment, Segmented};
@@ -82,6 +82,7 @@ pub enum Request {
     },
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
+    Trace(Trace),
     /// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
     CheckGradients {
         /// The scan's image.
@@ -142,6 +143,13 @@ pub enum Request {
     },
     SaveMask {
         mask: Mask,
+        path: PathBuf,
+        command: String,
+    },
+    /// Saves the voxels of a pathway of some width.
+    SavePathway {
+        found: Arc<Found>,
+        epsilon: f64,
         path: PathBuf,
         command: String,
     },
@@ -242,6 +250,7 @@ pub enum Output {
         least: Option<f32>,
     },
     Pathway(Box<Found>),
+    Traced(Option<Box<Traced>>),
     GradientsChecked {
         scan: DataId,
         output: Arc<gradient_check::Output>,
@@ -388,6 +397,7 @@ impl Request {
                 })
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
+            Self::Trace(trace) => Ok(Output::Traced(trace.run().map(Box::new))),
             Self::CheckGradients {
                 scan,
                 field,
@@ -476,6 +486,16 @@ impl Request {
                 command,
             } => {
                 let what = save_shape(&Shape::Mask(mask), &path, &command, control)?;
+                saved(path, what.unwrap_or("mask").to_owned(), None)
+            }
+            Self::SavePathway {
+                found,
+                epsilon,
+                path,
+                command,
+            } => {
+                let shape = Shape::Mask(backend.install(|| found.mask(epsilon)));
+                let what = save_shape(&shape, &path, &command, control)?;
                 saved(path, what.unwrap_or("mask").to_owned(), None)
             }
             Self::SaveRegion {

@@ -4,8 +4,8 @@ use super::Phase;
 use super::defaults::CATEGORIES;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
-use crate::data::{DataId, Region, Role, Tractogram};
-use crate::jobs::{FoundPathway, KnownPathway};
+use crate::data::{DataId, Region, Role};
+use crate::jobs::{FoundPathway, KnownPathway, TracedPath};
 use crate::render::draw_list::Transfer;
 use crate::solvers::pathway::{Params, Path};
 use glam::DVec3;
@@ -154,6 +154,9 @@ pub struct KeptPathway {
     pub found: Option<Arc<FoundPathway>>,
 }
 
+// Where no path leads is in no set.
+const _: () = assert!(*Settings::EPSILON.end() < FoundPathway::MOST_EXCESS as f64);
+
 /// The cost that is the last colour: half as much again as the least.
 pub const EXCESS_SHOWN: f32 = 0.5;
 /// Of the live one.
@@ -221,18 +224,6 @@ impl Asked {
     }
 }
 
-/// The best path through the voxel under the pointer.
-#[derive(Clone, Debug)]
-pub struct Hovered {
-    /// Of the pathway's image.
-    pub of: DataId,
-    pub voxel: [usize; 3],
-    pub path: Path,
-    pub line: Tractogram,
-    /// What it costs more than the least, as a share of that.
-    pub excess: f64,
-}
-
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Working {
@@ -248,14 +239,21 @@ pub struct Working {
     pub unsettled: bool,
     /// For the next ones: fine and coarse.
     pub known: [Option<Arc<KnownPathway>>; 2],
-    /// How long the last full one took.
-    pub full_ms: Option<f64>,
-    pub hovered: Option<Hovered>,
+    /// How long the last full ones took: on a metric that was there, and on one made for it.
+    pub full_ms: [Option<f64>; 2],
+    /// The voxel under the pointer, with the image that it is of, and the best path through it.
+    pub pointed: Option<(DataId, [usize; 3])>,
+    pub hovered: Option<TracedPath>,
     /// A kept one.
     pub selected: Option<LayerId>,
     /// A kept one that is being solved again, and those that could not be.
     pub solving: Option<LayerId>,
     pub unsolved: Vec<LayerId>,
+    /// What there was to solve them with: the tensors, and the layers, of which some are scans with
+    /// gradients.
+    pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
+    /// Those on their way of a document that was left: their events come first.
+    pub left: usize,
 }
 
 /// How the live pathway stands to what is asked for.

@@ -35,6 +35,8 @@ pub struct Sample {
     unit: &'static str,
     image: Volume,
     frame: usize,
+    /// Values from here on stand for none.
+    below: f64,
     voxels: BTreeSet<usize>,
     values: Vec<f64>,
 }
@@ -49,6 +51,7 @@ impl Sample {
             unit: "",
             image: image.clone(),
             frame: frame.min(last),
+            below: f64::INFINITY,
             voxels: BTreeSet::new(),
             values: Vec::new(),
         }
@@ -61,6 +64,11 @@ impl Sample {
             unit,
             ..self
         }
+    }
+
+    /// Without values from `below` on, which stand for none.
+    pub fn only_below(self, below: f64) -> Self {
+        Self { below, ..self }
     }
 
     /// Passes over a straight stretch of world mm.
@@ -78,7 +86,7 @@ impl Sample {
                 continue;
             };
             let value = f64::from(self.image.frame(self.frame)[voxel]);
-            if value.is_finite() && self.voxels.insert(voxel) {
+            if value.is_finite() && value < self.below && self.voxels.insert(voxel) {
                 self.values.push(value);
             }
         }

@@ -30,6 +30,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::a_region_of_one", region),
         test("update::pathways::under_the_pointer", hovered),
         test("update::pathways::ends_are_swapped", swapped),
+        test("update::pathways::a_quick_drag_shows_what_lags", quick),
+        test("update::pathways::no_set_holds_what_has_no_path", nowhere),
+        test("update::pathways::another_document", another),
+        test("update::pathways::a_kept_one_is_tried_again", tried_again),
     ]
 }
 
@@ -117,7 +121,7 @@ fn looked_at() {
 
 fn coarse() {
     let mut window = looking();
-    window.state.session.pathways.full_ms = Some(1e4);
+    window.state.session.pathways.full_ms = [Some(1e4); 2];
     for x in 1..=3 {
         drag(
             &mut window,
@@ -138,13 +142,13 @@ fn coarse() {
     let all = live(&window).voxels;
     assert!(few * 5 < all && few * 9 > all, "{few} of {all}");
     // On with the drag, and its end.
-    window.state.session.pathways.full_ms = Some(1e4);
+    window.state.session.pathways.full_ms = [Some(1e4); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Live);
     assert!(live(&window).coarse);
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Done);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     // What takes less than a frame or two is solved at once.
-    window.state.session.pathways.full_ms = Some(5.0);
+    window.state.session.pathways.full_ms = [Some(5.0); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Live);
     assert!(!live(&window).coarse);
 }
@@ -399,4 +403,109 @@ fn swapped() {
     assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
     window.act(Action::Undo);
     assert_eq!(Asked::of(live(&window)), before);
+}
+
+/// A hand that is faster than the solver sees the results that there are.
+fn quick() {
+    let mut window = looking();
+    window.state.session.pathways.full_ms = [Some(5.0); 2];
+    let count = asked(&window).len();
+    window.holding = true;
+    let at = |x: f64| A + DVec3::X * x;
+    for x in [1.0, 2.0, 3.0] {
+        drag(&mut window, Role::Seed, at(x), Phase::Live);
+    }
+    assert_eq!(
+        asked(&window).len(),
+        count + 1,
+        "none is cancelled for the next"
+    );
+    let before = Asked::of(live(&window));
+    window.deliver(|_| {});
+    let shown = live(&window);
+    assert_ne!(Asked::of(shown), before, "the first of them is seen");
+    assert!(!shown.coarse);
+    assert_eq!(asked(&window).len(), count + 2, "and the last is asked for");
+    window.holding = false;
+    window.deliver(|_| {});
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    // A metric that must be made anew is not known to be quick.
+    window.state.session.pathways.full_ms = [Some(5.0), Some(1e4)];
+    change(&mut window, Phase::Live, |s| {
+        s.params.cost = Cost::Sharpened { alpha: 2.0 };
+    });
+    assert!(live(&window).coarse);
+    // Who leaves in the middle of it is asked for nothing.
+    window.act(Action::SelectTask(Task::View));
+    assert!(!window.state.session.pathways.unsettled);
+}
+
+fn nowhere() {
+    let mut window = looking();
+    change(&mut window, Phase::Done, |s| s.epsilon = 1.0);
+    let found = live(&window);
+    let inside = found.excess.values.iter().filter(|v| **v <= 1.0).count();
+    assert_eq!(inside, found.count(1.0), "as many as have such a path");
+    assert!(inside < found.excess.values.len() && inside <= found.voxels);
+}
+
+/// Two documents whose kept pathways have the same number.
+fn another() {
+    let mut window = looking();
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let mut document = window.state.document.clone();
+    Arc::make_mut(&mut document.kept_pathways[0]).found = None;
+    let mut other = document.clone();
+    Arc::make_mut(&mut other.kept_pathways[0]).params.cost = Cost::Sharpened { alpha: 2.0 };
+    window.state.document = document;
+    window.holding = true;
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    assert!(window.state.session.pathways.solving.is_some());
+    assert_eq!(window.held.len(), 2, "the live one and the kept one");
+    let leave = arcuate::state::SessionAction::Leave(arcuate::state::Leaving::New);
+    window.state.session.unsaved = false;
+    window.state.history.clear();
+    window.act(Action::Session(leave));
+    assert!(window.state.document.regions.is_empty(), "left");
+    let working = &window.state.session.pathways;
+    assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
+    for slot in [Slot::Pathway, Slot::Pathways] {
+        assert!(window.cancelled.contains(&slot));
+    }
+    window.state.document = other;
+    window.act(Action::MoveCrosshair(DVec3::ONE));
+    assert_eq!(window.held.len(), 3);
+    window.holding = false;
+    window.deliver(|_| {});
+    let kept = &window.state.document.kept_pathways[0];
+    let found = kept.found.as_ref().expect("solved");
+    assert_eq!(found.params.cost, Cost::Sharpened { alpha: 2.0 });
+    assert!(window.state.session.pathways.unsolved.is_empty());
+    assert!(window.state.session.pathways.live.is_none(), "nobody looks");
+}
+
+/// What a session keeps is solved as soon as it can be.
+fn tried_again() {
+    let mut window = looking();
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let kept = |window: &Window| window.state.document.kept_pathways[0].clone();
+    let there = kept(&window).basis.source.clone();
+    let change = |window: &mut Window, source: arcuate::state::recipe::Source| {
+        let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
+        (kept.found, kept.basis.source) = (None, source);
+    };
+    let elsewhere = arcuate::state::recipe::Source::File {
+        dwi: "/data/other.nii.gz".into(),
+        gradients: Vec::new(),
+    };
+    change(&mut window, elsewhere);
+    window.act(Action::MoveCrosshair(DVec3::ONE));
+    assert_eq!(window.state.session.pathways.unsolved.len(), 1);
+    let told = window.state.session.messages.last().expect("a sentence");
+    assert!(told.text.contains("Seed – Target"), "{}", told.text);
+    change(&mut window, there);
+    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    assert!(kept(&window).found.is_none(), "nothing has changed");
+    window.ordinary();
+    assert!(kept(&window).found.is_some());
 }

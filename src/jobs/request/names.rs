@@ -19,6 +19,7 @@ impl Request {
             | Self::SaveWithValues { .. }
             | Self::SaveVolume { .. }
             | Self::SaveMask { .. }
+            | Self::SavePathway { .. }
             | Self::SaveRegion { .. }
             | Self::Convert { .. }
             | Self::SavePng { .. }
@@ -29,6 +30,7 @@ impl Request {
                 None => Slot::Pathway,
                 Some(_) => Slot::Pathways,
             },
+            Self::Trace(_) => Slot::Trace,
             Self::Rank { .. } => Slot::Rank,
             Self::CheckGradients { .. } | Self::CompareTensors { .. } => Slot::Check,
             Self::Select { .. } => Slot::Select,
@@ -59,6 +61,7 @@ impl Request {
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Pathway(_) => "Solving costs".to_owned(),
+            Self::Trace(_) => "Tracing a path".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
             Self::CompareTensors { .. } => "Comparing tensor orders".to_owned(),
@@ -78,6 +81,7 @@ impl Request {
             | Self::SaveWithValues { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
+            | Self::SavePathway { path, .. }
             | Self::SaveRegion { path, .. }
             | Self::SavePng { path, .. }
             | Self::SaveFilm { path, .. } => format!("Saving {}", file(path)),

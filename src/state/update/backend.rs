@@ -56,7 +56,9 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     if std::mem::take(&mut session.stranded.moving) {
         "CPU: chosen after a graphics card failed".clone_into(&mut session.backend_reason);
         session.messages.retain(|message| !message.on_card);
-        let requests = std::mem::take(&mut session.stranded.requests);
+        let mut requests = std::mem::take(&mut session.stranded.requests);
+        // Pathways are asked for again as they are wanted now.
+        requests.retain(|r| !matches!(r.slot(), Slot::Pathway | Slot::Pathways));
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if session.stranded.live {

@@ -2,19 +2,19 @@
 
 use super::{basis, edit, exported, tracks};
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Role, Shape};
+use crate::data::{DataId, Region, Role, Shape};
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, FoundPathway, Request, Slot};
+use crate::jobs::{FindPathway, FoundPathway, Request, Slot, TracePath, TracedPath};
 use crate::state::document::LayerId;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
-    Asked, Hovered, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
+    Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
 use crate::state::session::{GuideStep, Severity};
 use crate::state::words::{fixed, with_unit};
-use crate::state::{Document, Effect, Phase, Recipe, State, Task};
+use crate::state::{Content, Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             swap(state);
             tracks::retrack(state, false, effects);
         }
-        PathwayAction::Hover(at) => hover(state, at),
+        PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => again(state),
     }
 }
@@ -61,6 +61,7 @@ fn wanted(state: &State) -> bool {
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     kept_again(state, effects);
     if !wanted(state) {
+        state.session.pathways.unsettled = false;
         return;
     }
     let Some(wanted) = state.document.wanted_pathway() else {
@@ -68,7 +69,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::Cancel(Slot::Pathway));
         }
         let working = &mut state.session.pathways;
-        (working.live, working.hovered) = (None, None);
+        (working.live, working.hovered, working.pointed) = (None, None, None);
         (working.unsettled, working.failed) = (false, None);
         return;
     };
@@ -93,12 +94,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let rested = working.rested.as_ref() == Some(&wanted);
-    let quick = working.full_ms.is_some_and(|ms| ms <= AT_ONCE_MS);
+    let known = working.known[0].as_ref();
+    let anew = !known.is_some_and(|k| k.serves(wanted.field, &wanted.params));
+    let quick = working.full_ms[usize::from(anew)].is_some_and(|ms| ms <= AT_ONCE_MS);
     let coarse = drag && !quick && !rested;
-    working.unsettled = coarse;
+    working.unsettled = drag;
     match &working.running {
         // None is cancelled for the next, or a hand that never rests would see nothing.
-        Some((_, true)) if coarse => return,
+        Some((_, of)) if drag && !rested && *of == coarse => return,
         Some((asked, false)) if *asked == wanted => return,
         _ => {}
     }
@@ -144,8 +147,16 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
 
 /// Solves those again that a session brought, one after the other.
 fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
-    let working = &state.session.pathways;
-    if working.solving.is_some() || state.session.fitting.is_some() {
+    if state.session.fitting.is_some() || state.document.kept_pathways.is_empty() {
+        return;
+    }
+    let with = basics(&state.document);
+    let working = &mut state.session.pathways;
+    if working.unsolved_with != with {
+        working.unsolved.clear();
+        working.unsolved_with = with;
+    }
+    if working.solving.is_some() {
         return;
     }
     let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !working.unsolved.contains(&k.id);
@@ -164,6 +175,35 @@ fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// What kept pathways can be solved with.
+fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
+    let known = |content: &Content| matches!(content, Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some());
+    let layers = document.layers.iter().map(|l| (l.id, known(&l.content)));
+    let tensors = document.tensors.as_ref().map(|t| t.field.id());
+    (tensors, layers.collect())
+}
+
+/// A document is left with all that is on its way.
+pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
+    for slot in [Slot::Pathway, Slot::Pathways, Slot::Trace] {
+        effects.push(Effect::Cancel(slot));
+    }
+    let working = &mut state.session.pathways;
+    let left = working.left + usize::from(working.solving.is_some());
+    *working = Working {
+        left,
+        ..Working::default()
+    };
+}
+
+/// Whether the end of a kept pathway's job belongs to a document that was left.
+pub fn was_left(state: &mut State, slot: Slot) -> bool {
+    let left = &mut state.session.pathways.left;
+    let was = slot == Slot::Pathways && *left > 0;
+    *left -= usize::from(was);
+    was
+}
+
 /// Takes one in.
 pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     let found = Arc::new(found);
@@ -172,7 +212,12 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
         state.session.pathways.solving = None;
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
-                if kept.id == id && kept.found.is_none() {
+                let as_asked = Asked {
+                    field: found.field,
+                    regions: kept.regions.clone(),
+                    params: kept.params,
+                };
+                if kept.id == id && kept.found.is_none() && as_asked == Asked::of(&found) {
                     Arc::make_mut(kept).found = Some(found.clone());
                 }
             }
@@ -183,9 +228,9 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     }
     let working = &mut state.session.pathways;
     working.running = None;
-    working.known[usize::from(found.coarse)] = Some(found.known.clone());
+    working.known[usize::from(found.coarse)].clone_from(&found.known);
     if !found.coarse {
-        working.full_ms = Some(found.prepare_ms + found.solve_ms);
+        working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
     }
     let asked = Asked::of(&found);
     let current = state.document.wanted_pathway().as_ref() == Some(&asked);
@@ -195,13 +240,13 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     }
     let joined = found.pathway.joined_from;
     state.session.status = format!(
-        "Solved both sides in {}; joined from ε = {} %",
+        "Solved in {}; joined from ε = {} %",
         with_unit(&fixed(wall_ms.max(1.0), 0), "ms"),
         fixed(joined * 100.0, 1),
     );
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
-    working.hovered = None;
+    (working.hovered, working.pointed) = (None, None);
 }
 
 fn field(document: &Document) -> crate::data::DataId {
@@ -210,14 +255,8 @@ fn field(document: &Document) -> crate::data::DataId {
 }
 
 /// One was not found, and why.
-pub fn failed(state: &mut State, slot: Slot, why: String) {
+pub fn failed(state: &mut State, why: String) {
     let working = &mut state.session.pathways;
-    if slot == Slot::Pathways {
-        if let Some(id) = working.solving.take() {
-            working.unsolved.push(id);
-        }
-        return;
-    }
     let running = working.running.take();
     // A coarse grid may close a gap or lose a small region: what the full one says counts.
     match running {
@@ -228,6 +267,14 @@ pub fn failed(state: &mut State, slot: Slot, why: String) {
         }
         None => {}
     }
+}
+
+/// A kept one was not solved again. Its name.
+pub fn kept_failed(state: &mut State) -> Option<String> {
+    let id = state.session.pathways.solving.take()?;
+    state.session.pathways.unsolved.push(id);
+    let mut kept = state.document.kept_pathways.iter();
+    kept.find(|k| k.id == id).map(|k| k.name.clone())
 }
 
 /// The user stopped it.
@@ -243,7 +290,7 @@ pub fn stopped(state: &mut State) {
 pub fn moved(state: &mut State) {
     let working = &mut state.session.pathways;
     working.known = [None, None];
-    (working.full_ms, working.failed) = (None, None);
+    (working.full_ms, working.failed) = ([None, None], None);
     working.unsolved.clear();
 }
 
@@ -320,7 +367,10 @@ fn keep(state: &mut State) {
             basis,
             regions: found.regions.clone(),
             params: found.params,
-            found: Some(found.clone()),
+            found: Some(Arc::new(FoundPathway {
+                known: None,
+                ..(*found).clone()
+            })),
         };
         document.kept_pathways.push(Arc::new(kept));
     });
@@ -357,31 +407,28 @@ fn swap(state: &mut State) {
     });
 }
 
-/// The best path through the voxel at a point.
-fn hover(state: &mut State, at: Option<DVec3>) {
-    let Working { live, hovered, .. } = &mut state.session.pathways;
+/// Asks for the best path through the voxel at a point.
+fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
+    let working = &mut state.session.pathways;
     let voxel = |live: &FoundPathway| live.pathway.metric().grid.nearest(at?);
-    let Some((live, voxel)) = live.as_ref().and_then(|l| Some((l, voxel(l)?))) else {
-        *hovered = None;
+    let live = working.live.as_ref();
+    let Some((found, voxel)) = live.and_then(|l| Some((l.clone(), voxel(l)?))) else {
+        (working.pointed, working.hovered) = (None, None);
         return;
     };
-    let of = live.excess.id();
-    if hovered
-        .as_ref()
-        .is_some_and(|h| h.of == of && h.voxel == voxel)
-    {
-        return;
+    let pointed = Some((found.excess.id(), voxel));
+    if working.pointed != pointed {
+        working.pointed = pointed;
+        let trace = TracePath { found, voxel };
+        effects.push(Effect::Submit(Request::Trace(trace)));
     }
-    let metric = live.pathway.metric();
-    let place = metric.place_of(voxel.map(|v| v as i64));
-    let path = place.and_then(|p| live.pathway.through_place(p));
-    *hovered = place.zip(path).map(|(place, path)| Hovered {
-        of,
-        voxel,
-        line: FoundPathway::line_of(&path, metric),
-        excess: f64::from(live.pathway.total[place]) / live.pathway.least - 1.0,
-        path,
-    });
+}
+
+/// Takes it in; `None`: no path leads through the voxel.
+pub fn traced(state: &mut State, path: Option<TracedPath>) {
+    let working = &mut state.session.pathways;
+    let pointed = working.pointed;
+    working.hovered = path.filter(|p| pointed == Some((p.of, p.voxel)));
 }
 
 /// The pathway and the width of a kept one, or of the live one.
@@ -409,13 +456,6 @@ pub(super) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     }
 }
 
-/// The part that joins the ends; where none does, all of the set.
-fn mask(found: &FoundPathway, epsilon: f64) -> Mask {
-    let pathway = &found.pathway;
-    let joined = pathway.joined(epsilon);
-    joined.unwrap_or_else(|| pathway.mask(epsilon))
-}
-
 /// Writes something of a pathway.
 fn save(
     state: &mut State,
@@ -432,9 +472,9 @@ fn save(
     let command = told(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
-            let mask = mask(&found, epsilon);
-            return effects.push(Effect::Submit(Request::SaveMask {
-                mask,
+            return effects.push(Effect::Submit(Request::SavePathway {
+                found,
+                epsilon,
                 path,
                 command,
             }));
@@ -464,7 +504,7 @@ fn region(state: &mut State, of: Option<LayerId>, role: Role) {
     let Some((found, epsilon, name)) = one(state, of) else {
         return;
     };
-    let shape = Arc::new(Shape::Mask(mask(&found, epsilon)));
+    let shape = Arc::new(Shape::Mask(found.mask(epsilon)));
     let mut id = RegionId(0);
     edit(state, "Region of a pathway", false, |document| {
         id = RegionId(document.fresh_id());

@@ -6,7 +6,7 @@ use super::{
     tracks,
 };
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
-use crate::state::session::{Asked, Curves};
+use crate::state::session::{Asked, Curves, Severity};
 use crate::state::words::count;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -22,6 +22,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     // Not where a newer fit has taken its place.
     if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
         state.session.fitting = None;
+    }
+    if pathways::was_left(state, event.slot) {
+        return;
     }
     let live = event.slot == Slot::Live;
     if live {
@@ -39,19 +42,30 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     }
     if !done {
         sessions::failed(state, event.slot);
-        if event.slot == Slot::Pathways {
-            pathways::failed(state, event.slot, String::new());
-        }
         bundle::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
+    let kept = match event.slot {
+        Slot::Pathways if !done => pathways::kept_failed(state),
+        _ => None,
+    };
     match event.outcome {
-        Outcome::Cancelled if matches!(event.slot, Slot::Live | Slot::Recovery) => {}
+        // Replaced by something else that was asked for.
+        Outcome::Cancelled
+            if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
+                || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
             state.session.status = format!("Stopped: {}", label.unwrap_or_default().to_lowercase());
         }
         Outcome::Failed(why) if event.slot == Slot::Pathway => {
-            pathways::failed(state, event.slot, why);
+            pathways::failed(state, why);
+        }
+        Outcome::Failed(why) if event.slot == Slot::Pathways => {
+            let name = kept.unwrap_or_else(|| "A kept pathway".to_owned());
+            state.session.say(
+                Severity::Warning,
+                format!("{name} was not solved again: {why}"),
+            );
         }
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
@@ -65,7 +79,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         }
         Outcome::CardFailed(failure) => {
             if event.slot == Slot::Pathway {
-                pathways::failed(state, event.slot, failure.found.clone());
+                pathways::failed(state, failure.found.clone());
             }
             backend::card_failed(state, event.slot, failure, effects);
         }
@@ -146,6 +160,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
         Output::Pathway(found) => pathways::done(state, *found, wall_ms),
+        Output::Traced(path) => pathways::traced(state, path.map(|p| *p)),
         Output::Ranked {
             all,
             cut,

@@ -2,6 +2,7 @@
 
 use super::{edit, pathways};
 use crate::data::VolumeKind;
+use crate::jobs::FoundPathway;
 use crate::render::draw_list::Transfer;
 use crate::state::pathways::{EXCESS_SHOWN, Settings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
@@ -45,7 +46,8 @@ fn begin(state: &State) -> Option<Sample> {
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {
         let excess = Sample::new(Sampled::Excess, "excess cost".to_owned(), (&live.excess, 0));
-        return Some(excess.shown_as(100.0, "%"));
+        let most = f64::from(FoundPathway::MOST_EXCESS);
+        return Some(excess.only_below(most).shown_as(100.0, "%"));
     }
     let scalar = |l: &&Layer| {
         let volume = l.content.volume().filter(|v| v.labels.is_none());

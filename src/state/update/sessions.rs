@@ -93,6 +93,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     for slot in [Slot::Live, Slot::Fit, Slot::Track, Slot::Rank, Slot::Remake] {
         effects.push(Effect::Cancel(slot));
     }
+    super::pathways::leave(state, effects);
     state.document = Document::default();
     state.document.track = state.session.settings.track();
     state.document.rays = state.session.settings.rays();
