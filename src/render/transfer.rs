@@ -103,16 +103,19 @@ impl Transfer {
     }
 
     /// Opaque around the middle of a range, in the colours there are; all as shares of the window. What is
-    /// outside the window moves to its end; no range is narrower than a hair.
-    pub fn around(&self, middle: f32, half: f32) -> Self {
+    /// outside the window moves to its end; no range is narrower than a hair. Shares up to `ground`,
+    /// unless the middle is one of them, stay clear: the background of a scan.
+    pub fn around(&self, middle: f32, half: f32, ground: Option<f32>) -> Self {
         const LEAST: f32 = 0.01;
         const OPACITY: f32 = 0.6;
         let middle = middle.clamp(0.0, 1.0);
         let half = half.max(LEAST);
         let ramp = 0.5 * half;
+        let ground = ground.filter(|g| middle > g + LEAST);
+        let ground = ground.unwrap_or(f32::NEG_INFINITY);
         let points = [
-            (middle - half - ramp, 0.0),
-            (middle - half, OPACITY),
+            ((middle - half - ramp).max(ground), 0.0),
+            ((middle - half).max(ground + LEAST), OPACITY),
             (middle + half, OPACITY),
             (middle + half + ramp, 0.0),
         ];

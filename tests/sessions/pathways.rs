@@ -34,8 +34,9 @@ fn come_back() {
     let mut settings = window.state.document.pathways.clone();
     (settings.shown, settings.contours) = (Shown::Second, Some(2.5));
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
-    // The live one is another now.
+    // The live one is another now, and is kept as it is.
     window.place(Role::Exclude, dvec3(4.0, 0.0, 0.0), 2.0);
+    window.act(Action::Pathway(PathwayAction::Keep));
     let path = folder.path().join("paths.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
@@ -61,7 +62,7 @@ fn come_back() {
         (o.starts_with("pathway: ") || o.starts_with("layer "))
             && (o.ends_with("same bytes") || o.ends_with("within tolerance"))
     });
-    assert_eq!(costs.count(), 2, "{all:?}");
+    assert_eq!(costs.count(), 3, "{all:?}");
     // Costs that are others are found out.
     let text = std::fs::read_to_string(&path).expect("read");
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -162,7 +162,7 @@ fn around() {
             random.uniform(-0.2, 1.2) as f32,
             random.uniform(0.0, 0.5) as f32,
         );
-        let made = Transfer::rising().around(middle, half);
+        let made = Transfer::rising().around(middle, half, None);
         let middle = middle.clamp(0.0, 1.0);
         let half = half.max(0.01);
         let expected = |share: f32| {
@@ -174,6 +174,14 @@ fn around() {
             let off = made.opacity(share) - expected(share);
             assert!(off.abs() < 2e-4, "{middle} {half} at {share}: {off}");
         }
+    }
+    // The ground stays clear, whatever the values' spread, unless it was sampled.
+    for half in [0.01, 0.2, 2.0] {
+        let made = Transfer::rising().around(0.5, half, Some(0.02));
+        assert_eq!((made.opacity(0.0), made.opacity(0.02)), (0.0, 0.0));
+        assert!(made.opacity(0.5) > 0.59);
+        let ground = Transfer::rising().around(0.01, half, Some(0.02));
+        assert!(ground.opacity(0.01) > 0.59);
     }
     // A value by itself has no spread.
     let mut of = noise(&mut random);

@@ -105,13 +105,16 @@ fn compose(
                 continue;
             }
         };
+        // One result may have two names: a live one that was kept.
+        let (ToSum::Tensors(of, _) | ToSum::Costs(of, ..) | ToSum::Curves { of, .. }) = result
+        else {
+            continue;
+        };
+        sum.of.clone_from(of);
         if let ToSum::Curves {
-            of,
-            tractogram,
-            stored,
+            tractogram, stored, ..
         } = result
         {
-            sum.of.clone_from(of);
             if *stored && wanted(tractogram, draft.store) {
                 let file = session::store(&absolute, tractogram, &sum.sha256, control);
                 sum.file = Some(file.map_err(|e| e.to_string())?);

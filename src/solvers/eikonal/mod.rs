@@ -8,8 +8,10 @@
 //! straight paths to the 48 triangles between 26 neighbours. [`LocalSolver::Selling`] decomposes
 //! W = Σ ρᵢ eᵢ eᵢᵀ over an obtuse superbase (Selling 1874; Fehrenbach and Mirebeau 2014; Mirebeau 2018):
 //! sharp along fibres, but its offsets may leave a thin mask or miss voxels.
-//! [`LocalSolver::Hybrid`] is the minimum of the last two, both of which overestimate: better than
-//! either; where W's anisotropy exceeds [`HYBRID_ANISOTROPY`] it is Hopf-Lax alone.
+//! [`LocalSolver::Hybrid`] is the minimum of the last two, both of which overestimate where the metric
+//! is the same all along a step: better than either. Where it is not, Selling's steps, which may be long,
+//! are charged what they cost along their way; where W's anisotropy exceeds [`HYBRID_ANISOTROPY`] it is
+//! Hopf-Lax alone.
 //!
 //! *Order.* First, with the usual logarithm at a point source; a ball of [`BALL_VOXELS`] voxels around
 //! the region is filled from the local metric to soften that.

@@ -81,14 +81,40 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
         if !(rho > 0.0) || length == 0 || length > longest {
             return None;
         }
-        let open = [1, -1].map(|sign| metric.sees(voxel, e.map(|c| i64::from(sign * c))));
+        let ways = [1, -1].map(|sign| e.map(|c| i64::from(sign * c)));
+        let open = ways.map(|way| metric.sees(voxel, way));
+        let dearer = match local {
+            LocalSolver::Hybrid => dearer(metric, place, ways, open),
+            _ => 1.0,
+        };
         (open[0] || open[1]).then(|| Offset {
-            rho: rho as f32,
+            rho: (rho / (dearer * dearer)) as f32,
             e: e.map(|c| c as i8),
             open,
         })
     });
     used.collect()
+}
+
+/// How many times as much a step costs along its way as by the metric that it is charged by, that of
+/// the voxel itself: the dearer of the open ways, at least 1. Of two schemes the lower value stands, and
+/// so does each voxel's mistake where it is too low: a step of several voxels that starts within a
+/// bundle and leaves it would be charged as if the bundle went on. Where the metric is the same all
+/// along nothing changes, and it approaches 1 with the voxels' size.
+fn dearer(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2]) -> f64 {
+    let voxel = metric.voxel(place);
+    let along = |way: [i64; 3]| {
+        let d = DVec3::from_array(way.map(|c| c as f64));
+        let pieces = 2 * way.iter().map(|c| c.abs()).max().unwrap_or(0);
+        let cost = |i: i64| {
+            let t = (i as f64 + 0.5) / pieces as f64;
+            let at = [0, 1, 2].map(|a| voxel[a] + (way[a] as f64 * t).round() as i64);
+            metric.length(metric.place_of(at).unwrap_or(place), d)
+        };
+        (0..pieces).map(cost).sum::<f64>() / pieces as f64 / metric.length(place, d)
+    };
+    let open = ways.into_iter().zip(open).filter(|(_, open)| *open);
+    open.map(|(way, _)| along(way)).fold(1.0, f64::max)
 }
 
 /// W = Σ ρ e eᵀ: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩,

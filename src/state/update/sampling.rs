@@ -13,6 +13,8 @@ use crate::state::{Display, Layer, Phase, State, Task};
 
 /// Half the width of the range that is made opaque, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
+/// What of an image's window is background, as a share of it.
+const GROUND: f32 = 0.02;
 
 pub fn act(state: &mut State, action: SampleAction) {
     match action {
@@ -84,7 +86,7 @@ fn take_over(state: &mut State, sample: &Sample) {
     match sample.of {
         Sampled::Excess => {
             let settings = state.document.pathways.clone();
-            let transfer = around(&settings.transfer, sample, (0.0, EXCESS_SHOWN));
+            let transfer = around(&settings.transfer, sample, (0.0, EXCESS_SHOWN), None);
             pathways::set(
                 state,
                 Settings {
@@ -102,7 +104,7 @@ fn take_over(state: &mut State, sample: &Sample) {
             let Some(look) = look.filter(|l| l.style == VolumeStyle::Cloud) else {
                 return;
             };
-            let transfer = around(&look.transfer, sample, layer.display.window);
+            let transfer = around(&look.transfer, sample, layer.display.window, Some(GROUND));
             let display = Display {
                 volume: Some(VolumeLook { transfer, ..look }),
                 ..layer.display.clone()
@@ -115,9 +117,14 @@ fn take_over(state: &mut State, sample: &Sample) {
 }
 
 /// Opaque around the mean, as wide as the values differ.
-fn around(transfer: &Transfer, sample: &Sample, (low, high): (f32, f32)) -> Transfer {
+fn around(
+    transfer: &Transfer,
+    sample: &Sample,
+    (low, high): (f32, f32),
+    ground: Option<f32>,
+) -> Transfer {
     let (low, width) = (f64::from(low), f64::from(high - low));
     let middle = (sample.mean() - low) / width;
     let half = DEVIATIONS * sample.deviation() / width;
-    transfer.around(middle as f32, half as f32)
+    transfer.around(middle as f32, half as f32, ground)
 }
