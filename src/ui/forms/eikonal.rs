@@ -63,7 +63,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if walk::reset(ui, place, *settings == usual) {
         set(usual.clone(), Phase::Done);
     }
-    if let Some((epsilon, phase)) = width_of(ui, "Pathway width ε", settings.epsilon) {
+    let live = joining(state);
+    if let Some((epsilon, phase)) = width_of(ui, "Pathway width ε", settings.epsilon, live) {
         let settings = settings.clone();
         set(
             Settings {
@@ -133,14 +134,29 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     super::glyphs::show(ui, state, memory, actions);
 }
 
-/// A width in percent, on a logarithmic rail.
-fn width_of(ui: &mut Ui, name: &str, epsilon: f64) -> Option<(f64, Phase)> {
+/// ε_h in percent, rounded up: at this width the ends are joined.
+fn percent_joined(from: f64) -> f64 {
+    (from * 1000.0).ceil() / 10.0
+}
+
+/// ε_h of the live pathway; `None` of a coarse one or one of before, whose ε_h it is not.
+fn joining(state: &State) -> Option<f64> {
+    let live = state.final_pathway()?;
+    Some(live.pathway.joined_from)
+}
+
+/// A width in percent, on a logarithmic rail with a tick where the set begins to join its ends.
+fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<(f64, Phase)> {
+    let from = from.map(percent_joined);
+    let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
+    let words = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
     let row = SliderRow::new(name, epsilon * 100.0, 0.5..=50.0)
         .logarithmic()
         .decimals(1)
         .default(defaults::EPSILON * 100.0)
         .limits(0.0..=100.0)
         .unit("%")
+        .marked(from, &words)
         .help("Voxels whose cost is within ε of the cheapest path; nothing is solved again");
     let (percent, phase) = row.value(ui)?;
     Some((percent / 100.0, phase))
@@ -149,29 +165,33 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64) -> Option<(f64, Phase)> {
 /// What a user is told of a width that joins nothing.
 fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     let settings = &state.document.pathways;
-    let standing = state.pathway_standing();
-    let live = state.session.pathways.live.as_ref();
-    let live = live.filter(|_| matches!(standing, Some(Standing::Final | Standing::Coarse)));
-    let Some(from) = live.map(|live| live.pathway.joined_from) else {
+    let Some(from) = joining(state).filter(|from| settings.epsilon < *from) else {
         return;
     };
-    if settings.epsilon >= from || standing == Some(Standing::Coarse) {
+    let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
+    let most = *Settings::EPSILON.end() * 100.0;
+    let (p, value) = (theme::palette(ui.style()), percent_joined(from));
+    if value > most {
+        // So long a way round is no width: another metric, another domain or other ends are asked for.
+        let text = format!(
+            "Not joined at any width up to {}: the ends meet from ε = {}; lower α or the FA of the domain, or \
+             enlarge an end",
+            percent(most),
+            percent(value)
+        );
+        Note::new(p, Severity::Warning, &text).show(ui);
         return;
     }
-    let percent = (from * 1000.0).ceil() / 10.0;
-    let p = theme::palette(ui.style());
-    let value = format::with_unit(&format::fixed(percent, 1), "%");
-    let text = format!("Not joined at this width: the ends meet from ε = {value}");
-    let word = format!("Widen to {value}");
-    if Note::new(p, Severity::Warning, &text)
-        .action(&word)
-        .show(ui)
-        == Some(Answer::Taken)
-    {
+    let value_words = percent(value);
+    let text = format!("Not joined at this width: the ends meet from ε = {value_words}");
+    let word = format!("Widen to {value_words}");
+    let note = Note::new(p, Severity::Warning, &text).action(&word);
+    if note.show(ui) == Some(Answer::Taken) {
+        let epsilon = value / 100.0;
         let settings = settings.clone();
         set(
             Settings {
-                epsilon: (percent / 100.0).min(1.0),
+                epsilon,
                 ..settings
             },
             Phase::Done,
