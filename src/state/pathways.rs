@@ -175,6 +175,8 @@ pub enum PathwayAction {
         kept: KeptPathway,
         phase: Phase,
     },
+    /// Gives a kept one another name; a number makes it differ from all others.
+    Rename(LayerId, String),
     Delete(LayerId),
     Select(Option<LayerId>),
     /// Of a kept pathway, or of the live one.
@@ -194,6 +196,8 @@ pub enum PathwayAction {
     Hover(Option<DVec3>),
     /// Asks again for what failed or was stopped.
     SolveAgain,
+    /// Asks again for a kept one that could not be solved.
+    SolveKept(LayerId),
 }
 
 /// What a pathway is asked for with.
@@ -281,6 +285,15 @@ impl Document {
             regions: self.pathway_regions(),
             params: self.pathways.params,
         })
+    }
+
+    /// A name for a kept pathway: this one, or with a number where another has it.
+    pub fn pathway_name(&self, base: &str, of: Option<LayerId>) -> String {
+        let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != of);
+        let taken = |name: &String| others().any(|k| k.name == *name);
+        let numbered = (2..).map(|n| format!("{base} {n}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        names.find(|name| !taken(name)).unwrap_or_default()
     }
 
     /// The colour of the next one that is kept.

@@ -1,6 +1,7 @@
 //! The task Pathways: the cost of every path between two regions, and the cheapest of them.
 
 mod results;
+mod row_menu;
 
 use super::display::{segment_row, select_row};
 use super::{tracking, walk};
@@ -392,7 +393,7 @@ pub fn foot(
     }
     if why.is_none() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
-        let chosen = menu::popup(&responses[1], 210.0, results::files);
+        let chosen = menu::popup(&responses[1], 210.0, row_menu::files);
         if let Some(what) = chosen {
             ask(state, memory, None, what, above);
         }
