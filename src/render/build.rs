@@ -146,7 +146,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         solids: solids(state),
         volumes: {
             let layers = volumes::volumes(state, camera).into_iter();
-            layers.chain(pathways::volumes(state)).collect()
+            layers.chain(pathways::volumes(state, camera)).collect()
         },
         glyphs: glyphs(state, None),
         moving: view.moving,

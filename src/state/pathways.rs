@@ -4,6 +4,7 @@ use super::Phase;
 use super::defaults::CATEGORIES;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
+use super::volume_look::Cut;
 use crate::data::{DataId, Region, Role};
 use crate::jobs::{FoundPathway, KnownPathway, TracedPath};
 use crate::render::draw_list::Transfer;
@@ -57,6 +58,9 @@ pub struct Settings {
     /// Of the cloud, over the shares of E* that are shown.
     #[serde(default = "Transfer::cost")]
     pub transfer: Transfer,
+    /// Of the cloud and of all surfaces, those of kept ones too.
+    #[serde(default)]
+    pub cut: Cut,
 }
 
 impl Settings {
@@ -81,6 +85,7 @@ impl Settings {
             contours: self
                 .contours
                 .filter(|every| *every > 0.0 && every.is_finite()),
+            cut: self.cut.finite(),
             ..self
         }
     }

@@ -4,9 +4,11 @@ mod results;
 mod row_menu;
 
 use super::display::{segment_row, select_row};
+use super::volume::{curve_row, cut_row};
 use super::{tracking, walk};
 use crate::data::Role;
 use crate::render::build;
+use crate::render::draw_list::Transfer;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Shown, Standing};
@@ -280,6 +282,13 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
             Phase::Done,
         );
     }
+    let kept = state.document.kept_pathways.iter().any(|k| k.visible);
+    if (settings.cloud || settings.surface || kept)
+        && let Some(cut) = cut_row(ui, state, settings.cut)
+    {
+        let settings = settings.clone();
+        set(Settings { cut, ..settings }, Phase::Done);
+    }
     let Some(live) = build::pathways::live(state).filter(|_| settings.cloud) else {
         return;
     };
@@ -290,6 +299,7 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
     if !open {
         return;
     }
+    let preset = curve_row(ui, Transfer::cost_presets(), &settings.transfer);
     let shown = build::pathways::EXCESS_SHOWN;
     let editor = TransferEditor {
         name: "Opacity by excess cost",
@@ -298,7 +308,8 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
         range: (0.0, f64::from(shown) * 100.0),
         unit: "%",
     };
-    if let Some((transfer, phase)) = editor.show(ui) {
+    let preset = preset.map(|transfer| (transfer, Phase::Done));
+    if let Some((transfer, phase)) = editor.show(ui).or(preset) {
         let settings = settings.clone();
         set(
             Settings {
