@@ -386,14 +386,15 @@ fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
     });
 }
 
-fn rename(state: &mut State, id: LayerId, name: &str) {
-    if name.is_empty() {
+fn rename(state: &mut State, id: LayerId, typed: &str) {
+    let name = state.document.pathway_name(typed, Some(id));
+    let other = |k: &Arc<KeptPathway>| k.id == id && k.name != name;
+    if typed.is_empty() || !state.document.kept_pathways.iter().any(other) {
         return;
     }
     edit(state, "Rename pathway", false, |document| {
-        let name = document.pathway_name(name, Some(id));
         let kept = document.kept_pathways.iter_mut().find(|k| k.id == id);
-        if let Some(kept) = kept.filter(|k| k.name != name) {
+        if let Some(kept) = kept {
             Arc::make_mut(kept).name = name;
         }
     });

@@ -179,7 +179,7 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
         let text = format!(
             "Not joined at any width up to {}: the ends meet from ε = {}; lower α or the FA of the domain, or \
              enlarge an end",
-            percent(most),
+            format::with_unit(&format::fixed(most, 0), "%"),
             percent(value)
         );
         Note::new(p, Severity::Warning, &text).show(ui);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
-const COLUMNS: [f32; 3] = [58.0, 62.0, 52.0];
+const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
 const CHART: f32 = 52.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -66,7 +66,7 @@ fn head(ui: &mut Ui) {
     let size_wanted = vec2(ui.available_width(), 20.0);
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     response.on_hover_text(
-        "Volume of the part that joins the ends · length and cost E* of the cheapest path",
+        "Volume of the part that joins the ends, else of all · length and cost E* of the cheapest path",
     );
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let font = theme::regular(size::CAPTION);
@@ -102,8 +102,8 @@ fn statistics(found: &FoundPathway, epsilon: f64) -> [(&'static str, String); 5]
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     // Of a set in pieces there is no part that joins.
     let volume = match epsilon < found.pathway.joined_from {
-        true => "Volume, which does not join the ends",
-        false => "Volume of the part that joins the ends",
+        true => "Volume, not joined",
+        false => "Volume that joins the ends",
     };
     let unit = format::with_unit;
     [
@@ -209,7 +209,8 @@ fn row(
             phase: Phase::Done,
         }));
     }
-    let more = IconButton::new(icons::MORE, "More")
+    let more = format!("More of {name}");
+    let more = IconButton::new(icons::MORE, &more)
         .side(EYE)
         .disabled(found.is_none() && kept.is_none())
         .show_at(ui, square(0.5 * EYE));
@@ -217,6 +218,7 @@ fn row(
     row_menu::show((&more, &response), state, kept, solved, memory, actions);
     match found {
         Some((found, epsilon)) => response.on_hover_ui(|ui| {
+            ui.label(name);
             for (name, value) in statistics(found, epsilon) {
                 ui.label(format!("{name}: {value}"));
             }
