@@ -6,6 +6,7 @@ mod keys;
 mod looks;
 mod palette;
 mod paths;
+mod pathways;
 mod rays;
 mod regions;
 mod sample;
@@ -146,6 +147,7 @@ pub fn tests() -> Vec<Trial> {
         looks::tests(),
         palette::tests(),
         paths::tests(),
+        pathways::tests(),
         settings::tests(),
         sessions::tests(),
         rays::tests(),

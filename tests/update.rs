@@ -3,6 +3,7 @@
 
 mod backend;
 mod fits;
+mod pathway_looks;
 mod pathways;
 mod pictures;
 mod rays;
@@ -56,7 +57,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
-    let own = own.chain(pathways::tests());
+    let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

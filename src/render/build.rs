@@ -6,20 +6,21 @@ pub mod pathways;
 
 use super::colour_map::ColourMap;
 use super::draw_list::{
-    ById, CutPlane, GlyphPlace, Image, Interpolation, LineColour, LineStyle, Lines, Outline,
-    ScenePane, Slab, SlicePane, SliceQuad, Solid, SolidShape, TensorGlyphs,
+    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
+    SliceQuad, Solid, SolidShape,
 };
 use crate::data::{Mask, Role, Shape, Tractogram};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LineColouring};
-use crate::state::glyph_look::GlyphPlace as Place;
 use crate::state::session::Stopped;
 use crate::state::{Camera, Pane, Recipe, State, Task};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 
+mod glyphs;
 mod volumes;
 
+pub use glyphs::every as glyphs_every;
 pub use volumes::volume_of;
 
 /// A pane's size on screen.
@@ -95,7 +96,7 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
             all.chain(paths).chain(chosen).collect()
         },
         slab_mm: SLAB_MM,
-        glyphs: glyphs(state, Some((plane.centre, plane.normal()))),
+        glyphs: glyphs::glyphs(state, Some((plane.centre, plane.normal()))),
     })
 }
 
@@ -146,9 +147,9 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         solids: solids(state),
         volumes: {
             let layers = volumes::volumes(state, camera).into_iter();
-            layers.chain(pathways::volumes(state)).collect()
+            layers.chain(pathways::volumes(state, camera)).collect()
         },
-        glyphs: glyphs(state, None),
+        glyphs: glyphs::glyphs(state, None),
         moving: view.moving,
     }
 }
@@ -402,29 +403,6 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
         }
         _ => LineColour::Direction,
     }
-}
-
-/// For a slice through a point with a normal, or for the 3-D view.
-fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<TensorGlyphs> {
-    let look = state.view.glyphs;
-    let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
-    let plane = |normal| CutPlane {
-        at: state.view.crosshair,
-        normal,
-    };
-    let place = match (look.place, slice) {
-        (Place::Pathways, None) => GlyphPlace::Below(pathways::sets(state)),
-        (Place::Scene | Place::Slices, None) => GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec()),
-        (Place::Slices, Some((at, normal))) => GlyphPlace::Planes(vec![CutPlane { at, normal }]),
-        (Place::Scene | Place::Pathways, Some(_)) => return None,
-    };
-    Some(TensorGlyphs {
-        tensors: ById(tensors.field.clone()),
-        place,
-        shape: look.shape,
-        size: look.size,
-        every: look.every,
-    })
 }
 
 fn solids(state: &State) -> Vec<Solid> {

@@ -205,6 +205,11 @@ pub struct TensorGlyphs {
     pub every: usize,
 }
 
+impl TensorGlyphs {
+    /// As many as fit the smallest buffers.
+    pub const MOST: usize = 1_000_000;
+}
+
 /// Which tensors are drawn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GlyphPlace {

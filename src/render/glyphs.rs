@@ -1,10 +1,10 @@
 //! Tensor glyphs in the 3-D view and over slices (shaders/glyphs.wgsl).
 
-use super::draw_list::{GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
+use super::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
 use super::lines::slab_from_world;
 use super::view::SceneView;
-use crate::data::{DataId, TensorField};
+use crate::data::{DataId, TensorField, Volume};
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,8 +19,8 @@ const ROUGH: [u32; 2] = [8, 6];
 const FEW: u32 = 4_000;
 /// The 3-D view and the slices of a mosaic.
 const VIEWS: usize = 32;
-/// As many glyphs as fit the smallest buffers.
-const MOST: usize = 1_000_000;
+/// Images of pathways whose voxels are known: the live one's, coarse and full, and some kept ones'.
+const IMAGES: usize = 16;
 /// Bytes of a glyph as the shader keeps it.
 const GLYPH_BYTES: u64 = 64;
 
@@ -110,6 +110,8 @@ pub(super) struct Glyphs {
     pipelines: OnceLock<Pipelines>,
     /// The last used first: the 3-D view's and those of each slice view.
     kept: Mutex<Vec<Kept>>,
+    /// The last used first.
+    candidates: Mutex<Vec<Candidates>>,
 }
 
 impl Glyphs {
@@ -184,7 +186,7 @@ impl Glyphs {
         if let Some(known) = kept.iter().position(|k| k.of == of) {
             kept[..=known].rotate_right(1);
         } else {
-            let tensors = chosen(glyphs);
+            let tensors = self.chosen(glyphs);
             uniform.kind[3] = tensors.len() as u32;
             let made = Kept {
                 made: Arc::new(self.make(gpu, &tensors, &uniform)),
@@ -209,6 +211,56 @@ impl Glyphs {
             count: kept.count,
             flat: look.flat,
         })
+    }
+
+    /// Centres and tensors of what is to be drawn.
+    fn chosen(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
+        let field = &glyphs.tensors.0;
+        let every = glyphs.every.max(1);
+        let mut found = Vec::new();
+        match &glyphs.place {
+            GlyphPlace::Planes(planes) => {
+                for plane in planes {
+                    found.extend(crossed(field, plane.at, plane.normal, every));
+                }
+            }
+            GlyphPlace::Below(images) => {
+                let voxels = self.below(field, images, every);
+                found.extend(voxels.into_iter().map(|i| {
+                    let i = i as usize;
+                    written(centre(field, i), field.tensors[i].d)
+                }));
+            }
+        }
+        // Who asks asks for no more: a guard of the buffers.
+        found.truncate(TensorGlyphs::MOST);
+        found
+    }
+
+    /// Voxels where one of these images is at most its limit, each once.
+    fn below(&self, field: &TensorField, images: &[(ById<Volume>, f32)], every: usize) -> Vec<u32> {
+        let mut known = self
+            .candidates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut voxels = Vec::new();
+        for (image, limit) in images {
+            let of = (field.id(), image.0.id(), every);
+            match known.iter().position(|c| c.of == of) {
+                Some(there) => {
+                    known[..=there].rotate_right(1);
+                    known[0].put_in_order();
+                }
+                None => known.insert(0, Candidates::new(field, &image.0, every)),
+            }
+            voxels.extend(known[0].up_to(*limit));
+        }
+        known.truncate(IMAGES.max(images.len()));
+        if images.len() > 1 {
+            voxels.sort_unstable();
+            voxels.dedup();
+        }
+        voxels
     }
 
     fn make(&self, gpu: &Gpu, tensors: &[[f32; 12]], uniform: &GlyphUniform) -> wgpu::Buffer {
@@ -274,45 +326,60 @@ fn written(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
     [x, y, z, 0.0, xx, xy, xz, yy, yz, zz, 0.0, 0.0]
 }
 
-/// Voxels, centres and tensors of a field's inside.
-fn within(field: &TensorField) -> impl Iterator<Item = ([usize; 3], DVec3, [f32; 6])> {
-    let grid = &field.grid;
-    let inside = field
-        .tensors
-        .iter()
-        .enumerate()
-        .filter(|(_, t)| t.inside >= 0.5);
-    inside.map(|(i, tensor)| {
-        let voxel = grid.voxel(i);
-        let centre = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
-        (voxel, centre, tensor.d)
-    })
+fn centre(field: &TensorField, voxel: usize) -> DVec3 {
+    let at = field.grid.voxel(voxel).map(|v| v as f64);
+    field.grid.world(DVec3::from_array(at))
 }
 
-/// Centres and tensors of what is to be drawn; at most [`MOST`].
-fn chosen(glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
-    let field = &glyphs.tensors.0;
-    let every = glyphs.every.max(1);
-    let mut found = Vec::new();
-    match &glyphs.place {
-        GlyphPlace::Planes(planes) => {
-            for plane in planes {
-                found.extend(crossed(field, plane.at, plane.normal, every));
-            }
-        }
-        GlyphPlace::Below(images) => {
-            let low = |at: DVec3| {
-                images
-                    .iter()
-                    .any(|(image, limit)| image.0.nearest(0, at).is_some_and(|v| v <= *limit))
-            };
-            let kept = |voxel: &[usize; 3]| voxel.iter().all(|v| v.is_multiple_of(every));
-            let all = within(field).filter(|(voxel, at, _)| kept(voxel) && low(*at));
-            found.extend(all.map(|(_, at, d)| written(at, d)));
+/// Voxels of a field's inside.
+fn within(field: &TensorField) -> impl Iterator<Item = usize> {
+    let all = field.tensors.iter().enumerate();
+    all.filter(|(_, t)| t.inside >= 0.5).map(|(i, _)| i)
+}
+
+/// Voxels of a field with an image's value at each.
+struct Candidates {
+    /// The field, the image, one voxel in so many along each axis.
+    of: (DataId, DataId, usize),
+    values: Vec<(f32, u32)>,
+    ascending: bool,
+}
+
+impl Candidates {
+    fn new(field: &TensorField, image: &Volume, every: usize) -> Self {
+        let some = within(field).filter(|i| {
+            let voxel = field.grid.voxel(*i);
+            every == 1 || voxel.iter().all(|v| v.is_multiple_of(every))
+        });
+        let value = |i: usize| {
+            let value = image.nearest(0, centre(field, i))?;
+            (!value.is_nan()).then_some((value, i as u32))
+        };
+        Self {
+            of: (field.id(), image.id(), every),
+            values: some.filter_map(value).collect(),
+            ascending: false,
         }
     }
-    found.truncate(MOST);
-    found
+
+    /// From the second limit on: an image that a drag replaces has only one.
+    fn put_in_order(&mut self) {
+        if !self.ascending {
+            self.values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            self.ascending = true;
+        }
+    }
+
+    /// Those whose value is at most this.
+    fn up_to(&self, limit: f32) -> impl Iterator<Item = u32> {
+        let end = match self.ascending {
+            true => self.values.partition_point(|(value, _)| *value <= limit),
+            false => self.values.len(),
+        };
+        let some = self.values[..end].iter();
+        some.filter(move |(value, _)| *value <= limit)
+            .map(|(_, i)| *i)
+    }
 }
 
 /// Of the voxels that a plane crosses: one layer of them, every so many along it.
@@ -328,11 +395,12 @@ fn crossed(
     let along = (0..3).max_by(|&a, &b| across[a].total_cmp(&across[b]));
     let along = along.unwrap_or(2);
     let half = 0.5 * across[along];
-    let near = move |(voxel, centre, d): ([usize; 3], DVec3, [f32; 6])| {
+    let near = move |i: usize| {
+        let (voxel, centre) = (field.grid.voxel(i), centre(field, i));
         let off = (centre - through).dot(normal);
         let kept = (0..3).all(|a| a == along || voxel[a].is_multiple_of(every));
         // A plane halfway between two layers has one of them.
-        (off > -half && off <= half && kept).then(|| written(centre, d))
+        (off > -half && off <= half && kept).then(|| written(centre, field.tensors[i].d))
     };
     within(field).filter_map(near)
 }

@@ -140,6 +140,24 @@ impl Transfer {
         ]
     }
 
+    /// As [`Transfer::presets`] for costs between two regions: blue low, red high, as in the paper. What is
+    /// above the window, where also no path leads, is not seen.
+    pub fn cost_presets() -> [(&'static str, Self); 4] {
+        let cost = |points: &[(f32, f32)]| Self::new(points, Colours::Map(ColourMap::Cost));
+        [
+            ("Cost", Self::cost()),
+            (
+                "Cheapest only",
+                cost(&[(0.0, 0.8), (0.12, 0.5), (0.25, 0.0), (1.0, 0.0)]),
+            ),
+            ("Even", cost(&[(0.0, 0.2), (0.85, 0.2), (1.0, 0.0)])),
+            (
+                "Shell",
+                cost(&[(0.0, 0.0), (0.3, 0.0), (0.4, 0.5), (0.5, 0.0), (1.0, 0.0)]),
+            ),
+        ]
+    }
+
     /// Opacity of a layer of the reference thickness; NaN is transparent.
     pub fn opacity(&self, share: f32) -> f32 {
         let after = self.points.iter().position(|p| share < p.0);

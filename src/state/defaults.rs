@@ -3,6 +3,7 @@
 use super::Recipe;
 use super::document::{Display, LineColouring, Rays};
 use super::recipe::MediumRecipe;
+use super::volume_look::Cut;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
@@ -195,6 +196,7 @@ pub fn pathways() -> super::pathways::Settings {
         surface: false,
         cloud: true,
         transfer: Transfer::cost(),
+        cut: Cut::Nothing,
     }
 }
 

@@ -4,6 +4,7 @@ use super::Phase;
 use super::defaults::CATEGORIES;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
+use super::volume_look::Cut;
 use crate::data::{DataId, Region, Role};
 use crate::jobs::{FoundPathway, KnownPathway, TracedPath};
 use crate::render::draw_list::Transfer;
@@ -57,6 +58,9 @@ pub struct Settings {
     /// Of the cloud, over the shares of E* that are shown.
     #[serde(default = "Transfer::cost")]
     pub transfer: Transfer,
+    /// Of the cloud and of all surfaces, those of kept ones too.
+    #[serde(default)]
+    pub cut: Cut,
 }
 
 impl Settings {
@@ -81,6 +85,7 @@ impl Settings {
             contours: self
                 .contours
                 .filter(|every| *every > 0.0 && every.is_finite()),
+            cut: self.cut.finite(),
             ..self
         }
     }
@@ -175,6 +180,8 @@ pub enum PathwayAction {
         kept: KeptPathway,
         phase: Phase,
     },
+    /// Gives a kept one another name; a number makes it differ from all others.
+    Rename(LayerId, String),
     Delete(LayerId),
     Select(Option<LayerId>),
     /// Of a kept pathway, or of the live one.
@@ -194,6 +201,8 @@ pub enum PathwayAction {
     Hover(Option<DVec3>),
     /// Asks again for what failed or was stopped.
     SolveAgain,
+    /// Asks again for a kept one that could not be solved.
+    SolveKept(LayerId),
 }
 
 /// What a pathway is asked for with.
@@ -281,6 +290,15 @@ impl Document {
             regions: self.pathway_regions(),
             params: self.pathways.params,
         })
+    }
+
+    /// A name for a kept pathway: this one, or with a number where another has it.
+    pub fn pathway_name(&self, base: &str, of: Option<LayerId>) -> String {
+        let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != of);
+        let taken = |name: &String| others().any(|k| k.name == *name);
+        let numbered = (2..).map(|n| format!("{base} {n}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        names.find(|name| !taken(name)).unwrap_or_default()
     }
 
     /// The colour of the next one that is kept.

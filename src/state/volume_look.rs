@@ -1,6 +1,6 @@
 //! How an image layer is shown as a volume in the 3-D view.
 
-use crate::data::Volume;
+use crate::data::{Grid, Volume};
 use crate::render::draw_list::Transfer;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,9 @@ pub enum VolumeStyle {
 }
 
 /// What of a volume is cut away, at the crosshair.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum Cut {
+    #[default]
     Nothing,
     /// What is on this side; a unit vector along a world axis.
     Side(DVec3),
@@ -26,10 +27,18 @@ pub enum Cut {
     Corner,
     /// What is before a plane of its own, which stays where it is: world mm, and its normal to what
     /// goes.
-    Plane {
-        at: DVec3,
-        normal: DVec3,
-    },
+    Plane { at: DVec3, normal: DVec3 },
+}
+
+impl Cut {
+    /// As it can be written: JSON knows no infinity.
+    pub fn finite(self) -> Self {
+        match self {
+            Self::Plane { at, normal } if !(at.is_finite() && normal.is_finite()) => Self::Nothing,
+            Self::Side(normal) if !normal.is_finite() => Self::Nothing,
+            cut => cut,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -80,9 +89,12 @@ impl VolumeLook {
         }
     }
 
-    /// Two voxels.
     pub fn usual_mm(volume: &Volume) -> f32 {
-        let volume_mm3 = volume.grid.world_from_voxel.matrix3.determinant().abs();
+        Self::two_voxels_mm(&volume.grid)
+    }
+
+    pub fn two_voxels_mm(grid: &Grid) -> f32 {
+        let volume_mm3 = grid.world_from_voxel.matrix3.determinant().abs();
         (2.0 * volume_mm3.cbrt()) as f32
     }
 
@@ -93,12 +105,7 @@ impl VolumeLook {
             reference_mm: or(self.reference_mm, 4.0),
             level: or(self.level, 0.5),
             opacity: or(self.opacity, 1.0),
-            cut: match self.cut {
-                Cut::Plane { at, normal } if !(at.is_finite() && normal.is_finite()) => {
-                    Cut::Nothing
-                }
-                cut => cut,
-            },
+            cut: self.cut.finite(),
             ..self.clone()
         }
     }

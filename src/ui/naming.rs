@@ -21,6 +21,8 @@ pub(super) struct Renaming {
 pub(super) enum Named {
     Layer(LayerId),
     Region(RegionId),
+    /// A kept one.
+    Pathway(LayerId),
 }
 
 /// Opens the field for a new name.

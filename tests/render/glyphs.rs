@@ -225,6 +225,19 @@ fn crossed() {
         }
         assert_eq!(seen(&list) > 200, there, "{value} of {limit}");
     }
+    // Other limits of what is known already, also beside an image that holds none.
+    excess[62] = limit;
+    let known = Volume::scalar(grid.clone(), excess);
+    let nowhere = Volume::scalar(grid, vec![f32::NAN; 125]);
+    for (share, there) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
+        let set = (ById(known.clone()), share * limit);
+        for sets in [vec![set.clone()], vec![(ById(nowhere.clone()), 1.0), set]] {
+            if let Some(glyphs) = &mut list.glyphs {
+                glyphs.place = GlyphPlace::Below(sets);
+            }
+            assert_eq!(seen(&list) > 200, there, "{share} of {limit}");
+        }
+    }
 }
 
 /// Over a slice an ellipsoid reaches as far as it is long, where the slice shows its voxel; seen from

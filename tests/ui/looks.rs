@@ -1,6 +1,6 @@
 //! At every size: everything has a name, stays inside the window, and no text is cut. By numbers.
 
-use super::{Window, click, sample, tracking, window};
+use super::{Window, click, pathways, sample, tracking, window};
 use crate::support::test;
 use arcuate::state::{Convention, State, Task};
 use arcuate::ui::theme::{self, Palette};
@@ -42,12 +42,17 @@ fn pages() -> Vec<(&'static str, State)> {
     scalar.session.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
+    // The set does not join the ends, and says so; one was kept.
+    let mut apart = pathways::kept("Arch");
+    apart.document.pathways.epsilon = 0.001;
     vec![
         ("first page", first),
         ("View", view),
         ("View of MD", scalar),
         ("Track", tracking()),
         ("Track without a seed", no_seed),
+        ("Pathways", pathways::solved()),
+        ("Pathways, kept", apart),
     ]
 }
 
@@ -58,11 +63,17 @@ fn unfold(window: &mut Window) {
         "Deflection, integrator, seeding",
         "Why ends stopped",
         "Appearance",
+        "Transfer function",
+        "Metric, local solver",
+        "Tensor glyphs",
     ] {
         let folded = window
             .query_by_role_and_label(egui::Role::DisclosureTriangle, name)
             .is_some_and(|n| n.accesskit_node().toggled() == Some(egui::accesskit::Toggled::False));
         if folded {
+            // A click falls where it is, seen or not.
+            window.get_by_label(name).scroll_to_me();
+            window.run();
             click(window, name);
         }
     }
@@ -196,8 +207,11 @@ fn contrast() {
 
 /// Every filled rectangle that covers the window's corner is of the theme that was chosen.
 fn themes() {
-    for light in [false, true] {
-        let mut state = tracking();
+    let pages = || [tracking(), pathways::kept("Arch")];
+    for (light, mut state) in [false, true]
+        .into_iter()
+        .flat_map(|light| pages().map(|page| (light, page)))
+    {
         state.view.light_theme = light;
         let window = window(state, [1280.0, 800.0]);
         let p = if light { &theme::LIGHT } else { &theme::DARK };

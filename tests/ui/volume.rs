@@ -1,8 +1,10 @@
 //! The blocks of volumes and of tensor glyphs in the task View.
 
-use super::{Window, click, double_click, small_scan, type_over, window};
+use super::{Window, click, double_click, sample, small_scan, type_over, window};
 use crate::support::test;
+use arcuate::render::build::{self, Size};
 use arcuate::render::draw_list::GlyphShape;
+use arcuate::state::State;
 use arcuate::state::glyph_look::GlyphPlace;
 use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use egui_kittest::kittest::Queryable as _;
@@ -13,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a curve of opacity is edited", curve),
         test("ui::a volume becomes a surface and is cut", surface),
         test("ui::tensor glyphs are switched on", glyphs),
+        test("ui::more glyphs than can be drawn are thinned", thinned),
     ]
 }
 
@@ -109,6 +112,29 @@ fn glyphs() {
     click(&mut window, "Glyphs of");
     click(&mut window, "Within pathways");
     assert_eq!(window.state().state.view.glyphs.place, GlyphPlace::Pathways);
+    window.get_by_label("There is no pathway yet: place a seed and a target in the task Pathways");
     click(&mut window, "Glyphs: Off");
     assert!(!window.state().state.view.glyphs.shown);
+}
+
+/// A slice of 1.1 million voxels: every other is shown, and the form says so.
+fn thinned() {
+    let mut state = sample::state([1100, 1000, 1], 1);
+    state.view.glyphs.shown = true;
+    let every = |state: &State| {
+        let size = Size {
+            points: glam::DVec2::splat(200.0),
+            pixels_per_point: 1.0,
+        };
+        build::scene(state, size).glyphs.expect("glyphs").every
+    };
+    assert_eq!(every(&state), 2);
+    let mut window = window(state, [1920.0, 1080.0]);
+    click(&mut window, "Tensor glyphs");
+    let hint = "one voxel in 2 along each axis is shown";
+    window.get_by_label_contains(hint);
+    window.state_mut().state.view.glyphs.every = 3;
+    window.run();
+    assert!(window.query_by_label_contains(hint).is_none());
+    assert_eq!(every(&window.state().state), 3);
 }

@@ -37,11 +37,11 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const A: DVec3 = dvec3(0.0, -14.0, 0.0);
+pub(super) const A: DVec3 = dvec3(0.0, -14.0, 0.0);
 const B: DVec3 = dvec3(1.0, 14.0, 1.0);
 
 /// Fibres along y, a seed and a target at either end of some.
-fn looking() -> Window {
+pub(super) fn looking() -> Window {
     let mut window = Window::fitted();
     window.act(Action::SelectTask(Task::Pathways));
     window.place(Role::Seed, A);
@@ -59,7 +59,7 @@ fn asked(window: &Window) -> Vec<&FindPathway> {
         .collect()
 }
 
-fn live(window: &Window) -> &arcuate::jobs::FoundPathway {
+pub(super) fn live(window: &Window) -> &arcuate::jobs::FoundPathway {
     let live = window.state.session.pathways.live.as_ref();
     live.expect("a live pathway")
 }
@@ -70,7 +70,7 @@ fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
 }
 
-fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase) {
+pub(super) fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase) {
     let regions = &window.state.document.regions;
     let region = regions.iter().find(|r| r.role == role).expect("there").id;
     let shape = Shape::Sphere {

@@ -2,14 +2,15 @@
 
 use super::super::colour_map::ColourMap;
 use super::super::draw_list::{
-    ById, Contour, Image, Interpolation, LineColour, LineStyle, Lines, Transfer, VolumeDraw,
-    VolumeStyle,
+    ById, Contour, CutAway, Image, Interpolation, LineColour, LineStyle, Lines, Transfer,
+    VolumeDraw, VolumeStyle,
 };
+use super::volumes::planes;
 use crate::data::{Tractogram, Volume};
 use crate::state::FoundPathway;
 use crate::state::pathways::{LIVE_RGB, Shown};
 use crate::state::volume_look::VolumeLook;
-use crate::state::{State, Task};
+use crate::state::{Camera, State, Task};
 
 pub use crate::state::pathways::EXCESS_SHOWN;
 
@@ -103,54 +104,89 @@ fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3]) -> Contour {
     }
 }
 
-/// The shown pathways' excess costs and widths, the live one's too where it is not looked at.
-pub fn sets(state: &State) -> Vec<(ById<Volume>, f32)> {
+/// The shown pathways and their widths, the live one's too where it is not looked at.
+fn shown(state: &State) -> impl Iterator<Item = (&FoundPathway, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon)));
     let live = state.session.pathways.live.as_deref();
-    let live = live.map(|found| (found, state.document.pathways.epsilon));
-    let set = |(found, epsilon): (&FoundPathway, f64)| (ById(found.excess.clone()), epsilon as f32);
-    kept.chain(live).map(set).collect()
+    kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
 }
 
-/// The cost as a cloud, the sets as surfaces.
-pub fn volumes(state: &State) -> Vec<VolumeDraw> {
+/// The shown pathways' excess costs and widths.
+pub fn sets(state: &State) -> Vec<(ById<Volume>, f32)> {
+    let set = |(found, epsilon): (&FoundPathway, f64)| (ById(found.excess.clone()), epsilon as f32);
+    shown(state).map(set).collect()
+}
+
+/// No fewer voxels than the shown pathways have.
+pub fn voxels(state: &State) -> usize {
+    let count = |(found, epsilon): (&FoundPathway, f64)| {
+        let within = found.shares.partition_point(|s| *s <= epsilon as f32);
+        // Those of a coarse one are eight each.
+        within * if found.coarse { 8 } else { 1 }
+    };
+    shown(state).map(count).sum()
+}
+
+/// The cost as a cloud, the sets as surfaces, all cut away alike.
+pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<VolumeDraw> = kept
         .filter_map(|k| {
             let found = k.found.as_ref()?;
-            Some(surface(found, k.epsilon, k.colour, KEPT_OPACITY))
+            Some(surface(state, found, k.epsilon, k.colour, KEPT_OPACITY))
         })
         .collect();
-    let Some(found) = live(state) else {
-        return all;
-    };
     let settings = &state.document.pathways;
-    if settings.surface {
-        let opacity = if settings.cloud {
-            AROUND_OPACITY
-        } else {
-            LIVE_OPACITY
+    if let Some(found) = live(state) {
+        let opacity = match settings.cloud {
+            true => AROUND_OPACITY,
+            false => LIVE_OPACITY,
         };
-        all.push(surface(found, settings.epsilon, LIVE_RGB, opacity));
-    }
-    if settings.cloud {
-        all.push(VolumeDraw {
+        let around = surface(state, found, settings.epsilon, LIVE_RGB, opacity);
+        let cloud = settings.cloud.then(|| VolumeDraw {
             transfer: settings.transfer.clone(),
             style: VolumeStyle::Cloud,
-            ..surface(found, settings.epsilon, LIVE_RGB, 1.0)
+            ..around.clone()
         });
+        all.extend(Some(around).filter(|_| settings.surface));
+        all.extend(cloud);
+    }
+    let planes = planes(settings.cut, state.view.crosshair, camera);
+    if !planes.is_empty() {
+        for volume in &mut all {
+            // What is cut open shows what is behind: the cost itself is on the slices.
+            volume.cut = Some(CutAway {
+                planes: planes.clone(),
+                face: None,
+            });
+        }
     }
     all
 }
 
-fn surface(found: &FoundPathway, epsilon: f64, colour: [u8; 3], opacity: f32) -> VolumeDraw {
+/// Two voxels of the tensors, also while something is dragged and the cost is on voxels of twice the
+/// size: the cloud keeps its density.
+fn reference_mm(state: &State, found: &FoundPathway) -> f32 {
+    let tensors = state.document.tensors.as_ref();
+    let fine = tensors.filter(|t| found.coarse && t.field.id() == found.field);
+    let grid = fine.map_or(&found.excess.grid, |t| &t.field.grid);
+    VolumeLook::two_voxels_mm(grid)
+}
+
+fn surface(
+    state: &State,
+    found: &FoundPathway,
+    epsilon: f64,
+    colour: [u8; 3],
+    opacity: f32,
+) -> VolumeDraw {
     VolumeDraw {
         volume: ById(found.excess.clone()),
         frame: 0,
         window: (0.0, EXCESS_SHOWN),
         transfer: Transfer::cost(),
-        reference_mm: VolumeLook::usual_mm(&found.excess),
+        reference_mm: reference_mm(state, found),
         style: VolumeStyle::Surface {
             level: epsilon as f32,
             below: true,

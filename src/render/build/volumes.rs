@@ -68,7 +68,8 @@ fn draw(
     })
 }
 
-fn planes(cut: Cut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
+/// What a cut takes away, seen from here.
+pub(super) fn planes(cut: Cut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
     let plane = |normal| CutPlane {
         at: crosshair,
         normal,

@@ -77,10 +77,14 @@ fn one(found: &FoundPathway, epsilon: f64, citations: &mut Citations) -> String 
     }
     let _ = write!(
         text,
-        ". The pathway holds the voxels whose cost exceeds the least ({:.3}) by up to {:.1} %: {:.2} ml; the \
+        ". The pathway holds the voxels whose cost exceeds the least ({:.3}) by up to {:.1} %{}: {:.2} ml; the \
          cheapest path is {:.1} mm long with a mean FA of {:.3}.",
         found.pathway.least,
         epsilon * 100.0,
+        match epsilon < found.pathway.joined_from {
+            true => ", which do not join the regions at this width",
+            false => " and that join the regions",
+        },
         found.volume_ml(epsilon),
         found.path.total_mm(),
         found.mean_fa

@@ -33,6 +33,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         PathwayAction::Set { settings, phase } => set(state, settings, phase),
         PathwayAction::Keep => keep(state),
         PathwayAction::SetKept { kept, phase } => change(state, kept, phase),
+        PathwayAction::Rename(id, name) => rename(state, id, name.trim()),
         PathwayAction::Delete(id) => delete(state, id),
         PathwayAction::Select(id) => state.session.pathways.selected = id,
         PathwayAction::Save { of, what, path } => {
@@ -49,6 +50,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         }
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => again(state),
+        PathwayAction::SolveKept(id) => state.session.pathways.unsolved.retain(|u| *u != id),
     }
 }
 
@@ -355,11 +357,8 @@ fn keep(state: &mut State) {
     };
     let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
     edit(state, "Keep pathway", false, |document| {
-        let taken = |name: &str| document.kept_pathways.iter().any(|k| k.name == name);
-        let numbered = (2..).map(|n| format!("{base} {n}"));
-        let mut names = std::iter::once(base.clone()).chain(numbered);
         let kept = KeptPathway {
-            name: names.find(|name| !taken(name)).unwrap_or_default(),
+            name: document.pathway_name(&base, None),
             colour: document.next_pathway_colour(),
             id: LayerId(document.fresh_id()),
             visible: true,
@@ -383,6 +382,20 @@ fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
         let same = |k: &&mut Arc<KeptPathway>| k.id == changed.id;
         if let Some(kept) = document.kept_pathways.iter_mut().find(same) {
             *kept = Arc::new(changed);
+        }
+    });
+}
+
+fn rename(state: &mut State, id: LayerId, typed: &str) {
+    let name = state.document.pathway_name(typed, Some(id));
+    let other = |k: &Arc<KeptPathway>| k.id == id && k.name != name;
+    if typed.is_empty() || !state.document.kept_pathways.iter().any(other) {
+        return;
+    }
+    edit(state, "Rename pathway", false, |document| {
+        let kept = document.kept_pathways.iter_mut().find(|k| k.id == id);
+        if let Some(kept) = kept {
+            Arc::make_mut(kept).name = name;
         }
     });
 }

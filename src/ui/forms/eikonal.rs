@@ -1,11 +1,14 @@
 //! The task Pathways: the cost of every path between two regions, and the cheapest of them.
 
 mod results;
+mod row_menu;
 
 use super::display::{segment_row, select_row};
+use super::volume::{curve_row, cut_row};
 use super::{tracking, walk};
 use crate::data::Role;
 use crate::render::build;
+use crate::render::draw_list::Transfer;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Shown, Standing};
@@ -63,7 +66,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if walk::reset(ui, place, *settings == usual) {
         set(usual.clone(), Phase::Done);
     }
-    if let Some((epsilon, phase)) = width_of(ui, "Pathway width ε", settings.epsilon) {
+    let live = joining(state);
+    if let Some((epsilon, phase)) = width_of(ui, "Pathway width ε", settings.epsilon, live) {
         let settings = settings.clone();
         set(
             Settings {
@@ -133,14 +137,29 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     super::glyphs::show(ui, state, memory, actions);
 }
 
-/// A width in percent, on a logarithmic rail.
-fn width_of(ui: &mut Ui, name: &str, epsilon: f64) -> Option<(f64, Phase)> {
+/// ε_h in percent, rounded up: at this width the ends are joined.
+fn percent_joined(from: f64) -> f64 {
+    (from * 1000.0).ceil() / 10.0
+}
+
+/// ε_h of the live pathway; `None` of a coarse one or one of before, whose ε_h it is not.
+fn joining(state: &State) -> Option<f64> {
+    let live = state.final_pathway()?;
+    Some(live.pathway.joined_from)
+}
+
+/// A width in percent, on a logarithmic rail with a tick where the set begins to join its ends.
+fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<(f64, Phase)> {
+    let from = from.map(percent_joined);
+    let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
+    let words = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
     let row = SliderRow::new(name, epsilon * 100.0, 0.5..=50.0)
         .logarithmic()
         .decimals(1)
         .default(defaults::EPSILON * 100.0)
         .limits(0.0..=100.0)
         .unit("%")
+        .marked(from, &words)
         .help("Voxels whose cost is within ε of the cheapest path; nothing is solved again");
     let (percent, phase) = row.value(ui)?;
     Some((percent / 100.0, phase))
@@ -149,29 +168,33 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64) -> Option<(f64, Phase)> {
 /// What a user is told of a width that joins nothing.
 fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     let settings = &state.document.pathways;
-    let standing = state.pathway_standing();
-    let live = state.session.pathways.live.as_ref();
-    let live = live.filter(|_| matches!(standing, Some(Standing::Final | Standing::Coarse)));
-    let Some(from) = live.map(|live| live.pathway.joined_from) else {
+    let Some(from) = joining(state).filter(|from| settings.epsilon < *from) else {
         return;
     };
-    if settings.epsilon >= from || standing == Some(Standing::Coarse) {
+    let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
+    let most = *Settings::EPSILON.end() * 100.0;
+    let (p, value) = (theme::palette(ui.style()), percent_joined(from));
+    if value > most {
+        // So long a way round is no width: another metric, another domain or other ends are asked for.
+        let text = format!(
+            "Not joined at any width up to {}: the ends meet from ε = {}; lower α or the FA of the domain, or \
+             enlarge an end",
+            format::with_unit(&format::fixed(most, 0), "%"),
+            percent(value)
+        );
+        Note::new(p, Severity::Warning, &text).show(ui);
         return;
     }
-    let percent = (from * 1000.0).ceil() / 10.0;
-    let p = theme::palette(ui.style());
-    let value = format::with_unit(&format::fixed(percent, 1), "%");
-    let text = format!("Not joined at this width: the ends meet from ε = {value}");
-    let word = format!("Widen to {value}");
-    if Note::new(p, Severity::Warning, &text)
-        .action(&word)
-        .show(ui)
-        == Some(Answer::Taken)
-    {
+    let value_words = percent(value);
+    let text = format!("Not joined at this width: the ends meet from ε = {value_words}");
+    let word = format!("Widen to {value_words}");
+    let note = Note::new(p, Severity::Warning, &text).action(&word);
+    if note.show(ui) == Some(Answer::Taken) {
+        let epsilon = value / 100.0;
         let settings = settings.clone();
         set(
             Settings {
-                epsilon: (percent / 100.0).min(1.0),
+                epsilon,
                 ..settings
             },
             Phase::Done,
@@ -259,6 +282,13 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
             Phase::Done,
         );
     }
+    let kept = state.document.kept_pathways.iter().any(|k| k.visible);
+    if (settings.cloud || settings.surface || kept)
+        && let Some(cut) = cut_row(ui, state, settings.cut)
+    {
+        let settings = settings.clone();
+        set(Settings { cut, ..settings }, Phase::Done);
+    }
     let Some(live) = build::pathways::live(state).filter(|_| settings.cloud) else {
         return;
     };
@@ -269,6 +299,7 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
     if !open {
         return;
     }
+    let preset = curve_row(ui, Transfer::cost_presets(), &settings.transfer);
     let shown = build::pathways::EXCESS_SHOWN;
     let editor = TransferEditor {
         name: "Opacity by excess cost",
@@ -277,7 +308,8 @@ fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
         range: (0.0, f64::from(shown) * 100.0),
         unit: "%",
     };
-    if let Some((transfer, phase)) = editor.show(ui) {
+    let preset = preset.map(|transfer| (transfer, Phase::Done));
+    if let Some((transfer, phase)) = editor.show(ui).or(preset) {
         let settings = settings.clone();
         set(
             Settings {
@@ -372,7 +404,7 @@ pub fn foot(
     }
     if why.is_none() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
-        let chosen = menu::popup(&responses[1], 210.0, results::files);
+        let chosen = menu::popup(&responses[1], 210.0, row_menu::files);
         if let Some(what) = chosen {
             ask(state, memory, None, what, above);
         }

@@ -1,12 +1,13 @@
 //! The block "Tensor glyphs".
 
 use super::display::{segment_row, select_row};
-use crate::render::draw_list::GlyphShape;
+use crate::render::build;
+use crate::render::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::{Action, State};
-use crate::ui::Memory;
 use crate::ui::widgets::slider::SliderRow;
-use crate::ui::widgets::{menu, section};
+use crate::ui::widgets::{menu, rows, section};
+use crate::ui::{Memory, format};
 use egui::Ui;
 
 const BLOCK: &str = "Tensor glyphs";
@@ -76,4 +77,24 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             ..look
         });
     }
+    if let Some(hint) = hint(state) {
+        rows::hint(ui, &hint);
+    }
+}
+
+/// Why fewer glyphs are seen than were asked for.
+fn hint(state: &State) -> Option<String> {
+    let look = state.view.glyphs;
+    if look.place == GlyphPlace::Pathways && build::pathways::sets(state).is_empty() {
+        let text = match state.document.kept_pathways.is_empty() {
+            true => "There is no pathway yet: place a seed and a target in the task Pathways",
+            false => "No pathway is shown: open an eye in the task Pathways",
+        };
+        return Some(text.to_owned());
+    }
+    let every = build::glyphs_every(state);
+    (every > look.every).then(|| {
+        let most = format::count(TensorGlyphs::MOST as u64);
+        format!("More than {most} glyphs: one voxel in {every} along each axis is shown")
+    })
 }

@@ -92,18 +92,7 @@ fn cloud(
     memory: &mut Memory,
     set: &mut Set,
 ) {
-    let presets = Transfer::presets();
-    let now = presets.iter().position(|(_, t)| *t == look.transfer);
-    let shown = now.map_or("Own curve", |i| presets[i].0);
-    let chosen = select_row(ui, "Curve", "Curves to start from", shown, |ui| {
-        let mut chosen = None;
-        for (i, (name, transfer)) in presets.iter().enumerate() {
-            if menu::Item::new(name).chosen(now == Some(i)).show(ui) {
-                chosen = Some(transfer.clone());
-            }
-        }
-        chosen
-    });
+    let chosen = curve_row(ui, Transfer::presets(), &look.transfer);
     if let Some(transfer) = chosen {
         set(
             VolumeLook {
@@ -246,35 +235,7 @@ const SIDES: [(&str, DVec3); 6] = [
 ];
 
 fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
-    let side = |normal: DVec3| SIDES.iter().find(|s| s.1 == normal).map(|s| s.0);
-    let shown = match look.cut {
-        Cut::Nothing => "Nothing",
-        Cut::Side(normal) => side(normal).unwrap_or("A side"),
-        Cut::Facing => "What faces you",
-        Cut::Corner => "The corner facing you",
-        Cut::Plane { .. } => "At a fixed plane",
-    };
-    let help = "What of it is not drawn: from the crosshair to one side";
-    let chosen = select_row(ui, "Cut away", help, shown, |ui| {
-        let mut chosen = None;
-        let mut row = |ui: &mut Ui, name: &str, cut: Cut| {
-            if menu::Item::new(name).chosen(look.cut == cut).show(ui) {
-                chosen = Some(cut);
-            }
-        };
-        row(ui, "Nothing", Cut::Nothing);
-        for (name, normal) in SIDES {
-            row(ui, name, Cut::Side(normal));
-        }
-        row(ui, "What faces you", Cut::Facing);
-        row(ui, "The corner facing you", Cut::Corner);
-        menu::line(ui);
-        // Any orientation: turn the view, then hold the plane.
-        let CutPlane { at, normal } = facing(state);
-        row(ui, "Hold a plane facing you now", Cut::Plane { at, normal });
-        chosen
-    });
-    if let Some(cut) = chosen {
+    if let Some(cut) = cut_row(ui, state, look.cut) {
         set(
             VolumeLook {
                 cut,
@@ -297,6 +258,57 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
             Phase::Done,
         );
     }
+}
+
+/// What is cut away of volumes: another choice than now.
+pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
+    let side = |normal: DVec3| SIDES.iter().find(|s| s.1 == normal).map(|s| s.0);
+    let shown = match now {
+        Cut::Nothing => "Nothing",
+        Cut::Side(normal) => side(normal).unwrap_or("A side"),
+        Cut::Facing => "What faces you",
+        Cut::Corner => "The corner facing you",
+        Cut::Plane { .. } => "At a fixed plane",
+    };
+    let help = "What of it is not drawn: from the crosshair to one side";
+    select_row(ui, "Cut away", help, shown, |ui| {
+        let mut chosen = None;
+        let mut row = |ui: &mut Ui, name: &str, cut: Cut| {
+            if menu::Item::new(name).chosen(now == cut).show(ui) {
+                chosen = Some(cut);
+            }
+        };
+        row(ui, "Nothing", Cut::Nothing);
+        for (name, normal) in SIDES {
+            row(ui, name, Cut::Side(normal));
+        }
+        row(ui, "What faces you", Cut::Facing);
+        row(ui, "The corner facing you", Cut::Corner);
+        menu::line(ui);
+        // Any orientation: turn the view, then hold the plane.
+        let CutPlane { at, normal } = facing(state);
+        row(ui, "Hold a plane facing you now", Cut::Plane { at, normal });
+        chosen
+    })
+}
+
+/// One of some curves to start from.
+pub(super) fn curve_row(
+    ui: &mut Ui,
+    presets: [(&str, Transfer); 4],
+    now: &Transfer,
+) -> Option<Transfer> {
+    let chosen = presets.iter().position(|(_, t)| t == now);
+    let shown = chosen.map_or("Own curve", |i| presets[i].0);
+    select_row(ui, "Curve", "Curves to start from", shown, |ui| {
+        let mut taken = None;
+        for (i, (name, transfer)) in presets.iter().enumerate() {
+            if menu::Item::new(name).chosen(chosen == Some(i)).show(ui) {
+                taken = Some(transfer.clone());
+            }
+        }
+        taken
+    })
 }
 
 /// The plane through the crosshair that faces the viewer.

@@ -32,11 +32,10 @@ impl Views {
     }
 
     pub(super) fn scene_buttons(&mut self, ui: &mut Ui, scene: &Scene, actions: &mut Vec<Action>) {
-        let dec = legend::of_scene(scene.state);
-        let beside = match dec {
+        let beside = match legend::of_scene(scene.state).first() {
             Some(Legend::Dec) => 66.0,
             Some(Legend::Stops(_)) => 118.0,
-            _ => 8.0,
+            Some(Legend::Bar { .. }) | None => 8.0,
         };
         let corner = pos2(scene.rect.right() - beside, Self::scene_top(scene));
         let layers = buttons(ui, Pane::Scene, corner, scene.state, actions);

@@ -1,12 +1,12 @@
 //! What the colours of a view mean.
 
-use crate::data::VolumeKind;
+use crate::data::{Tractogram, VolumeKind};
 use crate::render::build::{self, pathways};
 use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::LineColour;
+use crate::render::draw_list::{Colours, LineColour, VolumeStyle};
 use crate::solvers::tracking::StopReason;
 use crate::state::pathways::Shown;
-use crate::state::{Layer, State};
+use crate::state::{Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
 
 /// Colours of a view in words.
@@ -25,8 +25,11 @@ pub enum Legend {
     Stops(Vec<(&'static str, [u8; 3])>),
 }
 
-/// Of the slices: what the topmost visible image is.
+/// Of the slices: the cost of pathways over them, else what the topmost visible image is.
 pub fn of_slices(state: &State) -> Option<Legend> {
+    if let Some(cost) = of_cost(state) {
+        return Some(cost);
+    }
     let top = top_image(state)?;
     let volume = top.content.volume()?;
     if volume.labels.is_some() {
@@ -48,43 +51,67 @@ pub fn of_slices(state: &State) -> Option<Legend> {
     })
 }
 
-/// Of the cost of pathways.
+/// Of the cost of pathways, as slices show it.
 fn of_cost(state: &State) -> Option<Legend> {
-    let found = pathways::live(state)?;
-    let side = |side: usize| {
-        let (low, high) = pathways::side_window(&found.sides[side]);
-        [low, high].map(|v| significant(f64::from(v)))
-    };
-    let percent = f64::from(pathways::EXCESS_SHOWN) * 100.0;
-    let (name, [low, high]) = match state.document.pathways.shown {
+    let image = pathways::image(state).filter(|i| i.opacity > 0.0)?;
+    let value = |v: f32| significant(f64::from(v));
+    let (low, high) = image.window;
+    Some(match state.document.pathways.shown {
         Shown::Off => return None,
-        Shown::Total => {
-            let high = with_unit(&fixed(percent, 0), "%");
-            ("Cost", ["E*".to_owned(), format!("+{high}")])
-        }
-        Shown::First => ("Cost u₁", side(0)),
-        Shown::Second => ("Cost u₂", side(1)),
-    };
-    Some(Legend::Bar {
-        name: name.to_owned(),
-        low,
-        high,
-        colour_map: ColourMap::Cost,
+        Shown::Total => excess(image.window, image.colour_map),
+        shown @ (Shown::First | Shown::Second) => Legend::Bar {
+            name: format!("Cost {}", shown.name()),
+            low: value(low),
+            high: value(high),
+            colour_map: image.colour_map,
+        },
     })
 }
 
-/// Of the 3-D view: how its streamlines are coloured, else what the slices in it are.
-pub fn of_scene(state: &State) -> Option<Legend> {
-    if let Some(cost) = of_cost(state) {
-        return Some(cost);
+/// Of the cloud of cost in the 3-D view, where there is one.
+fn of_cloud(state: &State) -> Option<Legend> {
+    let drawn = pathways::volumes(state, &state.view.camera);
+    let cloud = drawn.iter().find(|v| v.style == VolumeStyle::Cloud)?;
+    match cloud.transfer.colours {
+        Colours::Map(map) => Some(excess(cloud.window, map)),
+        Colours::Fixed(_) => None,
+    }
+}
+
+/// What is above E*, over a window of shares of it.
+fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
+    let above = |share: f32| match fixed(f64::from(share) * 100.0, 0) {
+        percent if share > 0.0 => format!("+{}", with_unit(&percent, "%")),
+        _ => "E*".to_owned(),
+    };
+    Legend::Bar {
+        name: "Cost".to_owned(),
+        low: above(low),
+        high: above(high),
+        colour_map,
+    }
+}
+
+/// Of the 3-D view, at most two: the cloud of cost and the cost on the slices that are in it; else how
+/// its streamlines are coloured; else what the slices in it are.
+pub fn of_scene(state: &State) -> Vec<Legend> {
+    let on_slices = || Some(state).filter(|s| s.view.slices_in_scene());
+    let mut costs: Vec<Legend> = of_cloud(state).into_iter().collect();
+    let cost = on_slices().and_then(of_cost);
+    costs.extend(cost.filter(|cost| !costs.contains(cost)));
+    if !costs.is_empty() {
+        return costs;
     }
     let lines = build::tractograms(state);
-    let first = lines.iter().find(|(t, _)| !t.is_empty());
-    let Some((tractogram, display)) = first else {
-        let shown = state.view.slices_in_scene();
-        return shown.then(|| of_slices(state)).flatten();
+    let one = match lines.iter().find(|(t, _)| !t.is_empty()) {
+        Some((tractogram, display)) => of_lines(tractogram, display),
+        None => on_slices().and_then(of_slices),
     };
-    match build::line_colour(tractogram, display.as_ref()) {
+    one.into_iter().collect()
+}
+
+fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
+    match build::line_colour(tractogram, display) {
         LineColour::Direction => Some(Legend::Dec),
         LineColour::Fixed(_) => None,
         LineColour::Scalar {

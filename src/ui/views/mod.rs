@@ -16,7 +16,7 @@ mod hands;
 mod ink;
 mod keys;
 pub mod layout;
-mod legend;
+pub mod legend;
 mod mosaic;
 mod rings;
 mod ruler;

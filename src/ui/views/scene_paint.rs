@@ -70,27 +70,35 @@ impl Views {
         };
         let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
         let right = part.right() - MARGIN;
-        let scale = match legend::of_scene(state) {
-            Some(Legend::Dec) => vec![ink::dec_legend(
-                &painter,
-                (right, below_badge),
-                dec_on_ground(state),
-                p.canvas,
-            )],
-            Some(Legend::Bar {
-                name,
-                low,
-                high,
-                colour_map,
-            }) => {
-                let (inks, words) = ((p.t1, p.canvas), (&*low, &*name, &*high));
-                ink::colour_bar(&painter, part, inks, words, |t| colour_map.at(t))
+        let legends = legend::of_scene(state);
+        let mut scale: Vec<Rect> = Vec::new();
+        for (i, legend) in legends.iter().enumerate() {
+            match legend {
+                Legend::Dec => scale.push(ink::dec_legend(
+                    &painter,
+                    (right, below_badge),
+                    dec_on_ground(state),
+                    p.canvas,
+                )),
+                Legend::Bar {
+                    name,
+                    low,
+                    high,
+                    colour_map,
+                } => {
+                    // Two share the height.
+                    let height = part.height() / legends.len() as f32;
+                    let top = part.top() + i as f32 * height;
+                    let place = part.with_min_y(top).with_max_y(top + height);
+                    let (inks, words) = ((p.t1, p.canvas), (&**low, &**name, &**high));
+                    let bar = ink::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
+                    scale.extend(bar);
+                }
+                Legend::Stops(words) => {
+                    scale.push(stops(&painter, p, part, below_badge, words));
+                }
             }
-            Some(Legend::Stops(words)) => {
-                vec![stops(&painter, p, part, below_badge, &words)]
-            }
-            None => Vec::new(),
-        };
+        }
         taken.extend(badge.into_iter().chain(scale));
         // Names come last: they give way to all this.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);

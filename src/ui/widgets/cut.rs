@@ -3,7 +3,7 @@
 use super::super::format;
 use super::super::theme::{self, size, space};
 use super::charts::{self, BINS};
-use super::{field, notice, paint, slider};
+use super::{field, notice, paint, rail};
 use crate::state::Phase;
 use egui::{Color32, CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
@@ -56,12 +56,12 @@ impl CutHistogram<'_> {
         let value = f64::from(at_cut);
         let (from, to) = (f64::from(low), f64::from(high));
         let stepped = |steps: f64| (value + steps * f64::from(bin)).clamp(from, to);
-        if let Some(value) = slider::asked(ui, &response, id, stepped) {
+        if let Some(value) = rail::asked(ui, &response, id, stepped) {
             change = Some((rounded(value as f32), Phase::Done));
         }
         // A hand that rests on the line changes nothing.
         let change = change.filter(|(v, phase)| *phase == Phase::Done || *v != at_cut);
-        slider::describe(ui, &response, id, (from..=to, value), self.name);
+        rail::describe(ui, &response, id, (from..=to, value), self.name);
 
         // The cut as it is asked for now, so that line and bars move with the hand.
         let cut = change.map_or(at_cut, |(v, _)| v);

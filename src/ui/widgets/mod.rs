@@ -10,6 +10,7 @@ pub mod menu;
 pub mod note;
 pub mod notice;
 pub mod paint;
+mod rail;
 pub mod region;
 pub mod rows;
 mod scale;

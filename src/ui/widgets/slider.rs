@@ -1,22 +1,18 @@
 //! Rows of a label, a rail with one or two knobs, and a field.
 
 use super::super::format;
-use super::super::theme::{self, Palette, size, space};
+use super::super::theme::{self, size, space};
+use super::rail::{Knob, Mark, Ticks, rail, rail_id};
 pub use super::scale::Scale;
 use super::typed::{no_number, whole, within};
-use super::{button, field, focus, paint};
+use super::{button, field, paint};
 use crate::state::Phase;
-use egui::accesskit::{Action, ActionData};
-use egui::{
-    Color32, EventFilter, Id, Key, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2,
-    vec2,
-};
+use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::ops::RangeInclusive;
 
 const LABEL: f32 = 116.0;
 const FIELD: f32 = 74.0;
 const GAP: f32 = 8.0;
-const KNOB: f32 = 6.0;
 
 /// Where label, rail and field of a row lie. Anything else in a control row keeps to this, too.
 pub struct Columns {
@@ -56,6 +52,7 @@ pub struct SliderRow<'a> {
     value: f64,
     scale: Scale,
     default: Option<f64>,
+    mark: Option<Mark<'a>>,
     unit: &'a str,
     help: &'a str,
     /// What may be typed; the rail's range if `None`.
@@ -86,6 +83,7 @@ impl<'a> SliderRow<'a> {
                 decimals: 2,
             },
             default: None,
+            mark: None,
             unit: "",
             help: "",
             limits: None,
@@ -109,6 +107,14 @@ impl<'a> SliderRow<'a> {
 
     pub fn default(mut self, value: f64) -> Self {
         self.default = Some(value);
+        self
+    }
+
+    /// A value that means something, with a tick on the rail that says so on hover; none where it is
+    /// beyond the rail.
+    pub fn marked(mut self, value: Option<f64>, words: &'a str) -> Self {
+        let on_rail = value.filter(|value| self.scale.range.contains(value));
+        self.mark = on_rail.map(|value| Mark { value, words });
         self
     }
 
@@ -196,7 +202,11 @@ impl<'a> SliderRow<'a> {
         };
         let shown = self.scale.text(self.value);
         let (along, place) = columns.split(ui, &shown, self.unit);
-        if let Some((value, phase)) = rail(ui, along, &self.scale, &[knob], self.default) {
+        let ticks = Ticks {
+            default: self.default,
+            mark: self.mark,
+        };
+        if let Some((value, phase)) = rail(ui, along, &self.scale, &[knob], ticks) {
             let goes_on = self.waits && keep(ui, self.name, value[0], phase);
             if !goes_on && (!self.waits || value[0] != stands_for) {
                 change = Some(Change::To(value[0], phase));
@@ -293,7 +303,7 @@ impl RangeRow<'_> {
             self.scale.text(self.values.1)
         );
         let (along, place) = columns.split(ui, &shown, self.unit);
-        if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, None) {
+        if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, Ticks::default()) {
             let ends = [(&low, values[0]), (&high, values[1])];
             let goes_on = self.waits && ends.map(|(name, v)| keep(ui, name, v, phase))[0];
             let values = (values[0], values[1]);
@@ -371,209 +381,4 @@ fn keep(ui: &Ui, knob: &str, value: f64, phase: Phase) -> bool {
         ui.ctx().request_repaint();
     }
     phase == Phase::Live
-}
-
-fn rail_id(ui: &Ui, knob: &str) -> Id {
-    ui.make_persistent_id(("rail", knob))
-}
-
-struct Knob<'a> {
-    name: &'a str,
-    value: f64,
-}
-
-/// One or two knobs on a rail; returns all values when one moved.
-fn rail(
-    ui: &mut Ui,
-    rect: Rect,
-    scale: &Scale,
-    knobs: &[Knob],
-    default: Option<f64>,
-) -> Option<(Vec<f64>, Phase)> {
-    let p = theme::palette(ui.style());
-    let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
-    let values: Vec<f64> = knobs.iter().map(|k| k.value).collect();
-    // Each knob owns the rail up to the middle between them.
-    let middle = match values.as_slice() {
-        [low, high] => 0.5 * (x_of(*low) + x_of(*high)),
-        _ => rect.right() + KNOB,
-    };
-    let mut change = None;
-    let mut responses = Vec::new();
-    for (i, knob) in knobs.iter().enumerate() {
-        let (left, right) = if i == 0 {
-            (rect.left() - KNOB, middle)
-        } else {
-            (middle, rect.right() + KNOB)
-        };
-        let area = Rect::from_x_y_ranges(left..=right, rect.y_range());
-        let id = rail_id(ui, knob.name);
-        let response = ui.interact(area, id, Sense::drag());
-        if let Some((value, phase)) = moved(ui, &response, id, rect, scale, knob.value) {
-            let mut all = values.clone();
-            all[i] = match (i, values.as_slice()) {
-                (0, [_, high]) => value.min(*high),
-                (1, [low, _]) => value.max(*low),
-                _ => value,
-            };
-            change = Some((all, phase));
-        }
-        let stands = (scale.range.clone(), knob.value);
-        describe(ui, &response, id, stands, knob.name);
-        responses.push(response);
-    }
-    draw(ui, p, rect, scale, &values, &responses, default);
-    change
-}
-
-/// The value a pointer, a key or a screen reader asks for.
-fn moved(
-    ui: &Ui,
-    response: &Response,
-    id: Id,
-    rect: Rect,
-    scale: &Scale,
-    value: f64,
-) -> Option<(f64, Phase)> {
-    focus::by_hand(ui, response, id);
-    let place = id.with("share");
-    let pointer = response.interact_pointer_pos();
-    if response.drag_started() {
-        let pointer = pointer?;
-        let grabbed = (rect.left() + rect.width() * scale.share(value) - pointer.x).abs() <= KNOB;
-        let share = if grabbed {
-            scale.share(value)
-        } else {
-            (pointer.x - rect.left()) / rect.width()
-        };
-        ui.data_mut(|d| d.insert_temp(place, (share, !grabbed)));
-        return (!grabbed).then(|| (scale.value(share), Phase::Live));
-    }
-    let (share, sent) = ui
-        .data(|d| d.get_temp::<(f32, bool)>(place))
-        .unwrap_or((scale.share(value), false));
-    if response.dragged() {
-        let fine = if ui.input(|i| i.modifiers.shift) {
-            0.1
-        } else {
-            1.0
-        };
-        let by = response.drag_delta().x * fine / rect.width();
-        let next = scale.value(share + by);
-        let changed = next != value && by != 0.0;
-        ui.data_mut(|d| d.insert_temp(place, (share + by, sent || changed)));
-        return changed.then_some((next, Phase::Live));
-    }
-    if response.drag_stopped() {
-        // A knob that was only touched is no edit.
-        return sent.then_some((value, Phase::Done));
-    }
-    let stepped = |steps: f64| scale.stepped(value, steps);
-    asked(ui, response, id, stepped).map(|value| (value, Phase::Done))
-}
-
-/// The value that an arrow key or a screen reader asks for; `stepped` gives the one so many presses
-/// away.
-///
-/// Arrow keys go to what the hand touched last, until it touches something else.
-pub(super) fn asked(
-    ui: &Ui,
-    response: &Response,
-    id: Id,
-    stepped: impl Fn(f64) -> f64,
-) -> Option<f64> {
-    focus::by_hand(ui, response, id);
-    if response.has_focus() {
-        ui.memory_mut(|m| {
-            let arrows = EventFilter {
-                horizontal_arrows: true,
-                ..EventFilter::default()
-            };
-            m.set_focus_lock_filter(id, arrows);
-        });
-        let steps = ui.input(|i| {
-            i.num_presses(Key::ArrowRight) as f64 - i.num_presses(Key::ArrowLeft) as f64
-        });
-        if steps != 0.0 {
-            return Some(stepped(steps));
-        }
-    }
-    let steps = ui.input(|i| {
-        i.num_accesskit_action_requests(id, Action::Increment) as f64
-            - i.num_accesskit_action_requests(id, Action::Decrement) as f64
-    });
-    if steps != 0.0 {
-        return Some(stepped(steps));
-    }
-    ui.input(|i| {
-        let asked = i.accesskit_action_requests(id, Action::SetValue);
-        asked
-            .filter_map(|request| match request.data {
-                Some(ActionData::NumericValue(value)) => Some(value),
-                _ => None,
-            })
-            .last()
-    })
-}
-
-/// What a screen reader says: the name, and the value in its range.
-pub(super) fn describe(
-    ui: &Ui,
-    response: &Response,
-    id: Id,
-    (range, value): (RangeInclusive<f64>, f64),
-    name: &str,
-) {
-    response.widget_info(|| WidgetInfo {
-        value: Some(value),
-        ..WidgetInfo::labeled(Role::Slider, true, name)
-    });
-    ui.ctx().accesskit_node_builder(id, |node| {
-        node.set_min_numeric_value(*range.start());
-        node.set_max_numeric_value(*range.end());
-        node.add_action(Action::SetValue);
-        node.add_action(Action::Increment);
-        node.add_action(Action::Decrement);
-    });
-}
-
-fn draw(
-    ui: &Ui,
-    p: &Palette,
-    rect: Rect,
-    scale: &Scale,
-    values: &[f64],
-    responses: &[Response],
-    default: Option<f64>,
-) {
-    let painter = ui.painter();
-    let y = rect.center().y;
-    let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
-    let bar = |from: f32, to: f32, colour: Color32| {
-        let bar = Rect::from_x_y_ranges(from..=to, y - 1.0..=y + 1.0);
-        painter.rect_filled(bar, 1.0, colour);
-    };
-    let rail_colour = if p.field_line == Color32::TRANSPARENT {
-        p.b3
-    } else {
-        p.line
-    };
-    bar(rect.left(), rect.right(), rail_colour);
-    if let Some(default) = default {
-        let x = x_of(default).round() + 0.5;
-        painter.vline(x, y + 4.0..=y + 9.0, Stroke::new(1.0, p.t3));
-    }
-    match values {
-        [low, high] => bar(x_of(*low), x_of(*high), p.accent),
-        [value] => bar(rect.left(), x_of(*value), p.accent),
-        _ => {}
-    }
-    for (value, response) in values.iter().zip(responses) {
-        let centre: Pos2 = pos2(x_of(*value), y);
-        let held = response.dragged() || response.hovered();
-        painter.circle_filled(centre, if held { KNOB + 0.5 } else { KNOB }, p.knob);
-        if response.has_focus() {
-            painter.circle_stroke(centre, KNOB + 2.5, Stroke::new(1.0, p.accent));
-        }
-    }
 }

@@ -1,22 +1,21 @@
 //! What was found: pathways in a table, and the cost along the path that is told about.
 
-use super::ask;
-use crate::data::Role;
+use super::row_menu;
 use crate::state::FoundPathway;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayFile, Standing, weakest};
+use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing, weakest};
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
-use crate::ui::files::Place;
+use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{IconButton, eye};
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::{menu, paint, rows, section};
+use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
-use egui::{Color32, Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
-const COLUMNS: [f32; 3] = [58.0, 62.0, 52.0];
+const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
 const CHART: f32 = 52.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -64,7 +63,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn head(ui: &mut Ui) {
     let p = theme::palette(ui.style());
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+    let size_wanted = vec2(ui.available_width(), 20.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    response.on_hover_text(
+        "Volume of the part that joins the ends, else of all · length and cost E* of the cheapest path",
+    );
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let font = theme::regular(size::CAPTION);
     let painter = ui.painter();
@@ -93,8 +96,29 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-fn colour(rgb: [u8; 3]) -> Color32 {
-    Color32::from_rgb(rgb[0], rgb[1], rgb[2])
+/// What is known of a pathway, one line each: its cost, its length, what it costs a mm, its volume, the
+/// mean FA along it.
+fn statistics(found: &FoundPathway, epsilon: f64) -> [(&'static str, String); 5] {
+    let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
+    // Of a set in pieces there is no part that joins.
+    let volume = match epsilon < found.pathway.joined_from {
+        true => "Volume, not joined",
+        false => "Volume that joins the ends",
+    };
+    let unit = format::with_unit;
+    [
+        ("Cost E*", format::significant(found.pathway.least)),
+        ("Length", unit(&format::fixed(length_mm, 1), "mm")),
+        (
+            "Cost per mm",
+            format::significant(cost / length_mm.max(f64::MIN_POSITIVE)),
+        ),
+        (
+            volume,
+            unit(&format::fixed(found.volume_ml(epsilon), 2), "ml"),
+        ),
+        ("Mean FA along it", format::fixed(found.mean_fa, 2)),
+    ]
 }
 
 /// One pathway; `None`: the live one.
@@ -117,22 +141,38 @@ fn row(
             format::fixed(found.path.total_mm(), 0),
             format::fixed(found.volume_ml(epsilon), 1)
         ),
-        None => name.to_owned(),
+        None => format!("{name}: {}", unsolved_word(state, id)),
     };
     let response = rows::list_row(ui, &spoken, ("pathway", id), chosen);
-    if response.clicked() {
-        actions.push(Action::Pathway(PathwayAction::Select(
+    // The eye and the menu stay beside a name that is being typed.
+    let typed_at = response
+        .rect
+        .with_max_x(response.rect.right() - EYE - space::INSET);
+    let renamed = match id {
+        Some(id) => naming::rename(ui, typed_at, Named::Pathway(id), memory),
+        None => Renamed::Not,
+    };
+    let going = matches!(renamed, Renamed::Going);
+    if let (Renamed::Done(name), Some(id)) = (renamed, id) {
+        actions.push(Action::Pathway(PathwayAction::Rename(id, name)));
+    }
+    match kept.filter(|_| response.double_clicked()) {
+        Some(kept) => naming::begin(Named::Pathway(kept.id), &kept.name, memory),
+        None if response.clicked() => actions.push(Action::Pathway(PathwayAction::Select(
             id.filter(|_| !chosen),
-        )));
+        ))),
+        None => {}
     }
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let painter = ui.painter().clone();
     let swatch =
         Rect::from_center_size(pos2(inner.left() + 6.0, inner.center().y), vec2(10.0, 10.0));
-    let ink = colour(kept.map_or(LIVE_RGB, |k| k.colour));
+    let ink = row_menu::colour(kept.map_or(LIVE_RGB, |k| k.colour));
     painter.rect_filled(swatch, 2.0, ink);
     let places = columns(inner);
-    if let Some((found, epsilon)) = found {
+    if going {
+        // The field is over all this.
+    } else if let Some((found, epsilon)) = found {
         let texts = [
             format::with_unit(&format::fixed(found.volume_ml(epsilon), 1), "ml"),
             format::with_unit(&format::fixed(found.path.total_mm(), 0), "mm"),
@@ -142,8 +182,7 @@ fn row(
             paint::right(&painter, place, &text, theme::regular(size::LABEL), p.t1);
         }
     } else {
-        let solving = state.session.pathways.solving == id;
-        let word = if solving { "solving…" } else { "not solved" };
+        let word = unsolved_word(state, id);
         paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
     }
     let name_at = Rect::from_min_max(
@@ -152,13 +191,10 @@ fn row(
     );
     let shown = kept.is_none_or(|k| k.visible);
     let name_ink = if shown { p.t1 } else { p.t3 };
-    paint::left(
-        &painter,
-        name_at,
-        name,
-        theme::medium(size::LABEL),
-        name_ink,
-    );
+    if !going {
+        let font = theme::medium(size::LABEL);
+        paint::left(&painter, name_at, name, font, name_ink);
+    }
     let square = |from_right: f32| {
         let centre = pos2(inner.right() - from_right, inner.center().y);
         Rect::from_center_size(centre, vec2(EYE, EYE))
@@ -173,105 +209,32 @@ fn row(
             phase: Phase::Done,
         }));
     }
-    let more = IconButton::new(icons::MORE, "More")
+    let more = format!("More of {name}");
+    let more = IconButton::new(icons::MORE, &more)
         .side(EYE)
         .disabled(found.is_none() && kept.is_none())
         .show_at(ui, square(0.5 * EYE));
-    more_menu(&more, state, kept, found.is_some(), memory, actions);
+    let solved = found.is_some();
+    row_menu::show((&more, &response), state, kept, solved, memory, actions);
+    match found {
+        Some((found, epsilon)) => response.on_hover_ui(|ui| {
+            ui.label(name);
+            for (name, value) in statistics(found, epsilon) {
+                ui.label(format!("{name}: {value}"));
+            }
+        }),
+        None => response.on_hover_text("Its costs are not there: its menu solves it again"),
+    };
 }
 
-enum More {
-    File(PathwayFile),
-    Region,
-    Command,
-    Colour([u8; 3]),
-    Delete,
-}
-
-/// The rows of what can be written.
-pub fn files(ui: &mut Ui) -> Option<PathwayFile> {
-    let mut chosen = None;
-    for what in PathwayFile::ALL {
-        if menu::Item::new(what.name()).show(ui) {
-            chosen = Some(what);
-        }
-    }
-    chosen
-}
-
-fn more_menu(
-    anchor: &egui::Response,
-    state: &State,
-    kept: Option<&Arc<KeptPathway>>,
-    solved: bool,
-    memory: &mut Memory,
-    actions: &mut Vec<Action>,
-) {
-    let id = kept.map(|k| k.id);
-    let chosen = menu::popup(anchor, 230.0, |ui| {
-        let mut chosen = None;
-        if solved {
-            menu::caption(ui, "Export");
-            chosen = files(ui).map(More::File);
-            menu::line(ui);
-            if menu::Item::new("Region of its voxels")
-                .icon(icons::REGION)
-                .show(ui)
-            {
-                chosen = Some(More::Region);
-            }
-            if menu::Item::new("Copy as command")
-                .icon(icons::TERMINAL)
-                .show(ui)
-            {
-                chosen = Some(More::Command);
-            }
-        }
-        if let Some(kept) = kept {
-            menu::line(ui);
-            for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
-                let item = menu::Item::new(name).chosen(kept.colour == rgb);
-                let clicked = item.show_with(ui, |painter, at| {
-                    let square = Rect::from_center_size(at, vec2(10.0, 10.0));
-                    painter.rect_filled(square, 2.0, colour(rgb));
-                });
-                if clicked {
-                    chosen = Some(More::Colour(rgb));
-                }
-            }
-            menu::line(ui);
-            if menu::Item::new("Delete").icon(icons::TRASH).show(ui) {
-                chosen = Some(More::Delete);
-            }
-        }
-        chosen
-    });
-    match (chosen, kept) {
-        (Some(More::File(what)), _) => ask(state, memory, id, what, Place::Middle),
-        (Some(More::Region), _) => actions.push(Action::Pathway(PathwayAction::Region {
-            of: id,
-            role: Role::Mask,
-        })),
-        (Some(More::Command), _) => {
-            let recipe = crate::state::update::pathway_recipe(state, id);
-            actions.extend(recipe.map(Action::CopyCommand));
-        }
-        (Some(More::Colour(colour)), Some(kept)) => {
-            let kept = KeptPathway {
-                colour,
-                ..(**kept).clone()
-            };
-            let phase = Phase::Done;
-            actions.push(Action::Pathway(PathwayAction::SetKept { kept, phase }));
-        }
-        (Some(More::Delete), Some(kept)) => {
-            actions.push(Action::Pathway(PathwayAction::Delete(kept.id)))
-        }
-        _ => {}
+fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {
+    match id.is_some() && state.session.pathways.solving == id {
+        true => "solving…",
+        false => "not solved",
     }
 }
 
-/// The width of the chosen one.
+/// What is known of the chosen one, and its width.
 fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let id: Option<LayerId> = state.session.pathways.selected;
     let mut kept = state.document.kept_pathways.iter();
@@ -279,7 +242,14 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     panels::caption(ui, &kept.name, "kept");
-    if let Some((epsilon, phase)) = super::width_of(ui, "Its width ε", kept.epsilon) {
+    if let Some(found) = &kept.found {
+        for (name, value) in statistics(found, kept.epsilon) {
+            rows::reading(ui, name, &value);
+        }
+    }
+    let joined_from = kept.found.as_ref().map(|f| f.pathway.joined_from);
+    let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);
+    if let Some((epsilon, phase)) = width {
         let kept = KeptPathway {
             epsilon,
             ..(**kept).clone()

@@ -1,0 +1,138 @@
+//! What is done with one pathway: from the menu of its row, or by a right click on it.
+
+use super::ask;
+use crate::data::Role;
+use crate::state::pathways::{PathwayAction, PathwayFile};
+use crate::state::{Action, KeptPathway, Phase, State};
+use crate::ui::files::Place;
+use crate::ui::naming::{self, Named};
+use crate::ui::widgets::menu;
+use crate::ui::{Memory, icons, theme};
+use egui::{Color32, Rect, Response, Ui, vec2};
+use std::sync::Arc;
+
+const WIDTH: f32 = 230.0;
+
+enum More {
+    File(PathwayFile),
+    Region,
+    Command,
+    Again,
+    Rename,
+    Colour([u8; 3]),
+    Delete,
+}
+
+/// Under the row's button, and at a right click on the row.
+pub fn show(
+    (button, row): (&Response, &Response),
+    state: &State,
+    kept: Option<&Arc<KeptPathway>>,
+    solved: bool,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let unsolved = kept.is_some_and(|k| state.session.pathways.unsolved.contains(&k.id));
+    let entries = |ui: &mut Ui| entries(ui, kept.map(|k| &**k), solved, unsolved);
+    let mut chosen = menu::popup(button, WIDTH, entries);
+    row.context_menu(|ui| {
+        ui.set_width(WIDTH - 8.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        if let Some(more) = entries(ui) {
+            chosen = Some(more);
+            ui.close();
+        }
+    });
+    if let Some(more) = chosen {
+        act(more, state, kept, memory, actions);
+    }
+}
+
+/// The rows of what can be written.
+pub fn files(ui: &mut Ui) -> Option<PathwayFile> {
+    let mut chosen = None;
+    for what in PathwayFile::ALL {
+        if menu::Item::new(what.name()).show(ui) {
+            chosen = Some(what);
+        }
+    }
+    chosen
+}
+
+pub fn colour(rgb: [u8; 3]) -> Color32 {
+    Color32::from_rgb(rgb[0], rgb[1], rgb[2])
+}
+
+fn entries(ui: &mut Ui, kept: Option<&KeptPathway>, solved: bool, unsolved: bool) -> Option<More> {
+    let item = |ui: &mut Ui, item: menu::Item, more: More| item.show(ui).then_some(more);
+    let mut chosen = None;
+    if unsolved {
+        chosen = item(ui, menu::Item::new("Solve again"), More::Again);
+        menu::line(ui);
+    }
+    if solved {
+        menu::caption(ui, "Export");
+        chosen = chosen.or(files(ui).map(More::File));
+        menu::line(ui);
+        let region = menu::Item::new("Region of its voxels").icon(icons::REGION);
+        chosen = chosen.or(item(ui, region, More::Region));
+        let command = menu::Item::new("Copy as command").icon(icons::TERMINAL);
+        chosen = chosen.or(item(ui, command, More::Command));
+    }
+    let Some(kept) = kept else {
+        return chosen;
+    };
+    menu::line(ui);
+    let rename = menu::Item::new("Rename").icon(icons::COPY);
+    chosen = chosen.or(item(ui, rename.key("double click"), More::Rename));
+    for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
+        let item = menu::Item::new(name).chosen(kept.colour == rgb);
+        let clicked = item.show_with(ui, |painter, at| {
+            let square = Rect::from_center_size(at, vec2(10.0, 10.0));
+            painter.rect_filled(square, 2.0, colour(rgb));
+        });
+        if clicked {
+            chosen = Some(More::Colour(rgb));
+        }
+    }
+    menu::line(ui);
+    if menu::Item::new("Delete").icon(icons::TRASH).show(ui) {
+        chosen = Some(More::Delete);
+    }
+    chosen
+}
+
+fn act(
+    more: More,
+    state: &State,
+    kept: Option<&Arc<KeptPathway>>,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let id = kept.map(|k| k.id);
+    let action = match (more, kept) {
+        (More::File(what), _) => return ask(state, memory, id, what, Place::Middle),
+        (More::Region, _) => PathwayAction::Region {
+            of: id,
+            role: Role::Mask,
+        },
+        (More::Command, _) => {
+            let recipe = crate::state::update::pathway_recipe(state, id);
+            return actions.extend(recipe.map(Action::CopyCommand));
+        }
+        (_, None) => return,
+        (More::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),
+        (More::Rename, Some(kept)) => {
+            return naming::begin(Named::Pathway(kept.id), &kept.name, memory);
+        }
+        (More::Colour(colour), Some(kept)) => PathwayAction::SetKept {
+            kept: KeptPathway {
+                colour,
+                ..(**kept).clone()
+            },
+            phase: Phase::Done,
+        },
+        (More::Delete, Some(kept)) => PathwayAction::Delete(kept.id),
+    };
+    actions.push(Action::Pathway(action));
+}

@@ -1,0 +1,252 @@
+//! A rail with one or two knobs: what the hand, the keys and a screen reader do to them.
+
+use super::super::theme::{self, Palette};
+use super::focus;
+use super::scale::Scale;
+use crate::state::Phase;
+use egui::accesskit::{Action, ActionData};
+use egui::{
+    Color32, EventFilter, Id, Key, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2,
+    vec2,
+};
+use std::ops::RangeInclusive;
+
+const KNOB: f32 = 6.0;
+/// Around a marked value the hand finds what it is.
+const REACH: f32 = 5.0;
+
+pub(super) fn rail_id(ui: &Ui, knob: &str) -> Id {
+    ui.make_persistent_id(("rail", knob))
+}
+
+pub(super) struct Knob<'a> {
+    pub name: &'a str,
+    pub value: f64,
+}
+
+/// A value on a rail that means something, in words.
+#[derive(Clone, Copy)]
+pub(super) struct Mark<'a> {
+    pub value: f64,
+    pub words: &'a str,
+}
+
+/// Values with a tick.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ticks<'a> {
+    pub default: Option<f64>,
+    pub mark: Option<Mark<'a>>,
+}
+
+/// One or two knobs on a rail; returns all values when one moved.
+pub(super) fn rail(
+    ui: &mut Ui,
+    rect: Rect,
+    scale: &Scale,
+    knobs: &[Knob],
+    ticks: Ticks,
+) -> Option<(Vec<f64>, Phase)> {
+    let p = theme::palette(ui.style());
+    let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
+    let values: Vec<f64> = knobs.iter().map(|k| k.value).collect();
+    // Each knob owns the rail up to the middle between them.
+    let middle = match values.as_slice() {
+        [low, high] => 0.5 * (x_of(*low) + x_of(*high)),
+        _ => rect.right() + KNOB,
+    };
+    let mut change = None;
+    let mut responses = Vec::new();
+    for (i, knob) in knobs.iter().enumerate() {
+        let (left, right) = if i == 0 {
+            (rect.left() - KNOB, middle)
+        } else {
+            (middle, rect.right() + KNOB)
+        };
+        let area = Rect::from_x_y_ranges(left..=right, rect.y_range());
+        let id = rail_id(ui, knob.name);
+        let response = ui.interact(area, id, Sense::drag());
+        if let Some((value, phase)) = moved(ui, &response, id, rect, scale, knob.value) {
+            let mut all = values.clone();
+            all[i] = match (i, values.as_slice()) {
+                (0, [_, high]) => value.min(*high),
+                (1, [low, _]) => value.max(*low),
+                _ => value,
+            };
+            change = Some((all, phase));
+        }
+        let stands = (scale.range.clone(), knob.value);
+        describe(ui, &response, id, stands, knob.name);
+        responses.push(response);
+    }
+    draw(ui, p, rect, scale, &values, &responses, ticks);
+    if let Some(mark) = ticks.mark {
+        explain(ui, pos2(x_of(mark.value), rect.center().y), knobs, mark);
+    }
+    change
+}
+
+/// The value a pointer, a key or a screen reader asks for.
+fn moved(
+    ui: &Ui,
+    response: &Response,
+    id: Id,
+    rect: Rect,
+    scale: &Scale,
+    value: f64,
+) -> Option<(f64, Phase)> {
+    focus::by_hand(ui, response, id);
+    let place = id.with("share");
+    let pointer = response.interact_pointer_pos();
+    if response.drag_started() {
+        let pointer = pointer?;
+        let grabbed = (rect.left() + rect.width() * scale.share(value) - pointer.x).abs() <= KNOB;
+        let share = if grabbed {
+            scale.share(value)
+        } else {
+            (pointer.x - rect.left()) / rect.width()
+        };
+        ui.data_mut(|d| d.insert_temp(place, (share, !grabbed)));
+        return (!grabbed).then(|| (scale.value(share), Phase::Live));
+    }
+    let (share, sent) = ui
+        .data(|d| d.get_temp::<(f32, bool)>(place))
+        .unwrap_or((scale.share(value), false));
+    if response.dragged() {
+        let fine = if ui.input(|i| i.modifiers.shift) {
+            0.1
+        } else {
+            1.0
+        };
+        let by = response.drag_delta().x * fine / rect.width();
+        let next = scale.value(share + by);
+        let changed = next != value && by != 0.0;
+        ui.data_mut(|d| d.insert_temp(place, (share + by, sent || changed)));
+        return changed.then_some((next, Phase::Live));
+    }
+    if response.drag_stopped() {
+        // A knob that was only touched is no edit.
+        return sent.then_some((value, Phase::Done));
+    }
+    let stepped = |steps: f64| scale.stepped(value, steps);
+    asked(ui, response, id, stepped).map(|value| (value, Phase::Done))
+}
+
+/// The value that an arrow key or a screen reader asks for; `stepped` gives the one so many presses
+/// away.
+///
+/// Arrow keys go to what the hand touched last, until it touches something else.
+pub(super) fn asked(
+    ui: &Ui,
+    response: &Response,
+    id: Id,
+    stepped: impl Fn(f64) -> f64,
+) -> Option<f64> {
+    focus::by_hand(ui, response, id);
+    if response.has_focus() {
+        ui.memory_mut(|m| {
+            let arrows = EventFilter {
+                horizontal_arrows: true,
+                ..EventFilter::default()
+            };
+            m.set_focus_lock_filter(id, arrows);
+        });
+        let steps = ui.input(|i| {
+            i.num_presses(Key::ArrowRight) as f64 - i.num_presses(Key::ArrowLeft) as f64
+        });
+        if steps != 0.0 {
+            return Some(stepped(steps));
+        }
+    }
+    let steps = ui.input(|i| {
+        i.num_accesskit_action_requests(id, Action::Increment) as f64
+            - i.num_accesskit_action_requests(id, Action::Decrement) as f64
+    });
+    if steps != 0.0 {
+        return Some(stepped(steps));
+    }
+    ui.input(|i| {
+        let asked = i.accesskit_action_requests(id, Action::SetValue);
+        asked
+            .filter_map(|request| match request.data {
+                Some(ActionData::NumericValue(value)) => Some(value),
+                _ => None,
+            })
+            .last()
+    })
+}
+
+/// What a screen reader says: the name, and the value in its range.
+pub(super) fn describe(
+    ui: &Ui,
+    response: &Response,
+    id: Id,
+    (range, value): (RangeInclusive<f64>, f64),
+    name: &str,
+) {
+    response.widget_info(|| WidgetInfo {
+        value: Some(value),
+        ..WidgetInfo::labeled(Role::Slider, true, name)
+    });
+    ui.ctx().accesskit_node_builder(id, |node| {
+        node.set_min_numeric_value(*range.start());
+        node.set_max_numeric_value(*range.end());
+        node.add_action(Action::SetValue);
+        node.add_action(Action::Increment);
+        node.add_action(Action::Decrement);
+    });
+}
+
+/// The words of a mark, under the knobs' rail where its tick is: the knobs keep the rail itself.
+fn explain(ui: &mut Ui, at: Pos2, knobs: &[Knob], mark: Mark) {
+    let place = Rect::from_min_max(at + vec2(-REACH, KNOB - 1.0), at + vec2(REACH, KNOB + 7.0));
+    let id = ui.make_persistent_id(("mark", knobs.first().map(|k| k.name)));
+    let response = ui.interact(place, id, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, mark.words));
+    response.on_hover_text(mark.words);
+}
+
+fn draw(
+    ui: &Ui,
+    p: &Palette,
+    rect: Rect,
+    scale: &Scale,
+    values: &[f64],
+    responses: &[Response],
+    ticks: Ticks,
+) {
+    let painter = ui.painter();
+    let y = rect.center().y;
+    let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
+    let bar = |from: f32, to: f32, colour: Color32| {
+        let bar = Rect::from_x_y_ranges(from..=to, y - 1.0..=y + 1.0);
+        painter.rect_filled(bar, 1.0, colour);
+    };
+    let rail_colour = if p.field_line == Color32::TRANSPARENT {
+        p.b3
+    } else {
+        p.line
+    };
+    bar(rect.left(), rect.right(), rail_colour);
+    if let Some(default) = ticks.default {
+        let x = x_of(default).round() + 0.5;
+        painter.vline(x, y + 4.0..=y + 9.0, Stroke::new(1.0, p.t3));
+    }
+    if let Some(mark) = ticks.mark {
+        // Across the rail, and longer than that of the default.
+        let x = x_of(mark.value).round() + 0.5;
+        painter.vline(x, y - 5.0..=y + 11.0, Stroke::new(1.5, p.warning));
+    }
+    match values {
+        [low, high] => bar(x_of(*low), x_of(*high), p.accent),
+        [value] => bar(rect.left(), x_of(*value), p.accent),
+        _ => {}
+    }
+    for (value, response) in values.iter().zip(responses) {
+        let centre: Pos2 = pos2(x_of(*value), y);
+        let held = response.dragged() || response.hovered();
+        painter.circle_filled(centre, if held { KNOB + 0.5 } else { KNOB }, p.knob);
+        if response.has_focus() {
+            painter.circle_stroke(centre, KNOB + 2.5, Stroke::new(1.0, p.accent));
+        }
+    }
+}
