@@ -51,6 +51,8 @@ pub struct Found {
     pub sides: [Volume; 2],
     /// The shares above E* of all voxels, ascending.
     pub shares: Arc<[f32]>,
+    /// From which ε on voxels belong to the part that joins the ends, ascending.
+    pub joining: Arc<[f32]>,
     /// The minimal path.
     pub path: Path,
     pub line: Tractogram,
@@ -158,9 +160,14 @@ impl Found {
         joined.unwrap_or_else(|| self.pathway.mask(epsilon))
     }
 
+    /// Of the part that joins the ends; where none does, of all of the set.
     pub fn volume_ml(&self, epsilon: f64) -> f64 {
+        let count = match epsilon >= self.pathway.joined_from {
+            true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),
+            false => self.count(epsilon),
+        };
         let voxel = self.pathway.metric().grid.world_from_voxel.matrix3;
-        self.count(epsilon) as f64 * voxel.determinant().abs() * 1e-3
+        count as f64 * voxel.determinant().abs() * 1e-3
     }
 }
 
@@ -258,6 +265,7 @@ impl FindPathway {
         shares.retain(|s| s.is_finite());
         shares.sort_unstable_by(f32::total_cmp);
         control.check()?;
+        let joining = pathway.joining(Found::MOST_EXCESS);
         let excess = pathway.excess(Found::MOST_EXCESS);
         control.check()?;
         // Looked for here, so that the window does not have to.
@@ -267,6 +275,7 @@ impl FindPathway {
             excess,
             sides,
             shares: shares.into(),
+            joining: joining.into(),
             line: line.with_per_point("fa", along),
             path,
             mean_fa,

@@ -201,6 +201,15 @@ fn width() {
             mask.count()
         );
     }
+    // What is told of its size is that of what is written.
+    let found = live(&window);
+    let from = found.pathway.joined_from;
+    for epsilon in [0.5 * from, from + 0.003, from + 0.05, 0.61, 0.97] {
+        let (told, written) = (found.volume_ml(epsilon), found.mask(epsilon));
+        let off =
+            (told - written.volume_ml()).abs() / (written.volume_ml() / written.count() as f64);
+        assert!(off < 1.5, "{epsilon}: {off} voxels of {}", written.count());
+    }
     // The command tells the width as it is.
     let told = arcuate::state::update::pathway_recipe(&window.state, None);
     assert!(told.expect("a recipe").command().contains("--epsilon 0.4"));

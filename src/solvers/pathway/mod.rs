@@ -22,6 +22,8 @@ use super::eikonal::{CostField, faces, image};
 use super::metric::Metric;
 use crate::data::{Mask, Volume};
 use glam::DVec3;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// Of E*: single precision rounds the sums by this share.
@@ -148,6 +150,39 @@ impl Pathway {
         }
         let joins = zero(1).any(|p| known[p]);
         joins.then(|| self.mask_of(found.into_iter()))
+    }
+
+    /// From which ε on a voxel belongs to the part that [`Pathway::joined`] has, for all that do up to
+    /// `most`, ascending: the least over all ways from region 1 of the largest share on the way (Dijkstra
+    /// 1959, with maxima for sums).
+    pub fn joining(&self, most: f32) -> Vec<f32> {
+        let share = |place: usize| {
+            let share = (f64::from(self.total[place]) / self.least - 1.0).max(0.0) as f32;
+            (share <= most).then_some(share)
+        };
+        // Shares are no less than 0: their bits are in their order.
+        let mut waiting = BinaryHeap::new();
+        let mut known = vec![false; self.total.len()];
+        let mut wait =
+            |place: usize, so_far: f32, waiting: &mut BinaryHeap<Reverse<(u32, u32)>>| {
+                if let Some(share) = share(place).filter(|_| !known[place]) {
+                    known[place] = true;
+                    waiting.push(Reverse((share.max(so_far).to_bits(), place as u32)));
+                }
+            };
+        for &place in self.fields[0].source.zero.iter() {
+            wait(place as usize, 0.0, &mut waiting);
+        }
+        let mut levels = Vec::new();
+        while let Some(Reverse((level, place))) = waiting.pop() {
+            let level = f32::from_bits(level);
+            levels.push(level.max(self.joined_from as f32));
+            for next in faces(self.metric(), place as usize) {
+                wait(next, level, &mut waiting);
+            }
+        }
+        levels.sort_unstable_by(f32::total_cmp);
+        levels
     }
 
     fn mask_of(&self, places: impl Iterator<Item = usize>) -> Mask {
