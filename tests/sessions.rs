@@ -4,6 +4,7 @@ mod figures;
 mod files;
 pub mod kill;
 mod maps;
+mod masks;
 mod mutations;
 mod pathways;
 mod recovery;
@@ -37,7 +38,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::kept_streamlines_are_made_again", made_again),
     ];
     let own = own.into_iter().chain(files::tests());
-    let own = own.chain(figures::tests());
+    let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests());

@@ -61,6 +61,8 @@ pub enum SessionAction {
     },
     /// Takes what is not here out of the session.
     Drop(LayerId),
+    /// The same for regions and pathways.
+    DropLeftOut,
 }
 
 /// A session that is being opened.
@@ -74,6 +76,8 @@ pub struct Opening {
     pub asking: bool,
     /// The user has pointed to files.
     pub moved: bool,
+    /// This version leaves out some of it.
+    pub unknown: bool,
     /// Layers that cannot be read.
     pub absent: Vec<(u64, String)>,
 }

@@ -121,7 +121,6 @@ fn opening(state: &State) -> Opening {
         }],
         masks: Vec::new(),
         results: Vec::new(),
-        notes: Vec::new(),
     };
     let (content, unknown) = saved::parse(&read).expect("a session");
     assert!(unknown.is_empty(), "{unknown:?}");
@@ -131,6 +130,7 @@ fn opening(state: &State) -> Opening {
         recovered: false,
         asking: true,
         moved: false,
+        unknown: false,
         absent: Vec::new(),
     }
 }

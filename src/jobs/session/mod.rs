@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
-pub use crate::io::session::{EXTENSION, Entry, Match, Standing, Sum};
+pub use crate::io::session::{EXTENSION, Entry, Match, PackedMask, Standing, Sum};
 
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -40,11 +40,27 @@ pub struct Draft {
     pub computed_on: String,
     /// In the order of their numbers in the content.
     pub files: Vec<Listed>,
-    pub masks: Vec<Mask>,
+    pub masks: Vec<Stored>,
     pub results: Vec<ToSum>,
     pub store: Store,
     /// Of the document; comes back in [`super::Saved`].
     pub revision: u64,
+}
+
+/// A mask that a session holds itself.
+#[derive(Clone, Debug)]
+pub enum Stored {
+    Mask(Mask),
+    /// Not read here: as the session had it.
+    AsItWas(Arc<PackedMask>),
+}
+
+/// A mask of a session that cannot be read; it stays in the session.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    pub packed: Arc<PackedMask>,
+    /// `its grid has no volume`.
+    pub why: String,
 }
 
 /// A file that a session refers to.
@@ -83,10 +99,8 @@ pub struct ReadSession {
     pub program: String,
     pub computed_on: String,
     pub files: Vec<Found>,
-    /// `None`: damaged, as the notes say.
-    pub masks: Vec<Option<Mask>>,
+    pub masks: Vec<Result<Mask, Unread>>,
     pub results: Vec<Sum>,
-    pub notes: Vec<String>,
 }
 
 /// A session's file, where it is.

@@ -3,7 +3,8 @@
 use super::super::open::open;
 use super::super::{Loaded, Output};
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, ToSum,
+    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
+    ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -128,10 +129,21 @@ fn compose(
         saved_s: 0,
         computed_on: draft.computed_on.clone(),
         files,
-        masks: draft.masks.iter().map(|mask| memory.packed(mask)).collect(),
+        masks: draft
+            .masks
+            .iter()
+            .map(|mask| packed(mask, memory))
+            .collect(),
         results,
         content: draft.content.clone(),
     })
+}
+
+fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
+    match mask {
+        Stored::Mask(mask) => memory.packed(mask),
+        Stored::AsItWas(packed) => (**packed).clone(),
+    }
 }
 
 fn wanted(tractogram: &Tractogram, store: Store) -> bool {
@@ -180,24 +192,19 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut notes = Vec::new();
     let total: u64 = session.masks.iter().filter_map(PackedMask::voxels).sum();
     let room = crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let mut masks = Vec::new();
-    for (i, packed) in session.masks.iter().enumerate() {
-        let mask = if total > room {
-            Err("the session's masks need more memory than there is".to_owned())
-        } else {
-            packed.unpack()
+    for packed in session.masks {
+        let mask = match total > room {
+            true => Err("it needs more memory than there is".to_owned()),
+            false => packed.unpack(),
         };
-        if let Err(why) = &mask {
-            let number = i + 1;
-            notes.push(format!(
-                "Mask {number} of the session is left out, since {why}: {}",
-                path.display()
-            ));
-        }
-        masks.push(mask.ok());
+        // What refers to it says so.
+        masks.push(mask.map_err(|why| Unread {
+            packed: Arc::new(packed),
+            why,
+        }));
     }
     let mut files = Vec::new();
     for entry in session.files {
@@ -222,7 +229,6 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         path,
         files,
         masks,
-        notes,
     })
 }
 

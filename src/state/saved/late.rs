@@ -1,6 +1,7 @@
 //! Layers of a session whose files are found after it was opened.
 
 use super::read::{edits, item, restore};
+use super::regions_of::find_again;
 use super::write::result_name;
 use super::{Absent, Origin};
 use crate::io::ToldAffine;
@@ -43,5 +44,6 @@ pub fn one(
         let by = ToldAffine::of_rows(rows);
         notes.extend(document.shift(id, by, saved.moved_how).err());
     }
+    find_again(document, id);
     Ok(notes)
 }

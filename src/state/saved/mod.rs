@@ -10,12 +10,14 @@ mod late;
 mod maps;
 mod pathways_of;
 mod read;
+mod regions_of;
 mod snapshots;
 mod write;
 
 pub use late::{moved_to, one};
 pub use read::{build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
-pub use snapshots::{awaiting, restore as snapshots};
+pub use regions_of::{Lacking, LeftOut, left_out};
+pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
 pub use write::{LIVE, PATHWAY, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;

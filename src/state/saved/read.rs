@@ -2,15 +2,11 @@
 
 use super::maps;
 use super::pathways_of::{self, basis};
+use super::regions_of::{self, region};
 use super::snapshots;
 use super::write::result_name;
-use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedRegion,
-    SavedShape,
-};
-use crate::data::region::RegionId;
+use super::{Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer};
 use crate::data::turn::Turn;
-use crate::data::{Region, Shape};
 use crate::io::{Told, ToldAffine};
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
@@ -225,29 +221,7 @@ pub fn build(
             Err(why) => missing.push((id, why)),
         }
     }
-    let regions = saved.regions.iter().map(|r| region(&document, read, r));
-    let mut named = Vec::new();
-    for one in regions.collect::<Vec<_>>() {
-        named.push(RegionId(document.next_id()));
-        match one {
-            Ok(region) => {
-                let id = RegionId(document.fresh_id());
-                document.regions.push(Arc::new(Region { id, ..region }));
-            }
-            Err(why) => {
-                named.pop();
-                named.push(RegionId(u64::MAX));
-                notes.push(why);
-            }
-        }
-    }
-    document.bundle = saved.bundle.renamed(|RegionId(place)| {
-        let place = usize::try_from(place).ok()?;
-        named
-            .get(place)
-            .copied()
-            .filter(|id| document.region(*id).is_some())
-    });
+    regions_of::put(&mut document, read, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
@@ -271,11 +245,17 @@ pub fn build(
                 document.edit_layer(id, |l| l.recipe = recipe);
                 document.made.insert(id, Arc::new(made));
             }
-            Err(why) => notes.push(format!("{} cannot be made again: {why}", layer.name)),
+            Err(why) => {
+                notes.push(format!("{} cannot be made again: {why}", layer.name));
+                let (layer, read) = (layer.clone(), read.clone());
+                let unread = Absent { layer, why, read };
+                document.unread.insert(id, Arc::new(unread));
+            }
         }
     }
     map_recipes(&mut document, read, saved);
-    pathways_of::put(&mut document, read, saved, &mut notes);
+    pathways_of::put(&mut document, read, saved);
+    notes.extend(regions_of::left_out(&document));
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
@@ -444,56 +424,6 @@ fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
         }
         (content, _) => (content, recipe),
     }
-}
-
-/// A region of a session; an error is a sentence.
-pub(super) fn region(
-    document: &Document,
-    read: &ReadSession,
-    saved: &SavedRegion,
-) -> Result<Region, String> {
-    let left_out = |why: &str| format!("The region \"{}\" is left out: {why}", saved.name);
-    let shape = match &saved.shape {
-        SavedShape::Sphere { centre, radius_mm } => {
-            if !(*radius_mm > 0.0 && radius_mm.is_finite() && centre.is_finite()) {
-                return Err(left_out("its sphere has no size"));
-            }
-            Shape::Sphere {
-                centre: *centre,
-                radius_mm: *radius_mm,
-            }
-        }
-        SavedShape::Box { centre, half_mm } => {
-            let sound = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
-            if !(sound && centre.is_finite()) {
-                return Err(left_out("its box has no size"));
-            }
-            Shape::Box {
-                centre: *centre,
-                half_mm: *half_mm,
-            }
-        }
-        SavedShape::Mask(number) => {
-            let mask = read.masks.get(*number).and_then(Option::as_ref);
-            let mask = mask.ok_or_else(|| left_out("its mask is damaged"))?;
-            Shape::Mask(mask.clone())
-        }
-        SavedShape::Layer(id) => {
-            let layer = document.layer(LayerId(*id)).map(|l| &l.content);
-            let Some(Held::Mask(mask)) = layer else {
-                return Err(left_out("the mask that it is is not here"));
-            };
-            Shape::Mask(mask.clone())
-        }
-    };
-    Ok(Region {
-        id: RegionId(0),
-        name: saved.name.clone(),
-        role: saved.role,
-        shape: Arc::new(shape),
-        colour: saved.colour,
-        visible: saved.visible,
-    })
 }
 
 /// What kept streamlines were made from; an error is half a sentence.

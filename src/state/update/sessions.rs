@@ -56,7 +56,11 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         SessionAction::MakeAgain(layer) => make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
-            d.absent.retain(|a| a.layer.id != layer.0)
+            d.absent.retain(|a| a.layer.id != layer.0);
+            d.left_out.retain(|l| !l.is_of(layer));
+        }),
+        SessionAction::DropLeftOut => edit(state, "Take out of the session", false, |d| {
+            d.left_out.clear();
         }),
     }
 }
@@ -261,9 +265,6 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         }
     };
     let recovered = std::mem::take(&mut state.session.saving.recovering);
-    for note in &read.notes {
-        state.session.say(Severity::Warning, note.clone());
-    }
     if !unknown.is_empty() {
         const NAMED: usize = 4;
         let more = match unknown.len().saturating_sub(NAMED) {
@@ -286,6 +287,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         recovered,
         asking: false,
         moved: false,
+        unknown: !unknown.is_empty(),
         absent: Vec::new(),
     };
     let asking = opening.wrong().next().is_some();
@@ -316,6 +318,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         recovered,
         moved,
         absent,
+        unknown,
         ..
     } = opening;
     let (snapshots, lacks) = saved::snapshots(&content, &read, &restored, &absent);
@@ -337,6 +340,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         state.session.say(Severity::Information, sentence);
     }
     let missing = document.absent.iter().any(|a| a.kept().is_none());
+    let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
+    let whole = !unknown && all.all(Document::is_whole);
+    drop(all);
     state.document = document;
     state.session.snapshots = snapshots;
     state.view = content.view.as_ref().map_or_else(
@@ -348,8 +354,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     saving.saved = state.session.revision;
     if recovered {
         saving.file.clone_from(&content.origin);
-        saving.recovered = Some(read.path.clone());
         saving.left_behind.retain(|l| l.session != read.path);
+        // Of what is not all here, nothing replaces the copy.
+        saving.recovered = whole.then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
     }
@@ -358,6 +365,11 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     }
     let name = state.document.name.clone();
     state.session.status = if recovered {
+        if !whole {
+            let kept = "Not all of the work that was recovered is here: its copy is kept, and \
+                        offered again at the next start";
+            state.session.say(Severity::Warning, kept);
+        }
         format!("Recovered {name}")
     } else {
         opening::remember(state, read.path.clone(), summary(&state.document), effects);
