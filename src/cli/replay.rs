@@ -297,6 +297,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for message in &window.state.session.messages {
         eprintln!("arcuate: {}", message.text);
     }
+    // Files that were taken for others, then or now.
+    let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
+    let said = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
+    for sentence in replaced.iter().filter(|s| !said(s)) {
+        eprintln!("arcuate: {sentence}");
+    }
     let results = results(&mut window, &read);
     if let Some(folder) = &options.out {
         write(folder, &results, runner)?;
@@ -328,6 +334,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "replay",
         "session": read.path,
         "results": list,
+        "replaced_files": replaced,
         "saved_by": read.program,
         "saved_on": then,
         "made_again_on": here,

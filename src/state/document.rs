@@ -219,6 +219,9 @@ pub struct Document {
     /// Layers that are here, of which the session says how they were made, but not in words or masks
     /// that can be read.
     pub unread: BTreeMap<LayerId, Arc<Absent>>,
+    /// Layers whose files were not what the session was saved with, and were taken as they are; what
+    /// is said of each.
+    pub replaced: BTreeMap<LayerId, String>,
     /// The layers of a session, until the fit has brought those that are its own.
     pub awaited: Option<Arc<[SavedLayer]>>,
     /// Files that hold masks made here, for commands.
@@ -288,6 +291,7 @@ impl Default for Document {
             absent: Vec::new(),
             left_out: Vec::new(),
             unread: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,

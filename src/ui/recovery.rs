@@ -88,7 +88,9 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         actions.push(Action::Session(match (answer, file) {
             (Answer::Taken, None) => SessionAction::MakeAgain(layer),
             (Answer::Taken, Some(path)) => {
-                let (purpose, text) = (Purpose::Absent(layer), path.display().to_string());
+                let name = path.file_name().unwrap_or_default();
+                let purpose = Purpose::Absent(layer, name.to_string_lossy().into_owned());
+                let text = path.display().to_string();
                 memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
                 continue;
             }

@@ -72,6 +72,8 @@ pub struct Listed {
     /// As the session had it that this was read from, and that one's folder: stands where the file
     /// cannot be read now.
     pub known: Option<(Entry, PathBuf)>,
+    /// Another file may be there now, which nobody has taken for it: it stays as the session had it.
+    pub as_known: bool,
 }
 
 /// A result whose checksum a session holds.
@@ -122,6 +124,8 @@ pub enum Item {
         told: Told,
         /// What was done to streamlines since.
         edits: Vec<Edit>,
+        /// What it was, where that has not been looked at.
+        entry: Option<Box<Entry>>,
     },
     /// The built-in head.
     Head { seed: u64 },
@@ -148,6 +152,8 @@ pub enum Restored {
         loaded: Loaded,
         told: Told,
         notes: Vec<String>,
+        /// It is not what it was; in the words of [`Standing::Changed`].
+        changed: Option<String>,
     },
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
@@ -184,11 +190,10 @@ pub enum SessionRequest {
         path: PathBuf,
         strict: bool,
     },
-    /// One of a session's files is there now; the others that are missing may be beside it.
+    /// Some of a session's files are there now; the others that are missing may be beside them.
     Relocate {
         files: Vec<Found>,
-        index: usize,
-        path: PathBuf,
+        to: Vec<(usize, PathBuf)>,
     },
     Load {
         items: Vec<(u64, Item)>,
@@ -278,8 +283,8 @@ impl SessionRequest {
             Self::Read { path, strict } => {
                 SessionOutput::Read(Arc::new(work::read(&path, strict, control)?))
             }
-            Self::Relocate { files, index, path } => {
-                SessionOutput::Relocated(work::relocate(files, index, &path, control)?)
+            Self::Relocate { files, to } => {
+                SessionOutput::Relocated(work::relocate(files, to, control)?)
             }
             Self::Load { items } => SessionOutput::Loaded(work::load(items, backend, control)?),
             Self::Remake(remake) => {

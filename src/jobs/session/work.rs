@@ -75,6 +75,10 @@ fn compose(
     };
     let mut files = Vec::new();
     for listed in &draft.files {
+        if let (true, Some((entry, from))) = (listed.as_known, &listed.known) {
+            files.push(entry.moved(from, folder));
+            continue;
+        }
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
@@ -234,18 +238,22 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
 
 pub fn relocate(
     mut files: Vec<Found>,
-    index: usize,
-    path: &Path,
+    to: Vec<(usize, PathBuf)>,
     control: &Control,
 ) -> Result<Vec<Found>, String> {
     let sentence = |e: crate::io::Error| e.to_string();
-    let Some(found) = files.get_mut(index) else {
-        return Ok(files);
-    };
-    found.path = path.to_owned();
-    found.standing = session::check(path, &found.entry, false, control).map_err(sentence)?;
-    found.suggestion = None;
-    let folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
+    let folders: Vec<PathBuf> = to
+        .iter()
+        .filter_map(|(_, path)| path.parent().map(Path::to_owned))
+        .collect();
+    for (index, path) in to {
+        let Some(found) = files.get_mut(index) else {
+            continue;
+        };
+        found.standing = session::check(&path, &found.entry, false, control).map_err(sentence)?;
+        found.path = path;
+        found.suggestion = None;
+    }
     let missing = |f: &&mut Found| matches!(f.standing, Standing::Missing(_));
     for other in files.iter_mut().filter(missing) {
         let there = session::look_for(&other.entry, &folders, control);
@@ -271,9 +279,27 @@ fn file(
             loaded,
             told,
             notes,
+            changed: None,
         }),
         _ => Err(format!("Nothing was read: {}", path.display())),
     }
+}
+
+/// With a word where the file is not what it was.
+fn looked_at(
+    mut restored: Restored,
+    path: &Path,
+    entry: Option<&Entry>,
+    control: &Control,
+) -> Result<Restored, String> {
+    if let (Restored::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
+        let standing = session::check(path, entry, false, control).map_err(|e| e.to_string())?;
+        *changed = match standing {
+            Standing::Changed(why) => Some(why),
+            Standing::Same | Standing::Missing(_) => None,
+        };
+    }
+    Ok(restored)
 }
 
 /// With what was done to streamlines since.
@@ -289,6 +315,7 @@ fn edited(
             path,
             told,
             notes,
+            changed,
         } if !edits.is_empty() => {
             let left = apply(&tractogram, edits, backend, control);
             let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
@@ -298,6 +325,7 @@ fn edited(
                 path,
                 told,
                 notes,
+                changed,
             })
         }
         restored => Ok(restored),
@@ -322,7 +350,9 @@ pub fn load(
                 gradients,
                 told,
                 edits,
+                entry,
             } => file(&path, &gradients, &told, control)
+                .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control)),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),

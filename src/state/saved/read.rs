@@ -5,7 +5,9 @@ use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
 use super::snapshots;
 use super::write::result_name;
-use super::{Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer};
+use super::{
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
+};
 use crate::data::turn::Turn;
 use crate::io::{Told, ToldAffine};
 use crate::jobs::Loaded;
@@ -132,6 +134,7 @@ pub(super) fn item(
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
+            entry: None,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
         Origin::Made { .. } => None,
@@ -254,6 +257,15 @@ pub fn build(
         }
     }
     map_recipes(&mut document, read, saved);
+    for layer in &saved.layers {
+        let id = LayerId(layer.id);
+        let now = replaced(layer, read);
+        notes.extend(now.clone());
+        let said = now.or_else(|| layer.replaced.clone());
+        if let (Some(said), Some(_)) = (said, document.layer(id)) {
+            document.replaced.insert(id, said);
+        }
+    }
     pathways_of::put(&mut document, read, saved);
     notes.extend(regions_of::left_out(&document));
     document.absent = missing
@@ -266,6 +278,24 @@ pub fn build(
         .collect();
     document.awaited = Some(saved.layers.clone().into());
     (document, notes)
+}
+
+/// What is said of a layer of which a file is not what it was.
+fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
+    let Origin::File {
+        file,
+        gradients,
+        told,
+    } = &layer.from
+    else {
+        return None;
+    };
+    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
+    let mut found = numbers.filter_map(|n| read.files.get(*n));
+    found.find_map(|found| match &found.standing {
+        Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        Standing::Same | Standing::Missing(_) => None,
+    })
 }
 
 /// What the maps among the layers are of, and their recipes.
@@ -325,6 +355,7 @@ pub(super) fn restore(
                 path,
                 told,
                 notes: said,
+                ..
             },
         ) => {
             notes = said;

@@ -9,7 +9,7 @@ use super::{
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Shape};
 use crate::jobs::FoundPathway;
-use crate::jobs::session::{Draft, Listed, ReadSession, Stored, ToSum};
+use crate::jobs::session::{Draft, Listed, ReadSession, Standing, Stored, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::moved::How;
@@ -133,14 +133,15 @@ impl Lists<'_> {
             return at;
         }
         let opened = self.state.session.saving.opened.as_ref();
-        let known = opened.and_then(|read| {
-            let found = read.files.iter().find(|f| f.path == path)?;
-            Some((found.entry.clone(), read.path.parent()?.to_owned()))
-        });
+        let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
+        let folder = opened.and_then(|read| read.path.parent());
         self.files.push(Listed {
             path: path.to_owned(),
             scan,
-            known,
+            known: found
+                .zip(folder)
+                .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
+            as_known: found.is_some_and(|f| matches!(f.standing, Standing::Missing(_))),
         });
         self.files.len() - 1
     }
@@ -260,6 +261,7 @@ impl Lists<'_> {
                 moved: None,
                 moved_how: How::default(),
                 edits: Vec::new(),
+                replaced: None,
             });
         }
         let from = match (&plain, document.made.get(&layer.id)) {
@@ -306,6 +308,7 @@ impl Lists<'_> {
             moved: moved.and_then(|m| maps::rows(m.by)),
             moved_how: moved.map_or_else(How::default, |m| m.how),
             edits,
+            replaced: document.replaced.get(&layer.id).cloned(),
         })
     }
 
