@@ -246,6 +246,22 @@ impl Grid {
         letters.iter().collect()
     }
 
+    /// How far two voxel axes are from a right angle at most, degrees.
+    pub fn shear_deg(&self) -> f64 {
+        let m = self.world_from_voxel.matrix3;
+        let off = |(a, b): (usize, usize)| {
+            let between = m
+                .col(a)
+                .normalize_or_zero()
+                .dot(m.col(b).normalize_or_zero());
+            between.abs().min(1.0).asin().to_degrees()
+        };
+        [(0, 1), (1, 2), (0, 2)]
+            .map(off)
+            .into_iter()
+            .fold(0.0, f64::max)
+    }
+
     /// Largest angle in degrees between a voxel axis and the world axis nearest to it.
     pub fn obliquity_deg(&self) -> f64 {
         let m = self.world_from_voxel.matrix3;
