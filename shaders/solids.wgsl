@@ -19,12 +19,9 @@ struct Solid {
     half_edges: vec4<f32>,
     // Width of the rim, px.
     rim: vec4<f32>,
-    // Sphere, box or mask; selected.
-    kind: vec4<u32>,
+    // Selected.
+    flags: vec4<u32>,
 }
-
-const SPHERE: u32 = 0u;
-const BOX: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> solid: Solid;
 @group(0) @binding(1) var surface: texture_3d<f32>;
@@ -163,20 +160,20 @@ struct Shaded {
     @builtin(frag_depth) depth: f32,
 }
 
-@fragment
-fn fs_solid(in: Hull) -> Shaded {
+struct Ray {
+    origin: vec3<f32>,
+    direction: vec3<f32>,
+}
+
+fn ray_of(in: Hull) -> Ray {
     // Parallel rays start well before the hull.
     let parallel = solid.eye.w == 0.0;
     let direction = normalize(select(in.world - solid.eye.xyz, -solid.eye.xyz, parallel));
-    let origin = select(solid.eye.xyz, in.world - direction * 2000.0, parallel);
-    var hit: Hit;
-    if solid.kind.x == SPHERE {
-        hit = hit_sphere(origin, direction);
-    } else if solid.kind.x == BOX {
-        hit = hit_box(origin, direction);
-    } else {
-        hit = hit_mask(origin, direction);
-    }
+    return Ray(select(solid.eye.xyz, in.world - direction * 2000.0, parallel), direction);
+}
+
+// `cover`: of the pixel, at a soft edge.
+fn shaded(hit: Hit, direction: vec3<f32>, cover: f32) -> Shaded {
     if !hit.found {
         discard;
     }
@@ -191,12 +188,31 @@ fn fs_solid(in: Hull) -> Shaded {
     var alpha = clamp(solid.colour.a * (1.0 + 0.4 * grazing) + 0.25 * shine, 0.0, 1.0);
     // A rim in the pure colour, white when selected.
     let rim = 1.0 - clamp(hit.from_edge - solid.rim.x + 0.5, 0.0, 1.0);
-    let rim_colour = select(base, vec3<f32>(1.0), solid.kind.y == 1u);
+    let rim_colour = select(base, vec3<f32>(1.0), solid.flags.x == 1u);
     colour = mix(colour, rim_colour, rim);
     alpha = mix(alpha, max(alpha, 0.92 * min(solid.colour.a * 1.6, 1.0)), rim);
-    if solid.kind.x == SPHERE {
-        alpha *= clamp(hit.from_edge + 0.5, 0.0, 1.0);
-    }
     let clip = solid.clip_from_world * vec4<f32>(hit.at, 1.0);
-    return Shaded(vec4<f32>(colour, alpha), clamp(clip.z / clip.w, 0.0, 1.0));
+    return Shaded(vec4<f32>(colour, alpha * cover), clamp(clip.z / clip.w, 0.0, 1.0));
+}
+
+// A shader for each shape, and no branch on what is the same for a whole draw: Mesa's software renderer
+// compiles a shader anew for every draw that has one, and keeps them all.
+
+@fragment
+fn fs_sphere(in: Hull) -> Shaded {
+    let ray = ray_of(in);
+    let hit = hit_sphere(ray.origin, ray.direction);
+    return shaded(hit, ray.direction, clamp(hit.from_edge + 0.5, 0.0, 1.0));
+}
+
+@fragment
+fn fs_box(in: Hull) -> Shaded {
+    let ray = ray_of(in);
+    return shaded(hit_box(ray.origin, ray.direction), ray.direction, 1.0);
+}
+
+@fragment
+fn fs_mask(in: Hull) -> Shaded {
+    let ray = ray_of(in);
+    return shaded(hit_mask(ray.origin, ray.direction), ray.direction, 1.0);
 }

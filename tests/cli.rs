@@ -2,7 +2,9 @@
 
 mod bundles;
 mod cost;
+mod info;
 mod live;
+mod pictures;
 mod refusals;
 mod segment;
 mod select;
@@ -53,7 +55,8 @@ pub fn tests() -> Vec<Trial> {
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
-    own.into_iter().chain(refusals::tests()).collect()
+    let own = own.into_iter().chain(refusals::tests());
+    own.chain(info::tests()).chain(pictures::tests()).collect()
 }
 
 fn arcuate(arguments: &[&str], folder: &Path) -> Output {

@@ -4,6 +4,7 @@ mod figures;
 mod files;
 pub mod kill;
 mod maps;
+mod masks;
 mod mutations;
 mod pathways;
 mod recovery;
@@ -35,9 +36,13 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::masks_are_packed", masks),
         test("sessions::work_is_asked_about", questions),
         test("sessions::kept_streamlines_are_made_again", made_again),
+        test(
+            "sessions::what did not start is not called tracked",
+            not_started,
+        ),
     ];
     let own = own.into_iter().chain(files::tests());
-    let own = own.chain(figures::tests());
+    let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests());
@@ -305,6 +310,19 @@ fn all_comes_back() {
         again.state.document.layers.len(),
         window.state.document.layers.len()
     );
+}
+
+/// No streamline was tracked where none began.
+fn not_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(-19.0, -23.0, -19.0), 1.0);
+    let mut params = window.state.document.track.clone();
+    params.seeding = Seeding::Random { count: 2000 };
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    let status = &window.state.session.status;
+    assert_eq!(status, "No streamline started (2\u{202F}000 tries)");
 }
 
 fn demo() {

@@ -70,19 +70,19 @@ pub struct Options {
     #[command(flatten)]
     pub domain: DomainOptions,
     /// Paths run where the FA is at least this [default: 0.15, without --within]
-    #[arg(long, value_name = "FA", allow_negative_numbers = true)]
+    #[arg(long, value_name = "FA", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub min_fa: Option<f64>,
     /// What a path costs
     #[arg(long, value_enum, default_value = "sharpened")]
     pub metric: MetricName,
     /// Power of --metric sharpened [default: 3]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub alpha: Option<f64>,
     /// How a voxel's value comes from its neighbours'
     #[arg(long, value_enum, default_value = "hybrid")]
     pub local_solver: LocalName,
     /// How much more than the least the pathway's voxels may cost [default: 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub epsilon: Option<f64>,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]

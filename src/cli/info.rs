@@ -3,11 +3,12 @@
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use crate::data::tractogram::LENGTH;
-use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume};
+use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
 use crate::io::Told;
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::jobs::{Loaded, Output, Request};
-use crate::state::space::{Item, What, disagreements};
+use crate::state::space::{Item, What, disagreements, share_inside};
+use crate::state::words::count;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -55,8 +56,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
     let found = space(&kept);
+    let inside = inside(&kept);
     if kept.len() > 1 {
         text += "Space\n";
+        for (tracks, of, share) in &inside {
+            let percent = 100.0 * share;
+            let _ = writeln!(
+                text,
+                "  inside      {percent:.1} % of {tracks} lie inside {of}"
+            );
+        }
         for sentence in &found {
             let _ = writeln!(text, "  differs     {sentence}");
         }
@@ -64,10 +73,51 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             text += "  agrees      nothing found that lies where it should not\n";
         }
     }
-    let report = json!({"command": "info", "files": values, "disagreements": found});
+    let inside: Vec<Value> = inside
+        .iter()
+        .map(|(tracks, of, share)| json!({"streamlines": tracks, "inside": of, "share": share}))
+        .collect();
+    let report = json!({
+        "command": "info", "files": values, "disagreements": found, "inside": inside,
+    });
     runner.report(&report, &text);
     // The files that can be read are described even if others cannot.
     failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Of each tractogram how much of it lies inside the first image and each mask.
+fn inside(kept: &[(String, Loaded)]) -> Vec<(String, String, f64)> {
+    let image = kept.iter().find_map(|(name, data)| match data {
+        Loaded::Scan { dwi: volume, .. } | Loaded::Image(volume) => {
+            Some((name, What::Image(&volume.grid)))
+        }
+        _ => None,
+    });
+    let masks = kept.iter().filter_map(|(name, data)| match data {
+        Loaded::Mask(mask) => Some((name, What::Mask(mask))),
+        _ => None,
+    });
+    let all: Vec<(&String, What)> = image.into_iter().chain(masks).collect();
+    let lines = kept.iter().filter_map(|(name, data)| match data {
+        Loaded::Tractogram(tractogram) => Some((name, tractogram)),
+        _ => None,
+    });
+    let of = |(tracks, tractogram): (&String, &Tractogram)| {
+        let one = |(name, what): &(&String, What)| {
+            let share = share_inside(tractogram, *what)?;
+            Some((tracks.clone(), (*name).clone(), share))
+        };
+        all.iter().filter_map(one).collect::<Vec<_>>()
+    };
+    lines.flat_map(of).collect()
+}
+
+/// With one decimal, and no minus before a nought.
+fn tenths(value: f64) -> String {
+    match format!("{value:.1}") {
+        nought if nought == "-0.0" => "0.0".to_owned(),
+        text => text,
+    }
 }
 
 /// What disagrees among the files.
@@ -115,7 +165,7 @@ fn describe(
             let _ = writeln!(
                 text,
                 "  inside      {} voxels, {:.1} ml",
-                mask.count(),
+                count(mask.count() as u64),
                 mask.volume_ml()
             );
             (value, text)
@@ -125,6 +175,9 @@ fn describe(
     Ok((value, text, Some(loaded)))
 }
 
+/// Single precision in a header turns axes by less.
+const SHEARED_DEG: f64 = 0.05;
+
 /// What a BIDS folder holds.
 fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let relative = |path: &Path| {
@@ -133,7 +186,7 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     };
     let mut text = format!(
         "  kind        BIDS folder\n  subjects    {}\n",
-        found.subjects.len()
+        count(found.subjects.len() as u64)
     );
     let visits = found.visits();
     if visits.len() > 1 {
@@ -193,7 +246,7 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
     let value = json!({
         "path": path, "kind": kind, "shape": grid.shape, "spacing_mm": spacing.to_array(),
         "affine": rows, "affine_from": grid.source.name(), "orientation": grid.orientation(),
-        "oblique_deg": grid.obliquity_deg(), "handedness": handed,
+        "oblique_deg": grid.obliquity_deg(), "handedness": handed, "sheared_deg": grid.shear_deg(),
         "left_and_right_known": grid.source != AffineSource::Pixdim, "notes": notes,
     });
     let mut text = format!(
@@ -212,6 +265,13 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
         grid.orientation(),
         grid.obliquity_deg()
     );
+    let shear = grid.shear_deg();
+    if shear > SHEARED_DEG {
+        let _ = writeln!(
+            text,
+            "  sheared     the axes are not at right angles, but {shear:.1}° off"
+        );
+    }
     for row in rows {
         let _ = writeln!(
             text,
@@ -234,18 +294,34 @@ fn image(
     let kind = match (gradients, &volume.labels) {
         (Some(_), _) => "diffusion scan",
         (None, Some(_)) => "label map",
+        _ if volume.kind == VolumeKind::Rgb => "colour image",
         _ if volume.tensors.is_some() => "tensors",
         (None, None) => "image",
     };
     let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind, notes);
     let (low, high) = volume.range(0);
-    value["volumes"] = json!(volume.frames);
+    let rgb = volume.kind == VolumeKind::Rgb;
+    value["volumes"] = json!(if rgb { 1 } else { volume.frames });
     value["range"] = json!([low, high]);
-    let _ = writeln!(
-        text,
-        "  volumes     {}; first from {low} to {high}",
-        volume.frames
-    );
+    let _ = match rgb {
+        true => writeln!(text, "  volumes     1 in colour; red from {low} to {high}"),
+        false => writeln!(
+            text,
+            "  volumes     {}; first from {low} to {high}",
+            count(volume.frames as u64)
+        ),
+    };
+    let none = volume.values.iter().filter(|v| v.is_nan()).count();
+    let infinite = volume.values.iter().filter(|v| v.is_infinite()).count();
+    (value["not_a_number"], value["infinite"]) = (json!(none), json!(infinite));
+    if none + infinite > 0 {
+        let _ = writeln!(
+            text,
+            "  values      {} are not a number, {} are infinite",
+            count(none as u64),
+            count(infinite as u64)
+        );
+    }
     if let Some(layout) = volume.tensors {
         value["tensors"] = json!(layout.words());
         let _ = writeln!(text, "  tensors     {}", layout.words());
@@ -260,7 +336,8 @@ fn image(
             .filter(|n| labels.name(**n).is_some())
             .count();
         value["labels"] = json!(numbers);
-        let _ = writeln!(text, "  labels      {}, {named} with names", numbers.len());
+        let (all, named) = (count(numbers.len() as u64), count(named as u64));
+        let _ = writeln!(text, "  labels      {all}, {named} with names");
     }
     if let Some(gradients) = gradients {
         let shells: Vec<Value> = gradients
@@ -310,15 +387,20 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         })),
         "notes": notes,
     });
+    let length = match tractogram.is_empty() {
+        true => "none".to_owned(),
+        false => {
+            let [low, high, middle] = [range.0, range.1, median].map(|v| tenths(f64::from(v)));
+            format!("{low} to {high} mm, median {middle} mm")
+        }
+    };
     let mut text = format!(
-        "  kind        tractogram\n  streamlines {}, {} points\n  length      {:.1} to {:.1} mm, median {median:.1} mm\n",
-        tractogram.len(),
-        tractogram.points.len(),
-        range.0,
-        range.1
+        "  kind        tractogram\n  streamlines {}, {} points\n  length      {length}\n",
+        count(tractogram.len() as u64),
+        count(tractogram.points.len() as u64),
     );
     if let Some([low, high]) = bounds {
-        let [x, y, z] = [0, 1, 2].map(|a| format!("{:.1} to {:.1}", low[a], high[a]));
+        let [x, y, z] = [0, 1, 2].map(|a| format!("{} to {}", tenths(low[a]), tenths(high[a])));
         let _ = writeln!(
             text,
             "  extent      x {x}, y {y}, z {z} mm (right, front, up)"
@@ -338,7 +420,7 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
     let groups = tractogram
         .groups
         .iter()
-        .map(|(name, m)| format!("{name} ({})", m.len()));
+        .map(|(name, m)| format!("{name} ({})", count(m.len() as u64)));
     for (what, names) in [
         ("per point", of_points),
         ("per line", of_lines),

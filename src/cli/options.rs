@@ -186,8 +186,29 @@ fn b_range(text: &str) -> Result<(f64, f64), String> {
     let parsed = text
         .split_once("..")
         .and_then(|(l, h)| Some((l.parse().ok()?, h.parse().ok()?)));
+    not_reversed(text, parsed)?;
     let sound = parsed.filter(|(low, high): &(f64, f64)| low <= high && *low >= 0.0);
     sound.ok_or_else(|| "expected LOW..HIGH in s/mm², as in 0..1550".to_owned())
+}
+
+/// Refuses limits in the wrong order.
+pub fn not_reversed<T: PartialOrd + std::fmt::Display>(
+    text: &str,
+    limits: Option<(T, T)>,
+) -> Result<(), String> {
+    match limits {
+        Some((low, high)) if low > high => Err(format!(
+            "the lower limit {low} is above the higher one {high}, expected {high}..{low}, found \
+             \"{text}\""
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Any number: what it may be is said where it is used.
+pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| format!("expected a number, found \"{text}\""))
 }
 
 pub fn positive(text: &str) -> Result<f64, String> {

@@ -1,6 +1,6 @@
 //! `arcuate region`: what the window does with regions, as masks and label maps.
 
-use super::options::shape;
+use super::options::{not_reversed, shape};
 use super::runner::{Failure, Runner};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
@@ -70,10 +70,10 @@ pub struct Options {
     #[arg(long, value_name = "REGION")]
     pub subtract: Vec<ShapeSpec>,
     /// Moves the border outwards by so much, or inwards below 0, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub grow: Option<f64>,
     /// Rounds away what is finer than about this, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub smooth: Option<f64>,
     /// Writes the regions of --union as the numbers 1, 2, … of one image
     #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
@@ -91,8 +91,8 @@ pub fn range(text: &str) -> Result<(f32, f32), String> {
     };
     let parsed =
         ends.and_then(|(l, h)| Some((number(l, f32::NEG_INFINITY)?, number(h, f32::INFINITY)?)));
-    let sound = parsed.filter(|(low, high)| low <= high);
-    sound.ok_or_else(|| format!("expected LOW..HIGH as in 0.3..1 or 0.3.., found \"{text}\""))
+    not_reversed(text, parsed)?;
+    parsed.ok_or_else(|| format!("expected LOW..HIGH as in 0.3..1 or 0.3.., found \"{text}\""))
 }
 
 pub fn point(text: &str) -> Result<DVec3, String> {

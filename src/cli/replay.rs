@@ -9,9 +9,12 @@ use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::jobs::{FoundPathway, Output, Request};
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
+use crate::state::document::Made;
 use crate::state::saved;
+use crate::state::session::Curves;
 use crate::state::update::{find_pathway, remake};
-use crate::state::{Document, KeptPathway, Layer, LayerId};
+use crate::state::words::count;
+use crate::state::{Document, KeptPathway, Layer, LayerId, Method};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,8 +25,8 @@ Examples:
   arcuate replay tracts.arcuate --look-in /data/sub-01 --out again
 
 Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
-makes the streamlines or rays of its regions and all kept ones again, and says of each whether it has
-the same bytes as when the session was saved, lies within the tolerance that two backends have
+makes the streamlines or rays of its regions and all kept ones again, those of snapshots with the
+parameters of theirs, and says of each whether it has the same bytes as when the session was saved, lies within the tolerance that two backends have
 (the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
 of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs by less than 0.01 %), or differs. The same program gives the same
 bytes on the same backend with the same vector instructions.
@@ -85,18 +88,29 @@ impl Replayed {
         }
     }
 
+    fn of_rays(self, rays: bool) -> Self {
+        match rays {
+            true => Self {
+                what: "rays",
+                ..self
+            },
+            false => self,
+        }
+    }
+
     fn words(&self) -> &'static str {
         self.outcome.map_or("no checksum", Match::words)
     }
 
     fn text(&self) -> String {
+        let number = count(self.found.count);
         let counted = match self.expected {
             Some(expected) if expected != self.found.count => {
-                format!("{} {} (were {expected})", self.found.count, self.what)
+                format!("{number} {} (were {})", self.what, count(expected))
             }
-            _ => format!("{} {}", self.found.count, self.what),
+            _ => format!("{number} {}", self.what),
         };
-        format!("{:24} {:18} {counted}\n", self.name, self.words())
+        format!("{:28} {:18} {counted}\n", self.name, self.words())
     }
 
     fn json(&self) -> Value {
@@ -111,9 +125,22 @@ impl Replayed {
     }
 }
 
-/// Makes kept streamlines again; a sentence where that cannot be.
-fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
-    let document = window.state.document.clone();
+/// What was made again, or a sentence, with the name that the session gives the result.
+type Outcomes = Vec<(String, Result<Replayed, String>)>;
+
+fn of_rays(curves: &Curves) -> bool {
+    matches!(curves, Curves::Rays(..))
+}
+
+/// Makes kept streamlines again; a sentence where that cannot be. `of` names a result of a layer, and
+/// `called` says it to the user.
+fn kept(
+    window: &mut Headless,
+    document: &Document,
+    read: &ReadSession,
+    of: &dyn Fn(u64) -> String,
+    called: &dyn Fn(&str) -> String,
+) -> Outcomes {
     // Steps are recorded in the session, not in what the streamlines were made from.
     let steps = |id: u64| -> Result<Vec<Edit>, String> {
         if let Some(steps) = document.edits.get(&LayerId(id)) {
@@ -122,25 +149,24 @@ fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Strin
         let absent = document.absent.iter().find(|a| a.layer.id == id);
         absent.map_or(Ok(Vec::new()), |a| saved::edits(&a.read, &a.layer.edits))
     };
-    let mut all: Vec<(u64, String, Result<Arc<_>, String>)> = Vec::new();
+    let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
     for layer in &document.layers {
-        if let Some(made) = document.made.get(&layer.id) {
-            all.push((layer.id.0, layer.name.clone(), Ok(made.clone())));
-        }
+        let made = document.made.get(&layer.id).cloned().map(Ok);
+        let unread = document.unread.get(&layer.id);
+        let made = made.or_else(|| unread.map(|u| Err(u.why.clone())));
+        all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
     for absent in &document.absent {
         if let Some(curves) = absent.kept() {
-            let made = saved::made(&document, &absent.read, curves).map(Arc::new);
-            let name = absent.layer.name.clone();
-            let made = made.map_err(|why| format!("{name} cannot be made again: {why}"));
-            all.push((absent.layer.id, name, made));
+            let made = saved::made(document, &absent.read, curves).map(Arc::new);
+            all.push((absent.layer.id, called(&absent.layer.name), made));
         }
     }
-    let one = |(id, name, made): (u64, String, Result<Arc<_>, String>)| {
-        let made = made?;
+    let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
+        let made = made.map_err(|why| format!("{name} cannot be made again: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,
-            ..remake(&document, id, &name, &made)?
+            ..remake(document, id, name, &made)?
         };
         let request = Request::Session(SessionRequest::Remake(Box::new(remake)));
         let output = window.run(request).map_err(|f| f.sentence)?;
@@ -150,22 +176,82 @@ fn kept(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, Strin
         let again = Again::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
-            .map_or_else(|| saved::recipe(&document, &made), |l| l.recipe.clone())
+            .map_or_else(|| saved::recipe(document, &made), |l| l.recipe.clone())
             .command();
-        let replayed = Replayed::new(&name, &saved::result_name(id), read, &again);
+        let replayed = Replayed::new(name, &of(id), read, &again);
+        let replayed = replayed.of_rays(of_rays(&made.curves));
         Ok(replayed.with_curves(&tractogram, command))
     };
-    all.into_iter().map(one).collect()
+    let all = all.into_iter();
+    all.map(|(id, name, made)| (of(id), one(id, &name, made)))
+        .collect()
+}
+
+/// What snapshots alone have kept, each with the parameters of its snapshot.
+fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
+    let (now, snapshots) = (
+        window.state.document.clone(),
+        window.state.session.snapshots.clone(),
+    );
+    let mut all = Outcomes::new();
+    for (number, snapshot) in (1..).zip(&snapshots) {
+        let mut document = snapshot.document.clone();
+        // Fitted alike, it need not be fitted again.
+        let fitted = now.tensors.as_ref().map(|t| &t.key);
+        if document.tensors.is_none() && document.wanted_fit().as_ref() == fitted {
+            document.tensors.clone_from(&now.tensors);
+        }
+        let of = |id| saved::snapshot_result(number, id);
+        // Others are those of the present layers, or of an earlier snapshot.
+        let own = |id: u64| read.results.iter().any(|r| r.of == of(id));
+        document
+            .layers
+            .retain(|l| own(l.id.0) || !document.made.contains_key(&l.id));
+        document.made.retain(|id, _| own(id.0));
+        document.unread.retain(|id, _| own(id.0));
+        document.absent.retain(|a| own(a.layer.id));
+        let words = snapshot.words();
+        let called = |name: &str| format!("{name} of {words}");
+        all.extend(kept(window, &document, read, &of, &called));
+    }
+    all
+}
+
+/// A result of the session as the user calls it.
+fn called(document: &Document, of: &str) -> String {
+    let layer = |id: u64| {
+        let absent = document.absent.iter().find(|a| a.layer.id == id);
+        let here = document.layer(LayerId(id)).map(|l| l.name.clone());
+        here.or_else(|| absent.map(|a| a.layer.name.clone()))
+    };
+    match of {
+        saved::TENSORS => TENSORS.to_owned(),
+        saved::LIVE => live_name(document.method == Method::Rays).to_owned(),
+        saved::PATHWAY => PATHWAY.to_owned(),
+        of => {
+            let id = of.strip_prefix("layer ").and_then(|id| id.parse().ok());
+            id.and_then(layer).unwrap_or_else(|| of.to_owned())
+        }
+    }
+}
+
+const TENSORS: &str = "Tensors";
+const PATHWAY: &str = "The regions' pathway";
+
+fn live_name(rays: bool) -> &'static str {
+    match rays {
+        true => "The regions' rays",
+        false => "The regions' streamlines",
+    }
 }
 
 /// Kept pathways.
-fn pathways(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
+fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
-    let one = |kept: &Arc<KeptPathway>| {
-        let of = saved::result_name(kept.id.0);
+    let mut one = |kept: &Arc<KeptPathway>, of: &str| {
         let replayed = |found: &FoundPathway| {
             let again = Again::Costs(&found.pathway.total);
-            Replayed::new(&kept.name, &of, read, &again)
+            Replayed::new(&kept.name, of, read, &again)
         };
         // Opening the session solved it, or could not: then it is asked why.
         if let Some(found) = &kept.found {
@@ -177,7 +263,13 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, S
             _ => Err(format!("{} was not solved again", kept.name)),
         }
     };
-    document.kept_pathways.iter().map(one).collect()
+    let all = document.kept_pathways.iter();
+    all.map(|kept| {
+        let of = saved::result_name(kept.id.0);
+        let result = one(kept, &of);
+        (of, result)
+    })
+    .collect()
 }
 
 /// Streamlines of files, of which some were kept: opening the session has done that again.
@@ -205,44 +297,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for message in &window.state.session.messages {
         eprintln!("arcuate: {}", message.text);
     }
-    let mut results = Vec::new();
-    if let Some(tensors) = &window.state.document.tensors {
-        let again = Again::Tensors(&tensors.field);
-        results.push(Ok(Replayed::new("Tensors", saved::TENSORS, &read, &again)));
+    // Files that were taken for others, then or now.
+    let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
+    let said = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
+    for sentence in replaced.iter().filter(|s| !said(s)) {
+        eprintln!("arcuate: {sentence}");
     }
-    if let Some(live) = window.state.final_live() {
-        let again = Again::Curves(&live.output.kept);
-        let replayed = Replayed::new("Regions' streamlines", saved::LIVE, &read, &again);
-        results.push(Ok(
-            replayed.with_curves(&live.output.kept, live.recipe.command())
-        ));
-    }
-    if let Some(found) = window.state.final_pathway() {
-        let again = Again::Costs(&found.pathway.total);
-        results.push(Ok(Replayed::new(
-            "Regions' pathway",
-            saved::PATHWAY,
-            &read,
-            &again,
-        )));
-    }
-    results.extend(kept(&mut window, &read));
-    results.extend(pathways(&mut window, &read));
-    results.extend(edited(&window.state.document, &read).into_iter().map(Ok));
-    // What the session had and what was not made.
-    let made = |of: &str| results.iter().flatten().any(|r: &Replayed| r.of == of);
-    let lost = read.results.iter().filter(|sum| !made(&sum.of));
-    let failed = results.iter().filter(|r| r.is_err()).count();
-    let lost: Vec<String> = lost
-        .map(|sum| {
-            format!(
-                "The result \"{}\" of the session was not made again",
-                sum.of
-            )
-        })
-        .skip(failed)
-        .collect();
-    results.extend(lost.into_iter().map(Err));
+    let results = results(&mut window, &read);
     if let Some(folder) = &options.out {
         write(folder, &results, runner)?;
     }
@@ -273,6 +334,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "replay",
         "session": read.path,
         "results": list,
+        "replaced_files": replaced,
         "saved_by": read.program,
         "saved_on": then,
         "made_again_on": here,
@@ -291,19 +353,80 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
 }
 
+/// All results, in the order of the session.
+fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, String>> {
+    let mut results = Outcomes::new();
+    let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
+    if let Some(tensors) = &window.state.document.tensors {
+        let again = Again::Tensors(&tensors.field);
+        add(
+            saved::TENSORS,
+            Replayed::new(TENSORS, saved::TENSORS, read, &again),
+        );
+    }
+    if let Some(live) = window.state.final_live() {
+        let again = Again::Curves(&live.output.kept);
+        let rays = of_rays(&live.asked.curves);
+        let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
+        add(
+            saved::LIVE,
+            replayed.with_curves(&live.output.kept, live.recipe.command()),
+        );
+    }
+    if let Some(found) = window.state.final_pathway() {
+        let again = Again::Costs(&found.pathway.total);
+        add(
+            saved::PATHWAY,
+            Replayed::new(PATHWAY, saved::PATHWAY, read, &again),
+        );
+    }
+    let document = window.state.document.clone();
+    let plainly = |name: &str| name.to_owned();
+    results.extend(kept(window, &document, read, &saved::result_name, &plainly));
+    results.extend(pathways(window, read));
+    let of_files = edited(&document, read).into_iter();
+    results.extend(of_files.map(|r| (r.of.clone(), Ok(r))));
+    results.extend(snapshots(window, read));
+    // What the session had and what was not made.
+    let made = |of: &str| results.iter().any(|(made, _)| made == of);
+    let lost = read.results.iter().filter(|sum| !made(&sum.of));
+    let why = match &window.state.session.live_error {
+        Some(why) => format!(": {why}"),
+        None => String::new(),
+    };
+    let lost: Vec<String> = lost
+        .map(|sum| {
+            let why = if sum.of == saved::LIVE { &*why } else { "" };
+            format!("{} was not made again{why}", called(&document, &sum.of))
+        })
+        .collect();
+    let results = results.into_iter().map(|(_, result)| result);
+    results.chain(lost.into_iter().map(Err)).collect()
+}
+
 fn write(
     folder: &std::path::Path,
     results: &[Result<Replayed, String>],
     runner: &mut Runner,
 ) -> Result<(), Failure> {
     make_folder(folder)?;
+    let mut written: Vec<PathBuf> = Vec::new();
     for result in results.iter().flatten() {
         let Some((tractogram, command)) = &result.curves else {
             continue;
         };
         let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
         let name: String = result.name.to_lowercase().chars().map(plain).collect();
-        let path = folder.join(format!("{name}.trx"));
+        // Layers may share a name.
+        let numbers = (1..).map(|n: usize| match n {
+            1 => format!("{name}.trx"),
+            n => format!("{name} {n}.trx"),
+        });
+        let mut free = numbers
+            .map(|n| folder.join(n))
+            .filter(|p| !written.contains(p));
+        let Some(path) = free.next() else { continue };
+        written.push(path.clone());
         runner.may_write(&path)?;
         runner.run(Request::SaveTractogram {
             tractogram: tractogram.clone(),

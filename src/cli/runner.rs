@@ -126,11 +126,12 @@ impl Runner {
 
     /// Prints the result: the JSON object, or the text.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
-        print_line(&if self.json {
-            json.to_string()
-        } else {
-            text.trim_end().to_owned()
-        });
+        match (self.json, text.trim_end()) {
+            (true, _) => print_line(&json.to_string()),
+            // An error follows, and no empty line before it.
+            (false, "") => {}
+            (false, text) => print_line(text),
+        }
     }
 }
 

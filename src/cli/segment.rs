@@ -51,10 +51,10 @@ pub struct Options {
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
     pub probe: Vec<(DVec3, f64)>,
     /// Grey value of what is looked for
-    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub target: Option<f32>,
     /// How far from it values still belong
-    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub tolerance: Option<f32>,
     /// Begins with a sphere: sphere:x,y,z,radius
     #[arg(long, value_name = "SPHERE")]
@@ -72,13 +72,13 @@ pub struct Options {
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
     pub fill: Option<DVec3>,
     /// Weight of the curvature, 0 to 1 [default: 0.3]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub smoothness: Option<f32>,
     /// Weight of the grey value's speed [default: 1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub intensity: Option<f32>,
     /// Weight of what is inside against what is outside [default: 0]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub region: Option<f32>,
     /// Weight of edges, 0 to 1 [default: 0]
     #[arg(
@@ -117,13 +117,13 @@ pub struct Options {
     #[arg(long, value_name = "REGION")]
     pub not_here: Vec<ShapeSpec>,
     /// Speed in those regions [default: 1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub bias: Option<f32>,
     /// Lefohn's discretisation and units of 2004, for comparison
     #[arg(long)]
     pub paper: bool,
     /// How fast distances are kept [default: 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub rescaling: Option<f32>,
     /// Steps between two redistancings; 0: none [default: 20]
     #[arg(long, value_name = "N")]

@@ -1,7 +1,7 @@
 //! `arcuate select`: some of a file's streamlines.
 
 use super::inputs::{image, streamlines};
-use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions};
+use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::io::quoted;
@@ -75,7 +75,8 @@ fn limits(text: &str) -> Result<(f32, f32), String> {
         let low = number(low, f32::NEG_INFINITY)?;
         Some((low, number(high, f32::INFINITY)?))
     });
-    let sound = parsed.filter(|(low, high)| low <= high && (low.is_finite() || high.is_finite()));
+    not_reversed(text, parsed)?;
+    let sound = parsed.filter(|(low, high)| low.is_finite() || high.is_finite());
     sound.ok_or_else(|| format!("expected LOW..HIGH, LOW.. or ..HIGH, found \"{text}\""))
 }
 

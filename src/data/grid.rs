@@ -2,30 +2,43 @@
 
 use glam::{DAffine3, DMat3, DVec3};
 
-/// Which header field gave the affine. Only `Pixdim` leaves left and right unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AffineSource {
-    Sform,
-    Qform,
-    /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to grow to the
-    /// patient's right. Every view must say "left and right unknown".
-    Pixdim,
-    /// The only one that the format has.
-    Header,
-    /// Made by this program.
-    Computed,
+/// Sources of an affine with the names that sessions write: one table for both directions, so that
+/// nothing can be written that cannot be read.
+macro_rules! sources {
+    ($($(#[$doc:meta])* $source:ident = $name:literal,)*) => {
+        /// Which header field gave the affine. Only `Pixdim` leaves left and right unknown.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum AffineSource {
+            $($(#[$doc])* $source,)*
+        }
+
+        impl AffineSource {
+            pub const ALL: &[Self] = &[$(Self::$source),*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$source => $name,)*
+                }
+            }
+
+            /// The source of a name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|s| s.name() == name)
+            }
+        }
+    };
 }
 
-impl AffineSource {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sform => "sform",
-            Self::Qform => "qform",
-            Self::Pixdim => "voxel sizes only",
-            Self::Header => "header",
-            Self::Computed => "computed",
-        }
-    }
+sources! {
+    Sform = "sform",
+    Qform = "qform",
+    /// Neither sform nor qform: voxel sizes only, image centre at 0, x assumed to grow to the
+    /// patient's right. Every view must say "left and right unknown".
+    Pixdim = "voxel sizes only",
+    /// The only one that the format has.
+    Header = "header",
+    /// Made by this program.
+    Computed = "computed",
 }
 
 /// Shape in voxels and the affine from voxel to world (RAS+ mm).
@@ -231,6 +244,22 @@ impl Grid {
             letters[a] = [['L', 'R'], ['P', 'A'], ['I', 'S']][world][usize::from(d[world] >= 0.0)];
         }
         letters.iter().collect()
+    }
+
+    /// How far two voxel axes are from a right angle at most, degrees.
+    pub fn shear_deg(&self) -> f64 {
+        let m = self.world_from_voxel.matrix3;
+        let off = |(a, b): (usize, usize)| {
+            let between = m
+                .col(a)
+                .normalize_or_zero()
+                .dot(m.col(b).normalize_or_zero());
+            between.abs().min(1.0).asin().to_degrees()
+        };
+        [(0, 1), (1, 2), (0, 2)]
+            .map(off)
+            .into_iter()
+            .fold(0.0, f64::max)
     }
 
     /// Largest angle in degrees between a voxel axis and the world axis nearest to it.

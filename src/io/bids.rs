@@ -3,6 +3,7 @@
 
 use super::format::{Content, Format};
 use super::{Error, extension, names_in};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Folders within folders: `derivatives/PIPELINE/sub-01/ses-1/dwi` and one more.
@@ -92,6 +93,58 @@ pub fn is_folder(path: &Path) -> bool {
         && (path.join("dataset_description.json").is_file()
             || is_subject(path)
             || names_in(path).is_ok_and(|names| names.iter().any(|p| is_subject(p))))
+}
+
+/// Why a folder that is none of a data set is not opened: what it seems to hold.
+pub fn refuse(path: &Path) -> Error {
+    /// A series has hundreds of files, and lies among a few others.
+    const LOOKED_AT: usize = 24;
+    const DEEP: usize = 3;
+    let mut left = LOOKED_AT;
+    match has_dicom(path, DEEP, &mut left) {
+        true => Error::Dicom {
+            path: path.to_owned(),
+        },
+        false => Error::PlainFolder {
+            path: path.to_owned(),
+        },
+    }
+}
+
+/// Whether one of the first few files is a DICOM file, in folders within the folder, too.
+fn has_dicom(folder: &Path, deep: usize, left: &mut usize) -> bool {
+    let names = names_in(folder).unwrap_or_default();
+    let (folders, files): (Vec<_>, Vec<_>) = names.into_iter().partition(|p| p.is_dir());
+    for file in files {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        if is_dicom(&file) {
+            return true;
+        }
+    }
+    deep > 0
+        && folders
+            .iter()
+            .take(LOOKED_AT_FOLDERS)
+            .any(|f| has_dicom(f, deep - 1, left))
+}
+
+/// Folders within a folder that are looked into.
+const LOOKED_AT_FOLDERS: usize = 4;
+
+/// By its name, or by the letters after its preamble (PS3.10, 7.1).
+fn is_dicom(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if extension(path) == "dcm" || name.eq_ignore_ascii_case("DICOMDIR") {
+        return true;
+    }
+    // Opening a pipe would wait for its other end.
+    let mut start = [0; 132];
+    path.is_file()
+        && std::fs::File::open(path).is_ok_and(|mut f| f.read_exact(&mut start).is_ok())
+        && start.ends_with(b"DICM")
 }
 
 /// What is in a folder.

@@ -16,6 +16,14 @@ pub enum Error {
     Folder {
         path: PathBuf,
     },
+    /// One without BIDS names where a file or a BIDS folder is expected.
+    PlainFolder {
+        path: PathBuf,
+    },
+    /// A folder of DICOM files.
+    Dicom {
+        path: PathBuf,
+    },
     /// The system does not let us read.
     Denied {
         path: PathBuf,
@@ -109,6 +117,25 @@ pub enum Error {
     },
 }
 
+/// Whether the folder that a file is to be in is there.
+fn has_folder(path: &Path) -> bool {
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return false,
+    };
+    // A link may lead to another one.
+    folder.is_dir() && !path.is_symlink()
+}
+
+/// Two digits of what is small: `0.0` says nothing.
+fn gigabytes(gb: f64) -> String {
+    match gb < 0.95 {
+        true => format!("{gb:.2}"),
+        false => format!("{gb:.1}"),
+    }
+}
+
 impl Error {
     pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();
@@ -126,6 +153,8 @@ impl Error {
     pub(super) fn writing(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {
+            // Some folders of the system take no files and say that there is none.
+            ErrorKind::NotFound if has_folder(&path) => Self::ReadOnly { path },
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoFolder { path },
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
@@ -167,6 +196,8 @@ impl Error {
             Self::Cancelled => None,
             Self::Missing { path }
             | Self::Folder { path }
+            | Self::PlainFolder { path }
+            | Self::Dicom { path }
             | Self::Denied { path }
             | Self::Unreadable { path, .. }
             | Self::Unknown { path }
@@ -193,11 +224,17 @@ impl Error {
             Self::Cancelled => f.write_str("Cancelled"),
             Self::Missing { .. } => f.write_str("No such file, check its name"),
             Self::Folder { .. } => f.write_str("This is a folder, expected a file"),
+            Self::PlainFolder { .. } => {
+                f.write_str("Found a folder without BIDS names, expected a file or a BIDS folder")
+            }
+            Self::Dicom { .. } => {
+                f.write_str("This folder holds DICOM files; convert them with dcm2niix")
+            }
             Self::Denied { .. } => f.write_str("No permission to read this file, ask its owner"),
             Self::Unreadable { why, .. } => write!(f, "The file could not be read ({why})"),
             Self::Unknown { .. } => write!(
                 f,
-                "Unknown kind of file, expected one of {}",
+                "Unknown kind of file, expected {}",
                 super::Format::readable_names()
             ),
             Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
@@ -217,11 +254,25 @@ impl Error {
                 f,
                 "The compressed data are damaged ({why}); copy the file again"
             ),
-            Self::Memory { bytes, .. } => write!(
-                f,
-                "Opening this needs {:.1} GB of memory, more than there is; crop it or close other programs",
-                *bytes as f64 / 1e9
-            ),
+            Self::Memory { bytes, .. } => {
+                let needed = *bytes as f64 / 1e9;
+                match super::memory::allowed() {
+                    // The limit is the user's own.
+                    Some(most) => write!(
+                        f,
+                        "Opening this needs {} GB of memory, and the limit for the program is {} GB; \
+                         raise the limit (--memory, or Settings) or crop the file",
+                        gigabytes(needed),
+                        gigabytes(most as f64 / 1e9)
+                    ),
+                    None => write!(
+                        f,
+                        "Opening this needs {} GB of memory, more than there is; crop it or close other \
+                         programs",
+                        gigabytes(needed)
+                    ),
+                }
+            }
             Self::Counts {
                 b_values,
                 vectors: Some(vectors),

@@ -323,9 +323,17 @@ impl Format {
         format!("{} ({})", self.name(), dotted.join(", "))
     }
 
+    /// `an image (.nii.gz, .mgz, .nrrd) or streamlines (.tck, .trk)`: the usual endings of what is read.
     pub(crate) fn readable_names() -> String {
-        let readable = Self::all().filter(|f| f.opens()).map(Self::described);
-        readable.collect::<Vec<_>>().join(" or ")
+        let kinds = [
+            ("an image", Content::Image),
+            ("streamlines", Content::Streamlines),
+        ];
+        let kinds = kinds.map(|(what, content)| {
+            let read = Self::all().filter(|f| f.content() == content && f.opens());
+            format!("{what} ({})", Self::endings(read))
+        });
+        kinds.join(" or ")
     }
 
     /// What of a tractogram a file of this format would not hold, one sentence each. Lengths do not

@@ -9,10 +9,18 @@ use std::sync::Arc;
 /// Voxels above this are inside: whole numbers from 1, and the larger half of an interpolated mask.
 const THRESHOLD: f32 = 0.5;
 
-/// Reads a mask for the voxels of `grid` and refuses one of several volumes, on another grid, or
-/// without a voxel. With it come warnings, one sentence each, without the path.
+/// Reads a mask for the voxels of `grid`, in whatever order of its axes they are stored, and refuses one
+/// of several volumes, on another grid, or without a voxel. With it come warnings, one sentence each, without the path.
 pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<String>), Error> {
     let (own, warnings) = mask_on_own_grid(path)?;
+    // The same voxels may be stored in another order.
+    let reordered = match grid.matches(&own.grid) {
+        true => None,
+        false => own.in_the_order_of(grid),
+    };
+    if let Some(mask) = reordered {
+        return Ok((mask, warnings));
+    }
     if !grid.matches(&own.grid) {
         return Err(Error::MaskGrid {
             path: path.to_owned(),

@@ -10,6 +10,19 @@ pub fn limit_memory(bytes: Option<u64>) {
     LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
+/// What the user allows the whole process, where that leaves less than the machine.
+pub(super) fn allowed() -> Option<u64> {
+    let most = LIMIT.load(Ordering::Relaxed);
+    if most == u64::MAX {
+        return None;
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = field(&status, "VmRSS:").map_or(0, |kib| kib << 10);
+    let free = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = field(&free, "MemAvailable:").map_or(u64::MAX, |kib| kib << 10);
+    (most.saturating_sub(held) <= free).then_some(most)
+}
+
 /// Bytes: what the machine has free, what the process's own limit leaves, and the user's; `None` where
 /// the system does not say (all but Linux).
 pub fn available_bytes() -> Option<u64> {

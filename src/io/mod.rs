@@ -45,6 +45,7 @@ mod voxels;
 pub mod vtk;
 pub mod vtp;
 mod whole;
+mod words;
 
 pub use error::Error;
 pub use fibres::FibreInfo;

@@ -42,6 +42,9 @@ pub(super) fn open(
     if io::bids::is_folder(path) {
         return io::bids::find(path).map(Output::Found).map_err(sentence);
     }
+    if path.is_dir() && !io::trx::is_folder(path) {
+        return Err(io::bids::refuse(path).to_string());
+    }
     let opened = io::open_told(path, told, control).map_err(sentence)?;
     let mut told = told.clone();
     let mut notes = opened.warnings().to_vec();

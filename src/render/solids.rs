@@ -21,7 +21,25 @@ struct SolidUniform {
     centre: [f32; 4],
     half_edges: [f32; 4],
     rim: [f32; 4],
-    kind: [u32; 4],
+    flags: [u32; 4],
+}
+
+/// The fragment shader of a shape.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shader {
+    Sphere,
+    Box,
+    Mask,
+}
+
+impl Shader {
+    const ENTRIES: [&str; 3] = ["fs_sphere", "fs_box", "fs_mask"];
+}
+
+/// A solid that is ready to be drawn.
+pub(super) struct Ready {
+    shader: Shader,
+    group: wgpu::BindGroup,
 }
 
 /// From one uniform to the next in a buffer of many: every device aligns to 256 bytes or less.
@@ -30,8 +48,8 @@ const STRIDE: usize = size_of::<SolidUniform>().next_multiple_of(256);
 pub(super) struct Solids {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
-    /// For 1 and for 4 samples.
-    pipelines: [wgpu::RenderPipeline; 2],
+    /// For 1 and for 4 samples; of each, by [`Shader`].
+    pipelines: [[wgpu::RenderPipeline; 3]; 2],
     /// Bound where a solid has no mask.
     nothing: wgpu::TextureView,
 }
@@ -44,7 +62,7 @@ impl Solids {
         );
         let module = gpu.shader("solids", source(SHADER));
         let pipeline_layout = gpu.pipeline_layout(&layout);
-        let make = |samples| {
+        let make = |samples, entry| {
             gpu.device
                 .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
                     label: Some("solids"),
@@ -67,7 +85,7 @@ impl Solids {
                     },
                     fragment: Some(wgpu::FragmentState {
                         module: &module,
-                        entry_point: Some("fs_solid"),
+                        entry_point: Some(entry),
                         compilation_options: Default::default(),
                         targets: &[Some(blended())],
                     }),
@@ -76,7 +94,7 @@ impl Solids {
                 })
         };
         Self {
-            pipelines: [1, 4].map(make),
+            pipelines: [1, 4].map(|samples| Shader::ENTRIES.map(|entry| make(samples, entry))),
             sampler: super::outline::linear_sampler(gpu),
             nothing: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
             layout,
@@ -91,12 +109,13 @@ impl Solids {
         solids: &[Solid],
         view: &SceneView,
         used: &mut Vec<Key>,
-    ) -> Vec<wgpu::BindGroup> {
-        let mut sorted: Vec<(f64, SolidUniform, wgpu::TextureView)> = solids
+    ) -> Vec<Ready> {
+        let mut sorted: Vec<(f64, SolidUniform, Shader, wgpu::TextureView)> = solids
             .iter()
             .filter_map(|solid| {
-                let (centre, uniform, surface) = self.uniform(gpu, textures, solid, view, used)?;
-                Some((centre.dot(view.forward), uniform, surface))
+                let (centre, uniform, shader, surface) =
+                    self.uniform(gpu, textures, solid, view, used)?;
+                Some((centre.dot(view.forward), uniform, shader, surface))
             })
             .collect();
         sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -106,27 +125,34 @@ impl Solids {
             return Vec::new();
         }
         let mut bytes = vec![0; sorted.len() * STRIDE];
-        for (place, (_, uniform, _)) in bytes.chunks_exact_mut(STRIDE).zip(&sorted) {
+        for (place, (_, uniform, ..)) in bytes.chunks_exact_mut(STRIDE).zip(&sorted) {
             let own = bytemuck::bytes_of(uniform);
             place[..own.len()].copy_from_slice(own);
         }
         let buffer = gpu.uniform_bytes(&bytes);
         let size = std::num::NonZeroU64::new(size_of::<SolidUniform>() as u64);
-        let groups = sorted.iter().enumerate().map(|(i, (_, _, surface))| {
-            let own = wgpu::BufferBinding {
-                buffer: &buffer,
-                offset: (i * STRIDE) as u64,
-                size,
-            };
-            gpu.bind(
-                &self.layout,
-                &[
-                    wgpu::BindingResource::Buffer(own),
-                    wgpu::BindingResource::TextureView(surface),
-                    wgpu::BindingResource::Sampler(&self.sampler),
-                ],
-            )
-        });
+        let groups = sorted
+            .iter()
+            .enumerate()
+            .map(|(i, (_, _, shader, surface))| {
+                let own = wgpu::BufferBinding {
+                    buffer: &buffer,
+                    offset: (i * STRIDE) as u64,
+                    size,
+                };
+                let group = gpu.bind(
+                    &self.layout,
+                    &[
+                        wgpu::BindingResource::Buffer(own),
+                        wgpu::BindingResource::TextureView(surface),
+                        wgpu::BindingResource::Sampler(&self.sampler),
+                    ],
+                );
+                Ready {
+                    shader: *shader,
+                    group,
+                }
+            });
         groups.collect()
     }
 
@@ -138,7 +164,7 @@ impl Solids {
         solid: &Solid,
         view: &SceneView,
         used: &mut Vec<Key>,
-    ) -> Option<(DVec3, SolidUniform, wgpu::TextureView)> {
+    ) -> Option<(DVec3, SolidUniform, Shader, wgpu::TextureView)> {
         let [r, g, b] = solid.colour.map(|c| f32::from(c) / 255.0);
         let rim_px = 1.25 * view.pixel_scale;
         let mut uniform = SolidUniform {
@@ -148,43 +174,50 @@ impl Solids {
             colour: [r, g, b, solid.opacity],
             half_edges: [0.0, 0.0, 0.0, view.px_per_mm as f32],
             rim: [rim_px, 0.0, 0.0, 0.0],
-            kind: [0, u32::from(solid.selected), 0, 0],
+            flags: [u32::from(solid.selected), 0, 0, 0],
             ..Default::default()
         };
         let mut surface = self.nothing.clone();
-        let hull = match &solid.shape {
+        let (shader, hull) = match &solid.shape {
             SolidShape::Sphere { centre, radius_mm } => {
                 uniform.centre = centre.as_vec3().extend(*radius_mm as f32).to_array();
                 // Room for the soft edge, two pixels wide.
                 let w = (view.clip_from_world * centre.extend(1.0)).w.abs();
                 let half = radius_mm * 1.05 + 2.0 * w / view.px_per_mm;
-                DAffine3::from_mat3_translation(DMat3::from_diagonal(DVec3::splat(half)), *centre)
+                let scale = DMat3::from_diagonal(DVec3::splat(half));
+                let hull = DAffine3::from_mat3_translation(scale, *centre);
+                (Shader::Sphere, hull)
             }
             SolidShape::Box { centre, half_mm } => {
                 let half = half_mm.max(DVec3::splat(1e-3));
-                uniform.kind[0] = 1;
                 uniform.centre = centre.as_vec3().extend(0.0).to_array();
                 let [x, y, z] = half.as_vec3().to_array();
                 uniform.half_edges = [x, y, z, view.px_per_mm as f32];
-                DAffine3::from_mat3_translation(DMat3::from_diagonal(half), *centre)
+                let hull = DAffine3::from_mat3_translation(DMat3::from_diagonal(half), *centre);
+                (Shader::Box, hull)
             }
             SolidShape::Mask(mask) => {
                 let (key, texture) = textures.surface_in_time(gpu, &mask.0)?;
                 used.push(key);
-                uniform.kind[0] = 2;
                 let m = DMat4::from(texture.texel_from_world);
                 uniform.texel_rows = [0, 1, 2].map(|i| m.row(i).as_vec4().to_array());
                 surface = texture.view.clone();
-                texture_hull(&texture.texel_from_world, texture.size)
+                let hull = texture_hull(&texture.texel_from_world, texture.size);
+                (Shader::Mask, hull)
             }
         };
         uniform.world_from_cube = DMat4::from(hull).as_mat4().to_cols_array_2d();
-        Some((hull.translation, uniform, surface))
+        Some((hull.translation, uniform, shader, surface))
     }
 
-    pub fn draw(&self, pass: &mut wgpu::RenderPass, groups: &[wgpu::BindGroup], samples: u32) {
-        pass.set_pipeline(&self.pipelines[usize::from(samples > 1)]);
-        for group in groups {
+    pub fn draw(&self, pass: &mut wgpu::RenderPass, solids: &[Ready], samples: u32) {
+        let pipelines = &self.pipelines[usize::from(samples > 1)];
+        let mut bound = None;
+        for Ready { shader, group } in solids {
+            if bound != Some(*shader) {
+                pass.set_pipeline(&pipelines[*shader as usize]);
+                bound = Some(*shader);
+            }
             pass.set_bind_group(0, group, &[]);
             pass.draw(0..36, 0..1);
         }

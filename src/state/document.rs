@@ -4,7 +4,7 @@ use super::bundle::Bundle;
 use super::moved::Moved;
 use super::pathways::{self, KeptPathway};
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
-use super::saved::{Absent, SavedLayer};
+use super::saved::{Absent, LeftOut, SavedLayer};
 use super::session::Curves;
 use super::volume_look::VolumeLook;
 use super::{Recipe, Told};
@@ -214,6 +214,14 @@ pub struct Document {
     pub store: Store,
     /// Layers of a session that are not here.
     pub absent: Vec<Arc<Absent>>,
+    /// Regions and pathways of a session that are not here.
+    pub left_out: Vec<Arc<LeftOut>>,
+    /// Layers that are here, of which the session says how they were made, but not in words or masks
+    /// that can be read.
+    pub unread: BTreeMap<LayerId, Arc<Absent>>,
+    /// Layers whose files were not what the session was saved with, and were taken as they are; what
+    /// is said of each.
+    pub replaced: BTreeMap<LayerId, String>,
     /// The layers of a session, until the fit has brought those that are its own.
     pub awaited: Option<Arc<[SavedLayer]>>,
     /// Files that hold masks made here, for commands.
@@ -281,6 +289,9 @@ impl Default for Document {
             bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
+            left_out: Vec::new(),
+            unread: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,
@@ -450,6 +461,7 @@ impl Document {
         !self.regions.is_empty()
             || self.layers.iter().any(kept)
             || !self.absent.is_empty()
+            || !self.left_out.is_empty()
             || measured
             || !self.kept_pathways.is_empty()
             || !self.moved.is_empty()

@@ -82,6 +82,7 @@ pub fn methods(state: &State) -> String {
         );
     }
     text += &moves(document, &mut citations);
+    text += &replaced(document);
     for layer in &document.layers {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
@@ -149,6 +150,14 @@ fn given(recipe: &Recipe) -> bool {
 fn begins(words: &str) -> String {
     let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
+}
+
+/// What was not read from the files that the session was saved with.
+fn replaced(document: &Document) -> String {
+    let layers = document.layers.iter();
+    let said = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
+    said.map(|(name, said)| format!(" Of \"{name}\", {said}."))
+        .collect()
 }
 
 /// What was moved, by what and how far.

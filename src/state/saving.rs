@@ -4,6 +4,7 @@ use super::saved::Content;
 use super::{State, View};
 use crate::jobs::session::ReadSession;
 use crate::state::LayerId;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -44,7 +45,14 @@ pub enum SessionAction {
         index: usize,
         path: PathBuf,
     },
-    /// Opens the session without what is missing.
+    /// Every file that was found elsewhere is taken.
+    TakeAll,
+    /// What to do with a file that is not what it was.
+    Answer {
+        index: usize,
+        answer: Changed,
+    },
+    /// Opens the session without what is missing, and without what has changed and was not asked for.
     OpenAnyway,
     CancelOpening,
     FindLeftBehind,
@@ -61,6 +69,16 @@ pub enum SessionAction {
     },
     /// Takes what is not here out of the session.
     Drop(LayerId),
+    /// The same for regions and pathways.
+    DropLeftOut,
+}
+
+/// What the user does with a file that is not what it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Changed {
+    UseAsItIs,
+    /// It stays in the session as it was.
+    LeaveOut,
 }
 
 /// A session that is being opened.
@@ -74,6 +92,10 @@ pub struct Opening {
     pub asking: bool,
     /// The user has pointed to files.
     pub moved: bool,
+    /// Of changed files, by their numbers.
+    pub answers: BTreeMap<usize, Changed>,
+    /// This version leaves out some of it.
+    pub unknown: bool,
     /// Layers that cannot be read.
     pub absent: Vec<(u64, String)>,
 }
@@ -83,6 +105,22 @@ impl Opening {
     pub fn wrong(&self) -> impl Iterator<Item = (usize, &Found)> {
         let files = self.read.files.iter().enumerate();
         files.filter(|(_, f)| f.standing != Standing::Same)
+    }
+
+    /// Those that the user has not decided about.
+    pub fn open_questions(&self) -> usize {
+        let open = |(index, found): &(usize, &Found)| {
+            matches!(found.standing, Standing::Missing(_)) || !self.answers.contains_key(index)
+        };
+        self.wrong().filter(open).count()
+    }
+
+    /// Missing files that were found elsewhere.
+    pub fn found(&self) -> Vec<(usize, PathBuf)> {
+        let found = self.wrong();
+        found
+            .filter_map(|(index, f)| Some((index, f.suggestion.clone()?)))
+            .collect()
     }
 }
 

@@ -181,6 +181,27 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
     )
 }
 
+/// Points all along a tractogram.
+fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
+    let every = (tractogram.points.len() / SAMPLE).max(1);
+    let points = tractogram.points.iter().step_by(every);
+    let points = points.map(|p| DVec3::from_array(p.map(f64::from)));
+    points.filter(|p| p.is_finite()).collect()
+}
+
+/// How much of a tractogram lies inside an image's grid or a mask; `None` without a point, or against
+/// streamlines.
+pub fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
+    let points = sampled(tractogram);
+    let inside = |p: &&DVec3| match what {
+        What::Image(grid) => grid.nearest(**p).is_some(),
+        What::Mask(mask) => mask.contains(**p),
+        What::Streamlines(_) => false,
+    };
+    let comparable = !points.is_empty() && !matches!(what, What::Streamlines(_));
+    comparable.then(|| points.iter().filter(inside).count() as f64 / points.len() as f64)
+}
+
 fn streamlines(
     name: &str,
     tractogram: &Tractogram,
@@ -189,14 +210,7 @@ fn streamlines(
     items: &[Item],
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let every = (tractogram.points.len() / SAMPLE).max(1);
-    let points: Vec<DVec3> = tractogram
-        .points
-        .iter()
-        .step_by(every)
-        .map(|p| DVec3::from_array(p.map(f64::from)))
-        .filter(|p| p.is_finite())
-        .collect();
+    let points = sampled(tractogram);
     if points.is_empty() {
         return found;
     }

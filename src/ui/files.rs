@@ -359,13 +359,13 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     paint::left(
         ui.painter(),
         head,
-        title,
+        &title,
         theme::semibold(size::LABEL),
         p.t1,
     );
     let verb = match sheet.purpose {
         Purpose::Open => "Enter opens",
-        Purpose::Locate { .. } | Purpose::Absent(_) | Purpose::Affine { .. } => "Enter takes it",
+        Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } => "Enter takes it",
         _ => "Enter saves",
     };
     let keys = format!("{verb} · Tab completes · Esc closes");
@@ -440,7 +440,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let word = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (Purpose::Open, None) => "Open",
-        (Purpose::Locate { .. } | Purpose::Absent(_) | Purpose::Affine { .. }, None) => "Take it",
+        (Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. }, None) => "Take it",
         _ => "Save",
     };
     let empty = sheet.text.trim().is_empty();

@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         places.push((layer.id, response.rect));
     }
     sort_by_drag(ui, state, &places, actions);
-    if !state.document.absent.is_empty() {
+    if !(state.document.absent.is_empty() && state.document.left_out.is_empty()) {
         ui.add_space(8.0);
         recovery::absent(ui, state, memory, actions);
     }

@@ -4,6 +4,7 @@
 use super::files::{Place, Purpose};
 use super::widgets::note::{Answer, Note};
 use super::{Memory, theme};
+use crate::state::saved;
 use crate::state::saving::LeftBehind;
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
 use egui::Ui;
@@ -69,7 +70,7 @@ pub fn any(state: &State) -> bool {
     !state.session.saving.left_behind.is_empty()
 }
 
-/// Layers of the session that are not here.
+/// Layers, regions and pathways of the session that are not here.
 pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     for absent in &state.document.absent {
@@ -87,11 +88,19 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         actions.push(Action::Session(match (answer, file) {
             (Answer::Taken, None) => SessionAction::MakeAgain(layer),
             (Answer::Taken, Some(path)) => {
-                let (purpose, text) = (Purpose::Absent(layer), path.display().to_string());
+                let name = path.file_name().unwrap_or_default();
+                let purpose = Purpose::Absent(layer, name.to_string_lossy().into_owned());
+                let text = path.display().to_string();
                 memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
                 continue;
             }
             (Answer::Left | Answer::Dismissed, _) => SessionAction::Drop(layer),
         }));
+    }
+    let sentences = saved::left_out(&state.document);
+    for (at, text) in sentences.iter().enumerate() {
+        let note = Note::new(p, Severity::Information, text).leave("Take out");
+        let answer = ui.push_id(("left out", at), |ui| note.show_all(ui)).inner;
+        actions.extend(answer.map(|_| Action::Session(SessionAction::DropLeftOut)));
     }
 }

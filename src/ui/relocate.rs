@@ -4,11 +4,10 @@ use super::files::{Place, Purpose};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::widgets::paint;
-use super::{Memory, icons, leaving};
-use crate::state::saving::Opening;
-use crate::state::saving::{Found, Standing};
+use super::{Memory, format, icons, leaving};
+use crate::state::saving::{Changed, Found, Opening, Standing};
 use crate::state::{Action, SessionAction, State};
-use egui::{Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const WIDTH: f32 = 600.0;
 
@@ -29,6 +28,20 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     }
 }
 
+/// `3 files are missing or changed`.
+fn title(missing: usize, changed: usize) -> String {
+    let what = match (missing, changed) {
+        (0, 0) => return "All files are found".to_owned(),
+        (_, 0) => "missing",
+        (0, _) => "changed",
+        _ => "missing or changed",
+    };
+    match missing + changed {
+        1 => format!("1 file is {what}"),
+        n => format!("{} files are {what}", format::count(n as u64)),
+    }
+}
+
 fn contents(
     ui: &mut Ui,
     opening: &Opening,
@@ -39,42 +52,45 @@ fn contents(
 ) {
     let p = theme::palette(ui.style());
     let wrong: Vec<_> = opening.wrong().collect();
-    let missing = wrong.iter();
-    let missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
-    let missing = missing.count();
+    let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
+    let missing = wrong.iter().filter(|(_, f)| is_missing(f)).count();
+    let changed = wrong.len() - missing;
     let name = opening.read.path.file_name().unwrap_or_default();
-    let title = match (missing, wrong.len()) {
-        (0, 0) => "All files are found",
-        (0, 1) => "A file has changed",
-        (0, _) => "Files have changed",
-        (1, _) => "A file is missing",
-        _ => "Files are missing",
-    };
-    leaving::heading(ui, &format!("{title}: {}", name.to_string_lossy()));
+    let head = format!("{}: {}", title(missing, changed), name.to_string_lossy());
+    leaving::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 10.0;
         for (index, found) in &wrong {
-            row(ui, *index, found, searching, memory, actions);
+            let answer = opening.answers.get(index).copied();
+            row(ui, *index, found, answer, searching, memory, actions);
         }
     });
-    let words = match (missing, wrong.len()) {
-        (_, 0) => "",
-        (0, _) => "Changed files are opened as they are now",
-        _ => "What is missing stays in the session: Layers can point to it at any time",
+    let open = opening.open_questions();
+    let words = match open {
+        0 => "",
+        _ => "What is missing or not decided stays in the session: Layers asks for it",
     };
     if !words.is_empty() {
         let words = egui::RichText::new(words).font(theme::regular(size::LABEL));
         ui.label(words.color(p.t2));
     }
     ui.horizontal(|ui| {
-        let open = match missing {
+        let busy = searching.then_some("Files are being looked for");
+        let all = opening.found();
+        if all.len() > 1 {
+            let word = format!("Take all {}", format::count(all.len() as u64));
+            let take = Button::plain(&word).hint("Takes every file that was found elsewhere");
+            if take.disabled(busy).show(ui).clicked() {
+                actions.push(Action::Session(SessionAction::TakeAll));
+            }
+        }
+        let button = match open {
             0 => Button::primary("Open"),
             _ => Button::plain("Choose later")
-                .hint("Opens the session; Layers asks for what is missing"),
+                .hint("Opens the session without them; Layers asks for them"),
         };
-        let busy = searching.then_some("Files are being looked for");
-        if open.disabled(busy).show(ui).clicked() {
+        if button.disabled(busy).show(ui).clicked() {
             actions.push(Action::Session(SessionAction::OpenAnyway));
         }
         if Button::quiet("Cancel").show(ui).clicked() {
@@ -87,18 +103,24 @@ fn row(
     ui: &mut Ui,
     index: usize,
     found: &Found,
+    answer: Option<Changed>,
     searching: bool,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let (why, ink) = match &found.standing {
-        Standing::Missing(why) => (why, p.error),
-        Standing::Changed(why) => (why, p.warning),
+    let (why, changed) = match &found.standing {
+        Standing::Missing(why) => (why, false),
+        Standing::Changed(why) => (why, true),
         Standing::Same => return,
     };
-    let name = found.path.file_name().unwrap_or_default();
-    let name = name.to_string_lossy();
+    let ink = match (changed, answer) {
+        (false, _) => p.error,
+        (true, None) => p.warning,
+        (true, Some(_)) => p.t2,
+    };
+    // Whatever was taken for it.
+    let name = found.entry.name();
     let width = ui.available_width();
     let line = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
     let busy = searching.then_some("Files are being looked for");
@@ -108,35 +130,84 @@ fn row(
         let at = pos2(rect.left() + 8.0, rect.center().y);
         paint::icon(ui.painter(), at, icons::WARNING, size::ICON, ink);
         let text = paint::inset(rect, 24.0, 0.0);
-        paint::left(ui.painter(), text, &name, theme::medium(size::LABEL), p.t1);
+        paint::left(ui.painter(), text, name, theme::medium(size::LABEL), p.t1);
         let label = format!("{name}: {why}");
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-        let words = format!("{why}: {}", found.path.display());
+        let font = theme::regular(size::LABEL);
+        let words = match answer.filter(|_| changed) {
+            None => format!("{why}: "),
+            Some(Changed::UseAsItIs) => format!("Used as it is. {why}: "),
+            Some(Changed::LeaveOut) => format!("Left out. {why}: "),
+        };
+        let path = found.path.display().to_string();
         let (rect, response) = line(ui);
         let text = paint::inset(rect, 24.0, 0.0);
-        let font = theme::regular(size::LABEL);
-        paint::left(ui.painter(), text, &words, font, p.t2);
-        response.on_hover_text(&words);
+        let room = text.width() - paint::width(ui, &words, font.clone());
+        let shown = words.clone() + &in_the_middle(ui, &path, &font, room);
+        paint::left(ui.painter(), text, &shown, font, p.t2);
+        response.on_hover_text(words + &path);
         ui.push_id(index, |ui| {
             ui.horizontal(|ui| {
                 ui.add_space(24.0);
+                let mut say = |action| actions.push(Action::Session(action));
                 if let Some(suggestion) = &found.suggestion {
                     let word = format!("Take {}", short(suggestion));
                     let hint = suggestion.display().to_string();
                     let take = Button::plain(&word).hint(&hint).disabled(busy);
                     if take.show(ui).clicked() {
                         let path = suggestion.clone();
-                        actions.push(Action::Session(SessionAction::Relocate { index, path }));
+                        say(SessionAction::Relocate { index, path });
+                    }
+                }
+                let answers = [
+                    (Changed::UseAsItIs, "Use it as it is"),
+                    (Changed::LeaveOut, "Leave out"),
+                ];
+                for (which, word) in answers.into_iter().filter(|_| changed) {
+                    let button = match answer == Some(which) {
+                        true => Button::primary(word),
+                        false => Button::plain(word),
+                    };
+                    if button.disabled(busy).show(ui).clicked() {
+                        let answer = which;
+                        say(SessionAction::Answer { index, answer });
                     }
                 }
                 if Button::plain("Choose…").disabled(busy).show(ui).clicked() {
-                    let purpose = Purpose::Locate { index };
-                    let text = found.path.display().to_string();
-                    memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
+                    let name = name.to_owned();
+                    let purpose = Purpose::Locate { index, name };
+                    memory.files.ask(ui.ctx(), purpose, Place::Middle, &path);
                 }
             });
         });
     });
+}
+
+/// A path that fits into a width: what is left out is in its middle, so that the name stays.
+fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
+    let fits = |text: &str| paint::width(ui, text, font.clone()) <= width;
+    if fits(path) {
+        return path.to_owned();
+    }
+    let letters: Vec<char> = path.chars().collect();
+    let cut = |kept: usize| -> String {
+        // The end says more than the beginning.
+        let first = kept / 3;
+        let (begin, end) = (
+            &letters[..first],
+            &letters[letters.len() - (kept - first)..],
+        );
+        begin.iter().chain(&['…']).chain(end).collect()
+    };
+    let (mut low, mut high) = (0, letters.len());
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        match fits(&cut(middle)) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    cut(low)
 }
 
 /// The last folder and the name.

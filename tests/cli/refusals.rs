@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::wrong_numbers_are_named", wrong_numbers),
+        test("cli::errors say what is wrong", sentences),
         test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
         test("cli::nothing_is_overwritten_unasked", overwriting),
@@ -142,6 +143,57 @@ fn memory() {
     );
     assert_eq!(error.trim_end().lines().count(), 1, "{error}");
     assert!(!here.join("big.tck").exists());
+}
+
+/// What is wrong, not merely that something is.
+fn sentences() {
+    let parsed = |line: &[&str]| {
+        let line = ["arcuate"].iter().chain(line).collect::<Vec<_>>();
+        let error = Arguments::try_parse_from(line).expect_err("refused");
+        error.to_string()
+    };
+    let said = parsed(&["select", "a.tck", "--length", "60..20", "--out", "b.tck"]);
+    let words = "the lower limit 60 is above the higher one 20, expected 20..60";
+    assert!(said.contains(words), "{said}");
+    let cost = [
+        "cost",
+        "phantom:1",
+        "--from",
+        "mask:a.nii",
+        "--to",
+        "mask:b.nii",
+    ];
+    for option in ["--epsilon", "--alpha", "--min-fa"] {
+        let said = parsed(&[&cost[..], &[option, "abc", "--out", "o"]].concat());
+        assert!(said.contains("expected a number, found \"abc\""), "{said}");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    std::fs::write(here.join("a.bin"), [7u8; 900]).expect("written");
+    let output = arcuate(&["info", "a.bin"], here);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("expected an image (.nii.gz, "), "{said}");
+    assert!(
+        said.len() < 200 && said.matches(" or ").count() == 1,
+        "{said}"
+    );
+    let grid = Grid::axis_aligned([60; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let picture = Volume::scalar(Arc::new(grid), vec![1.0; 216_000]);
+    nifti::save_volume(&here.join("t1.nii.gz"), &picture, "", &Control::new()).expect("written");
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    // The limit is the user's own: no other program is in the way.
+    refuses(
+        &["info", "t1.nii.gz", "--memory", "0.001"],
+        &["limit for the program", "--memory"],
+        here,
+    );
+    // A folder of the system that is there and takes no files.
+    super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0; 3]]);
+    let output = arcuate(&["convert", "t.tck", "/proc/c.tck"], here);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("may not be written to"), "{said}");
 }
 
 /// As [`refuses`], and tells something else before.

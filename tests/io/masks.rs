@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::masks::on_their_grid", on_their_grid),
+        test("io::masks::stored_the_other_way_round", reordered),
         test("io::masks::refused_in_words", refused),
         test("io::masks::known_by_their_values", by_values),
     ]
@@ -44,6 +45,53 @@ fn save(case: &Case, grid: Arc<Grid>, frames: usize, values: Vec<f32>) {
 fn shifted(grid: &Grid, by: DVec3) -> Arc<Grid> {
     let affine = DAffine3::from_translation(by) * grid.world_from_voxel;
     Arc::new(Grid::new(grid.shape, affine, grid.source).expect("regular"))
+}
+
+/// The same voxels with axes flipped and exchanged are the same mask, by world position; anything less is
+/// another grid.
+fn reordered() {
+    let mut random = Random::fresh("reordered");
+    for (order, flips) in [
+        ([0, 1, 2], [true, false, false]),
+        ([0, 1, 2], [true, true, true]),
+        ([1, 0, 2], [false, false, false]),
+        ([2, 0, 1], [false, true, true]),
+    ] {
+        let case = case(&mut random);
+        let shape = order.map(|a| case.grid.shape[a]);
+        // From a stored voxel to the image's.
+        let m = case.grid.world_from_voxel.matrix3;
+        let last = |a: usize| case.grid.shape[a] as f64 - 1.0;
+        let mut first = DVec3::ZERO;
+        let columns = [0, 1, 2].map(|i| {
+            let (axis, sign) = (order[i], if flips[i] { -1.0 } else { 1.0 });
+            if flips[i] {
+                first[axis] = last(axis);
+            }
+            m.col(axis) * sign
+        });
+        let affine =
+            DAffine3::from_cols(columns[0], columns[1], columns[2], case.grid.world(first));
+        let stored = Grid::new(shape, affine, case.grid.source).expect("regular");
+        let inside = |world: DVec3| {
+            let v = case.grid.voxel_at(world).round();
+            (v.x as usize + 2 * v.y as usize + 5 * v.z as usize).is_multiple_of(3)
+        };
+        let at =
+            |grid: &Grid, i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let values = (0..120).map(|i| f32::from(u8::from(inside(at(&stored, i)))));
+        let (values, stored) = (values.collect::<Vec<f32>>(), Arc::new(stored));
+        save(&case, stored.clone(), 1, values.clone());
+        let (mask, _) = io::mask(&case.path, &case.grid).expect("the same voxels");
+        assert_eq!(mask.grid, case.grid);
+        for i in 0..120 {
+            assert_eq!(mask.inside[i] == 1, inside(at(&case.grid, i)), "{order:?}");
+        }
+        // Half a voxel off it is refused.
+        let half = case.grid.world_from_voxel.matrix3.x_axis * 0.5;
+        save(&case, shifted(&stored, half), 1, values);
+        assert!(io::mask(&case.path, &case.grid).is_err());
+    }
 }
 
 fn on_their_grid() {

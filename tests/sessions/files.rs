@@ -5,6 +5,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::session::Standing;
 use arcuate::state::SessionAction;
+use arcuate::state::saving::Changed;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::missing_files_are_pointed_to", missing),
         test("sessions::changed_files_are_named", changed),
+        test("sessions::a changed file is used by choice alone", chosen),
+        test("sessions::a wrong file is told of later", wrong_later),
         test("sessions::without_a_file_the_rest_opens", without),
         test("sessions::what_was_missing_is_pointed_to_later", later),
         test("sessions::newer_versions_are_refused", newer),
@@ -179,6 +182,106 @@ fn changed() {
         sentences[0].starts_with("dwi.bvec is no longer beside it: "),
         "{sentences:?}"
     );
+}
+
+/// An empty member of a gzip file.
+const NOTHING: [u8; 20] = [
+    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+/// Makes a file longer that holds the same.
+fn lengthen(file: &Path) {
+    let mut bytes = std::fs::read(file).expect("read");
+    bytes.extend(NOTHING);
+    std::fs::write(file, bytes).expect("written");
+}
+
+fn chosen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let mask = folder.path().join("mask.nii.gz");
+    let before = std::fs::read(&mask).expect("read");
+    lengthen(&mask);
+    let index = {
+        let window = Window::opened(&path);
+        let opening = window.state.session.saving.opening.as_ref();
+        let opening = opening.expect("it is being opened");
+        opening.wrong().next().expect("the mask").0
+    };
+    // Without a decision, and with the other one, it is not used and stays in the session.
+    for answer in [None, Some(Changed::LeaveOut)] {
+        let mut window = Window::opened(&path);
+        if let Some(answer) = answer {
+            window.session(SessionAction::Answer { index, answer });
+        }
+        window.session(SessionAction::OpenAnyway);
+        let document = &window.state.document;
+        assert!(document.layer_named("mask").is_none());
+        assert_eq!(document.absent.len(), 1, "{}", window.said());
+        assert!(document.absent[0].why.contains("bytes"));
+        let other = folder.path().join("other.arcuate");
+        window.save(&other);
+        assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
+        std::fs::write(&mask, &before).expect("written");
+        let again = Window::opened(&other);
+        assert!(again.state.document.layer_named("mask").is_some());
+        lengthen(&mask);
+    }
+    // As it is, it is told of for good: in the window, in the paragraph, by a replay.
+    let mut window = Window::opened(&path);
+    let answer = Changed::UseAsItIs;
+    window.session(SessionAction::Answer { index, answer });
+    window.session(SessionAction::OpenAnyway);
+    let was = arcuate::state::words::count(before.len() as u64);
+    let sentence = format!(
+        "mask.nii.gz is not the file this session was saved with: it has {} bytes and had {was}",
+        arcuate::state::words::count((before.len() + NOTHING.len()) as u64)
+    );
+    assert_eq!(window.said(), sentence);
+    let told = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer_named("mask").expect("used").id;
+        document.replaced.get(&layer).cloned()
+    };
+    assert_eq!(told(&window).as_ref(), Some(&sentence));
+    let other = folder.path().join("other.arcuate");
+    window.save(&other);
+    let again = Window::opened(&other);
+    assert_eq!(again.said(), "", "it is the session's file now");
+    assert_eq!(told(&again).as_ref(), Some(&sentence));
+    let paragraph = arcuate::state::methods::methods(&again.state);
+    assert!(paragraph.contains(&sentence), "{paragraph}");
+    let (code, value, said) = super::replay::run(&["replay", "other.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(&sentence), "{said}");
+    assert_eq!(value["replaced_files"][0], sentence);
+}
+
+/// Pointed to from Layers, another file does not come in unseen either.
+fn wrong_later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let [mask, other] = ["mask.nii.gz", "wrong.nii.gz"].map(|n| folder.path().join(n));
+    std::fs::rename(&mask, &other).expect("moved");
+    lengthen(&other);
+    let mut window = Window::opened(&path);
+    // The row keeps the name of the file that it asks for.
+    let index = 1;
+    let path = other.clone();
+    window.session(SessionAction::Relocate { index, path });
+    let opening = window.state.session.saving.opening.as_ref();
+    let found = opening.expect("asking").read.files[index].clone();
+    assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
+    window.session(SessionAction::OpenAnyway);
+    let absent = window.state.document.absent[0].clone();
+    let layer = arcuate::state::LayerId(absent.layer.id);
+    let path = other;
+    window.session(SessionAction::Restore { layer, path });
+    let said = window.state.document.replaced.get(&layer);
+    let said = said.expect("it is another file");
+    let begin = "wrong.nii.gz, taken for mask.nii.gz, is not the file";
+    assert!(said.starts_with(begin), "{said}");
+    assert!(window.said().contains(begin), "{}", window.said());
 }
 
 fn without() {

@@ -6,7 +6,7 @@
 use super::Window;
 use crate::support::{Random, test};
 use arcuate::io::session;
-use arcuate::jobs::session::{Entry, Found};
+use arcuate::jobs::session::{Entry, Found, Unread};
 use arcuate::jobs::session::{Item, ReadSession, Restored, Standing};
 use arcuate::state::saved;
 use libtest_mimic::Trial;
@@ -41,7 +41,15 @@ fn taken_in(text: &str) -> bool {
     };
     let masks = file.masks.iter().map(|m| {
         let small = m.voxels().is_some_and(|n| n < 10_000_000);
-        small.then(|| m.unpack().ok()).flatten()
+        let mask = if small {
+            m.unpack()
+        } else {
+            Err("too large".to_owned())
+        };
+        mask.map_err(|why| Unread {
+            packed: Arc::new(m.clone()),
+            why,
+        })
     });
     let read = Arc::new(ReadSession {
         path: path.to_owned(),
@@ -50,7 +58,6 @@ fn taken_in(text: &str) -> bool {
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),
         results: file.results.clone(),
-        notes: Vec::new(),
         files: file
             .files
             .iter()

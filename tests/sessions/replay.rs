@@ -2,13 +2,17 @@
 
 use super::Window;
 use crate::support::test;
+use arcuate::state::{Action, Method, Phase};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("sessions::replay", replay)]
+    vec![
+        test("sessions::replay", replay),
+        test("sessions::replay of snapshots", snapshots),
+    ]
 }
 
 pub fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
@@ -101,4 +105,53 @@ fn replay() {
     );
     let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// What is live in a snapshot is made again with its own parameters, fit and regions, and is called what
+/// the user calls it.
+fn snapshots() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut window = Window::with_scan(here);
+    window.work();
+    window.act(Action::TakeSnapshot);
+    let mut params = window.state.document.track.clone();
+    params.min_length_mm = 12.0;
+    let phase = Phase::Done;
+    window.act(Action::SetMethod(Method::Streamlines));
+    window.act(Action::SetTrack { params, phase });
+    window.act(Action::TakeSnapshot);
+    window.act(Action::NameSnapshot {
+        number: 1,
+        name: "Longer".to_owned(),
+    });
+    let mut fit = window.state.document.fit.clone();
+    fit.min_eigenvalue_mm2_per_s = 6e-4;
+    window.act(Action::SetFit { params: fit });
+    window.save(&here.join("s.arcuate"));
+    // Also where nothing is kept beside it.
+    for stored in [true, false] {
+        if !stored {
+            std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
+        }
+        let (code, value, said) = run(&["replay", "s.arcuate"], here);
+        assert_eq!(code, Some(0), "{said}");
+        let all = outcomes(&value);
+        assert_eq!(all.len(), 6, "{all:?}");
+        assert!(all.iter().all(|o| o.ends_with("same bytes")), "{all:?}");
+        let results = value["results"].as_array().expect("results");
+        let names: Vec<&str> = results.iter().filter_map(|r| r["name"].as_str()).collect();
+        for name in [
+            "The regions' streamlines",
+            "Live of snapshot 1",
+            "Live of Longer",
+        ] {
+            assert!(names.contains(&name), "{names:?}");
+        }
+        let count = |name: &str| {
+            let one = results.iter().find(|r| r["name"] == name);
+            one.and_then(|r| r["count"].as_u64()).expect("a count")
+        };
+        assert_ne!(count("Live of Longer"), count("Live of snapshot 1"));
+    }
 }

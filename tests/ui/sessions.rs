@@ -4,7 +4,7 @@ use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::test;
 use arcuate::jobs::Request;
 use arcuate::jobs::session::{Entry, Found, LeftBehind, ReadSession, SessionRequest, Standing};
-use arcuate::state::saving::Opening;
+use arcuate::state::saving::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, saved, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::work is asked about before it is left", question),
         test("ui::what was left behind is offered", recovery),
         test("ui::missing files of a session are named", missing),
+        test("ui::changed files of a session are decided about", changed),
         test("ui::the file menu and its keys", file_menu),
     ]
 }
@@ -121,7 +122,6 @@ fn opening(state: &State) -> Opening {
         }],
         masks: Vec::new(),
         results: Vec::new(),
-        notes: Vec::new(),
     };
     let (content, unknown) = saved::parse(&read).expect("a session");
     assert!(unknown.is_empty(), "{unknown:?}");
@@ -131,6 +131,8 @@ fn opening(state: &State) -> Opening {
         recovered: false,
         asking: true,
         moved: false,
+        answers: Default::default(),
+        unknown: false,
         absent: Vec::new(),
     }
 }
@@ -146,11 +148,44 @@ fn missing() {
         match (answer, &requests[..]) {
             ("Cancel", []) => assert!(window.state().state.session.saving.opening.is_none()),
             ("Choose later", [SessionRequest::Load { .. }]) => {}
-            (_, [SessionRequest::Relocate { path, .. }]) => {
-                assert_eq!(*path, PathBuf::from("/data/other/dwi.nii.gz"));
+            (_, [SessionRequest::Relocate { to, .. }]) => {
+                assert_eq!(*to, [(0, PathBuf::from("/data/other/dwi.nii.gz"))]);
             }
             _ => panic!("{answer}: {requests:?}"),
         }
+    }
+}
+
+/// A file that has changed is used, or left out, by choice alone; whatever is taken for it, the row keeps
+/// its name.
+fn changed() {
+    let mut state = small_scan();
+    let mut opening = opening(&state);
+    let read = Arc::make_mut(&mut opening.read);
+    let mut other = read.files[0].clone();
+    read.files[0].standing = Standing::Changed("It has 7 bytes and had 5".to_owned());
+    read.files[0].suggestion = None;
+    read.files[0].path = PathBuf::from(format!("/data/{}/other.nii.gz", "long/".repeat(60)));
+    other.entry.path = "mask.nii.gz".to_owned();
+    read.files.extend([other.clone(), other]);
+    state.session.saving.opening = Some(opening);
+    let mut window = window(state, [1280.0, 800.0]);
+    window.get_by_label("3 files are missing or changed: s.arcuate");
+    window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5");
+    let answer = |w: &Window| {
+        let opening = w.state().state.session.saving.opening.as_ref();
+        opening.expect("asking").answers.get(&0).copied()
+    };
+    assert_eq!(answer(&window), None);
+    click(&mut window, "Leave out");
+    assert_eq!(answer(&window), Some(Changed::LeaveOut));
+    click(&mut window, "Use it as it is");
+    assert_eq!(answer(&window), Some(Changed::UseAsItIs));
+    window.get_by_label("Choose later");
+    click(&mut window, "Take all 2");
+    match &sessions(&window)[..] {
+        [SessionRequest::Relocate { to, .. }] => assert_eq!(to.len(), 2),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The files that a session refers to: what they were, whether they are still that, and where they
 //! may have gone.
 
+use super::super::words::count;
 use super::super::{Error, checksum, gradients, with_extension};
 use crate::compute::Control;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,11 @@ impl Entry {
         }
     }
 
+    /// The file's own name.
+    pub fn name(&self) -> &str {
+        last(&self.path)
+    }
+
     /// Where it is, for a session in `folder`.
     pub fn place(&self, folder: &Path) -> PathBuf {
         tidied(&folder.join(&self.path))
@@ -159,7 +165,7 @@ fn check_one(
         return Ok(Standing::Same);
     }
     if bytes != entry.bytes {
-        let was = entry.bytes;
+        let (bytes, was) = (count(bytes), count(entry.bytes));
         return Ok(Standing::Changed(format!(
             "It has {bytes} bytes and had {was} when the session was saved"
         )));
@@ -177,7 +183,7 @@ fn check_one(
 /// A file that may be the one: of the same name and size in one of these folders, else there the only
 /// one of the same content.
 pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
-    let name = last(&entry.path);
+    let name = entry.name();
     let same_name = folders.iter().map(|f| f.join(name));
     let mut same_name = same_name.filter(|p| p.exists());
     if let Some(found) = same_name.next() {

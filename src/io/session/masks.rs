@@ -17,7 +17,7 @@ pub struct PackedMask {
     pub shape: [usize; 3],
     /// Rows of the affine, mm.
     pub world_from_voxel: [[f64; 4]; 3],
-    /// `sform`, `qform`, `voxel sizes only` or `computed`.
+    /// As [`AffineSource::name`] has it.
     pub affine: String,
     pub space_code: i16,
     /// Lengths of the runs outside and inside by turns, beginning outside, in file order: each seven
@@ -36,13 +36,6 @@ pub struct Frame {
     /// Its voxel of the mask's first one.
     pub first: [usize; 3],
 }
-
-const SOURCES: [AffineSource; 4] = [
-    AffineSource::Sform,
-    AffineSource::Qform,
-    AffineSource::Pixdim,
-    AffineSource::Computed,
-];
 
 impl PackedMask {
     pub fn pack(mask: &Mask) -> Self {
@@ -101,9 +94,11 @@ impl PackedMask {
             DMat3::from_cols_array_2d(&columns.map(Into::into)),
             offset,
         );
-        let mut sources = SOURCES.into_iter();
-        let source = sources.find(|s| s.name() == self.affine);
-        let source = source.ok_or("its affine comes from nowhere known")?;
+        let source = AffineSource::named(&self.affine).ok_or_else(|| {
+            let known: Vec<&str> = AffineSource::ALL.iter().map(|s| s.name()).collect();
+            let (found, known) = (&self.affine, known.join(", "));
+            format!("its affine comes from \"{found}\", which is none of {known}")
+        })?;
         let whole = self.frame.as_ref().map_or(self.shape, |f| f.shape);
         let grid = Grid::new(whole, affine, source).ok_or("its grid has no volume")?;
         let grid = Arc::new(grid.with_space_code(self.space_code));

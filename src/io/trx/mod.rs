@@ -53,7 +53,7 @@ fn named(number: &str) -> Option<Type> {
 }
 
 /// Whether a folder is a TRX.
-pub(super) fn is_folder(path: &Path) -> bool {
+pub(crate) fn is_folder(path: &Path) -> bool {
     path.join(HEADER).is_file()
 }
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
-pub use crate::io::session::{EXTENSION, Entry, Match, Standing, Sum};
+pub use crate::io::session::{EXTENSION, Entry, Match, PackedMask, Standing, Sum};
 
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -40,11 +40,27 @@ pub struct Draft {
     pub computed_on: String,
     /// In the order of their numbers in the content.
     pub files: Vec<Listed>,
-    pub masks: Vec<Mask>,
+    pub masks: Vec<Stored>,
     pub results: Vec<ToSum>,
     pub store: Store,
     /// Of the document; comes back in [`super::Saved`].
     pub revision: u64,
+}
+
+/// A mask that a session holds itself.
+#[derive(Clone, Debug)]
+pub enum Stored {
+    Mask(Mask),
+    /// Not read here: as the session had it.
+    AsItWas(Arc<PackedMask>),
+}
+
+/// A mask of a session that cannot be read; it stays in the session.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    pub packed: Arc<PackedMask>,
+    /// `its grid has no volume`.
+    pub why: String,
 }
 
 /// A file that a session refers to.
@@ -56,6 +72,8 @@ pub struct Listed {
     /// As the session had it that this was read from, and that one's folder: stands where the file
     /// cannot be read now.
     pub known: Option<(Entry, PathBuf)>,
+    /// Another file may be there now, which nobody has taken for it: it stays as the session had it.
+    pub as_known: bool,
 }
 
 /// A result whose checksum a session holds.
@@ -83,10 +101,8 @@ pub struct ReadSession {
     pub program: String,
     pub computed_on: String,
     pub files: Vec<Found>,
-    /// `None`: damaged, as the notes say.
-    pub masks: Vec<Option<Mask>>,
+    pub masks: Vec<Result<Mask, Unread>>,
     pub results: Vec<Sum>,
-    pub notes: Vec<String>,
 }
 
 /// A session's file, where it is.
@@ -108,6 +124,8 @@ pub enum Item {
         told: Told,
         /// What was done to streamlines since.
         edits: Vec<Edit>,
+        /// What it was, where that has not been looked at.
+        entry: Option<Box<Entry>>,
     },
     /// The built-in head.
     Head { seed: u64 },
@@ -134,6 +152,8 @@ pub enum Restored {
         loaded: Loaded,
         told: Told,
         notes: Vec<String>,
+        /// It is not what it was; in the words of [`Standing::Changed`].
+        changed: Option<String>,
     },
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
@@ -170,11 +190,10 @@ pub enum SessionRequest {
         path: PathBuf,
         strict: bool,
     },
-    /// One of a session's files is there now; the others that are missing may be beside it.
+    /// Some of a session's files are there now; the others that are missing may be beside them.
     Relocate {
         files: Vec<Found>,
-        index: usize,
-        path: PathBuf,
+        to: Vec<(usize, PathBuf)>,
     },
     Load {
         items: Vec<(u64, Item)>,
@@ -264,8 +283,8 @@ impl SessionRequest {
             Self::Read { path, strict } => {
                 SessionOutput::Read(Arc::new(work::read(&path, strict, control)?))
             }
-            Self::Relocate { files, index, path } => {
-                SessionOutput::Relocated(work::relocate(files, index, &path, control)?)
+            Self::Relocate { files, to } => {
+                SessionOutput::Relocated(work::relocate(files, to, control)?)
             }
             Self::Load { items } => SessionOutput::Loaded(work::load(items, backend, control)?),
             Self::Remake(remake) => {

@@ -3,7 +3,8 @@
 use super::super::open::open;
 use super::super::{Loaded, Output};
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, ToSum,
+    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
+    ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -74,6 +75,10 @@ fn compose(
     };
     let mut files = Vec::new();
     for listed in &draft.files {
+        if let (true, Some((entry, from))) = (listed.as_known, &listed.known) {
+            files.push(entry.moved(from, folder));
+            continue;
+        }
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
@@ -128,10 +133,21 @@ fn compose(
         saved_s: 0,
         computed_on: draft.computed_on.clone(),
         files,
-        masks: draft.masks.iter().map(|mask| memory.packed(mask)).collect(),
+        masks: draft
+            .masks
+            .iter()
+            .map(|mask| packed(mask, memory))
+            .collect(),
         results,
         content: draft.content.clone(),
     })
+}
+
+fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
+    match mask {
+        Stored::Mask(mask) => memory.packed(mask),
+        Stored::AsItWas(packed) => (**packed).clone(),
+    }
 }
 
 fn wanted(tractogram: &Tractogram, store: Store) -> bool {
@@ -180,24 +196,19 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut notes = Vec::new();
     let total: u64 = session.masks.iter().filter_map(PackedMask::voxels).sum();
     let room = crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let mut masks = Vec::new();
-    for (i, packed) in session.masks.iter().enumerate() {
-        let mask = if total > room {
-            Err("the session's masks need more memory than there is".to_owned())
-        } else {
-            packed.unpack()
+    for packed in session.masks {
+        let mask = match total > room {
+            true => Err("it needs more memory than there is".to_owned()),
+            false => packed.unpack(),
         };
-        if let Err(why) = &mask {
-            let number = i + 1;
-            notes.push(format!(
-                "Mask {number} of the session is left out, since {why}: {}",
-                path.display()
-            ));
-        }
-        masks.push(mask.ok());
+        // What refers to it says so.
+        masks.push(mask.map_err(|why| Unread {
+            packed: Arc::new(packed),
+            why,
+        }));
     }
     let mut files = Vec::new();
     for entry in session.files {
@@ -222,24 +233,27 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         path,
         files,
         masks,
-        notes,
     })
 }
 
 pub fn relocate(
     mut files: Vec<Found>,
-    index: usize,
-    path: &Path,
+    to: Vec<(usize, PathBuf)>,
     control: &Control,
 ) -> Result<Vec<Found>, String> {
     let sentence = |e: crate::io::Error| e.to_string();
-    let Some(found) = files.get_mut(index) else {
-        return Ok(files);
-    };
-    found.path = path.to_owned();
-    found.standing = session::check(path, &found.entry, false, control).map_err(sentence)?;
-    found.suggestion = None;
-    let folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
+    let folders: Vec<PathBuf> = to
+        .iter()
+        .filter_map(|(_, path)| path.parent().map(Path::to_owned))
+        .collect();
+    for (index, path) in to {
+        let Some(found) = files.get_mut(index) else {
+            continue;
+        };
+        found.standing = session::check(&path, &found.entry, false, control).map_err(sentence)?;
+        found.path = path;
+        found.suggestion = None;
+    }
     let missing = |f: &&mut Found| matches!(f.standing, Standing::Missing(_));
     for other in files.iter_mut().filter(missing) {
         let there = session::look_for(&other.entry, &folders, control);
@@ -265,9 +279,27 @@ fn file(
             loaded,
             told,
             notes,
+            changed: None,
         }),
         _ => Err(format!("Nothing was read: {}", path.display())),
     }
+}
+
+/// With a word where the file is not what it was.
+fn looked_at(
+    mut restored: Restored,
+    path: &Path,
+    entry: Option<&Entry>,
+    control: &Control,
+) -> Result<Restored, String> {
+    if let (Restored::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
+        let standing = session::check(path, entry, false, control).map_err(|e| e.to_string())?;
+        *changed = match standing {
+            Standing::Changed(why) => Some(why),
+            Standing::Same | Standing::Missing(_) => None,
+        };
+    }
+    Ok(restored)
 }
 
 /// With what was done to streamlines since.
@@ -283,6 +315,7 @@ fn edited(
             path,
             told,
             notes,
+            changed,
         } if !edits.is_empty() => {
             let left = apply(&tractogram, edits, backend, control);
             let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
@@ -292,6 +325,7 @@ fn edited(
                 path,
                 told,
                 notes,
+                changed,
             })
         }
         restored => Ok(restored),
@@ -316,7 +350,9 @@ pub fn load(
                 gradients,
                 told,
                 edits,
+                entry,
             } => file(&path, &gradients, &told, control)
+                .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control)),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),

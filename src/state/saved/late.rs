@@ -1,10 +1,11 @@
 //! Layers of a session whose files are found after it was opened.
 
 use super::read::{edits, item, restore};
+use super::regions_of::find_again;
 use super::write::result_name;
-use super::{Absent, Origin};
+use super::{Absent, Origin, not_what_it_was};
 use crate::io::ToldAffine;
-use crate::jobs::session::{Item, Restored, Standing};
+use crate::jobs::session::{Found, Item, Restored, Standing};
 use crate::state::Document;
 use crate::state::document::LayerId;
 use crate::state::update::edited;
@@ -20,7 +21,31 @@ pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
         (found.path, found.standing) = (path, Standing::Same);
     }
     let item = item(&absent.layer, &result_name(absent.layer.id), &read)?;
-    item.ok_or_else(|| "Nothing is read for this layer".to_owned())
+    match item.ok_or("Nothing is read for this layer")? {
+        Item::File {
+            path,
+            gradients,
+            told,
+            edits,
+            ..
+        } => Ok(Item::File {
+            // Another file may lie there.
+            entry: own_file(absent).map(|f| Box::new(f.entry.clone())),
+            path,
+            gradients,
+            told,
+            edits,
+        }),
+        item => Ok(item),
+    }
+}
+
+/// The file that a layer is of, as its session has it.
+fn own_file(absent: &Absent) -> Option<&Found> {
+    match absent.layer.from {
+        Origin::File { file, .. } => absent.read.files.get(file),
+        _ => None,
+    }
 }
 
 /// That layer, from what was read for it, with sentences about it.
@@ -31,7 +56,22 @@ pub fn one(
 ) -> Result<Vec<String>, String> {
     let saved = &absent.layer;
     let id = LayerId(saved.id);
+    let replaced = match (&restored, own_file(absent)) {
+        (
+            Restored::File {
+                path,
+                changed: Some(why),
+                ..
+            },
+            Some(found),
+        ) => Some(not_what_it_was(&found.entry, path, why)),
+        _ => saved.replaced.clone(),
+    };
     let (mut layer, mut notes) = restore(saved, restored)?;
+    if let Some(said) = replaced {
+        notes.push(said.clone());
+        document.replaced.insert(id, said);
+    }
     let steps = edits(&absent.read, &saved.edits)?;
     if !steps.is_empty() {
         layer.recipe = edited(document, layer.recipe, &steps);
@@ -43,5 +83,6 @@ pub fn one(
         let by = ToldAffine::of_rows(rows);
         notes.extend(document.shift(id, by, saved.moved_how).err());
     }
+    find_again(document, id);
     Ok(notes)
 }

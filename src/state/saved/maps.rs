@@ -12,14 +12,6 @@ use std::sync::Arc;
 /// Far above any image: a damaged session asks for no memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
-const SOURCES: [AffineSource; 5] = [
-    AffineSource::Sform,
-    AffineSource::Qform,
-    AffineSource::Pixdim,
-    AffineSource::Header,
-    AffineSource::Computed,
-];
-
 pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
     let grid = |grid: &Grid| SavedGrid {
         shape: grid.shape,
@@ -58,8 +50,7 @@ pub fn read(saved: &SavedDensity) -> Result<DensityMap, String> {
             .iter()
             .try_fold(1usize, |n, &side| n.checked_mul(side));
         let affine = DAffine3::from_cols_array(&g.affine);
-        let source = SOURCES.into_iter().find(|s| s.name() == g.source);
-        let source = source.unwrap_or(AffineSource::Computed);
+        let source = AffineSource::named(&g.source).unwrap_or(AffineSource::Computed);
         let grid = Grid::new(g.shape, affine, source);
         let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
         grid.map(|grid| Arc::new(grid.with_space_code(g.space_code)))

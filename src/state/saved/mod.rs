@@ -10,12 +10,14 @@ mod late;
 mod maps;
 mod pathways_of;
 mod read;
+mod regions_of;
 mod snapshots;
 mod write;
 
 pub use late::{moved_to, one};
 pub use read::{build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
-pub use snapshots::{awaiting, restore as snapshots};
+pub use regions_of::{Lacking, LeftOut, left_out};
+pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
 pub use write::{LIVE, PATHWAY, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
@@ -28,7 +30,7 @@ use super::view::View;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::Space;
-use crate::jobs::session::{ReadSession, Store};
+use crate::jobs::session::{Entry, ReadSession, Store};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tracking::StopReason;
@@ -36,7 +38,7 @@ use crate::solvers::tracking::selection::Runs;
 use crate::solvers::{pathway, tensor_fit, tracking};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the state adds to a session file. Files, masks and layers are named by their numbers.
@@ -106,6 +108,9 @@ pub struct SavedLayer {
     /// What was done to streamlines, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<SavedEdit>,
+    /// Its file was not what the session was saved with, and was taken as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
 }
 
 /// A step that keeps some streamlines.
@@ -268,6 +273,23 @@ pub enum SavedShape {
     Mask(usize),
     /// The mask that a layer is.
     Layer(u64),
+}
+
+/// What is said of a layer whose file is not what it was: `refFA.nii.gz is not the file this session was
+/// saved with: it has 683 319 bytes and had 752 851`.
+pub(super) fn not_what_it_was(entry: &Entry, path: &Path, why: &str) -> String {
+    let why = match why.strip_suffix(" when the session was saved") {
+        Some(why) if !why.starts_with("Its content") => why.replacen("It has", "it has", 1),
+        Some(_) => "its content is another".to_owned(),
+        None => why.to_owned(),
+    };
+    let name = entry.name();
+    let now = path.file_name().unwrap_or_default().to_string_lossy();
+    let what = match now == name {
+        true => name.to_owned(),
+        false => format!("{now}, taken for {name},"),
+    };
+    format!("{what} is not the file this session was saved with: {why}")
 }
 
 /// A layer of a session that is not here; it stays in the session.

@@ -1,6 +1,6 @@
 //! Kept pathways in a session: not the costs, but all that they are solved from.
 
-use super::read::region;
+use super::regions_of::{Lacking, leave_out, region};
 use super::write::Lists;
 use super::{SavedBasis, SavedDocument, SavedMask, SavedPathway, SavedSource};
 use crate::jobs::session::ReadSession;
@@ -58,12 +58,7 @@ pub(super) fn basis(read: &ReadSession, saved: &SavedBasis) -> Result<Basis, Str
 }
 
 /// Puts them into a document whose layers are there.
-pub(super) fn put(
-    document: &mut Document,
-    read: &ReadSession,
-    saved: &SavedDocument,
-    notes: &mut Vec<String>,
-) {
+pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &SavedDocument) {
     document.pathways = saved.pathways.clone().sound();
     for one in &saved.kept_pathways {
         let regions = one.regions.iter().map(|r| region(document, read, r));
@@ -73,7 +68,7 @@ pub(super) fn put(
         let (basis, regions) = match made.and_then(|made| sound.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {
-                notes.push(format!("The pathway \"{}\" is left out: {why}", one.name));
+                leave_out(document, read, Lacking::Pathway(Box::new(one.clone())), why);
                 continue;
             }
         };

@@ -2,15 +2,13 @@
 
 use super::maps;
 use super::pathways_of::{self, basis};
+use super::regions_of::{self, region};
 use super::snapshots;
 use super::write::result_name;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedRegion,
-    SavedShape,
+    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
 };
-use crate::data::region::RegionId;
 use crate::data::turn::Turn;
-use crate::data::{Region, Shape};
 use crate::io::{Told, ToldAffine};
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
@@ -136,6 +134,7 @@ pub(super) fn item(
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
+            entry: None,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
         Origin::Made { .. } => None,
@@ -225,29 +224,7 @@ pub fn build(
             Err(why) => missing.push((id, why)),
         }
     }
-    let regions = saved.regions.iter().map(|r| region(&document, read, r));
-    let mut named = Vec::new();
-    for one in regions.collect::<Vec<_>>() {
-        named.push(RegionId(document.next_id()));
-        match one {
-            Ok(region) => {
-                let id = RegionId(document.fresh_id());
-                document.regions.push(Arc::new(Region { id, ..region }));
-            }
-            Err(why) => {
-                named.pop();
-                named.push(RegionId(u64::MAX));
-                notes.push(why);
-            }
-        }
-    }
-    document.bundle = saved.bundle.renamed(|RegionId(place)| {
-        let place = usize::try_from(place).ok()?;
-        named
-            .get(place)
-            .copied()
-            .filter(|id| document.region(*id).is_some())
-    });
+    regions_of::put(&mut document, read, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
@@ -271,11 +248,26 @@ pub fn build(
                 document.edit_layer(id, |l| l.recipe = recipe);
                 document.made.insert(id, Arc::new(made));
             }
-            Err(why) => notes.push(format!("{} cannot be made again: {why}", layer.name)),
+            Err(why) => {
+                notes.push(format!("{} cannot be made again: {why}", layer.name));
+                let (layer, read) = (layer.clone(), read.clone());
+                let unread = Absent { layer, why, read };
+                document.unread.insert(id, Arc::new(unread));
+            }
         }
     }
     map_recipes(&mut document, read, saved);
-    pathways_of::put(&mut document, read, saved, &mut notes);
+    for layer in &saved.layers {
+        let id = LayerId(layer.id);
+        let now = replaced(layer, read);
+        notes.extend(now.clone());
+        let said = now.or_else(|| layer.replaced.clone());
+        if let (Some(said), Some(_)) = (said, document.layer(id)) {
+            document.replaced.insert(id, said);
+        }
+    }
+    pathways_of::put(&mut document, read, saved);
+    notes.extend(regions_of::left_out(&document));
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
@@ -286,6 +278,24 @@ pub fn build(
         .collect();
     document.awaited = Some(saved.layers.clone().into());
     (document, notes)
+}
+
+/// What is said of a layer of which a file is not what it was.
+fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
+    let Origin::File {
+        file,
+        gradients,
+        told,
+    } = &layer.from
+    else {
+        return None;
+    };
+    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
+    let mut found = numbers.filter_map(|n| read.files.get(*n));
+    found.find_map(|found| match &found.standing {
+        Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        Standing::Same | Standing::Missing(_) => None,
+    })
 }
 
 /// What the maps among the layers are of, and their recipes.
@@ -345,6 +355,7 @@ pub(super) fn restore(
                 path,
                 told,
                 notes: said,
+                ..
             },
         ) => {
             notes = said;
@@ -444,56 +455,6 @@ fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
         }
         (content, _) => (content, recipe),
     }
-}
-
-/// A region of a session; an error is a sentence.
-pub(super) fn region(
-    document: &Document,
-    read: &ReadSession,
-    saved: &SavedRegion,
-) -> Result<Region, String> {
-    let left_out = |why: &str| format!("The region \"{}\" is left out: {why}", saved.name);
-    let shape = match &saved.shape {
-        SavedShape::Sphere { centre, radius_mm } => {
-            if !(*radius_mm > 0.0 && radius_mm.is_finite() && centre.is_finite()) {
-                return Err(left_out("its sphere has no size"));
-            }
-            Shape::Sphere {
-                centre: *centre,
-                radius_mm: *radius_mm,
-            }
-        }
-        SavedShape::Box { centre, half_mm } => {
-            let sound = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
-            if !(sound && centre.is_finite()) {
-                return Err(left_out("its box has no size"));
-            }
-            Shape::Box {
-                centre: *centre,
-                half_mm: *half_mm,
-            }
-        }
-        SavedShape::Mask(number) => {
-            let mask = read.masks.get(*number).and_then(Option::as_ref);
-            let mask = mask.ok_or_else(|| left_out("its mask is damaged"))?;
-            Shape::Mask(mask.clone())
-        }
-        SavedShape::Layer(id) => {
-            let layer = document.layer(LayerId(*id)).map(|l| &l.content);
-            let Some(Held::Mask(mask)) = layer else {
-                return Err(left_out("the mask that it is is not here"));
-            };
-            Shape::Mask(mask.clone())
-        }
-    };
-    Ok(Region {
-        id: RegionId(0),
-        name: saved.name.clone(),
-        role: saved.role,
-        shape: Arc::new(shape),
-        colour: saved.colour,
-        visible: saved.visible,
-    })
 }
 
 /// What kept streamlines were made from; an error is half a sentence.

@@ -58,7 +58,7 @@ fn source(content: &Content, number: usize, wanted: &SavedLayer) -> u64 {
 }
 
 /// `layer 7`, or `snapshot 2 layer 7`.
-pub(super) fn result_name(number: usize, layer: u64) -> String {
+pub fn result_name(number: usize, layer: u64) -> String {
     let name = super::result_name(layer);
     match number {
         0 => name,
@@ -109,9 +109,18 @@ pub fn restore(
         }
         let (document, _) = read::build(saved, read, mine, missing);
         let name = content.snapshots[number - 1].name.clone();
-        if !document.absent.is_empty() {
-            let names: Vec<&str> = document.absent.iter().map(|a| &*a.layer.name).collect();
-            notes.push(format!("The snapshot {name} lacks {}", names.join(", ")));
+        let absent = document.absent.iter().map(|a| &*a.layer.name);
+        let names: Vec<&str> = absent
+            .chain(document.left_out.iter().map(|l| l.what.name()))
+            .collect();
+        if !names.is_empty() {
+            const NAMED: usize = 4;
+            let more = match names.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let names = names[..names.len().min(NAMED)].join(", ");
+            notes.push(format!("The snapshot {name} lacks {names}{more}"));
         }
         snapshots.push(Arc::new(Snapshot {
             name,

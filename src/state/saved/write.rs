@@ -9,7 +9,7 @@ use super::{
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Shape};
 use crate::jobs::FoundPathway;
-use crate::jobs::session::{Draft, Listed, ReadSession, ToSum};
+use crate::jobs::session::{Draft, Listed, ReadSession, Standing, Stored, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::moved::How;
@@ -17,12 +17,13 @@ use crate::state::recipe::Source;
 use crate::state::{Document, Recipe, State, Task};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the content refers to by numbers.
 pub(super) struct Lists<'a> {
     state: &'a State,
     files: Vec<Listed>,
-    masks: Vec<Mask>,
+    masks: Vec<Stored>,
 }
 
 /// The session of the state as it is.
@@ -95,7 +96,7 @@ fn results(state: &State) -> Vec<ToSum> {
         });
     }
     for layer in &document.layers {
-        let made = document.made.contains_key(&layer.id);
+        let made = document.made.contains_key(&layer.id) || document.unread.contains_key(&layer.id);
         let edited = document.edits.contains_key(&layer.id);
         if let (Held::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             results.push(ToSum::Curves {
@@ -132,14 +133,15 @@ impl Lists<'_> {
             return at;
         }
         let opened = self.state.session.saving.opened.as_ref();
-        let known = opened.and_then(|read| {
-            let found = read.files.iter().find(|f| f.path == path)?;
-            Some((found.entry.clone(), read.path.parent()?.to_owned()))
-        });
+        let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
+        let folder = opened.and_then(|read| read.path.parent());
         self.files.push(Listed {
             path: path.to_owned(),
             scan,
-            known,
+            known: found
+                .zip(folder)
+                .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
+            as_known: found.is_some_and(|f| matches!(f.standing, Standing::Missing(_))),
         });
         self.files.len() - 1
     }
@@ -149,11 +151,26 @@ impl Lists<'_> {
     }
 
     fn mask(&mut self, mask: &Mask) -> usize {
-        if let Some(at) = self.masks.iter().position(|m| m.id() == mask.id()) {
-            return at;
-        }
-        self.masks.push(mask.clone());
-        self.masks.len() - 1
+        let same = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == mask.id());
+        self.masks.iter().position(same).unwrap_or_else(|| {
+            self.masks.push(Stored::Mask(mask.clone()));
+            self.masks.len() - 1
+        })
+    }
+
+    /// A mask of the session that was read, as it was there where it cannot be read; `None` where that
+    /// one has none of this number.
+    pub(super) fn known_mask(&mut self, read: &ReadSession, number: usize) -> Option<usize> {
+        let packed = match read.masks.get(number)? {
+            Ok(mask) => return Some(self.mask(mask)),
+            Err(unread) => &unread.packed,
+        };
+        let same = |m: &Stored| matches!(m, Stored::AsItWas(p) if Arc::ptr_eq(p, packed));
+        let known = self.masks.iter().position(same);
+        Some(known.unwrap_or_else(|| {
+            self.masks.push(Stored::AsItWas(packed.clone()));
+            self.masks.len() - 1
+        }))
     }
 
     pub(super) fn document(&mut self, d: &Document) -> SavedDocument {
@@ -175,10 +192,15 @@ impl Lists<'_> {
         for absent in &d.absent {
             layers.extend(self.absent(absent));
         }
+        // At their ends, so that the places of those that are here stay.
+        let (lacking, lost) = self.left_out(d);
+        let here = d.regions.iter();
+        let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
+        regions.extend(lacking);
         SavedDocument {
             name: d.name.clone(),
             layers,
-            regions: d.regions.iter().map(|r| self.region(d, r)).collect(),
+            regions,
             fit: d.fit.clone(),
             fit_mask: d.fit_mask.map(|id| id.0),
             method: d.method,
@@ -191,7 +213,7 @@ impl Lists<'_> {
             pathways: d.pathways.clone(),
             kept_pathways: {
                 let kept = d.kept_pathways.iter();
-                kept.map(|k| self.pathway(d, k)).collect()
+                kept.map(|k| self.pathway(d, k)).chain(lost).collect()
             },
             store: d.store,
             bundle: d.bundle.renamed(|id| {
@@ -202,6 +224,17 @@ impl Lists<'_> {
     }
 
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
+        if let Some(unread) = document.origin_unread(layer.id) {
+            let saved = self.absent(unread)?;
+            let steps = document.edits.get(&layer.id);
+            let steps = steps.map(|s| s.iter().map(|step| self.edit(document, step)).collect());
+            return Some(SavedLayer {
+                name: layer.name.clone(),
+                display: finite(&layer.display),
+                edits: steps.unwrap_or(saved.edits),
+                ..saved
+            });
+        }
         let moved = document.moved.get(&layer.id);
         let of = moved.map_or(&layer.recipe, |m| &m.recipe).base();
         let (plain, turn) = match of {
@@ -228,6 +261,7 @@ impl Lists<'_> {
                 moved: None,
                 moved_how: How::default(),
                 edits: Vec::new(),
+                replaced: None,
             });
         }
         let from = match (&plain, document.made.get(&layer.id)) {
@@ -274,6 +308,7 @@ impl Lists<'_> {
             moved: moved.and_then(|m| maps::rows(m.by)),
             moved_how: moved.map_or_else(How::default, |m| m.how),
             edits,
+            replaced: document.replaced.get(&layer.id).cloned(),
         })
     }
 
@@ -350,7 +385,7 @@ impl Lists<'_> {
             },
             Shape::Mask(mask) => {
                 // What the fit finds anew may be another.
-                let same = |l: &&std::sync::Arc<Layer>| {
+                let same = |l: &&Arc<Layer>| {
                     let found = matches!(&l.content, Held::Mask(m) if m.id() == mask.id());
                     found && (l.path.is_some() || matches!(l.recipe, Recipe::Phantom { .. }))
                 };
@@ -369,7 +404,8 @@ impl Lists<'_> {
         }
     }
 
-    /// What is not here, in the numbers of the new session; `None` where its own session was damaged.
+    /// What is not here, in the numbers of the new session; `None` where its own session refers to
+    /// what it does not have.
     fn absent(&mut self, absent: &Absent) -> Option<SavedLayer> {
         let (read, mut layer) = (&absent.read, absent.layer.clone());
         match &mut layer.from {
@@ -384,21 +420,9 @@ impl Lists<'_> {
                 }
             }
             Origin::Kept(curves) => {
-                match &mut curves.basis.source {
-                    SavedSource::File { file, gradients } => {
-                        self.renumber(read, file, gradients)?;
-                    }
-                    SavedSource::Tensors { file, .. } => self.renumber(read, file, &mut [])?,
-                    SavedSource::Head { .. } => {}
-                }
-                if let SavedMask::File(file) = &mut curves.basis.mask {
-                    self.renumber(read, file, &mut [])?;
-                }
+                self.renumber_basis(read, &mut curves.basis)?;
                 for region in &mut curves.regions {
-                    if let SavedShape::Mask(mask) = &mut region.shape {
-                        let found = read.masks.get(*mask)?.as_ref()?;
-                        *mask = self.mask(found);
-                    }
+                    *region = self.as_it_was(read, region)?;
                 }
             }
             Origin::Density(map) => {
@@ -413,13 +437,26 @@ impl Lists<'_> {
                 continue;
             };
             for region in &mut rules.regions {
-                if let SavedShape::Mask(mask) = &mut region.shape {
-                    let found = read.masks.get(*mask)?.as_ref()?;
-                    *mask = self.mask(found);
-                }
+                *region = self.as_it_was(read, region)?;
             }
         }
         Some(layer)
+    }
+
+    pub(super) fn renumber_basis(
+        &mut self,
+        read: &ReadSession,
+        basis: &mut SavedBasis,
+    ) -> Option<()> {
+        match &mut basis.source {
+            SavedSource::File { file, gradients } => self.renumber(read, file, gradients)?,
+            SavedSource::Tensors { file, .. } => self.renumber(read, file, &mut [])?,
+            SavedSource::Head { .. } => {}
+        }
+        match &mut basis.mask {
+            SavedMask::File(file) => self.renumber(read, file, &mut []),
+            SavedMask::Found | SavedMask::Head => Some(()),
+        }
     }
 
     fn renumber(

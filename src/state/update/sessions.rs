@@ -1,18 +1,17 @@
 //! Sessions: saving, opening, what is left behind.
 
-use super::{basis::remake, bundle, edit, fitting, opening};
-use crate::data::Tractogram;
-use crate::jobs::session::{
-    Match, ReadSession, Remake, RestoredLayers, SessionOutput, SessionRequest, Standing,
-};
+mod later;
+
+use super::{edit, fitting, opening};
+use crate::jobs::session::{ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing};
 use crate::jobs::{Request, Slot};
 use crate::state::bundle::Working;
-use crate::state::document::{Content as Held, Layer, LayerId, Made};
-use crate::state::saved::{self, Absent, Origin, SavedLayer};
-use crate::state::saving::{Leaving, Opening, SessionAction};
+use crate::state::document::{Layer, LayerId};
+use crate::state::saved::{self, Origin, SavedLayer};
+use crate::state::saving::{Changed, Leaving, Opening, SessionAction};
 use crate::state::session::Severity;
-use crate::state::words::count;
 use crate::state::{Document, Effect, Recipe, State, View};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,10 +34,16 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::Autosave => autosave(state, effects),
         SessionAction::Relocate { index, path } => {
-            state.session.forget_failures(Slot::Load);
-            if let Some(opening) = &state.session.saving.opening {
-                let files = opening.read.files.clone();
-                submit(effects, SessionRequest::Relocate { files, index, path });
+            relocate(state, vec![(index, path)], effects);
+        }
+        SessionAction::TakeAll => {
+            let opening = state.session.saving.opening.as_ref();
+            let found = opening.map_or(Vec::new(), Opening::found);
+            relocate(state, found, effects);
+        }
+        SessionAction::Answer { index, answer } => {
+            if let Some(opening) = &mut state.session.saving.opening {
+                opening.answers.insert(index, answer);
             }
         }
         SessionAction::OpenAnyway => load(state, effects),
@@ -53,11 +58,27 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             let left = &mut state.session.saving.left_behind;
             left.retain(|l| l.session != session);
         }
-        SessionAction::MakeAgain(layer) => make_again(state, layer, effects),
-        SessionAction::Restore { layer, path } => restore(state, layer, path, effects),
+        SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
+        SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
-            d.absent.retain(|a| a.layer.id != layer.0)
+            d.absent.retain(|a| a.layer.id != layer.0);
+            d.left_out.retain(|l| !l.is_of(layer));
         }),
+        SessionAction::DropLeftOut => edit(state, "Take out of the session", false, |d| {
+            d.left_out.clear();
+        }),
+    }
+}
+
+/// Looks at what the session's files are said to be now.
+fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Load);
+    if let Some(opening) = &mut state.session.saving.opening {
+        for (index, _) in &to {
+            opening.answers.remove(index);
+        }
+        let files = opening.read.files.clone();
+        submit(effects, SessionRequest::Relocate { files, to });
     }
 }
 
@@ -189,7 +210,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             layer,
             tractogram,
             outcome,
-        } => was_made_again(state, layer, tractogram, outcome, wall_ms),
+        } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
         SessionOutput::LeftBehind(found) => state.session.saving.left_behind = found,
         SessionOutput::Done => {}
     }
@@ -261,9 +282,6 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         }
     };
     let recovered = std::mem::take(&mut state.session.saving.recovering);
-    for note in &read.notes {
-        state.session.say(Severity::Warning, note.clone());
-    }
     if !unknown.is_empty() {
         const NAMED: usize = 4;
         let more = match unknown.len().saturating_sub(NAMED) {
@@ -286,6 +304,8 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         recovered,
         asking: false,
         moved: false,
+        answers: BTreeMap::new(),
+        unknown: !unknown.is_empty(),
         absent: Vec::new(),
     };
     let asking = opening.wrong().next().is_some();
@@ -301,6 +321,16 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     opening.asking = false;
+    // What has changed is read where that was asked for, and stays in the session otherwise.
+    let answers = &opening.answers;
+    let files = &mut Arc::make_mut(&mut opening.read).files;
+    for (index, found) in files.iter_mut().enumerate() {
+        if let Standing::Changed(why) = &found.standing
+            && answers.get(&index) != Some(&Changed::UseAsItIs)
+        {
+            found.standing = Standing::Missing(why.clone());
+        }
+    }
     let (items, absent) = saved::items(&opening.content, &opening.read);
     opening.absent = absent;
     submit(effects, SessionRequest::Load { items });
@@ -308,7 +338,7 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
     let Some(opening) = state.session.saving.opening.take() else {
-        return was_restored(state, restored, effects);
+        return later::was_restored(state, restored, effects);
     };
     let Opening {
         read,
@@ -316,6 +346,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         recovered,
         moved,
         absent,
+        unknown,
         ..
     } = opening;
     let (snapshots, lacks) = saved::snapshots(&content, &read, &restored, &absent);
@@ -337,6 +368,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         state.session.say(Severity::Information, sentence);
     }
     let missing = document.absent.iter().any(|a| a.kept().is_none());
+    let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
+    let whole = !unknown && all.all(Document::is_whole);
+    drop(all);
     state.document = document;
     state.session.snapshots = snapshots;
     state.view = content.view.as_ref().map_or_else(
@@ -348,8 +382,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     saving.saved = state.session.revision;
     if recovered {
         saving.file.clone_from(&content.origin);
-        saving.recovered = Some(read.path.clone());
         saving.left_behind.retain(|l| l.session != read.path);
+        // Of what is not all here, nothing replaces the copy.
+        saving.recovered = whole.then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
     }
@@ -358,54 +393,16 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     }
     let name = state.document.name.clone();
     state.session.status = if recovered {
+        if !whole {
+            let kept = "Not all of the work that was recovered is here: its copy is kept, and \
+                        offered again at the next start";
+            state.session.say(Severity::Warning, kept);
+        }
         format!("Recovered {name}")
     } else {
         opening::remember(state, read.path.clone(), summary(&state.document), effects);
         format!("Opened session: {}", read.path.display())
     };
-    fitting::fit(state, effects);
-}
-
-/// Reads the file of a layer that was not here.
-fn restore(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Load);
-    let Some(absent) = absent(&state.document, layer) else {
-        return;
-    };
-    match saved::moved_to(absent, path) {
-        Ok(item) => {
-            let items = vec![(layer.0, item)];
-            submit(effects, SessionRequest::Load { items });
-        }
-        Err(why) => state.session.failed(Slot::Load, why),
-    }
-}
-
-fn was_restored(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
-    for (id, one) in restored {
-        let Some(absent) = absent(&state.document, LayerId(id)).cloned() else {
-            continue;
-        };
-        let mut notes = Vec::new();
-        let outcome = one.and_then(|one| {
-            // It belongs to the session: to take it back would be to lose it again.
-            notes = saved::one(&mut state.document, &absent, one)?;
-            Ok(())
-        });
-        for note in notes {
-            state.session.say(Severity::Warning, note);
-        }
-        match outcome {
-            Ok(()) => {
-                super::changed(state);
-                state.session.status = format!("Found {}", absent.layer.name);
-            }
-            Err(why) => state.session.failed(Slot::Load, why),
-        }
-    }
-    if let Some(saved) = state.document.awaited.clone() {
-        arrange_read(&mut state.document, &saved);
-    }
     fitting::fit(state, effects);
 }
 
@@ -445,97 +442,6 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
         }
     }
     arrange_read(document, saved);
-}
-
-fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {
-    document.absent.iter().find(|a| a.layer.id == layer.0)
-}
-
-fn made_of(document: &Document, absent: &Absent) -> Option<Result<Made, String>> {
-    let curves = absent.kept()?;
-    Some(saved::made(document, &absent.read, curves))
-}
-
-fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Remake);
-    let document = &state.document;
-    let Some(absent) = absent(document, layer).cloned() else {
-        return;
-    };
-    let name = absent.layer.name.clone();
-    let request = match made_of(document, &absent) {
-        None => return,
-        Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
-        Some(Ok(made)) => remake(document, layer.0, &name, &made),
-    };
-    match request {
-        Ok(request) => {
-            let of = saved::result_name(layer.0);
-            let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
-            let edits = match saved::edits(&absent.read, &absent.layer.edits) {
-                Ok(edits) => edits,
-                Err(why) => return state.session.failed(Slot::Remake, why),
-            };
-            let request = Remake {
-                expected,
-                edits,
-                ..request
-            };
-            submit(effects, SessionRequest::Remake(Box::new(request)));
-        }
-        Err(sentence) => state.session.failed(Slot::Remake, sentence),
-    }
-}
-
-fn was_made_again(
-    state: &mut State,
-    layer: u64,
-    tractogram: Tractogram,
-    outcome: Option<Match>,
-    wall_ms: f64,
-) {
-    let id = LayerId(layer);
-    let Some(absent) = absent(&state.document, id).cloned() else {
-        return;
-    };
-    let Some(Ok(made)) = made_of(&state.document, &absent) else {
-        return;
-    };
-    let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
-    let recipe = saved::recipe(&state.document, &made);
-    let recipe = bundle::recipe(&state.document, recipe, &edits);
-    let name = absent.layer.name.clone();
-    let number = count(tractogram.len() as u64);
-    edit(state, "Make again", false, |document| {
-        document.absent.retain(|a| a.layer.id != layer);
-        document.made.insert(id, Arc::new(made));
-        if !edits.is_empty() {
-            document.edits.insert(id, Arc::new(edits));
-        }
-        document.layers.push(Arc::new(Layer {
-            id,
-            name: name.clone(),
-            content: Held::Tractogram(tractogram),
-            display: absent.layer.display.clone(),
-            recipe,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-        }));
-    });
-    let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
-    let seconds = wall_ms / 1e3;
-    state.session.status = format!("Made {name} again: {number} curves in {seconds:.1} s{words}");
-    if outcome == Some(Match::Differs) {
-        state.session.say(
-            Severity::Warning,
-            format!(
-                "{name} was made again and is not what the session had: another version, or files \
-                 that changed"
-            ),
-        );
-    }
 }
 
 /// Whether a path is that of a session.

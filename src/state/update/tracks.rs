@@ -4,7 +4,7 @@ use super::rays;
 use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tracking::{self, Seeding};
+use crate::solvers::tracking::{self, Fate, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
@@ -109,11 +109,19 @@ pub fn taken_in(
         Curves::Streamlines(_) => ("Tracked", "streamlines"),
         Curves::Rays(..) => ("Shot", "rays"),
     };
-    state.session.status = format!(
-        "{verb} {} {what} in {}",
-        count(seeds as u64),
-        with_unit(&fixed(wall_ms, 0), "ms")
-    );
+    let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
+    state.session.status = match started {
+        true => format!(
+            "{verb} {} {what} in {}",
+            count(seeds as u64),
+            with_unit(&fixed(wall_ms, 0), "ms")
+        ),
+        false => format!(
+            "No {} started ({} tries)",
+            what.trim_end_matches('s'),
+            count(seeds as u64)
+        ),
+    };
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {
         output,

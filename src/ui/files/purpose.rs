@@ -57,9 +57,11 @@ pub enum Purpose {
     /// A file of the session that is being opened, by its number.
     Locate {
         index: usize,
+        /// Its own, whatever is taken for it.
+        name: String,
     },
-    /// A layer of the session that is not here.
-    Absent(LayerId),
+    /// A layer of the session that is not here, and the name of its file.
+    Absent(LayerId, String),
 }
 
 impl Purpose {
@@ -117,12 +119,12 @@ impl Purpose {
     pub(super) fn saves(&self) -> bool {
         !matches!(
             self,
-            Self::Open | Self::Locate { .. } | Self::Absent(_) | Self::Affine { .. }
+            Self::Open | Self::Locate { .. } | Self::Absent(..) | Self::Affine { .. }
         )
     }
 
-    pub(super) fn title(&self) -> &'static str {
-        match self {
+    pub(super) fn title(&self) -> String {
+        let fixed = match self {
             Self::Open => "Open a file",
             Self::Tracks { measured: true, .. } => "Export rays",
             Self::Tracks { .. } => "Export streamlines",
@@ -142,15 +144,18 @@ impl Purpose {
                 _ => "Export the cost",
             },
             Self::Session { .. } => "Save the session",
-            Self::Locate { .. } | Self::Absent(_) => "Where is the file now?",
+            Self::Locate { name, .. } | Self::Absent(_, name) => {
+                return format!("Where is {name} now?");
+            }
             Self::Affine { .. } => "An affine of FLIRT or ITK",
-        }
+        };
+        fixed.to_owned()
     }
 
     /// What the last such file is remembered as.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Absent(_) | Self::Affine { .. } => None,
+            Self::Open | Self::Locate { .. } | Self::Absent(..) | Self::Affine { .. } => None,
             Self::Session { .. } | Self::Csv(_) => None,
             Self::Tracks { .. } => Some(Exports::TRACKS),
             Self::Layer { .. } => Some(Exports::LAYER),
@@ -163,7 +168,7 @@ impl Purpose {
     /// Endings a file of this kind may have, the usual one first.
     pub(super) fn endings(&self) -> Vec<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Absent(_) | Self::Affine { .. } => Vec::new(),
+            Self::Open | Self::Locate { .. } | Self::Absent(..) | Self::Affine { .. } => Vec::new(),
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
             | Self::Pathway {
@@ -246,8 +251,8 @@ impl Purpose {
                 let path = Some(path);
                 Action::Session(SessionAction::Save { path, then })
             }
-            Self::Locate { index } => Action::Session(SessionAction::Relocate { index, path }),
-            Self::Absent(layer) => Action::Session(SessionAction::Restore { layer, path }),
+            Self::Locate { index, .. } => Action::Session(SessionAction::Relocate { index, path }),
+            Self::Absent(layer, _) => Action::Session(SessionAction::Restore { layer, path }),
             Self::Affine { layer } => Action::ApplyAffine { layer, path },
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },

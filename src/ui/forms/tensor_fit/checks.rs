@@ -161,6 +161,12 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             report.push(format!("{}: {note}", layer.name));
         }
     }
+    for layer in &state.document.layers {
+        if let Some(said) = state.document.replaced.get(&layer.id) {
+            verdict = Verdict::Warning;
+            report.push(format!("{}: {said}", layer.name));
+        }
+    }
     let other = |g: &Arc<Grid>| !first.matches(g);
     let others: Vec<&str> = opened
         .iter()

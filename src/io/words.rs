@@ -1,0 +1,15 @@
+//! Numbers in the sentences of files.
+
+/// Digits in groups of three, as everywhere: `683 319`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(2 * digits.len());
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            // Narrow no-break space.
+            text.push('\u{202F}');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,244 @@
+//! Regions of a session, and what of one cannot be read here: that stays in the session as it was.
+
+use super::write::Lists;
+use super::{Absent, SavedDocument, SavedPathway, SavedRegion, SavedShape};
+use crate::data::region::RegionId;
+use crate::data::{Region, Shape};
+use crate::jobs::session::ReadSession;
+use crate::state::Document;
+use crate::state::document::{Content as Held, LayerId};
+use crate::state::words::count;
+use std::sync::Arc;
+
+/// What of a session is neither a layer nor here; it stays in the session.
+#[derive(Clone, Debug)]
+pub struct LeftOut {
+    pub what: Lacking,
+    /// `its sphere has no size`.
+    pub why: String,
+    /// What its numbers are of.
+    pub read: Arc<ReadSession>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Lacking {
+    Region(SavedRegion),
+    Pathway(Box<SavedPathway>),
+}
+
+impl Lacking {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Region(region) => &region.name,
+            Self::Pathway(pathway) => &pathway.name,
+        }
+    }
+}
+
+impl LeftOut {
+    /// Whether it is the mask that a layer is.
+    pub fn is_of(&self, layer: LayerId) -> bool {
+        matches!(&self.what, Lacking::Region(r) if r.shape == SavedShape::Layer(layer.0))
+    }
+}
+
+/// A region of a session; an error says why not: `its sphere has no size`.
+fn read_region(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedRegion,
+) -> Result<Region, String> {
+    let shape = match &saved.shape {
+        SavedShape::Sphere { centre, radius_mm } => {
+            if !(*radius_mm > 0.0 && radius_mm.is_finite() && centre.is_finite()) {
+                return Err("its sphere has no size".to_owned());
+            }
+            Shape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            }
+        }
+        SavedShape::Box { centre, half_mm } => {
+            let sound = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
+            if !(sound && centre.is_finite()) {
+                return Err("its box has no size".to_owned());
+            }
+            Shape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            }
+        }
+        SavedShape::Mask(number) => match read.masks.get(*number) {
+            Some(Ok(mask)) => Shape::Mask(mask.clone()),
+            Some(Err(unread)) => return Err(format!("its mask cannot be read: {}", unread.why)),
+            None => return Err("its mask is not in the session".to_owned()),
+        },
+        SavedShape::Layer(id) => {
+            let layer = document.layer(LayerId(*id)).map(|l| &l.content);
+            let Some(Held::Mask(mask)) = layer else {
+                return Err("the mask that it is is not here".to_owned());
+            };
+            Shape::Mask(mask.clone())
+        }
+    };
+    Ok(Region {
+        id: RegionId(0),
+        name: saved.name.clone(),
+        role: saved.role,
+        shape: Arc::new(shape),
+        colour: saved.colour,
+        visible: saved.visible,
+    })
+}
+
+/// The same for what refers to a region; an error is half a sentence.
+pub(super) fn region(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedRegion,
+) -> Result<Region, String> {
+    let said = |why| format!("of its region \"{}\", {why}", saved.name);
+    read_region(document, read, saved).map_err(said)
+}
+
+/// Puts the regions into a document whose layers are there.
+pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &SavedDocument) {
+    let regions = saved.regions.iter();
+    let regions: Vec<_> = regions.map(|r| read_region(document, read, r)).collect();
+    let mut named = Vec::new();
+    for (one, saved) in regions.into_iter().zip(&saved.regions) {
+        match one {
+            Ok(region) => {
+                let id = RegionId(document.fresh_id());
+                document.regions.push(Arc::new(Region { id, ..region }));
+                named.push(Some(id));
+            }
+            Err(why) => {
+                leave_out(document, read, Lacking::Region(saved.clone()), why);
+                named.push(None);
+            }
+        }
+    }
+    document.bundle = saved.bundle.renamed(|RegionId(place)| {
+        let place = usize::try_from(place).ok()?;
+        named.get(place).copied().flatten()
+    });
+}
+
+pub(super) fn leave_out(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    what: Lacking,
+    why: String,
+) {
+    let read = read.clone();
+    document
+        .left_out
+        .push(Arc::new(LeftOut { what, why, read }));
+}
+
+/// Regions that are a layer's mask, where that layer has come.
+pub(super) fn find_again(document: &mut Document, layer: LayerId) {
+    for left in std::mem::take(&mut document.left_out) {
+        let found = match &left.what {
+            Lacking::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
+                read_region(document, &left.read, saved).ok()
+            }
+            _ => None,
+        };
+        match found {
+            Some(region) => {
+                let id = RegionId(document.fresh_id());
+                document.regions.push(Arc::new(Region { id, ..region }));
+            }
+            None => document.left_out.push(left),
+        }
+    }
+}
+
+/// What was left out, in a sentence for each reason.
+pub fn left_out(document: &Document) -> Vec<String> {
+    let mut reasons: Vec<(bool, &str, Vec<&str>)> = Vec::new();
+    for left in &document.left_out {
+        let region = matches!(left.what, Lacking::Region(_));
+        let known = reasons
+            .iter_mut()
+            .find(|(r, why, _)| (*r, *why) == (region, &*left.why));
+        match known {
+            Some((.., names)) => names.push(left.what.name()),
+            None => reasons.push((region, &left.why, vec![left.what.name()])),
+        }
+    }
+    let sentence = |(region, why, names): (bool, &str, Vec<&str>)| {
+        let what = if region { "region" } else { "pathway" };
+        match &*names {
+            [name] => format!("The {what} \"{name}\" is left out and stays in the session: {why}"),
+            names => {
+                const NAMED: usize = 3;
+                let some = names[..names.len().min(NAMED)].join(", ");
+                let more = match names.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    n => format!(" and {} more", count(n as u64)),
+                };
+                format!(
+                    "{} {what}s are left out and stay in the session ({some}{more}): of each, {why}",
+                    count(names.len() as u64)
+                )
+            }
+        }
+    };
+    reasons.into_iter().map(sentence).collect()
+}
+
+impl Lists<'_> {
+    /// What was left out, in the numbers of the new session.
+    pub(super) fn left_out(
+        &mut self,
+        document: &Document,
+    ) -> (Vec<SavedRegion>, Vec<SavedPathway>) {
+        let (mut regions, mut pathways) = (Vec::new(), Vec::new());
+        for left in &document.left_out {
+            match &left.what {
+                Lacking::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
+                Lacking::Pathway(pathway) => {
+                    let mut pathway = (**pathway).clone();
+                    let of = pathway.regions.iter();
+                    let of: Option<Vec<_>> = of.map(|r| self.as_it_was(&left.read, r)).collect();
+                    let basis = self.renumber_basis(&left.read, &mut pathway.basis);
+                    if let (Some(of), Some(())) = (of, basis) {
+                        pathways.push(SavedPathway {
+                            regions: of,
+                            ..pathway
+                        });
+                    }
+                }
+            }
+        }
+        (regions, pathways)
+    }
+
+    /// A region of another session in the numbers of this one; `None` where that one lacks its mask.
+    pub(super) fn as_it_was(
+        &mut self,
+        read: &ReadSession,
+        region: &SavedRegion,
+    ) -> Option<SavedRegion> {
+        let mut region = region.clone();
+        if let SavedShape::Mask(number) = &mut region.shape {
+            *number = self.known_mask(read, *number)?;
+        }
+        Some(region)
+    }
+}
+
+impl Document {
+    /// Whether all of the session that this was read from is here.
+    pub fn is_whole(&self) -> bool {
+        self.absent.is_empty() && self.left_out.is_empty() && self.unread.is_empty()
+    }
+
+    /// What a layer is from, where that cannot be read.
+    pub(super) fn origin_unread(&self, layer: LayerId) -> Option<&Arc<Absent>> {
+        self.unread.get(&layer)
+    }
+}

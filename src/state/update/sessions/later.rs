@@ -1,0 +1,163 @@
+//! Layers of a session that come after it was opened: their files are found, or they are made again.
+
+use super::super::{basis::remake, bundle, changed, edit, fitting};
+use super::{arrange_read, submit};
+use crate::data::Tractogram;
+use crate::jobs::Slot;
+use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::state::document::{Content as Held, Layer, LayerId, Made};
+use crate::state::saved::{self, Absent};
+use crate::state::session::Severity;
+use crate::state::words::count;
+use crate::state::{Document, Effect, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Reads the file of a layer that was not here.
+pub(super) fn restore(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Load);
+    let Some(absent) = absent(&state.document, layer) else {
+        return;
+    };
+    match saved::moved_to(absent, path) {
+        Ok(item) => {
+            let items = vec![(layer.0, item)];
+            submit(effects, SessionRequest::Load { items });
+        }
+        Err(why) => state.session.failed(Slot::Load, why),
+    }
+}
+
+pub(super) fn was_restored(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
+    for (id, one) in restored {
+        let Some(absent) = absent(&state.document, LayerId(id)).cloned() else {
+            continue;
+        };
+        let mut notes = Vec::new();
+        let outcome = one.and_then(|one| {
+            // It belongs to the session: to take it back would be to lose it again.
+            notes = saved::one(&mut state.document, &absent, one)?;
+            Ok(())
+        });
+        for note in notes {
+            state.session.say(Severity::Warning, note);
+        }
+        match outcome {
+            Ok(()) => {
+                changed(state);
+                state.session.status = format!("Found {}", absent.layer.name);
+                let path = state.document.layer(LayerId(id));
+                let path = path.and_then(|l| l.path.clone());
+                is_taken(state, path);
+            }
+            Err(why) => state.session.failed(Slot::Load, why),
+        }
+    }
+    if let Some(saved) = state.document.awaited.clone() {
+        arrange_read(&mut state.document, &saved);
+    }
+    fitting::fit(state, effects);
+}
+
+/// What lies there now is the session's file from here on.
+fn is_taken(state: &mut State, path: Option<PathBuf>) {
+    let (Some(path), Some(opened)) = (path, &mut state.session.saving.opened) else {
+        return;
+    };
+    for found in &mut Arc::make_mut(opened).files {
+        if found.path == path {
+            found.standing = Standing::Same;
+        }
+    }
+}
+
+fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {
+    document.absent.iter().find(|a| a.layer.id == layer.0)
+}
+
+fn made_of(document: &Document, absent: &Absent) -> Option<Result<Made, String>> {
+    let curves = absent.kept()?;
+    Some(saved::made(document, &absent.read, curves))
+}
+
+pub(super) fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Remake);
+    let document = &state.document;
+    let Some(absent) = absent(document, layer).cloned() else {
+        return;
+    };
+    let name = absent.layer.name.clone();
+    let request = match made_of(document, &absent) {
+        None => return,
+        Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
+        Some(Ok(made)) => remake(document, layer.0, &name, &made),
+    };
+    match request {
+        Ok(request) => {
+            let of = saved::result_name(layer.0);
+            let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
+            let edits = match saved::edits(&absent.read, &absent.layer.edits) {
+                Ok(edits) => edits,
+                Err(why) => return state.session.failed(Slot::Remake, why),
+            };
+            let request = Remake {
+                expected,
+                edits,
+                ..request
+            };
+            submit(effects, SessionRequest::Remake(Box::new(request)));
+        }
+        Err(sentence) => state.session.failed(Slot::Remake, sentence),
+    }
+}
+
+pub(super) fn was_made_again(
+    state: &mut State,
+    layer: u64,
+    tractogram: Tractogram,
+    outcome: Option<Match>,
+    wall_ms: f64,
+) {
+    let id = LayerId(layer);
+    let Some(absent) = absent(&state.document, id).cloned() else {
+        return;
+    };
+    let Some(Ok(made)) = made_of(&state.document, &absent) else {
+        return;
+    };
+    let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
+    let recipe = saved::recipe(&state.document, &made);
+    let recipe = bundle::recipe(&state.document, recipe, &edits);
+    let name = absent.layer.name.clone();
+    let number = count(tractogram.len() as u64);
+    edit(state, "Make again", false, |document| {
+        document.absent.retain(|a| a.layer.id != layer);
+        document.made.insert(id, Arc::new(made));
+        if !edits.is_empty() {
+            document.edits.insert(id, Arc::new(edits));
+        }
+        document.layers.push(Arc::new(Layer {
+            id,
+            name: name.clone(),
+            content: Held::Tractogram(tractogram),
+            display: absent.layer.display.clone(),
+            recipe,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        }));
+    });
+    let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
+    let seconds = wall_ms / 1e3;
+    state.session.status = format!("Made {name} again: {number} curves in {seconds:.1} s{words}");
+    if outcome == Some(Match::Differs) {
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "{name} was made again and is not what the session had: another version, or files \
+                 that changed"
+            ),
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! What `arcuate info` says of files: colours, what is no number, sheared axes, streamlines of a scan.
+
+use super::{arcuate, json};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid, Volume};
+use arcuate::io::nifti;
+use glam::{DAffine3, DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::process::Output;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("cli::info::images", images),
+        test("cli::info::streamlines of a scan", streamlines),
+        test("cli::info::folders", folders),
+    ]
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A NIfTI file of one red, green and blue byte for each voxel (datatype 128).
+fn colour_image(path: &Path) {
+    let mut bytes = vec![0u8; 352];
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    put(0, &348i32.to_le_bytes());
+    for (i, n) in [3i16, 4, 3, 2, 1, 1, 1, 1].into_iter().enumerate() {
+        put(40 + 2 * i, &n.to_le_bytes());
+    }
+    put(70, &128i16.to_le_bytes());
+    put(72, &24i16.to_le_bytes());
+    for i in 0..4 {
+        put(76 + 4 * i, &1f32.to_le_bytes());
+    }
+    put(108, &352f32.to_le_bytes());
+    put(254, &1i16.to_le_bytes());
+    for (row, one) in [(280, 0), (296, 1), (312, 2)] {
+        put(row + 4 * one, &1f32.to_le_bytes());
+    }
+    put(344, b"n+1\0");
+    bytes.extend((0..72).map(|i| i as u8));
+    std::fs::write(path, bytes).expect("written");
+}
+
+fn images() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    colour_image(&here.join("rgb.nii"));
+    let said = text(&arcuate(&["info", "rgb.nii"], here));
+    assert!(said.contains("colour image"), "{said}");
+    assert_eq!(json(&["info", "rgb.nii"], here)["files"][0]["volumes"], 1);
+    // 84.3° between the first two axes, and holes.
+    let matrix = DMat3::from_cols(DVec3::X, DVec3::new(0.1, 1.0, 0.0), DVec3::Z);
+    let affine = DAffine3::from_mat3(matrix);
+    let grid = Grid::new([12, 11, 10], affine, AffineSource::Sform).expect("regular");
+    let mut values = vec![1.0f32; 1320];
+    values[..1100].fill(f32::NAN);
+    values[1200] = f32::INFINITY;
+    values[1201] = f32::NEG_INFINITY;
+    let image = Volume::scalar(Arc::new(grid), values);
+    nifti::save_volume(&here.join("t1.nii.gz"), &image, "", &Control::new()).expect("written");
+    let said = text(&arcuate(&["info", "t1.nii.gz"], here));
+    assert!(
+        said.contains("1\u{202F}100 are not a number, 2 are infinite"),
+        "{said}"
+    );
+    assert!(said.contains("not at right angles, but 5.7° off"), "{said}");
+    let file = json(&["info", "t1.nii.gz"], here)["files"][0].clone();
+    assert_eq!(
+        (&file["not_a_number"], &file["infinite"]),
+        (&1100.into(), &2.into())
+    );
+    // Nothing is said of what is as it should be.
+    let grid = Grid::axis_aligned([9, 9, 9], DVec3::splat(2.0), DVec3::ZERO).expect("regular");
+    let image = Volume::scalar(Arc::new(grid), vec![1.0; 729]);
+    nifti::save_volume(&here.join("fine.nii.gz"), &image, "", &Control::new()).expect("written");
+    let said = text(&arcuate(&["info", "fine.nii.gz"], here));
+    assert!(
+        !said.contains("right angles") && !said.contains("not a number"),
+        "{said}"
+    );
+}
+
+/// A file of one streamline, or of none.
+pub fn tck(path: &Path, points: &[[f32; 3]]) {
+    let head = "mrtrix tracks\ndatatype: Float32LE\ncount: 1\nfile: . 80\nEND\n";
+    let mut bytes = format!("{head:<80}").into_bytes();
+    let ends = match points.is_empty() {
+        true => vec![[f32::INFINITY; 3]],
+        false => vec![[f32::NAN; 3], [f32::INFINITY; 3]],
+    };
+    for number in points.iter().chain(&ends).flatten() {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    std::fs::write(path, bytes).expect("written");
+}
+
+fn streamlines() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::axis_aligned([10, 10, 10], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let image = Volume::scalar(Arc::new(grid), vec![1.0; 1000]);
+    nifti::save_volume(&here.join("t1.nii.gz"), &image, "", &Control::new()).expect("written");
+    // Of four points three are inside; one lies a little below nought.
+    let tck = |name: &str, points: &[[f32; 3]]| tck(&here.join(name), points);
+    let points = [
+        [1.0, 1.0, -0.04],
+        [2.0, 1.0, 1.0],
+        [3.0, 1.0, 1.0],
+        [30.0, 1.0, 1.0],
+    ];
+    tck("a.tck", &points);
+    tck("none.tck", &[]);
+    let said = text(&arcuate(&["info", "t1.nii.gz", "a.tck"], here));
+    assert!(
+        said.contains("75.0 % of a.tck lie inside t1.nii.gz"),
+        "{said}"
+    );
+    assert!(!said.contains("-0.0"), "{said}");
+    let value = json(&["info", "t1.nii.gz", "a.tck"], here);
+    assert_eq!(value["inside"][0]["share"], 0.75);
+    let said = text(&arcuate(&["info", "none.tck"], here));
+    assert!(
+        said.contains("length      none") && !said.contains("0.0 mm"),
+        "{said}"
+    );
+    // An error stands alone.
+    let output = arcuate(&["info", "missing.nii.gz"], here);
+    assert!(output.stdout.is_empty(), "{:?}", text(&output));
+}
+
+fn folders() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for name in ["plain", "dicom/series"] {
+        std::fs::create_dir_all(here.join(name)).expect("a folder");
+    }
+    std::fs::write(here.join("plain/notes.txt"), "words").expect("written");
+    let mut file = vec![0u8; 200];
+    file[128..132].copy_from_slice(b"DICM");
+    std::fs::write(here.join("dicom/series/IM0001"), file).expect("written");
+    for (name, words) in [
+        (
+            "plain",
+            "Found a folder without BIDS names, expected a file or a BIDS folder",
+        ),
+        (
+            "dicom",
+            "This folder holds DICOM files; convert them with dcm2niix",
+        ),
+        (
+            "dicom/series",
+            "This folder holds DICOM files; convert them with dcm2niix",
+        ),
+    ] {
+        let output = arcuate(&["info", name], here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(words), "{name}: {said}");
+    }
+}
