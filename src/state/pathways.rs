@@ -6,6 +6,7 @@ use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
 use crate::data::{DataId, Region, Role};
+pub use crate::jobs::Weakest;
 use crate::jobs::{FoundPathway, KnownPathway, TracedPath};
 use crate::render::draw_list::Transfer;
 use crate::solvers::pathway::{Params, Path};
@@ -339,47 +340,21 @@ impl super::State {
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
-    /// The path that is told about: the one under the pointer, else the minimal one.
-    pub fn path_told(&self) -> Option<&Path> {
+    /// The best path through the voxel under the pointer.
+    pub fn path_pointed(&self) -> Option<&TracedPath> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
         let hovered = working.hovered.as_ref();
-        let hovered = hovered.filter(|h| h.of == live.excess.id());
-        Some(hovered.map_or(&live.path, |h| &h.path))
+        hovered.filter(|h| h.of == live.excess.id())
     }
-}
 
-/// The weakest stretch of a path that is told has this length.
-pub const STRETCH_MM: f64 = 10.0;
-
-/// The stretch of a path that costs most a mm.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Weakest {
-    /// World mm.
-    pub at: DVec3,
-    pub cost_per_mm: f64,
-    pub length_mm: f64,
-    /// Its ends along the path, mm.
-    pub from_mm: f64,
-}
-
-pub fn weakest(path: &Path) -> Option<Weakest> {
-    let stretch = path.weakest(STRETCH_MM);
-    let last = stretch.end.checked_sub(1)?.max(stretch.start);
-    let (from_mm, to_mm) = (
-        *path.length_mm.get(stretch.start)?,
-        *path.length_mm.get(last)?,
-    );
-    let length_mm = to_mm - from_mm;
-    let middle_mm = 0.5 * (from_mm + to_mm);
-    let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
-    Some(Weakest {
-        at: *path
-            .points
-            .get(middle.min(path.points.len().checked_sub(1)?))?,
-        cost_per_mm: (path.cost[last] - path.cost[stretch.start])
-            / length_mm.max(f64::MIN_POSITIVE),
-        length_mm,
-        from_mm,
-    })
+    /// The path that is told about, and where it is weakest: the one under the pointer, else the minimal
+    /// one.
+    pub fn path_told(&self) -> Option<(&Path, Option<&Weakest>)> {
+        let live = self.session.pathways.live.as_ref()?;
+        Some(match self.path_pointed() {
+            Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),
+            None => (&live.path, live.weakest.as_ref()),
+        })
+    }
 }

@@ -7,7 +7,7 @@ use arcuate::jobs::Request;
 use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{Colours, Transfer};
 use arcuate::solvers::metric::Cost;
-use arcuate::state::pathways::{PathwayAction, Settings, Shown, weakest};
+use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, KeptPathway, State, Task};
 use arcuate::ui::format;
@@ -260,7 +260,7 @@ fn chart() {
     click(&mut window, "Show it");
     let state = &window.state().state;
     let live = state.final_pathway().expect("a pathway");
-    let weak = weakest(&live.path).expect("a stretch");
+    let weak = live.weakest.as_ref().expect("a stretch");
     assert!(state.view.crosshair.distance(weak.at) < 1e-9);
 }
 

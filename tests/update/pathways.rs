@@ -6,8 +6,8 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{FindPathway, Request};
 use arcuate::render::build::{self, Size};
-use arcuate::render::draw_list::ById;
 use arcuate::render::draw_list::GlyphPlace::Below;
+use arcuate::render::draw_list::{ById, LineColour};
 use arcuate::solvers::metric::Cost;
 use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
@@ -361,7 +361,39 @@ fn hovered() {
         pixels_per_point: 1.0,
     };
     let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
-    assert_eq!(list.lines.len(), 2, "the cheapest and this one");
+    assert_eq!(
+        list.lines.len(),
+        3,
+        "the cheapest, this one, its weakest stretch"
+    );
+    let weak = hovered.weakest.as_ref().expect("a stretch");
+    let (this, stretch) = (&list.lines[1], &list.lines[2]);
+    assert_eq!(this.tractogram, ById(hovered.line.clone()));
+    assert_eq!(stretch.tractogram, ById(weak.line.clone()));
+    // Three colours, none that of the outline.
+    let colours: Vec<_> = list
+        .lines
+        .iter()
+        .map(|l| format!("{:?}", l.colour))
+        .collect();
+    assert!(
+        colours[0] != colours[1] && colours[1] != colours[2],
+        "{colours:?}"
+    );
+    assert!(!colours.contains(&format!("{:?}", LineColour::Fixed(list.contours[0].colour))));
+    // No voxel of the ends or of their rims is in it.
+    for role in [Role::Seed, Role::Target] {
+        let regions = &window.state.document.regions;
+        let end = regions.iter().find(|r| r.role == role).expect("there");
+        for point in weak.line.streamline(0) {
+            let far = glam::Vec3::from(*point)
+                .as_dvec3()
+                .distance(end.shape.centre());
+            assert!(far > 5.0 + 1.6, "{far} mm from the {role:?}");
+        }
+    }
+    let shorter = weak.line.streamline(0).len() < hovered.line.streamline(0).len();
+    assert!(shorter && weak.length_mm < 13.0, "{}", weak.length_mm);
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);
     assert!(list.glyphs.is_none());

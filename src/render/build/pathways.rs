@@ -23,7 +23,12 @@ const KEPT_OPACITY: f32 = 0.85;
 const LIVE_OPACITY: f32 = 0.7;
 /// Of one around a cloud.
 const AROUND_OPACITY: f32 = 0.3;
-const HOVERED_RADIUS_MM: f32 = 0.4;
+const POINTED_RADIUS_MM: f32 = 0.5;
+/// Of the path under the pointer: no outline, no contour and no kept pathway has it.
+const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];
+/// Where the path that is told about costs most a mm: around it.
+const WEAKEST_RADIUS_MM: f32 = 0.75;
+const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
 /// The live pathway where it is looked at.
 pub fn live(state: &State) -> Option<&FoundPathway> {
@@ -199,7 +204,8 @@ fn surface(
     }
 }
 
-/// The minimal paths, and the best one through the voxel under the pointer.
+/// The minimal paths, and the best one through the voxel under the pointer; the weakest stretch of the one
+/// that is told about.
 pub fn lines(state: &State) -> Vec<Lines> {
     let tube = |line: &Tractogram, colour: [u8; 3], radius_mm: f32| Lines {
         tractogram: ById(line.clone()),
@@ -215,9 +221,10 @@ pub fn lines(state: &State) -> Vec<Lines> {
         .collect();
     if let Some(found) = live(state) {
         all.push(tube(&found.line, LIVE_RGB, PATH_RADIUS_MM));
-        let hovered = state.session.pathways.hovered.as_ref();
-        let hovered = hovered.filter(|h| h.of == found.excess.id());
-        all.extend(hovered.map(|h| tube(&h.line, OUTLINE_RGB, HOVERED_RADIUS_MM)));
+        let pointed = state.path_pointed();
+        all.extend(pointed.map(|h| tube(&h.line, POINTED_RGB, POINTED_RADIUS_MM)));
+        let weakest = state.path_told().and_then(|(_, weakest)| weakest);
+        all.extend(weakest.map(|w| tube(&w.line, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
     }
     all
 }

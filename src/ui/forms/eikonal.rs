@@ -1,5 +1,6 @@
 //! The task Pathways: the cost of every path between two regions, and the cheapest of them.
 
+pub mod profile;
 mod results;
 mod row_menu;
 

@@ -1,8 +1,8 @@
 //! What was found: pathways in a table, and the cost along the path that is told about.
 
-use super::row_menu;
+use super::{profile, row_menu};
 use crate::state::FoundPathway;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing, weakest};
+use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
 use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
@@ -10,13 +10,12 @@ use crate::ui::widgets::button::{IconButton, eye};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
-use egui::{Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
 const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
-const CHART: f32 = 52.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
@@ -57,7 +56,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     selected(ui, state, actions);
     if let Some(live) = &working.live {
-        along(ui, state, live, actions);
+        profile::show(ui, state, live, actions);
     }
 }
 
@@ -256,98 +255,4 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         actions.push(Action::Pathway(PathwayAction::SetKept { kept, phase }));
     }
-}
-
-/// What the path costs a mm on its way, and where it is weakest.
-fn along(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<Action>) {
-    let p = theme::palette(ui.style());
-    let Some(path) = state.path_told() else {
-        return;
-    };
-    let hovered = state.session.pathways.hovered.as_ref();
-    let hovered = hovered.filter(|h| h.of == live.excess.id());
-    let (name, fact) = match hovered {
-        Some(h) => {
-            let percent = format::fixed(h.excess * 100.0, 1);
-            (
-                "Best path here",
-                format!("E* + {}", format::with_unit(&percent, "%")),
-            )
-        }
-        None => ("Cheapest path", {
-            let fa = format::fixed(live.mean_fa, 2);
-            format!("mean FA {fa}")
-        }),
-    };
-    panels::caption(ui, name, &fact);
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), CHART + 20.0), Sense::hover());
-    let rect = paint::inset(rect, space::INSET, space::INSET);
-    let chart = Rect::from_min_size(rect.min, vec2(rect.width(), CHART));
-    let painter = ui.painter();
-    painter.rect_filled(chart, 0.0, p.b2);
-    let total_mm = path.total_mm().max(f64::MIN_POSITIVE);
-    let mean = path.total_cost() / total_mm;
-    let rates = smoothed(&path.length_mm, &path.cost);
-    let most = rates
-        .iter()
-        .fold(mean * 1.2, |m, (_, r)| m.max(*r))
-        .max(f64::MIN_POSITIVE);
-    let at = |mm: f64, rate: f64| {
-        pos2(
-            chart.left() + (mm / total_mm) as f32 * chart.width(),
-            chart.bottom() - (rate / most) as f32 * (chart.height() - 4.0),
-        )
-    };
-    let weak = weakest(path);
-    if let Some(weak) = weak {
-        let band = Rect::from_min_max(
-            pos2(at(weak.from_mm, 0.0).x, chart.top()),
-            pos2(at(weak.from_mm + weak.length_mm, 0.0).x, chart.bottom()),
-        );
-        painter.rect_filled(band, 0.0, p.warning_tint);
-    }
-    let line: Vec<_> = rates.iter().map(|(mm, rate)| at(*mm, *rate)).collect();
-    painter.line(line, Stroke::new(1.5, p.accent));
-    let texts = Rect::from_min_max(pos2(rect.left(), chart.bottom() + 3.0), rect.max);
-    let font = theme::regular(size::CAPTION);
-    let per_mm = format!("{} a mm on average", format::significant(mean));
-    paint::left(painter, texts, &per_mm, font.clone(), p.t3);
-    let length = format::with_unit(&format::fixed(total_mm, 0), "mm");
-    paint::right(painter, texts, &length, font, p.t3);
-    let spoken = format!("Cost along the path: {per_mm}, {length}");
-    response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
-    if let Some(weak) = weak.filter(|_| hovered.is_none()) {
-        let times = weak.cost_per_mm / mean.max(f64::MIN_POSITIVE);
-        let text = format!(
-            "Weakest stretch around {}, {}, {}: {} a mm, {} times the path's mean",
-            format::fixed(weak.at.x, 0),
-            format::fixed(weak.at.y, 0),
-            format::with_unit(&format::fixed(weak.at.z, 0), "mm"),
-            format::significant(weak.cost_per_mm),
-            format::fixed(times, 1),
-        );
-        let note = Note::new(p, Severity::Information, &text).action("Show it");
-        if note.show(ui) == Some(Answer::Taken) {
-            actions.push(Action::MoveCrosshair(weak.at));
-        }
-    }
-}
-
-/// Cost a mm over stretches of 2 mm: voxel by voxel it jumps.
-fn smoothed(length_mm: &[f64], cost: &[f64]) -> Vec<(f64, f64)> {
-    const STRETCH_MM: f64 = 2.0;
-    let mut start = 0;
-    let mut rates = Vec::new();
-    for end in 1..length_mm.len() {
-        while start + 1 < end && length_mm[end] - length_mm[start + 1] >= STRETCH_MM {
-            start += 1;
-        }
-        let mm = length_mm[end] - length_mm[start];
-        if mm >= STRETCH_MM * 0.5 {
-            let middle = 0.5 * (length_mm[end] + length_mm[start]);
-            rates.push((middle, (cost[end] - cost[start]) / mm));
-        }
-    }
-    rates
 }
