@@ -14,6 +14,7 @@ use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Stan
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Pane, Phase, Recipe, Slot, Task};
 use arcuate::ui::probe;
+use arcuate::ui::views::path_under;
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -240,6 +241,12 @@ fn apart() {
     assert_eq!(asked(&window).len(), count, "not asked for as it is");
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    // A wall beside the way: of what it takes the pointer says so.
+    window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
+    let at = dvec3(8.0, 0.0, 0.0);
+    let told = path_under::words(&window.state, live(&window), at);
+    assert_eq!(told, Some(("no path: in an exclusion".to_owned(), false)));
+    window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
     let failed = &window.state.session.pathways.failed;
@@ -416,6 +423,15 @@ fn hovered() {
     let epsilon = window.state.document.pathways.epsilon as f32;
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
+    // Beside the pointer.
+    let words = |window: &Window, at: DVec3| path_under::words(&window.state, live(window), at);
+    let (told, there) = words(&window, at).expect("words");
+    let mean = hovered.path.total_cost() / hovered.path.total_mm();
+    let mean = arcuate::ui::format::significant(mean);
+    assert!(there && told.starts_with("E* + "), "{told}");
+    assert!(told.ends_with(&format!(" · {mean} a mm")), "{told}");
+    assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
+    assert_eq!(words(&window, DVec3::splat(400.0)), None);
     window.act(Action::Pathway(PathwayAction::Hover(None)));
     assert!(window.state.session.pathways.hovered.is_none());
     window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(
