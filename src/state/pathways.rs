@@ -46,6 +46,12 @@ pub struct Settings {
     pub shown: Shown,
     /// 0..1, of the cost on slices.
     pub opacity: f32,
+    /// The share above E* that is the last colour, on slices and in the cloud; what costs more is not seen.
+    #[serde(default = "Settings::usual_range")]
+    pub range: f32,
+    /// The images below the cost are grey: its colours are not theirs.
+    #[serde(default = "Settings::usual_greys")]
+    pub greys: bool,
     /// The pathway's outline on slices.
     pub outline: bool,
     /// Lines of equal cost of one side on slices, so much apart.
@@ -66,6 +72,16 @@ pub struct Settings {
 
 impl Settings {
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
+    /// Of the share that is the last colour.
+    pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
+
+    fn usual_range() -> f32 {
+        EXCESS_SHOWN
+    }
+
+    fn usual_greys() -> bool {
+        true
+    }
 
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
@@ -82,6 +98,10 @@ impl Settings {
             opacity: match self.opacity.is_finite() {
                 true => self.opacity.clamp(0.0, 1.0),
                 false => usual.opacity,
+            },
+            range: match self.range.is_finite() {
+                true => self.range.clamp(*Self::RANGE.start(), *Self::RANGE.end()),
+                false => usual.range,
             },
             contours: self
                 .contours
@@ -160,10 +180,11 @@ pub struct KeptPathway {
     pub found: Option<Arc<FoundPathway>>,
 }
 
-// Where no path leads is in no set.
+// Where no path leads is in no set, and beyond the last colour.
 const _: () = assert!(*Settings::EPSILON.end() < FoundPathway::MOST_EXCESS as f64);
+const _: () = assert!(*Settings::RANGE.end() < FoundPathway::MOST_EXCESS);
 
-/// The cost that is the last colour: half as much again as the least.
+/// The cost that is the last colour as a rule: half as much again as the least.
 pub const EXCESS_SHOWN: f32 = 0.5;
 /// Of the live one.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
@@ -262,6 +283,8 @@ pub struct Working {
     /// What there was to solve them with: the tensors, and the layers, of which some are scans with
     /// gradients.
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
+    /// Streamlines were not asked for, since they are not seen where pathways are.
+    pub tracks_due: bool,
     /// Those on their way of a document that was left: their events come first.
     pub left: usize,
 }
@@ -316,6 +339,11 @@ impl Document {
             .copied()
             .unwrap_or(CATEGORIES[0])
     }
+}
+
+/// ε_h in percent, as it is told: in tenths, and no less, so that a set of this width is joined.
+pub fn percent_joined(from: f64) -> f64 {
+    (from * 1000.0).ceil() / 10.0
 }
 
 impl super::State {
