@@ -11,7 +11,7 @@ use egui::{Painter, Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, v
 
 const CHART: f32 = 52.0;
 /// Left of the chart: its values.
-const VALUES: f32 = 28.0;
+const VALUES: f32 = 34.0;
 
 pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
@@ -66,7 +66,7 @@ fn words(weak: &Weakest, mean: f64) -> String {
     let times = weak.cost_per_mm / mean.max(f64::MIN_POSITIVE);
     let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
     format!(
-        "Weakest stretch around {x}, {y}, {}: {} a mm, {} times the path's mean",
+        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean",
         format::with_unit(&z, "mm"),
         format::significant(weak.cost_per_mm),
         format::fixed(times, 1),
@@ -133,7 +133,7 @@ fn values(painter: &Painter, p: &theme::Palette, chart: Rect, most: f64) {
         let middle = y.clamp(chart.top() + 6.0, chart.bottom() - 6.0);
         let place = Rect::from_center_size(
             pos2(chart.left() - 0.5 * VALUES, middle),
-            vec2(VALUES - 8.0, 12.0),
+            vec2(VALUES - 5.0, 12.0),
         );
         paint::right(painter, place, &text, theme::regular(size::CAPTION), p.t3);
     }

@@ -10,12 +10,18 @@ use crate::ui::widgets::button::{IconButton, eye};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
-use egui::{Rect, Sense, Ui, pos2, vec2};
+use egui::{Key, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
 const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
+const BESIDE_EYE: f32 = 8.0;
+/// All of that.
+const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
+const SWATCH: f32 = 20.0;
+/// A second line of a row.
+const LINE: f32 = 16.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
@@ -72,7 +78,7 @@ fn head(ui: &mut Ui) {
     let painter = ui.painter();
     paint::left(
         painter,
-        paint::inset(inner, 20.0, 0.0),
+        paint::inset(inner, SWATCH, 0.0),
         "Pathway",
         font.clone(),
         p.t3,
@@ -84,7 +90,7 @@ fn head(ui: &mut Ui) {
 
 /// Places of volume, length and cost.
 fn columns(inner: Rect) -> [Rect; 3] {
-    let mut right = inner.right() - 2.0 * EYE - 4.0;
+    let mut right = inner.right() - 2.0 * EYE - BESIDE_EYE;
     COLUMNS.map(|width| {
         let place = Rect::from_min_max(
             pos2(right - width, inner.top()),
@@ -142,11 +148,18 @@ fn row(
         ),
         None => format!("{name}: {}", unsolved_word(state, id)),
     };
-    let response = rows::list_row(ui, &spoken, ("pathway", id), chosen);
+    // A name for which there is no room beside the numbers has a line of its own above them.
+    let needed = paint::width(ui, name, theme::medium(size::LABEL));
+    let there = ui.available_width() - 2.0 * space::INSET - SWATCH - NUMBERS;
+    let above = if needed > there { LINE } else { 0.0 };
+    let size_wanted = vec2(ui.available_width(), space::ROW + above);
+    let (whole, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let response = rows::list_row_at(ui, whole, &spoken, ("pathway", id), chosen);
     // The eye and the menu stay beside a name that is being typed.
     let typed_at = response
         .rect
-        .with_max_x(response.rect.right() - EYE - space::INSET);
+        .with_max_x(response.rect.right() - EYE - space::INSET)
+        .with_max_y(response.rect.top() + space::ROW);
     let renamed = match id {
         Some(id) => naming::rename(ui, typed_at, Named::Pathway(id), memory),
         None => Renamed::Not,
@@ -162,13 +175,20 @@ fn row(
         ))),
         None => {}
     }
+    let deleted = response.has_focus() && !going && ui.input(|i| i.key_pressed(Key::Delete));
+    if let Some(id) = id.filter(|_| deleted) {
+        actions.push(Action::Pathway(PathwayAction::Delete(id)));
+    }
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let painter = ui.painter().clone();
     let swatch =
         Rect::from_center_size(pos2(inner.left() + 6.0, inner.center().y), vec2(10.0, 10.0));
     let ink = row_menu::colour(kept.map_or(LIVE_RGB, |k| k.colour));
     painter.rect_filled(swatch, 2.0, ink);
-    let places = columns(inner);
+    let line =
+        |top: f32| Rect::from_min_size(inner.min + vec2(0.0, top), vec2(inner.width(), space::ROW));
+    // Of two lines the distance is that of text.
+    let places = columns(line(above));
     if going {
         // The field is over all this.
     } else if let Some((found, epsilon)) = found {
@@ -184,10 +204,11 @@ fn row(
         let word = unsolved_word(state, id);
         paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
     }
-    let name_at = Rect::from_min_max(
-        pos2(inner.left() + 20.0, inner.top()),
-        pos2(places[2].left().max(inner.left() + 60.0), inner.bottom()),
-    );
+    let until = match above > 0.0 {
+        true => places[0].right(),
+        false => places[2].left(),
+    };
+    let name_at = paint::inset(line(0.0), SWATCH, 0.0).with_max_x(until);
     let shown = kept.is_none_or(|k| k.visible);
     let name_ink = if shown { p.t1 } else { p.t3 };
     if !going {
