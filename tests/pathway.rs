@@ -227,7 +227,8 @@ fn weakest() {
     let metric = Metric::from_speed(&grid, speed).unwrap();
     let pathway = between(&metric, LocalSolver::Hybrid, &[[1, 2, 2]], &[[38, 2, 2]]).unwrap();
     let path = pathway.minimal().unwrap();
-    let stretch = path.weakest(6.0);
+    let all = 0..path.points.len();
+    let stretch = path.weakest(6.0, all.clone());
     for point in &path.points[stretch] {
         assert!(point.x > 2.0 * 19.0 && point.x < 2.0 * 24.5, "{point}");
     }
@@ -240,7 +241,19 @@ fn weakest() {
     );
     let rates = path.cost_per_mm();
     assert!(rates.iter().all(|r| *r > 0.99 && *r < 2.01));
-    assert_eq!(path.weakest(500.0), 0..path.points.len());
+    assert_eq!(path.weakest(500.0, all.clone()), all);
+    // Ends that reach beyond the slab's near face: the rest of it is told, and no voxel of their rim.
+    let end = |at: DVec3| !(42.0..=70.0).contains(&at.x);
+    let between = path.between(2.0, end);
+    for (i, point) in path.points.iter().enumerate() {
+        let (inner, outer) = (44.0..=68.0, 43.99..=68.01);
+        assert!(!inner.contains(&point.x) || between.contains(&i), "{point}");
+        assert!(outer.contains(&point.x) || !between.contains(&i), "{point}");
+    }
+    let stretch = path.weakest(2.0, between.clone());
+    assert!(between.contains(&stretch.start) && stretch.end <= between.end);
+    assert!(path.points[stretch.start].x < 46.0);
+    assert!(path.weakest(6.0, path.between(2.0, |_| true)).is_empty());
 }
 
 /// 0 on the minimal path, what the set's limit says elsewhere, and the most where no path leads.

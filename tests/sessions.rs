@@ -328,7 +328,11 @@ fn not_started() {
 fn demo() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();
+    // A task that is chosen while the head is on its way.
+    window.act(Action::SelectTask(Task::Pathways));
     window.act(Action::OpenDemo { guide: false });
+    assert_eq!(window.state.view.task, Task::Pathways);
+    window.act(Action::SelectTask(Task::Track));
     window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);
     window.act(Action::KeepTracks);
     assert!(window.state.document.made.len() == 1, "{}", window.said());

@@ -4,6 +4,7 @@
 mod backend;
 mod fits;
 mod pathway_looks;
+mod pathway_steps;
 mod pathways;
 mod pictures;
 mod rays;
@@ -58,6 +59,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
+    let own = own.chain(pathway_steps::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

@@ -5,12 +5,11 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, Output, Request};
+use crate::jobs::{FindPathway, FoundPathway, Output, Request};
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
-use crate::solvers::pathway::{Params, Path, Pathway};
+use crate::solvers::pathway::Params;
 use crate::state::defaults;
-use crate::state::pathways::weakest;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::words::count;
@@ -231,7 +230,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (Output::Pathway(found), _) = runner.run(request)? else {
         return Err(Failure::new("No pathway was found"));
     };
-    let (pathway, path) = (&found.pathway, &found.path);
+    let pathway = &found.pathway;
     let epsilon = options.epsilon();
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
@@ -266,7 +265,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         values: None,
         revision: 0,
     })?;
-    let (mut value, mut text) = summary(pathway, path, &set, epsilon);
+    let (mut value, mut text) = summary(&found, &set, epsilon);
     value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(found.voxels);
     value["repaired"] = json!(found.repaired);
@@ -289,8 +288,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-fn summary(pathway: &Pathway, path: &Path, set: &Mask, epsilon: f64) -> (Value, String) {
-    let weak = weakest(path);
+fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
+    let (pathway, path) = (&found.pathway, &found.path);
+    let weak = found.weakest.as_ref();
     let (part_mm, weakest, middle) = weak.map_or((0.0, 0.0, DVec3::ZERO), |w| {
         (w.length_mm, w.cost_per_mm, w.at)
     });

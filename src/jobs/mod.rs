@@ -29,7 +29,7 @@ pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
-    Traced as TracedPath,
+    Traced as TracedPath, Weakest,
 };
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};

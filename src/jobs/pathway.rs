@@ -9,6 +9,7 @@ use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Params, Path, Pathway, domain, excess_on_card, source};
 use crate::solvers::tracking;
 use crate::solvers::{Error, eikonal};
+use glam::DVec3;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,6 +57,8 @@ pub struct Found {
     /// The minimal path.
     pub path: Path,
     pub line: Tractogram,
+    /// Where it costs most a mm; `None` of one that hardly leaves the regions.
+    pub weakest: Option<Weakest>,
     /// Mean along it.
     pub mean_fa: f64,
     pub voxels: usize,
@@ -90,6 +93,52 @@ pub struct Traced {
     pub line: Tractogram,
     /// What it costs more than the least, as a share of that.
     pub excess: f64,
+    pub weakest: Option<Weakest>,
+}
+
+/// The stretch of a path between regions that costs most a mm.
+#[derive(Clone, Debug)]
+pub struct Weakest {
+    /// Its middle, world mm.
+    pub at: DVec3,
+    pub cost_per_mm: f64,
+    pub length_mm: f64,
+    /// Where it begins along the path, mm.
+    pub from_mm: f64,
+    pub line: Tractogram,
+}
+
+impl Weakest {
+    /// The stretch that is told has this length.
+    pub const STRETCH_MM: f64 = 10.0;
+
+    /// What lies in a region or within a voxel of its rim is no part of the way: there costs start from
+    /// what is known, and the first voxel outside is charged for the step over the rim.
+    pub fn of(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
+        let between = path.between(metric.grid.spacing().max_element(), |at| {
+            let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
+            regions.iter().filter(ends).any(|r| r.shape.contains(at))
+        });
+        let stretch = path.weakest(Self::STRETCH_MM, between);
+        let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
+        let (from_mm, to_mm) = (path.length_mm[stretch.start], path.length_mm[last]);
+        let length_mm = to_mm - from_mm;
+        let middle_mm = 0.5 * (from_mm + to_mm);
+        let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
+        let part = Path {
+            points: path.points[stretch.clone()].to_vec(),
+            cost: path.cost[stretch.clone()].to_vec(),
+            length_mm: path.length_mm[stretch.clone()].to_vec(),
+        };
+        Some(Self {
+            at: *path.points.get(middle)?,
+            cost_per_mm: (path.cost[last] - path.cost[stretch.start])
+                / length_mm.max(f64::MIN_POSITIVE),
+            length_mm,
+            from_mm,
+            line: Found::line_of(&part, metric),
+        })
+    }
 }
 
 impl Trace {
@@ -104,6 +153,7 @@ impl Trace {
             voxel: *voxel,
             line: Found::line_of(&path, metric),
             excess: f64::from(found.pathway.total[place]) / found.pathway.least - 1.0,
+            weakest: Weakest::of(&path, metric, &found.regions),
             path,
         })
     }
@@ -277,6 +327,7 @@ impl FindPathway {
             shares: shares.into(),
             joining: joining.into(),
             line: line.with_per_point("fa", along),
+            weakest: Weakest::of(&path, metric, &regions),
             path,
             mean_fa,
             voxels: metric.len(),

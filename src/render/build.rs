@@ -81,7 +81,8 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         down: plane.down * mm_per_pixel,
         images: {
             let cost = pathways::image(state);
-            images(&state.document).into_iter().chain(cost).collect()
+            let below = pathways::ground(state, images(&state.document));
+            below.into_iter().chain(cost).collect()
         },
         contours: pathways::contours(state),
         lines: {
@@ -217,7 +218,8 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
 /// The planes of the three slice views through the crosshair, as they cross the head.
 fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
     let cost = pathways::image(state);
-    let images: Vec<Image> = images(&state.document).into_iter().chain(cost).collect();
+    let below = pathways::ground(state, images(&state.document));
+    let images: Vec<Image> = below.into_iter().chain(cost).collect();
     if images.is_empty() {
         return Vec::new();
     }

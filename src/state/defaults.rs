@@ -191,6 +191,8 @@ pub fn pathways() -> super::pathways::Settings {
         epsilon: EPSILON,
         shown: super::pathways::Shown::Total,
         opacity: 0.75,
+        range: super::pathways::EXCESS_SHOWN,
+        greys: true,
         outline: true,
         contours: None,
         surface: false,

@@ -87,6 +87,10 @@ pub fn methods(state: &State) -> String {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
         };
+        // Nobody reports that nothing was found in a layer without anything.
+        if tractogram.is_empty() {
+            continue;
+        }
         let edits = edits(layer, tractogram.len());
         let kept = match edits {
             None => format!("{} ", count(tractogram.len() as u64)),
@@ -116,7 +120,8 @@ pub fn methods(state: &State) -> String {
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
         text += &edits.unwrap_or_default();
     }
-    if let Some(live) = state.session.live.as_ref().filter(|l| !l.coarse) {
+    let live = state.session.live.as_ref();
+    if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
         let made = match document.method {
             Method::Streamlines => Curves::Streamlines(document.track.clone()),

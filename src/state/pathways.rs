@@ -6,6 +6,7 @@ use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
 use crate::data::{DataId, Region, Role};
+pub use crate::jobs::Weakest;
 use crate::jobs::{FoundPathway, KnownPathway, TracedPath};
 use crate::render::draw_list::Transfer;
 use crate::solvers::pathway::{Params, Path};
@@ -45,6 +46,12 @@ pub struct Settings {
     pub shown: Shown,
     /// 0..1, of the cost on slices.
     pub opacity: f32,
+    /// The share above E* that is the last colour, on slices and in the cloud; what costs more is not seen.
+    #[serde(default = "Settings::usual_range")]
+    pub range: f32,
+    /// The images below the cost are grey: its colours are not theirs.
+    #[serde(default = "Settings::usual_greys")]
+    pub greys: bool,
     /// The pathway's outline on slices.
     pub outline: bool,
     /// Lines of equal cost of one side on slices, so much apart.
@@ -65,6 +72,16 @@ pub struct Settings {
 
 impl Settings {
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
+    /// Of the share that is the last colour.
+    pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
+
+    fn usual_range() -> f32 {
+        EXCESS_SHOWN
+    }
+
+    fn usual_greys() -> bool {
+        true
+    }
 
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
@@ -81,6 +98,10 @@ impl Settings {
             opacity: match self.opacity.is_finite() {
                 true => self.opacity.clamp(0.0, 1.0),
                 false => usual.opacity,
+            },
+            range: match self.range.is_finite() {
+                true => self.range.clamp(*Self::RANGE.start(), *Self::RANGE.end()),
+                false => usual.range,
             },
             contours: self
                 .contours
@@ -159,10 +180,11 @@ pub struct KeptPathway {
     pub found: Option<Arc<FoundPathway>>,
 }
 
-// Where no path leads is in no set.
+// Where no path leads is in no set, and beyond the last colour.
 const _: () = assert!(*Settings::EPSILON.end() < FoundPathway::MOST_EXCESS as f64);
+const _: () = assert!(*Settings::RANGE.end() < FoundPathway::MOST_EXCESS);
 
-/// The cost that is the last colour: half as much again as the least.
+/// The cost that is the last colour as a rule: half as much again as the least.
 pub const EXCESS_SHOWN: f32 = 0.5;
 /// Of the live one.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
@@ -261,6 +283,8 @@ pub struct Working {
     /// What there was to solve them with: the tensors, and the layers, of which some are scans with
     /// gradients.
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
+    /// Streamlines were not asked for, since they are not seen where pathways are.
+    pub tracks_due: bool,
     /// Those on their way of a document that was left: their events come first.
     pub left: usize,
 }
@@ -317,6 +341,11 @@ impl Document {
     }
 }
 
+/// ε_h in percent, as it is told: in tenths, and no less, so that a set of this width is joined.
+pub fn percent_joined(from: f64) -> f64 {
+    (from * 1000.0).ceil() / 10.0
+}
+
 impl super::State {
     pub fn pathway_standing(&self) -> Option<Standing> {
         let working = &self.session.pathways;
@@ -339,47 +368,21 @@ impl super::State {
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
-    /// The path that is told about: the one under the pointer, else the minimal one.
-    pub fn path_told(&self) -> Option<&Path> {
+    /// The best path through the voxel under the pointer.
+    pub fn path_pointed(&self) -> Option<&TracedPath> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
         let hovered = working.hovered.as_ref();
-        let hovered = hovered.filter(|h| h.of == live.excess.id());
-        Some(hovered.map_or(&live.path, |h| &h.path))
+        hovered.filter(|h| h.of == live.excess.id())
     }
-}
 
-/// The weakest stretch of a path that is told has this length.
-pub const STRETCH_MM: f64 = 10.0;
-
-/// The stretch of a path that costs most a mm.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Weakest {
-    /// World mm.
-    pub at: DVec3,
-    pub cost_per_mm: f64,
-    pub length_mm: f64,
-    /// Its ends along the path, mm.
-    pub from_mm: f64,
-}
-
-pub fn weakest(path: &Path) -> Option<Weakest> {
-    let stretch = path.weakest(STRETCH_MM);
-    let last = stretch.end.checked_sub(1)?.max(stretch.start);
-    let (from_mm, to_mm) = (
-        *path.length_mm.get(stretch.start)?,
-        *path.length_mm.get(last)?,
-    );
-    let length_mm = to_mm - from_mm;
-    let middle_mm = 0.5 * (from_mm + to_mm);
-    let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
-    Some(Weakest {
-        at: *path
-            .points
-            .get(middle.min(path.points.len().checked_sub(1)?))?,
-        cost_per_mm: (path.cost[last] - path.cost[stretch.start])
-            / length_mm.max(f64::MIN_POSITIVE),
-        length_mm,
-        from_mm,
-    })
+    /// The path that is told about, and where it is weakest: the one under the pointer, else the minimal
+    /// one.
+    pub fn path_told(&self) -> Option<(&Path, Option<&Weakest>)> {
+        let live = self.session.pathways.live.as_ref()?;
+        Some(match self.path_pointed() {
+            Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),
+            None => (&live.path, live.weakest.as_ref()),
+        })
+    }
 }

@@ -186,15 +186,18 @@ pub enum GuideStep {
     PlaceSeed,
     DragSeed,
     PlaceTarget,
+    /// Of the pathway between the two.
+    Width,
     Save,
 }
 
 impl GuideStep {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::ClickSlice,
         Self::PlaceSeed,
         Self::DragSeed,
         Self::PlaceTarget,
+        Self::Width,
         Self::Save,
     ];
 

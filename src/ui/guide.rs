@@ -4,9 +4,9 @@ use super::files::{Place, Purpose, suggestion};
 use super::widgets::note::{Answer, Note};
 use super::{Memory, icons, theme};
 use crate::data::Role;
-use crate::state::pathways::PathwayFile;
+use crate::state::pathways::{PathwayAction, PathwayFile, Settings};
 use crate::state::session::GuideStep;
-use crate::state::{Action, Method, State, Task, Tool};
+use crate::state::{Action, Method, Phase, State, Task, Tool};
 use egui::Ui;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -15,12 +15,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let (text, word, icon) = (
         text(step, Subject::of(state)),
-        word(step),
+        word(step, Subject::of(state)),
         match step {
             GuideStep::ClickSlice => icons::ARROW_RIGHT,
             GuideStep::PlaceSeed => icons::TARGET,
             GuideStep::DragSeed => icons::CROSSHAIR,
             GuideStep::PlaceTarget => icons::FLAG,
+            GuideStep::Width => icons::CURVE,
             GuideStep::Save => icons::EXPORT,
         },
     );
@@ -86,6 +87,12 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceTarget, Pathway) => {
             "Press T, then click where the other end is. The paths of least cost join the two"
         }
+        (GuideStep::Width, Streamlines | Rays) => {
+            "Open Pathways (Ctrl+3): what every path between seed and target costs, and the cheapest"
+        }
+        (GuideStep::Width, Pathway) => {
+            "Drag the pathway width ε: it holds the paths that cost so much more than the cheapest"
+        }
         (GuideStep::Save, Streamlines) => {
             "Save what you found: streamlines go to a TCK file that other programs read"
         }
@@ -98,8 +105,10 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
     }
 }
 
-fn word(step: GuideStep) -> &'static str {
+fn word(step: GuideStep, subject: Subject) -> &'static str {
     match step {
+        GuideStep::Width if matches!(subject, Subject::Pathway) => "Widen it",
+        GuideStep::Width => "Show the pathway",
         GuideStep::ClickSlice => "Next: place a seed",
         GuideStep::PlaceSeed => "Take the seed",
         GuideStep::DragSeed => "Show the seed",
@@ -121,6 +130,17 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
             }
         }
         GuideStep::PlaceTarget => actions.push(tool(Role::Target)),
+        GuideStep::Width if state.view.task == Task::Pathways => {
+            let settings = &state.document.pathways;
+            let epsilon = (1.5 * settings.epsilon).min(*Settings::EPSILON.end());
+            let settings = Settings {
+                epsilon,
+                ..settings.clone()
+            };
+            let phase = Phase::Done;
+            actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
+        }
+        GuideStep::Width => actions.push(Action::SelectTask(Task::Pathways)),
         GuideStep::Save if state.view.task == Task::Pathways => {
             super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
         }

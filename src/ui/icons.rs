@@ -7,6 +7,8 @@ pub const REDO: &str = "\u{e08c}";
 pub const CAMERA: &str = "\u{e10e}";
 pub const CARET_DOWN: &str = "\u{e136}";
 pub const CARET_RIGHT: &str = "\u{e13a}";
+/// Two things change places.
+pub const SWAP: &str = "\u{e140}";
 pub const CHECK: &str = "\u{e182}";
 pub const CHECK_CIRCLE: &str = "\u{e184}";
 pub const COMPASS: &str = "\u{e1c8}";

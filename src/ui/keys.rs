@@ -7,8 +7,8 @@ use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::state::{
-    Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, Phase,
-    SessionAction, State, Task, Tool, defaults,
+    Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, PathwayAction,
+    Phase, SessionAction, Slot, State, Task, Tool, defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -113,14 +113,19 @@ fn command(
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(Leaving::New))),
+        // What is chosen while the first file is read is there when it has been.
+        Key::Num1 | Key::Num2 | Key::Num3 if !typing && (open || loading(state)) => {
+            let at = [Key::Num1, Key::Num2, Key::Num3]
+                .iter()
+                .position(|k| *k == key);
+            let task = at.and_then(|at| Task::ALL.get(at).copied());
+            actions.extend(task.map(Action::SelectTask));
+        }
         // A text field undoes its own typing.
         _ if typing || !open => {}
         Key::Z if modifiers.shift => actions.push(Action::Redo),
         Key::Z => actions.push(Action::Undo),
         Key::Y => actions.push(Action::Redo),
-        Key::Num1 => actions.push(Action::SelectTask(Task::View)),
-        Key::Num2 => actions.push(Action::SelectTask(Task::Track)),
-        Key::Num3 => actions.push(Action::SelectTask(Task::Pathways)),
         Key::Backslash => actions.push(Action::TogglePanels),
         Key::E => forms::export(state, memory, Place::Middle),
         Key::ArrowLeft
@@ -137,6 +142,11 @@ fn command(
         Key::C if modifiers.shift => actions.extend(forms::recipe(state).map(Action::CopyCommand)),
         _ => {}
     }
+}
+
+/// Whether a file or the demo head is on its way.
+fn loading(state: &State) -> bool {
+    state.session.jobs.iter().any(|j| j.slot == Slot::Load)
 }
 
 /// Standard views of the 3-D camera.
@@ -329,7 +339,21 @@ fn delete_selection(state: &State) -> Option<Action> {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     let region = state.session.selected_region.map(Action::DeleteRegion);
-    region.or(state.session.selected_layer.map(Action::DeleteLayer))
+    let layer = state.session.selected_layer.map(Action::DeleteLayer);
+    region.or(selected_pathway(state)).or(layer)
+}
+
+/// Where they are listed.
+fn selected_pathway(state: &State) -> Option<Action> {
+    let selected = state.session.pathways.selected?;
+    let listed = state.view.task == Task::Pathways;
+    let there = listed
+        && state
+            .document
+            .kept_pathways
+            .iter()
+            .any(|k| k.id == selected);
+    there.then_some(Action::Pathway(PathwayAction::Delete(selected)))
 }
 
 /// The selected region, larger or smaller by steps of 0.5 mm, at least 0.5 mm.

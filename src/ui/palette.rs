@@ -1,5 +1,7 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
+mod pathways;
+
 use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
@@ -46,6 +48,8 @@ enum Run {
 
 struct Entry {
     name: String,
+    /// By what else it is found.
+    also: &'static str,
     key: &'static str,
     run: Run,
 }
@@ -56,6 +60,7 @@ fn entries(state: &State) -> Vec<Entry> {
     let mut add = |name: &str, key: &'static str, run: Run| {
         all.push(Entry {
             name: name.to_owned(),
+            also: "",
             key,
             run,
         });
@@ -238,6 +243,7 @@ fn entries(state: &State) -> Vec<Entry> {
     }
     add("Start the guide", "", Run::Act(Action::StartGuide));
     add("Keys and mouse", "?", Run::Shortcuts);
+    all.extend(pathways::entries(state));
     all
 }
 
@@ -250,7 +256,7 @@ fn in_scene(layer: &Layer) -> Vec<(String, Action)> {
     let usual = || VolumeLook::of(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(usual);
     let styles = [
-        (VolumeStyle::Cloud, "Show as volume in 3-D"),
+        (VolumeStyle::Cloud, "Show as cloud in 3-D"),
         (VolumeStyle::Surface, "Show as surface in 3-D"),
         (VolumeStyle::Hidden, "Hide in 3-D"),
     ];
@@ -313,18 +319,31 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
     Some(16 * score - (name.len() as i32).min(64))
 }
 
+/// By its name, or else by one of the words it is found by, after all that are called so.
+fn fits(entry: &Entry, typed: &str) -> Option<i32> {
+    const ALSO: i32 = 64;
+    let also = || {
+        let scores = entry.also.split(", ").filter_map(|word| fit(word, typed));
+        scores.max().map(|score| score - ALSO)
+    };
+    fit(&entry.name, typed).or_else(|| also().filter(|_| !entry.also.is_empty()))
+}
+
 /// What fits, best first.
 fn found(state: &State, typed: &str) -> Vec<Entry> {
     let scored = entries(state).into_iter();
     let mut scored: Vec<(i32, Entry)> = scored
-        .filter_map(|entry| Some((fit(&entry.name, typed)?, entry)))
+        .filter_map(|entry| Some((fits(&entry, typed)?, entry)))
         .collect();
     let wanted = typed.trim().to_lowercase();
     if !wanted.is_empty() {
         // Scattered letters are for those who remember them, not beside what is called so.
-        let called = |name: &str| name.to_lowercase().contains(&wanted);
-        if scored.iter().any(|(_, entry)| called(&entry.name)) {
-            scored.retain(|(_, entry)| called(&entry.name));
+        let called = |entry: &Entry| {
+            let name = entry.name.to_lowercase();
+            name.contains(&wanted) || entry.also.contains(&wanted)
+        };
+        if scored.iter().any(|(_, entry)| called(entry)) {
+            scored.retain(|(_, entry)| called(entry));
         }
         scored.sort_by_key(|(score, _)| -score);
     }

@@ -63,7 +63,8 @@ fn unfold(window: &mut Window) {
         "Deflection, integrator, seeding",
         "Why ends stopped",
         "Appearance",
-        "Transfer function",
+        "Colours, outline, contours",
+        "Pathways in 3-D",
         "Metric, local solver",
         "Tensor glyphs",
     ] {

@@ -7,13 +7,14 @@ use arcuate::jobs::Request;
 use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{Colours, Transfer};
 use arcuate::solvers::metric::Cost;
-use arcuate::state::pathways::{PathwayAction, Settings, Shown, weakest};
+use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, KeptPathway, State, Task};
 use arcuate::ui::format;
+use arcuate::ui::palette::names;
 use arcuate::ui::views::legend::{Legend, of_scene, of_slices};
 use egui::{Key, Role as Widget};
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::{Arc, OnceLock};
 
@@ -28,6 +29,12 @@ pub fn tests() -> Vec<Trial> {
         test("ui::pathways::the ends are swapped", swap),
         test("ui::pathways::the cloud is cut, its curve chosen", cloud),
         test("ui::pathways::colour bars of what is drawn", legends),
+        test("ui::pathways::Tab goes through all controls", tabs),
+        test("ui::pathways::keys of the rows", row_keys),
+        test("ui::pathways::names have room", room),
+        test("ui::pathways::results are seen at 1280 × 800", folded),
+        test("ui::pathways::commands by name", commands),
+        test("ui::pathways::a task chosen while a file is read", early),
     ]
 }
 
@@ -107,7 +114,7 @@ fn keys() {
     assert!(settings(&window).epsilon < wider);
     assert_eq!(solves(&window), 0, "a width solves nothing");
     let label = window.state().state.history.undo_label();
-    assert_eq!(label, Some("Pathway"));
+    assert_eq!(label, Some("Pathway width"));
     press(&mut window, "Sharpening α", Key::ArrowRight);
     let Cost::Sharpened { alpha } = settings(&window).params.cost else {
         panic!("{:?}", settings(&window).params)
@@ -146,17 +153,24 @@ fn not_joined() {
     let from = percent_joined(&state);
     state.document.pathways.epsilon = 0.004 * from;
     let mut window = window(state, SIZE);
-    let note = format!(
-        "Not joined at this width: the ends meet from ε = {}",
-        percent(from)
-    );
-    window.get_by_label(&note);
+    let note = "Not joined at this width";
+    let below = |window: &Window| {
+        let row = window.get_by_role_and_label(Widget::Slider, "Sharpening α");
+        row.rect().top()
+    };
+    let top = below(&window);
+    window.get_by_label(note);
     click(&mut window, &format!("Widen to {}", percent(from)));
     assert!((settings(&window).epsilon - from / 100.0).abs() < 1e-9);
-    assert!(window.query_by_label(&note).is_none());
+    assert!(window.query_by_label(note).is_none());
+    window.get_by_label(&format!("Joins the ends, as from {}", percent(from)));
+    assert_eq!(below(&window), top, "nothing moves under the hand");
     assert_eq!(solves(&window), 0);
     click(&mut window, "Undo");
-    window.get_by_label(&note);
+    window.get_by_label(note);
+    // The status line tells the same number.
+    let live = window.state().state.final_pathway().expect("a pathway");
+    assert!(from >= live.pathway.joined_from * 100.0);
     // Where no width joins them another way out is told, and none that does not help.
     let live = window.state_mut().state.session.pathways.live.as_mut();
     Arc::make_mut(live.expect("a pathway")).pathway.joined_from = 1.3;
@@ -260,7 +274,7 @@ fn chart() {
     click(&mut window, "Show it");
     let state = &window.state().state;
     let live = state.final_pathway().expect("a pathway");
-    let weak = weakest(&live.path).expect("a stretch");
+    let weak = live.weakest.as_ref().expect("a stretch");
     assert!(state.view.crosshair.distance(weak.at) < 1e-9);
 }
 
@@ -352,4 +366,159 @@ fn legends() {
             }
         }
     }
+}
+
+fn focused(window: &Window) -> String {
+    let node = window.query_all(By::new().predicate(|n| n.is_focused()));
+    let names: Vec<String> = node.filter_map(|n| n.accesskit_node().label()).collect();
+    names.join(", ")
+}
+
+fn press(window: &mut Window, key: Key) {
+    window.key_press(key);
+    window.run();
+}
+
+fn tabs() {
+    let mut window = window(kept("Arch"), SIZE);
+    let first = window.get_by_role_and_label(Widget::Slider, "Pathway width ε");
+    first.focus();
+    window.run();
+    let mut way = Vec::new();
+    for _ in 0..120 {
+        press(&mut window, Key::Tab);
+        way.push(focused(&window));
+    }
+    for wanted in [
+        "Sharpening α",
+        "Show cost: u₁",
+        "Colours up to",
+        "Cut away",
+        "Tensor glyphs",
+        "Live: cost ",
+        "More of Live",
+        "Arch: cost ",
+        "Hide Arch",
+        "More of Arch",
+        "Its width ε",
+        "Show it",
+        "Keep pathway",
+        "Export…",
+        // Round again.
+        "Swap seed and target",
+    ] {
+        assert!(
+            way.iter().any(|n| n.starts_with(wanted)),
+            "{wanted}: {way:?}"
+        );
+    }
+    let at = |name: &str| way.iter().position(|n| n.starts_with(name));
+    assert!(at("More of Live") < at("Arch: cost "));
+    assert!(at("More of Arch") < at("Its width ε"));
+}
+
+fn row_keys() {
+    let mut state = kept("Arch");
+    let mut window = window(state.clone(), SIZE);
+    window.get_by_label("More of Arch").focus();
+    window.run();
+    press(&mut window, Key::Enter);
+    window.get_by_label("Rename");
+    press(&mut window, Key::Escape);
+    assert!(window.query_by_label("Rename").is_none());
+    // The row that has the focus, else the one that is selected.
+    window.get_by_label_contains("Arch: cost ").focus();
+    window.run();
+    press(&mut window, Key::Delete);
+    assert!(kept_of(&window).is_empty());
+    click(&mut window, "Undo");
+    assert_eq!(kept_of(&window).len(), 1);
+    state.session.selected_region = None;
+    let mut window = super::window(state, SIZE);
+    press(&mut window, Key::Delete);
+    assert!(kept_of(&window).is_empty());
+    assert_eq!(window.state().state.session.pathways.selected, None);
+    assert!(!window.state().state.document.regions.is_empty());
+    click(&mut window, "Undo");
+    assert_eq!(kept_of(&window).len(), 1);
+}
+
+/// A name that does not fit beside the numbers is above them, uncut.
+fn room() {
+    let long = "Capsule L – Motor L, a second time";
+    for size in [[1280.0, 1700.0], SIZE] {
+        let height = |name: &str| {
+            let window = window(kept(name), size);
+            let row = format!("{name}: cost ");
+            window.get_by_label_contains(&row).rect().height()
+        };
+        assert!(height(long) > height("Arch") + 10.0, "{size:?}");
+    }
+}
+
+/// With all blocks folded the results are seen: the table, the chart, what is weakest.
+fn folded() {
+    let mut state = solved();
+    // Two ends are what most have.
+    state.document.regions.truncate(2);
+    let window = window(state, [1280.0, 800.0]);
+    let foot = window.get_by_label("Keep pathway").rect().top();
+    for name in ["Live: cost ", "Cost along the path: ", "Show it"] {
+        let rect = window.get_by_label_contains(name).rect();
+        assert!(rect.bottom() <= foot, "{name}: {rect:?} is below {foot}");
+    }
+}
+
+fn commands() {
+    let mut state = kept("Arch");
+    state.document.pathways.epsilon = 0.001;
+    let first = |typed: &str| names(&state, typed).first().cloned().unwrap_or_default();
+    let wider = format!(
+        "Widen the pathway to where it joins: {}",
+        percent(percent_joined(&state))
+    );
+    for (typed, name) in [
+        ("keep path", "Keep pathway"),
+        ("widen", &*wider),
+        ("swap", "Swap seed and target"),
+        ("show cost u₂", "Show cost u₂"),
+        ("hide arch", "Hide pathway Arch"),
+        ("superq", "Tensor glyphs: superquadrics"),
+        ("3-D: surface", "Pathway in 3-D: surface"),
+    ] {
+        assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
+    }
+    for (typed, name) in [
+        ("epsilon", &*wider),
+        ("u2", "Show cost u₂"),
+        ("path", "Swap seed and target"),
+        ("glyph", "Tensor glyphs: ellipsoids"),
+    ] {
+        let found = names(&state, typed);
+        assert!(found.iter().any(|n| n == name), "{typed}: {found:?}");
+    }
+    let all = names(&state, "");
+    let once: std::collections::BTreeSet<_> = all.iter().collect();
+    assert_eq!(once.len(), all.len(), "each name stands for one thing");
+}
+
+/// Before anything is open a task can be chosen once something is on its way.
+fn early() {
+    let command = |window: &mut Window| {
+        window.key_press_modifiers(egui::Modifiers::COMMAND, Key::Num3);
+        window.run();
+        window.state().state.view.task
+    };
+    let mut state = State::new(sample::BACKEND.to_owned());
+    let mut idle = window(state.clone(), [1280.0, 800.0]);
+    assert_eq!(command(&mut idle), Task::View);
+    state.session.jobs.push(arcuate::state::Job {
+        slot: arcuate::state::Slot::Load,
+        ticket: 1,
+        label: "Opening".to_owned(),
+        control: arcuate::compute::Control::new(),
+        started: std::time::Instant::now(),
+    });
+    let mut busy = window(state, [1280.0, 800.0]);
+    assert_eq!(command(&mut busy), Task::Pathways);
 }

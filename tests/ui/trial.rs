@@ -129,15 +129,21 @@ fn guided() {
     };
     arcuate::state::update(state, moved);
     // There is a target.
-    assert_eq!(state.session.guide, Some(GuideStep::Save));
+    assert_eq!(state.session.guide, Some(GuideStep::Width));
     window.run();
-    window.get_by_label_contains("rays and their CM");
+    click(&mut window, "Show the pathway");
+    assert_eq!(window.state().state.view.task, Task::Pathways);
+    window.get_by_label_contains("Drag the pathway width ε");
+    click(&mut window, "Widen it");
+    let state = &window.state().state;
+    assert_eq!(state.session.guide, Some(GuideStep::Save));
+    window.get_by_label_contains("the pathway goes to a NIfTI mask");
     arcuate::state::update(
         &mut window.state_mut().state,
-        Action::SelectTask(Task::Pathways),
+        Action::SelectTask(Task::Track),
     );
     window.run();
-    window.get_by_label_contains("the pathway goes to a NIfTI mask");
+    window.get_by_label_contains("rays and their CM");
 }
 
 /// The next export goes where the last one went, in its format.

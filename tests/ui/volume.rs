@@ -39,7 +39,7 @@ fn point(i: usize, of: usize) -> String {
 /// Points are dragged, added, moved and removed by keys, and typed; each is one step of undo.
 fn curve() {
     let mut window = of_fa();
-    click(&mut window, "Shown as: Volume");
+    click(&mut window, "Shown as: Cloud");
     assert_eq!(look(&window).style, VolumeStyle::Cloud);
     let before = look(&window).transfer;
     assert_eq!(before.points().len(), 4);
@@ -106,14 +106,16 @@ fn surface() {
 fn glyphs() {
     let mut window = of_fa();
     click(&mut window, "Tensor glyphs");
-    click(&mut window, "Glyphs: Quadric");
+    click(&mut window, "Glyphs");
+    click(&mut window, "Superquadrics");
     let glyphs = window.state().state.view.glyphs;
     assert!(glyphs.shown && glyphs.shape == GlyphShape::Superquadric);
     click(&mut window, "Glyphs of");
     click(&mut window, "Within pathways");
     assert_eq!(window.state().state.view.glyphs.place, GlyphPlace::Pathways);
     window.get_by_label("There is no pathway yet: place a seed and a target in the task Pathways");
-    click(&mut window, "Glyphs: Off");
+    click(&mut window, "Glyphs");
+    click(&mut window, "Off");
     assert!(!window.state().state.view.glyphs.shown);
 }
 

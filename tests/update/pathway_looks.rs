@@ -3,12 +3,13 @@
 use super::Window;
 use super::pathways::{A, drag, live, looking};
 use crate::support::test;
-use arcuate::data::Role;
+use arcuate::data::{Role, VolumeKind};
 use arcuate::render::build::{self, Size};
+use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{VolumeDraw, VolumeStyle};
-use arcuate::state::pathways::{PathwayAction, Settings};
+use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
-use arcuate::state::{Action, Phase};
+use arcuate::state::{Action, Pane, Phase};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::a_kept_one_is_solved_when_asked", again),
         test("update::pathways::clouds_and_surfaces_are_cut", cut),
         test("update::pathways::a_coarse_cloud_is_as_dense", density),
+        test("update::pathways::colours_of_the_cost", colours),
     ]
 }
 
@@ -134,4 +136,57 @@ fn density() {
     let voxels = live(&window).excess.grid.spacing();
     assert!(voxels.min_element() > 3.9, "{voxels}");
     assert_eq!(reference_mm(&window), fine);
+}
+
+/// Below the cost images are grey; its last colour is where the range says, in the cloud too, which is
+/// denser on white.
+fn colours() {
+    let mut window = looking();
+    let dec = window.state.document.layer_named("DEC").expect("DEC").id;
+    window.act(Action::ShowOnly(dec));
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let images = |window: &Window| {
+        let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+        let mut images = list.images;
+        let over = images.pop().expect("one");
+        (images, over)
+    };
+    let fa = window.state.document.tensors.as_ref().expect("tensors");
+    let fa = fa.fa.id();
+    let (below, cost) = images(&window);
+    assert_eq!(cost.window, (0.0, 0.5));
+    assert_eq!(below.len(), 1);
+    assert_eq!(
+        below[0].volume.0.id(),
+        fa,
+        "directions are told by their FA"
+    );
+    assert_eq!(below[0].colour_map, ColourMap::Grey);
+    set(&mut window, |s| s.greys = false);
+    let kind = images(&window).0[0].volume.0.kind;
+    assert_eq!(kind, VolumeKind::Rgb);
+    // Without the cost there is nothing to tell apart.
+    set(&mut window, |s| (s.greys, s.shown) = (true, Shown::Off));
+    assert_eq!(images(&window).1.volume.0.kind, VolumeKind::Rgb);
+    set(&mut window, |s| (s.shown, s.range) = (Shown::Total, 0.2));
+    assert_eq!(images(&window).1.window, (0.0, 0.2));
+    let cloud = |window: &Window| {
+        let mut drawn = volumes(window).into_iter();
+        drawn
+            .find(|v| v.style == VolumeStyle::Cloud)
+            .expect("a cloud")
+    };
+    assert_eq!(cloud(&window).window, (0.0, 0.2));
+    let on_black = cloud(&window).reference_mm;
+    window.act(Action::ToggleTheme);
+    assert!(cloud(&window).reference_mm < 0.5 * on_black);
+    // What a file may not say.
+    set(&mut window, |s| s.range = f32::NAN);
+    assert_eq!(window.state.document.pathways.range, 0.5);
+    set(&mut window, |s| s.range = 9.0);
+    let most = arcuate::jobs::FoundPathway::MOST_EXCESS;
+    assert!(window.state.document.pathways.range < most);
 }

@@ -6,14 +6,15 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{FindPathway, Request};
 use arcuate::render::build::{self, Size};
-use arcuate::render::draw_list::ById;
 use arcuate::render::draw_list::GlyphPlace::Below;
+use arcuate::render::draw_list::{ById, LineColour};
 use arcuate::solvers::metric::Cost;
 use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Pane, Phase, Recipe, Slot, Task};
 use arcuate::ui::probe;
+use arcuate::ui::views::path_under;
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -240,6 +241,12 @@ fn apart() {
     assert_eq!(asked(&window).len(), count, "not asked for as it is");
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    // A wall beside the way: of what it takes the pointer says so.
+    window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
+    let at = dvec3(8.0, 0.0, 0.0);
+    let told = path_under::words(&window.state, live(&window), at);
+    assert_eq!(told, Some(("no path: in an exclusion".to_owned(), false)));
+    window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
     let failed = &window.state.session.pathways.failed;
@@ -361,7 +368,39 @@ fn hovered() {
         pixels_per_point: 1.0,
     };
     let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
-    assert_eq!(list.lines.len(), 2, "the cheapest and this one");
+    assert_eq!(
+        list.lines.len(),
+        3,
+        "the cheapest, this one, its weakest stretch"
+    );
+    let weak = hovered.weakest.as_ref().expect("a stretch");
+    let (this, stretch) = (&list.lines[1], &list.lines[2]);
+    assert_eq!(this.tractogram, ById(hovered.line.clone()));
+    assert_eq!(stretch.tractogram, ById(weak.line.clone()));
+    // Three colours, none that of the outline.
+    let colours: Vec<_> = list
+        .lines
+        .iter()
+        .map(|l| format!("{:?}", l.colour))
+        .collect();
+    assert!(
+        colours[0] != colours[1] && colours[1] != colours[2],
+        "{colours:?}"
+    );
+    assert!(!colours.contains(&format!("{:?}", LineColour::Fixed(list.contours[0].colour))));
+    // No voxel of the ends or of their rims is in it.
+    for role in [Role::Seed, Role::Target] {
+        let regions = &window.state.document.regions;
+        let end = regions.iter().find(|r| r.role == role).expect("there");
+        for point in weak.line.streamline(0) {
+            let far = glam::Vec3::from(*point)
+                .as_dvec3()
+                .distance(end.shape.centre());
+            assert!(far > 5.0 + 1.6, "{far} mm from the {role:?}");
+        }
+    }
+    let shorter = weak.line.streamline(0).len() < hovered.line.streamline(0).len();
+    assert!(shorter && weak.length_mm < 13.0, "{}", weak.length_mm);
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);
     assert!(list.glyphs.is_none());
@@ -384,6 +423,15 @@ fn hovered() {
     let epsilon = window.state.document.pathways.epsilon as f32;
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
+    // Beside the pointer.
+    let words = |window: &Window, at: DVec3| path_under::words(&window.state, live(window), at);
+    let (told, there) = words(&window, at).expect("words");
+    let mean = hovered.path.total_cost() / hovered.path.total_mm();
+    let mean = arcuate::ui::format::significant(mean);
+    assert!(there && told.starts_with("E* + "), "{told}");
+    assert!(told.ends_with(&format!(" · {mean} a mm")), "{told}");
+    assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
+    assert_eq!(words(&window, DVec3::splat(400.0)), None);
     window.act(Action::Pathway(PathwayAction::Hover(None)));
     assert!(window.state.session.pathways.hovered.is_none());
     window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(

@@ -6,13 +6,11 @@ use super::super::draw_list::{
     VolumeDraw, VolumeStyle,
 };
 use super::volumes::planes;
-use crate::data::{Tractogram, Volume};
+use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::state::FoundPathway;
-use crate::state::pathways::{LIVE_RGB, Shown};
+use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, Shown};
 use crate::state::volume_look::VolumeLook;
 use crate::state::{Camera, State, Task};
-
-pub use crate::state::pathways::EXCESS_SHOWN;
 
 const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const OUTLINE_PX: f32 = 1.6;
@@ -23,7 +21,16 @@ const KEPT_OPACITY: f32 = 0.85;
 const LIVE_OPACITY: f32 = 0.7;
 /// Of one around a cloud.
 const AROUND_OPACITY: f32 = 0.3;
-const HOVERED_RADIUS_MM: f32 = 0.4;
+/// A cloud on a white canvas: what is dim on black would be pale there.
+const DENSER_ON_WHITE: f32 = 2.5;
+/// Of the FA that stands for its directions: white matter is nearly white.
+const GREY_FA: (f32, f32) = (0.0, 0.8);
+const POINTED_RADIUS_MM: f32 = 0.5;
+/// Of the path under the pointer: no outline, no contour and no kept pathway has it.
+const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];
+/// Where the path that is told about costs most a mm: around it.
+const WEAKEST_RADIUS_MM: f32 = 0.75;
+const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
 /// The live pathway where it is looked at.
 pub fn live(state: &State) -> Option<&FoundPathway> {
@@ -36,13 +43,37 @@ pub fn side_window(side: &Volume) -> (f32, f32) {
     (0.0, side.percentiles(0, 0.01, 0.99).1)
 }
 
+/// The images that the cost lies over: in greys where that is asked for, since colours of directions and
+/// colours of cost cannot be told apart.
+pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
+    let settings = &state.document.pathways;
+    let seen = settings.shown != Shown::Off && settings.opacity > 0.0;
+    if live(state).is_none() || !(seen && settings.greys) {
+        return images;
+    }
+    let fa = state.document.tensors.as_ref().map(|t| &t.fa);
+    for image in &mut images {
+        let volume = &image.volume.0;
+        match (volume.kind, fa) {
+            _ if volume.labels.is_some() || image.colour_map == ColourMap::Mask => {}
+            (VolumeKind::Rgb, Some(fa)) => {
+                (image.volume, image.frame) = (ById(fa.clone()), 0);
+                (image.window, image.colour_map) = (GREY_FA, ColourMap::Grey);
+            }
+            (VolumeKind::Rgb, None) => {}
+            _ => image.colour_map = ColourMap::Grey,
+        }
+    }
+    images
+}
+
 /// The cost over the other images.
 pub fn image(state: &State) -> Option<Image> {
     let found = live(state)?;
     let settings = &state.document.pathways;
     let (volume, window, fades) = match settings.shown {
         Shown::Off => return None,
-        Shown::Total => (&found.excess, (0.0, EXCESS_SHOWN), true),
+        Shown::Total => (&found.excess, (0.0, settings.range), true),
         Shown::First => (&found.sides[0], side_window(&found.sides[0]), false),
         Shown::Second => (&found.sides[1], side_window(&found.sides[1]), false),
     };
@@ -145,6 +176,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
         };
         let around = surface(state, found, settings.epsilon, LIVE_RGB, opacity);
         let cloud = settings.cloud.then(|| VolumeDraw {
+            window: (0.0, settings.range),
             transfer: settings.transfer.clone(),
             style: VolumeStyle::Cloud,
             ..around.clone()
@@ -171,7 +203,11 @@ fn reference_mm(state: &State, found: &FoundPathway) -> f32 {
     let tensors = state.document.tensors.as_ref();
     let fine = tensors.filter(|t| found.coarse && t.field.id() == found.field);
     let grid = fine.map_or(&found.excess.grid, |t| &t.field.grid);
-    VolumeLook::two_voxels_mm(grid)
+    let denser = match state.view.light_theme {
+        true => DENSER_ON_WHITE,
+        false => 1.0,
+    };
+    VolumeLook::two_voxels_mm(grid) / denser
 }
 
 fn surface(
@@ -199,7 +235,8 @@ fn surface(
     }
 }
 
-/// The minimal paths, and the best one through the voxel under the pointer.
+/// The minimal paths, and the best one through the voxel under the pointer; the weakest stretch of the one
+/// that is told about.
 pub fn lines(state: &State) -> Vec<Lines> {
     let tube = |line: &Tractogram, colour: [u8; 3], radius_mm: f32| Lines {
         tractogram: ById(line.clone()),
@@ -215,9 +252,10 @@ pub fn lines(state: &State) -> Vec<Lines> {
         .collect();
     if let Some(found) = live(state) {
         all.push(tube(&found.line, LIVE_RGB, PATH_RADIUS_MM));
-        let hovered = state.session.pathways.hovered.as_ref();
-        let hovered = hovered.filter(|h| h.of == found.excess.id());
-        all.extend(hovered.map(|h| tube(&h.line, OUTLINE_RGB, HOVERED_RADIUS_MM)));
+        let pointed = state.path_pointed();
+        all.extend(pointed.map(|h| tube(&h.line, POINTED_RGB, POINTED_RADIUS_MM)));
+        let weakest = state.path_told().and_then(|(_, weakest)| weakest);
+        all.extend(weakest.map(|w| tube(&w.line, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
     }
     all
 }

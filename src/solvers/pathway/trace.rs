@@ -57,13 +57,31 @@ impl Path {
         rates.collect()
     }
 
-    /// The stretch of this length with the highest cost per mm, as a range of points; the whole path if
-    /// it is shorter.
-    pub fn weakest(&self, stretch_mm: f64) -> Range<usize> {
-        let n = self.points.len();
-        let mut best = (f64::NEG_INFINITY, 0..n);
-        let mut end = 0;
-        for start in 0..n {
+    /// From the first to the last of its points that are farther than `near_mm` from what `in_end` holds;
+    /// empty where it hardly leaves that.
+    pub fn between(&self, near_mm: f64, in_end: impl Fn(DVec3) -> bool) -> Range<usize> {
+        // Around the point in the directions of its 26 neighbours.
+        let steps =
+            (0..27).map(|i| DVec3::new(f64::from(i % 3), f64::from(i / 3 % 3), f64::from(i / 9)));
+        let around: Vec<DVec3> = steps
+            .map(|s| (s - 1.0).normalize_or_zero() * near_mm)
+            .collect();
+        let away = |at: &DVec3| !around.iter().any(|step| in_end(*at + *step));
+        let first = self.points.iter().position(away);
+        let last = self.points.iter().rposition(away);
+        match (first, last) {
+            (Some(first), Some(last)) => first..last + 1,
+            _ => 0..0,
+        }
+    }
+
+    /// The stretch of this length with the highest cost per mm within some points, as a range of points;
+    /// all of these if they are shorter.
+    pub fn weakest(&self, stretch_mm: f64, within: Range<usize>) -> Range<usize> {
+        let n = within.end.min(self.points.len());
+        let mut best = (f64::NEG_INFINITY, within.start.min(n)..n);
+        let mut end = best.1.start;
+        for start in best.1.clone() {
             while end < n && self.length_mm[end] - self.length_mm[start] < stretch_mm {
                 end += 1;
             }

@@ -5,6 +5,7 @@ use crate::data::Role;
 use crate::jobs::FoundPathway;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
+use crate::state::pathways::Asked;
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -20,17 +21,28 @@ const ADJUGATE: &str = "Fuster A, Dela Haije T, Tristán-Vega A, Plantinga B, We
 const SELLING: &str = "Fehrenbach J, Mirebeau JM (2014). Sparse non-negative stencils for anisotropic diffusion. \
     Journal of Mathematical Imaging and Vision 49:123–147.";
 
-/// Of all that were kept, and of the live one where it is looked at.
+/// Of all that were kept, and of the live one where it is looked at; those that are alike once.
 pub(super) fn pathways(state: &State, citations: &mut Citations) -> String {
     let kept = state.document.kept_pathways.iter();
-    let kept = kept.filter_map(|k| Some((k.found.as_ref()?, k.epsilon, Some(&*k.name))));
+    let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon, Some(&*k.name))));
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
-    let live = live.map(|found| (found, state.document.pathways.epsilon, None));
-    let mut text = String::new();
+    let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
+    let mut told: Vec<(&FoundPathway, f64, Vec<&str>)> = Vec::new();
     for (found, epsilon, name) in kept.chain(live) {
-        if let Some(name) = name {
-            let _ = write!(text, " \"{name}\":");
+        let asked = Asked::of(found);
+        let alike =
+            |t: &&mut (&FoundPathway, f64, Vec<&str>)| t.1 == epsilon && Asked::of(t.0) == asked;
+        match told.iter_mut().find(alike) {
+            Some((.., names)) => names.extend(name),
+            None => told.push((found, epsilon, name.into_iter().collect())),
+        }
+    }
+    let mut text = String::new();
+    for (found, epsilon, names) in told {
+        let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        if !names.is_empty() {
+            let _ = write!(text, " {}:", names.join(", "));
         }
         text += &one(found, epsilon, citations);
     }

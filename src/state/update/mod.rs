@@ -122,7 +122,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
 
-        Action::SelectTask(task) => state.view.task = task,
+        Action::SelectTask(task) => tracks::look_at(state, task, effects),
         Action::SetLayout(layout) => state.view.layout = layout,
         Action::SetMosaic(pane, mm) => {
             let (low, high) = View::MOSAIC_LIMITS_MM.into_inner();
@@ -581,6 +581,7 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     } else if state.session.bundle.chosen.take().is_none() {
         state.session.selected_region = None;
         state.session.selected_layer = None;
+        state.session.pathways.selected = None;
     }
 }
 

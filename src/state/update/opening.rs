@@ -42,8 +42,11 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         mask,
     } = head;
     let guide = state.session.guide;
+    // Chosen while it was on its way.
+    let task = state.document.is_empty().then_some(state.view.task);
     super::sessions::empty(state, effects);
     state.session.guide = guide;
+    state.view.task = task.unwrap_or(state.view.task);
     "Demo head".clone_into(&mut state.document.name);
     state.document.fit.b_range_s_per_mm2 = defaults::fit_b_range(&gradients);
     let scan = Content::Scan {

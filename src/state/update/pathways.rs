@@ -8,7 +8,7 @@ use crate::jobs::{FindPathway, FoundPathway, Request, Slot, TracePath, TracedPat
 use crate::state::document::LayerId;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
-    Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
+    Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
@@ -24,8 +24,31 @@ const AT_ONCE_MS: f64 = 30.0;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: Settings, phase: Phase) {
+    let settings = settings.sound();
+    let was = &state.document.pathways;
+    if settings == *was {
+        // The hand that let go had moved all there was to move.
+        return if_done(state, phase);
+    }
+    let label = match was {
+        w if w.epsilon != settings.epsilon => "Pathway width",
+        w if w.params != settings.params => "Pathway metric",
+        w if w.transfer != settings.transfer => "Transfer function",
+        w if w.shown != settings.shown => "Shown cost",
+        _ => "Look of pathways",
+    };
+    if state.session.guide == Some(GuideStep::Width) && label == "Pathway width" {
+        state.session.guide_done(GuideStep::Width);
+    }
     let live = phase == Phase::Live;
-    edit(state, "Pathway", live, |d| d.pathways = settings.sound());
+    edit(state, label, live, |d| d.pathways = settings);
+}
+
+/// The end of a drag that changes nothing more.
+fn if_done(state: &mut State, phase: Phase) {
+    if phase == Phase::Done {
+        state.history.close();
+    }
 }
 
 pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) {
@@ -35,7 +58,14 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         PathwayAction::SetKept { kept, phase } => change(state, kept, phase),
         PathwayAction::Rename(id, name) => rename(state, id, name.trim()),
         PathwayAction::Delete(id) => delete(state, id),
-        PathwayAction::Select(id) => state.session.pathways.selected = id,
+        PathwayAction::Select(id) => {
+            state.session.pathways.selected = id;
+            if id.is_some() {
+                // Keys act on one thing.
+                let session = &mut state.session;
+                (session.selected_region, session.selected_layer) = (None, None);
+            }
+        }
         PathwayAction::Save { of, what, path } => {
             exported(state, what.kind(), &path, effects);
             save(state, of, what, path, effects);
@@ -240,11 +270,11 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     if !(current || working.unsettled && asked.field == field(&state.document)) {
         return;
     }
-    let joined = found.pathway.joined_from;
+    let joined = percent_joined(found.pathway.joined_from);
     state.session.status = format!(
-        "Solved in {}; joined from ε = {} %",
+        "Solved in {}; joined from ε = {}",
         with_unit(&fixed(wall_ms.max(1.0), 0), "ms"),
-        fixed(joined * 100.0, 1),
+        with_unit(&fixed(joined, 1), "%"),
     );
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
@@ -378,7 +408,25 @@ fn keep(state: &mut State) {
 
 /// Changes a kept one.
 fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
-    edit(state, "Kept pathway", phase == Phase::Live, |document| {
+    let mut kept = state.document.kept_pathways.iter();
+    let Some(was) = kept.find(|k| k.id == changed.id) else {
+        return;
+    };
+    let label = if was.visible != changed.visible {
+        match changed.visible {
+            true => "Show pathway",
+            false => "Hide pathway",
+        }
+    } else if was.colour != changed.colour {
+        "Colour of pathway"
+    } else if was.epsilon != changed.epsilon {
+        "Width of pathway"
+    } else if was.name != changed.name {
+        "Rename pathway"
+    } else {
+        return if_done(state, phase);
+    };
+    edit(state, label, phase == Phase::Live, |document| {
         let same = |k: &&mut Arc<KeptPathway>| k.id == changed.id;
         if let Some(kept) = document.kept_pathways.iter_mut().find(same) {
             *kept = Arc::new(changed);
@@ -401,9 +449,13 @@ fn rename(state: &mut State, id: LayerId, typed: &str) {
 }
 
 fn delete(state: &mut State, id: LayerId) {
+    if !state.document.kept_pathways.iter().any(|k| k.id == id) {
+        return;
+    }
     edit(state, "Delete pathway", false, |document| {
         document.kept_pathways.retain(|k| k.id != id);
     });
+    state.session.pathways.selected.take_if(|s| *s == id);
 }
 
 /// Seeds become targets and the other way round.

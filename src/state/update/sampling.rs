@@ -4,7 +4,7 @@ use super::{edit, pathways};
 use crate::data::VolumeKind;
 use crate::jobs::FoundPathway;
 use crate::render::draw_list::Transfer;
-use crate::state::pathways::{EXCESS_SHOWN, Settings};
+use crate::state::pathways::Settings;
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
@@ -86,7 +86,7 @@ fn take_over(state: &mut State, sample: &Sample) {
     match sample.of {
         Sampled::Excess => {
             let settings = state.document.pathways.clone();
-            let transfer = around(&settings.transfer, sample, (0.0, EXCESS_SHOWN), None);
+            let transfer = around(&settings.transfer, sample, (0.0, settings.range), None);
             pathways::set(
                 state,
                 Settings {

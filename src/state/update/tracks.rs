@@ -109,19 +109,21 @@ pub fn taken_in(
         Curves::Streamlines(_) => ("Tracked", "streamlines"),
         Curves::Rays(..) => ("Shot", "rays"),
     };
-    let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
-    state.session.status = match started {
-        true => format!(
-            "{verb} {} {what} in {}",
-            count(seeds as u64),
-            with_unit(&fixed(wall_ms, 0), "ms")
-        ),
-        false => format!(
-            "No {} started ({} tries)",
-            what.trim_end_matches('s'),
-            count(seeds as u64)
-        ),
-    };
+    if state.view.task != Task::Pathways {
+        let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
+        state.session.status = match started {
+            true => format!(
+                "{verb} {} {what} in {}",
+                count(seeds as u64),
+                with_unit(&fixed(wall_ms, 0), "ms")
+            ),
+            false => format!(
+                "No {} started ({} tries)",
+                what.trim_end_matches('s'),
+                count(seeds as u64)
+            ),
+        };
+    }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {
         output,
@@ -192,14 +194,37 @@ fn slow(state: &State) -> bool {
 /// Tracks or shoots again from the regions as they are; without a seed there is no live result.
 /// Where all would take long, a few come first.
 pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
-    if coarse && state.view.task == Task::Pathways {
-        // They are not seen there: the drag's end asks for all of them.
-        return;
+    // They are not seen there: who goes elsewhere is shown them. What runs without a window makes all that
+    // a session has.
+    if state.view.task == Task::Pathways && !state.session.saving.strict {
+        return put_off(state, coarse, effects);
     }
     let live = state.session.live.as_ref();
     let seen = live.is_some_and(|live| live.coarse && is_current(&state.document, &live.asked));
     let first = !coarse && !seen && slow(state);
     ask(state, coarse, first, effects);
+}
+
+/// Those of other regions are no result of these.
+fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
+    let session = &mut state.session;
+    session.pathways.tracks_due = true;
+    if coarse {
+        return;
+    }
+    let current = |live: &mut Live| is_current(&state.document, &live.asked);
+    session.live.take_if(|live| !current(live));
+    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    session.coarse_running = false;
+    effects.push(Effect::Cancel(Slot::Live));
+}
+
+/// A task is looked at; what was put off for that of pathways is done in the others.
+pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
+    state.view.task = task;
+    if state.view.task != Task::Pathways && std::mem::take(&mut state.session.pathways.tracks_due) {
+        retrack(state, false, effects);
+    }
 }
 
 /// What follows a few curves that were to be seen first.

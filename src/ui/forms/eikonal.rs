@@ -1,38 +1,36 @@
 //! The task Pathways: the cost of every path between two regions, and the cheapest of them.
 
+pub mod look;
+mod profile;
 mod results;
 mod row_menu;
 
-use super::display::{segment_row, select_row};
-use super::volume::{curve_row, cut_row};
+use super::display::select_row;
 use super::{tracking, walk};
 use crate::data::Role;
-use crate::render::build;
-use crate::render::draw_list::Transfer;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
-use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Shown, Standing};
+use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
 use crate::state::{Action, Phase, Severity, State, defaults};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, space};
-use crate::ui::widgets::button::{Button, checkbox};
-use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::slider::{Change, Columns, SliderRow};
-use crate::ui::widgets::transfer::TransferEditor;
+use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::note::Note;
+use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, paint, section};
 use crate::ui::{format, icons, panels};
 use egui::{Rect, Sense, Ui, vec2};
 pub use results::show as results;
 
-const CURVE: &str = "Transfer function";
 const MORE: &str = "Metric, local solver";
 
 type Set<'a> = dyn FnMut(Settings, Phase) + 'a;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), section::HEAD));
     tracking::inputs(ui, state, memory, true, actions);
-    swap(ui, state, actions);
+    swap(ui, head, state, actions);
     section::end(ui);
     controls(ui, state, memory, actions);
     section::end(ui);
@@ -40,18 +38,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
 }
 
-/// Exchanges the ends.
-fn swap(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+/// Exchanges the ends: in the head of the inputs, beside their add button.
+fn swap(ui: &mut Ui, head: Rect, state: &State, actions: &mut Vec<Action>) {
     let there = |role| state.document.regions.iter().any(|r| r.role == role);
     if !(there(Role::Seed) && there(Role::Target)) {
         return;
     }
-    let button = Button::quiet("Swap seed and target").hint("u₁ is the cost from the seed");
-    let (rect, _) =
-        ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
-    let row = paint::inset(rect, space::INSET, space::INSET);
-    let place = Rect::from_min_size(row.min, vec2(button.width(ui), space::BUTTON));
-    if button.show_at(ui, place).clicked() {
+    const SIDE: f32 = 24.0;
+    let place = paint::inset(head, space::INSET, space::INSET + SIDE + 4.0);
+    let button = IconButton::new(icons::SWAP, "Swap seed and target").side(SIDE);
+    let hint = "Swap seed and target: u₁ is the cost from the seed";
+    if button.hint(hint).show_right(ui, place).clicked() {
         actions.push(Action::Pathway(PathwayAction::SwapEnds));
     }
 }
@@ -88,28 +85,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         changed.params.min_fa = min_fa;
         set(changed, phase);
     }
-    let words = Shown::ALL.map(Shown::name);
-    let now = Shown::ALL.iter().position(|s| *s == settings.shown);
-    let help = "Cost of the best path through a voxel, or from one of the regions to it";
-    if let Some(i) = segment_row(ui, "Show cost", help, &words, now.unwrap_or(0)) {
-        let changed = Settings {
-            shown: Shown::ALL[i],
-            ..settings.clone()
-        };
-        set(changed, Phase::Done);
-    }
-    check(ui, "Pathway outline on slices", settings.outline, |on| {
-        let settings = settings.clone();
-        set(
-            Settings {
-                outline: on,
-                ..settings
-            },
-            Phase::Done,
-        );
-    });
-    contours(ui, settings, &mut set);
-    in_scene(ui, state, memory, &mut set);
+    look::cost(ui, settings, &mut set);
+    look::on_slices(ui, settings, memory, &mut set);
+    look::in_scene(ui, state, memory, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
@@ -117,29 +95,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if open {
         metric(ui, settings, &mut set);
         local(ui, settings, &mut set);
-        let row = SliderRow::new("Opacity", f64::from(settings.opacity) * 100.0, 0.0..=100.0)
-            .decimals(0)
-            .default(f64::from(usual.opacity) * 100.0)
-            .unit("%")
-            .help("Of the cost on slices");
-        if let Some((percent, phase)) = row.value(ui) {
-            let opacity = (percent / 100.0) as f32;
-            let settings = settings.clone();
-            set(
-                Settings {
-                    opacity,
-                    ..settings
-                },
-                phase,
-            );
-        }
     }
     super::glyphs::show(ui, state, memory, actions);
-}
-
-/// ε_h in percent, rounded up: at this width the ends are joined.
-fn percent_joined(from: f64) -> f64 {
-    (from * 1000.0).ceil() / 10.0
 }
 
 /// ε_h of the live pathway; `None` of a coarse one or one of before, whose ε_h it is not.
@@ -165,16 +122,19 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     Some((percent / 100.0, phase))
 }
 
-/// What a user is told of a width that joins nothing.
+/// Whether the width joins the ends, and a way out where it does not. The row is there as long as there is
+/// a pathway: nothing below it moves while a width is dragged.
 fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
-    let settings = &state.document.pathways;
-    let Some(from) = joining(state).filter(|from| settings.epsilon < *from) else {
+    const HEIGHT: f32 = 26.0;
+    if state.session.pathways.live.is_none() {
         return;
-    };
+    }
+    let settings = &state.document.pathways;
+    let from = joining(state);
     let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
     let most = *Settings::EPSILON.end() * 100.0;
-    let (p, value) = (theme::palette(ui.style()), percent_joined(from));
-    if value > most {
+    let p = theme::palette(ui.style());
+    if let Some(value) = from.map(percent_joined).filter(|value| *value > most) {
         // So long a way round is no width: another metric, another domain or other ends are asked for.
         let text = format!(
             "Not joined at any width up to {}: the ends meet from ε = {}; lower α or the FA of the domain, or \
@@ -185,11 +145,22 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
         Note::new(p, Severity::Warning, &text).show(ui);
         return;
     }
-    let value_words = percent(value);
-    let text = format!("Not joined at this width: the ends meet from ε = {value_words}");
-    let word = format!("Widen to {value_words}");
-    let note = Note::new(p, Severity::Warning, &text).action(&word);
-    if note.show(ui) == Some(Answer::Taken) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    let Some(from) = from else {
+        return;
+    };
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let value = percent_joined(from);
+    if settings.epsilon >= from {
+        let text = format!("Joins the ends, as from {}", percent(value));
+        return section::label(ui, row, &text, false, p.t3);
+    }
+    let word = format!("Widen to {}", percent(value));
+    let button = Button::plain(&word);
+    let place = paint::at_right(row, vec2(button.width(ui), space::FIELD));
+    let text = row.with_max_x(place.left() - 6.0);
+    section::label(ui, text, "Not joined at this width", false, p.warning);
+    if button.show_at(ui, place).clicked() {
         let epsilon = value / 100.0;
         let settings = settings.clone();
         set(
@@ -217,107 +188,6 @@ fn alpha(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         let mut changed = settings.clone();
         changed.params.cost = Cost::Sharpened { alpha };
         set(changed, phase);
-    }
-}
-
-fn check(ui: &mut Ui, name: &str, on: bool, set: impl FnOnce(bool)) {
-    let columns = Columns::allocate(ui);
-    let place = columns.label.union(columns.wide);
-    if let Some(on) = checkbox(ui, place, name, on) {
-        set(on);
-    }
-}
-
-/// Lines of equal cost.
-fn contours(ui: &mut Ui, settings: &Settings, set: &mut Set) {
-    const EVERY: f64 = 5.0;
-    let row = SliderRow::new("Cost contours", settings.contours.unwrap_or(EVERY), 0.5..=20.0)
-        .decimals(1)
-        .default(EVERY)
-        .limits(0.01..=1e6)
-        .switch(settings.contours.is_some(), "off")
-        .help("Lines of equal cost from the seed (u₁), or from the target where u₂ is shown, so much apart");
-    let (contours, phase) = match row.show(ui) {
-        Some(Change::To(every, phase)) => (Some(every), phase),
-        Some(Change::Switched(on)) => (on.then_some(EVERY), Phase::Done),
-        None => return,
-    };
-    let settings = settings.clone();
-    set(
-        Settings {
-            contours,
-            ..settings
-        },
-        phase,
-    );
-}
-
-/// The cost as a cloud, the set as a surface, both or neither; and the cloud's curve.
-fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
-    let settings = &state.document.pathways;
-    let kinds = [(true, false), (false, true), (true, true), (false, false)];
-    let now = kinds
-        .iter()
-        .position(|kind| *kind == (settings.cloud, settings.surface));
-    let help = "The cost u₁ + u₂ as a cloud, the pathway of width ε as a surface";
-    let words = ["Cloud", "Surface", "Cloud and surface", "Off"];
-    let shown = words[now.unwrap_or(0)];
-    let chosen = select_row(ui, "In 3-D", help, shown, |ui| {
-        let mut chosen = None;
-        for (i, word) in words.into_iter().enumerate() {
-            if menu::Item::new(word).chosen(now == Some(i)).show(ui) {
-                chosen = Some(kinds[i]);
-            }
-        }
-        chosen
-    });
-    if let Some((cloud, surface)) = chosen {
-        let settings = settings.clone();
-        set(
-            Settings {
-                cloud,
-                surface,
-                ..settings
-            },
-            Phase::Done,
-        );
-    }
-    let kept = state.document.kept_pathways.iter().any(|k| k.visible);
-    if (settings.cloud || settings.surface || kept)
-        && let Some(cut) = cut_row(ui, state, settings.cut)
-    {
-        let settings = settings.clone();
-        set(Settings { cut, ..settings }, Phase::Done);
-    }
-    let Some(live) = build::pathways::live(state).filter(|_| settings.cloud) else {
-        return;
-    };
-    let (open, clicked) = section::fold(ui, CURVE, memory.is_open(CURVE, !memory.narrow));
-    if clicked {
-        memory.toggle(CURVE);
-    }
-    if !open {
-        return;
-    }
-    let preset = curve_row(ui, Transfer::cost_presets(), &settings.transfer);
-    let shown = build::pathways::EXCESS_SHOWN;
-    let editor = TransferEditor {
-        name: "Opacity by excess cost",
-        transfer: &settings.transfer,
-        counts: memory.counted.of(&live.excess, 0, (0.0, shown)),
-        range: (0.0, f64::from(shown) * 100.0),
-        unit: "%",
-    };
-    let preset = preset.map(|transfer| (transfer, Phase::Done));
-    if let Some((transfer, phase)) = editor.show(ui).or(preset) {
-        let settings = settings.clone();
-        set(
-            Settings {
-                transfer,
-                ..settings
-            },
-            phase,
-        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! The block "Tensor glyphs".
 
-use super::display::{segment_row, select_row};
+use super::display::select_row;
 use crate::render::build;
 use crate::render::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
@@ -11,6 +11,13 @@ use crate::ui::{Memory, format};
 use egui::Ui;
 
 const BLOCK: &str = "Tensor glyphs";
+
+/// What glyphs are, by name; `None`: there are none.
+pub const SHAPES: [(&str, Option<GlyphShape>); 3] = [
+    ("Off", None),
+    ("Ellipsoids", Some(GlyphShape::Ellipsoid)),
+    ("Superquadrics", Some(GlyphShape::Superquadric)),
+];
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if state.document.tensors.is_none() {
@@ -25,17 +32,22 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let look = state.view.glyphs;
     let mut set = |look: GlyphLook| actions.push(Action::SetGlyphs(look));
-    let words = ["Off", "Ellipsoid", "Quadric"];
-    let shapes = [GlyphShape::Ellipsoid, GlyphShape::Superquadric];
-    let now = match look.shown {
-        false => 0,
-        true => 1 + shapes.iter().position(|s| *s == look.shape).unwrap_or(0),
-    };
+    let now = look.shown.then_some(look.shape);
     let help = "A glyph for each tensor. Superquadrics have edges where ellipsoids look alike from some sides";
-    if let Some(i) = segment_row(ui, "Glyphs", help, &words, now) {
+    let word = SHAPES.iter().find(|s| s.1 == now).map_or("", |s| s.0);
+    let chosen = select_row(ui, "Glyphs", help, word, |ui| {
+        let mut chosen = None;
+        for (word, shape) in SHAPES {
+            if menu::Item::new(word).chosen(shape == now).show(ui) {
+                chosen = Some(shape);
+            }
+        }
+        chosen
+    });
+    if let Some(shape) = chosen {
         set(GlyphLook {
-            shown: i > 0,
-            shape: i.checked_sub(1).map_or(look.shape, |i| shapes[i]),
+            shown: shape.is_some(),
+            shape: shape.unwrap_or(look.shape),
             ..look
         });
     }

@@ -7,7 +7,7 @@ pub mod density;
 pub mod display;
 pub mod eikonal;
 pub mod geodesic;
-mod glyphs;
+pub mod glyphs;
 pub mod measure;
 pub mod mosaic;
 pub mod region;

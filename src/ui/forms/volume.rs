@@ -49,7 +49,7 @@ pub fn show(
             phase,
         });
     };
-    let words = ["Off", "Volume", "Surface"];
+    let words = ["Off", "Cloud", "Surface"];
     let styles = [
         VolumeStyle::Hidden,
         VolumeStyle::Cloud,
@@ -108,6 +108,7 @@ fn cloud(
     let scale = f64::from(layer.unit_scale);
     let editor = TransferEditor {
         name: "Opacity by value",
+        axis: "value",
         transfer: &look.transfer,
         counts: memory.counted.of(volume, frame, (low, high)),
         range: (f64::from(low) * scale, f64::from(high) * scale),
@@ -124,7 +125,7 @@ fn cloud(
     }
     let usual = f64::from(VolumeLook::usual_mm(volume));
     let row = SliderRow::new(
-        "Layer",
+        "Layer thickness",
         f64::from(look.reference_mm),
         usual * 0.05..=usual * 20.0,
     )

@@ -18,6 +18,7 @@ mod keys;
 pub mod layout;
 pub mod legend;
 mod mosaic;
+pub mod path_under;
 mod rings;
 mod ruler;
 mod scene_paint;

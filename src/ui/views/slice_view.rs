@@ -3,13 +3,13 @@
 use super::cut::{Cut, to_screen, to_world};
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, pointer, wheel_steps};
+use super::{Views, path_under, pointer, wheel_steps};
 use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
 use crate::render::draw_list::SlicePane;
 use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{Action, Gesture, Pane, PathwayAction, Phase, State, Tool};
+use crate::state::{Action, Gesture, Pane, Phase, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
 use egui::{Color32, CursorIcon, Key, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
@@ -61,22 +61,6 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// Asks for the best path through the voxel under the pointer, as soon as that is another.
-fn path_under(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
-    let Some(found) = build::pathways::live(slice.state) else {
-        return;
-    };
-    let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
-    let Some(at) = pointer(ui).filter(|_| moved).map(|at| slice.world(at)) else {
-        return;
-    };
-    let voxel = found.pathway.metric().grid.nearest(at);
-    let known = slice.state.session.pathways.hovered.as_ref();
-    if voxel.is_none() || known.map(|h| h.voxel) != voxel {
-        actions.push(Action::Pathway(PathwayAction::Hover(Some(at))));
-    }
-}
-
 impl Views {
     /// Shows a slice view; returns whether the pointer is over it.
     pub(super) fn slice(
@@ -97,13 +81,16 @@ impl Views {
             self.slice_hands(ui, &slice, &response, actions);
         }
         if hovered && self.drag.is_none() {
-            path_under(ui, &slice, actions);
+            path_under::ask(ui, &slice, actions);
         }
         let painter = ui.painter().clone();
         painter.rect_filled(rect, 0.0, Color32::BLACK);
         let ctx = ui.ctx().clone();
         painter.add(pixels(&ctx, rect, self.pane_id(pane), List::Slice(list)));
         self.slice_overlay(ui, &slice, legend, hovered);
+        if hovered && self.drag.is_none() {
+            path_under::label(ui, &slice);
+        }
         if (hovered && self.drag.is_none()) || self.menu == Some(pane) {
             self.slice_buttons(ui, &slice, legend, actions);
         }

@@ -100,7 +100,7 @@ impl<'a> Note<'a> {
         let cross = if self.cross { 24.0 } else { 0.0 };
         let text_width = width - 34.0 - space::INSET - cross;
         let mut job = egui::text::LayoutJob::simple(
-            self.text.to_owned(),
+            paint::unbroken(self.text),
             theme::regular(size::LABEL),
             p.t1,
             text_width,

@@ -94,6 +94,13 @@ pub fn paragraph(
     rect
 }
 
+/// Text to be wrapped: a number and its unit, and what equals a number, stay on one line. egui breaks lines
+/// at every space but U+00A0.
+pub fn unbroken(text: &str) -> String {
+    text.replace('\u{202F}', "\u{A0}")
+        .replace(" = ", "\u{A0}=\u{A0}")
+}
+
 /// Distance of baselines for a type size.
 pub fn line_height(size: f32) -> f32 {
     if size >= theme::size::TITLE {

@@ -161,8 +161,12 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
 pub fn hint(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;
-    let mut job =
-        egui::text::LayoutJob::simple(text.to_owned(), theme::regular(size::LABEL), p.t3, width);
+    let mut job = egui::text::LayoutJob::simple(
+        paint::unbroken(text),
+        theme::regular(size::LABEL),
+        p.t3,
+        width,
+    );
     for section in &mut job.sections {
         section.format.line_height = Some(paint::line_height(size::LABEL));
     }

@@ -6,7 +6,8 @@ use super::button::IconButton;
 use super::paint;
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-const HEAD: f32 = 36.0;
+/// How high the head of a block is.
+pub const HEAD: f32 = 36.0;
 
 /// The head of a block; returns the place of the icon or fact on its right.
 pub fn head(ui: &mut Ui, title: &str) -> Rect {

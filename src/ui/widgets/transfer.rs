@@ -32,6 +32,8 @@ pub struct TransferEditor<'a> {
     /// Values at the window's ends, as they are shown.
     pub range: (f64, f64),
     pub unit: &'a str,
+    /// What the values are, in two words.
+    pub axis: &'a str,
 }
 
 impl TransferEditor<'_> {
@@ -236,26 +238,34 @@ impl TransferEditor<'_> {
         charts::colour_strip(painter, strip, |t| opaque(transfer.colour(t)));
         let texts = Rect::from_min_max(pos2(rect.left(), strip.bottom() + 2.0), rect.max);
         let font = theme::regular(size::CAPTION);
-        let [low, high] = [0.0, 1.0].map(|share| format::measure(self.value(share)));
+        let [low, high] = [0.0, 1.0].map(|share| {
+            let value = format::measure(self.value(share));
+            match self.unit {
+                "" => value,
+                unit => format::with_unit(&value, unit),
+            }
+        });
         paint::left(painter, texts, &low, font.clone(), p.t3);
-        paint::right(painter, texts, &high, font, p.t3);
+        paint::centre(painter, texts, self.axis, font.clone(), p.t3);
+        paint::right(painter, texts, &high, font.clone(), p.t3);
+        let corner = Rect::from_min_size(plot.min + vec2(4.0, -4.0), vec2(plot.width(), 14.0));
+        paint::left(painter, corner, "opacity", font, p.t3);
     }
 
     /// Value and opacity of the chosen point.
     fn fields(&self, ui: &mut Ui, transfer: &Transfer, chosen: usize) -> Option<Transfer> {
         let p = theme::palette(ui.style());
-        let columns = Columns::allocate(ui);
         let points = transfer.points();
         let (share, opacity) = points[chosen];
-        let text = format!("Point {} of {}", chosen + 1, points.len());
-        let font = theme::regular(size::LABEL);
-        paint::left(ui.painter(), columns.label, &text, font, p.t2);
-        let half = (columns.wide.width() - 8.0) * 0.5;
-        let [left, right] = [columns.wide.left(), columns.wide.right() - half].map(|x| {
-            Rect::from_min_size(
-                pos2(x, columns.wide.top()),
-                vec2(half, columns.wide.height()),
-            )
+        let point = format!("Point {} of {}", chosen + 1, points.len());
+        let [left, right] = [(&*point, self.axis), ("", "opacity")].map(|(name, what)| {
+            let columns = Columns::allocate(ui);
+            let half = (columns.wide.width() - 8.0) * 0.5;
+            let font = theme::regular(size::LABEL);
+            paint::left(ui.painter(), columns.label, name, font.clone(), p.t2);
+            let beside = columns.wide.with_max_x(columns.wide.right() - half - 8.0);
+            paint::right(ui.painter(), beside, what, font, p.t2);
+            columns.wide.with_min_x(columns.wide.right() - half)
         });
         let number = |ui: &Ui, place: Rect, what: &str, typed: String| {
             let number = format::parse(&typed).filter(|v| v.is_finite());

@@ -1,8 +1,8 @@
 //! What was found: pathways in a table, and the cost along the path that is told about.
 
-use super::row_menu;
+use super::{profile, row_menu};
 use crate::state::FoundPathway;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing, weakest};
+use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
 use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
@@ -10,13 +10,18 @@ use crate::ui::widgets::button::{IconButton, eye};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
-use egui::{Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Key, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
 const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
-const CHART: f32 = 52.0;
+const BESIDE_EYE: f32 = 8.0;
+/// All of that.
+const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
+const SWATCH: f32 = 20.0;
+/// A second line of a row.
+const LINE: f32 = 16.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
@@ -57,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     selected(ui, state, actions);
     if let Some(live) = &working.live {
-        along(ui, state, live, actions);
+        profile::show(ui, state, live, actions);
     }
 }
 
@@ -73,7 +78,7 @@ fn head(ui: &mut Ui) {
     let painter = ui.painter();
     paint::left(
         painter,
-        paint::inset(inner, 20.0, 0.0),
+        paint::inset(inner, SWATCH, 0.0),
         "Pathway",
         font.clone(),
         p.t3,
@@ -85,7 +90,7 @@ fn head(ui: &mut Ui) {
 
 /// Places of volume, length and cost.
 fn columns(inner: Rect) -> [Rect; 3] {
-    let mut right = inner.right() - 2.0 * EYE - 4.0;
+    let mut right = inner.right() - 2.0 * EYE - BESIDE_EYE;
     COLUMNS.map(|width| {
         let place = Rect::from_min_max(
             pos2(right - width, inner.top()),
@@ -143,11 +148,18 @@ fn row(
         ),
         None => format!("{name}: {}", unsolved_word(state, id)),
     };
-    let response = rows::list_row(ui, &spoken, ("pathway", id), chosen);
+    // A name for which there is no room beside the numbers has a line of its own above them.
+    let needed = paint::width(ui, name, theme::medium(size::LABEL));
+    let there = ui.available_width() - 2.0 * space::INSET - SWATCH - NUMBERS;
+    let above = if needed > there { LINE } else { 0.0 };
+    let size_wanted = vec2(ui.available_width(), space::ROW + above);
+    let (whole, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let response = rows::list_row_at(ui, whole, &spoken, ("pathway", id), chosen);
     // The eye and the menu stay beside a name that is being typed.
     let typed_at = response
         .rect
-        .with_max_x(response.rect.right() - EYE - space::INSET);
+        .with_max_x(response.rect.right() - EYE - space::INSET)
+        .with_max_y(response.rect.top() + space::ROW);
     let renamed = match id {
         Some(id) => naming::rename(ui, typed_at, Named::Pathway(id), memory),
         None => Renamed::Not,
@@ -163,13 +175,20 @@ fn row(
         ))),
         None => {}
     }
+    let deleted = response.has_focus() && !going && ui.input(|i| i.key_pressed(Key::Delete));
+    if let Some(id) = id.filter(|_| deleted) {
+        actions.push(Action::Pathway(PathwayAction::Delete(id)));
+    }
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let painter = ui.painter().clone();
     let swatch =
         Rect::from_center_size(pos2(inner.left() + 6.0, inner.center().y), vec2(10.0, 10.0));
     let ink = row_menu::colour(kept.map_or(LIVE_RGB, |k| k.colour));
     painter.rect_filled(swatch, 2.0, ink);
-    let places = columns(inner);
+    let line =
+        |top: f32| Rect::from_min_size(inner.min + vec2(0.0, top), vec2(inner.width(), space::ROW));
+    // Of two lines the distance is that of text.
+    let places = columns(line(above));
     if going {
         // The field is over all this.
     } else if let Some((found, epsilon)) = found {
@@ -185,10 +204,11 @@ fn row(
         let word = unsolved_word(state, id);
         paint::right(&painter, places[0], word, theme::regular(size::LABEL), p.t3);
     }
-    let name_at = Rect::from_min_max(
-        pos2(inner.left() + 20.0, inner.top()),
-        pos2(places[2].left().max(inner.left() + 60.0), inner.bottom()),
-    );
+    let until = match above > 0.0 {
+        true => places[0].right(),
+        false => places[2].left(),
+    };
+    let name_at = paint::inset(line(0.0), SWATCH, 0.0).with_max_x(until);
     let shown = kept.is_none_or(|k| k.visible);
     let name_ink = if shown { p.t1 } else { p.t3 };
     if !going {
@@ -256,98 +276,4 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         actions.push(Action::Pathway(PathwayAction::SetKept { kept, phase }));
     }
-}
-
-/// What the path costs a mm on its way, and where it is weakest.
-fn along(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<Action>) {
-    let p = theme::palette(ui.style());
-    let Some(path) = state.path_told() else {
-        return;
-    };
-    let hovered = state.session.pathways.hovered.as_ref();
-    let hovered = hovered.filter(|h| h.of == live.excess.id());
-    let (name, fact) = match hovered {
-        Some(h) => {
-            let percent = format::fixed(h.excess * 100.0, 1);
-            (
-                "Best path here",
-                format!("E* + {}", format::with_unit(&percent, "%")),
-            )
-        }
-        None => ("Cheapest path", {
-            let fa = format::fixed(live.mean_fa, 2);
-            format!("mean FA {fa}")
-        }),
-    };
-    panels::caption(ui, name, &fact);
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), CHART + 20.0), Sense::hover());
-    let rect = paint::inset(rect, space::INSET, space::INSET);
-    let chart = Rect::from_min_size(rect.min, vec2(rect.width(), CHART));
-    let painter = ui.painter();
-    painter.rect_filled(chart, 0.0, p.b2);
-    let total_mm = path.total_mm().max(f64::MIN_POSITIVE);
-    let mean = path.total_cost() / total_mm;
-    let rates = smoothed(&path.length_mm, &path.cost);
-    let most = rates
-        .iter()
-        .fold(mean * 1.2, |m, (_, r)| m.max(*r))
-        .max(f64::MIN_POSITIVE);
-    let at = |mm: f64, rate: f64| {
-        pos2(
-            chart.left() + (mm / total_mm) as f32 * chart.width(),
-            chart.bottom() - (rate / most) as f32 * (chart.height() - 4.0),
-        )
-    };
-    let weak = weakest(path);
-    if let Some(weak) = weak {
-        let band = Rect::from_min_max(
-            pos2(at(weak.from_mm, 0.0).x, chart.top()),
-            pos2(at(weak.from_mm + weak.length_mm, 0.0).x, chart.bottom()),
-        );
-        painter.rect_filled(band, 0.0, p.warning_tint);
-    }
-    let line: Vec<_> = rates.iter().map(|(mm, rate)| at(*mm, *rate)).collect();
-    painter.line(line, Stroke::new(1.5, p.accent));
-    let texts = Rect::from_min_max(pos2(rect.left(), chart.bottom() + 3.0), rect.max);
-    let font = theme::regular(size::CAPTION);
-    let per_mm = format!("{} a mm on average", format::significant(mean));
-    paint::left(painter, texts, &per_mm, font.clone(), p.t3);
-    let length = format::with_unit(&format::fixed(total_mm, 0), "mm");
-    paint::right(painter, texts, &length, font, p.t3);
-    let spoken = format!("Cost along the path: {per_mm}, {length}");
-    response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
-    if let Some(weak) = weak.filter(|_| hovered.is_none()) {
-        let times = weak.cost_per_mm / mean.max(f64::MIN_POSITIVE);
-        let text = format!(
-            "Weakest stretch around {}, {}, {}: {} a mm, {} times the path's mean",
-            format::fixed(weak.at.x, 0),
-            format::fixed(weak.at.y, 0),
-            format::with_unit(&format::fixed(weak.at.z, 0), "mm"),
-            format::significant(weak.cost_per_mm),
-            format::fixed(times, 1),
-        );
-        let note = Note::new(p, Severity::Information, &text).action("Show it");
-        if note.show(ui) == Some(Answer::Taken) {
-            actions.push(Action::MoveCrosshair(weak.at));
-        }
-    }
-}
-
-/// Cost a mm over stretches of 2 mm: voxel by voxel it jumps.
-fn smoothed(length_mm: &[f64], cost: &[f64]) -> Vec<(f64, f64)> {
-    const STRETCH_MM: f64 = 2.0;
-    let mut start = 0;
-    let mut rates = Vec::new();
-    for end in 1..length_mm.len() {
-        while start + 1 < end && length_mm[end] - length_mm[start + 1] >= STRETCH_MM {
-            start += 1;
-        }
-        let mm = length_mm[end] - length_mm[start];
-        if mm >= STRETCH_MM * 0.5 {
-            let middle = 0.5 * (length_mm[end] + length_mm[start]);
-            rates.push((middle, (cost[end] - cost[start]) / mm));
-        }
-    }
-    rates
 }

@@ -1,0 +1,158 @@
+//! What the path that is told about costs a mm on its way, and where it is weakest.
+
+use crate::solvers::pathway::Path;
+use crate::state::pathways::Weakest;
+use crate::state::{Action, FoundPathway, Severity, State};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::paint;
+use crate::ui::{format, panels};
+use egui::{Painter, Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+const CHART: f32 = 52.0;
+/// Left of the chart: its values.
+const VALUES: f32 = 34.0;
+
+pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let Some((path, weakest)) = state.path_told() else {
+        return;
+    };
+    let pointed = state.path_pointed();
+    let (name, fact) = match pointed {
+        Some(pointed) => (
+            "Best path here",
+            format!("E* + {}", percent(pointed.excess)),
+        ),
+        None => ("Cheapest path", {
+            let fa = format::fixed(live.mean_fa, 2);
+            format!("mean FA {fa}")
+        }),
+    };
+    panels::caption(ui, name, &fact);
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), CHART + 20.0), Sense::hover());
+    let rect = paint::inset(rect, space::INSET, space::INSET);
+    let chart = Rect::from_min_size(
+        rect.min + vec2(VALUES, 0.0),
+        vec2(rect.width() - VALUES, CHART),
+    );
+    let mean = path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE);
+    draw(ui, chart, path, weakest, mean);
+    let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
+    let font = theme::regular(size::CAPTION);
+    let painter = ui.painter();
+    let per_mm = format!("{} a mm on average", format::significant(mean));
+    paint::left(painter, texts, &per_mm, font.clone(), p.t3);
+    let length = format::with_unit(&format::fixed(path.total_mm(), 0), "mm");
+    paint::right(painter, texts, &length, font, p.t3);
+    let spoken = format!("Cost along the path: {per_mm}, {length}");
+    response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
+    if let Some(weak) = weakest.filter(|_| pointed.is_none()) {
+        let text = words(weak, mean);
+        let note = Note::new(p, Severity::Information, &text).action("Show it");
+        if note.show(ui) == Some(Answer::Taken) {
+            actions.push(Action::MoveCrosshair(weak.at));
+        }
+    }
+}
+
+/// A share above E*, in percent.
+pub fn percent(share: f64) -> String {
+    format::with_unit(&format::fixed(share * 100.0, 1), "%")
+}
+
+fn words(weak: &Weakest, mean: f64) -> String {
+    let times = weak.cost_per_mm / mean.max(f64::MIN_POSITIVE);
+    let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
+    format!(
+        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean",
+        format::with_unit(&z, "mm"),
+        format::significant(weak.cost_per_mm),
+        format::fixed(times, 1),
+    )
+}
+
+/// The least of 1, 2, 5, 10 … that is no less.
+fn round_up(value: f64) -> f64 {
+    let decade = 10f64.powf(value.max(1e-9).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    steps.into_iter().find(|s| *s >= value).unwrap_or(value)
+}
+
+fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&Weakest>, mean: f64) {
+    let p = theme::palette(ui.style());
+    let painter = ui.painter();
+    painter.rect_filled(chart, 0.0, p.b2);
+    let total_mm = path.total_mm().max(f64::MIN_POSITIVE);
+    let rates = smoothed(&path.length_mm, &path.cost);
+    // What the first and the last voxels cost beside the regions says little: it may leave the chart.
+    let ends_mm = 0.1 * total_mm;
+    let inner = rates
+        .iter()
+        .filter(|(mm, _)| (ends_mm..=total_mm - ends_mm).contains(mm));
+    let peak = inner.fold(mean, |m, (_, rate)| m.max(*rate));
+    let peak = weakest.map_or(peak, |w| peak.max(w.cost_per_mm));
+    let most = round_up(1.05 * peak);
+    let at = |mm: f64, rate: f64| {
+        pos2(
+            chart.left() + (mm / total_mm) as f32 * chart.width(),
+            chart.bottom() - (rate / most) as f32 * chart.height(),
+        )
+    };
+    if let Some(weak) = weakest {
+        let band = Rect::from_min_max(
+            pos2(at(weak.from_mm, 0.0).x, chart.top()),
+            pos2(at(weak.from_mm + weak.length_mm, 0.0).x, chart.bottom()),
+        );
+        painter.rect_filled(band, 0.0, p.warning_tint);
+    }
+    values(painter, p, chart, most);
+    let line: Vec<_> = rates.iter().map(|(mm, rate)| at(*mm, *rate)).collect();
+    let within = painter.with_clip_rect(chart.intersect(painter.clip_rect()));
+    within.line(line, Stroke::new(1.5, p.accent));
+}
+
+/// 0, half of the most and the most, at lines across the chart.
+fn values(painter: &Painter, p: &theme::Palette, chart: Rect, most: f64) {
+    for share in [0.0, 0.5, 1.0] {
+        let y = chart.bottom() - chart.height() * share as f32;
+        painter.hline(chart.x_range(), y, Stroke::new(1.0, p.line));
+        let text = match share > 0.0 {
+            true => {
+                // Of 1, 2, 5 and their halves no digit is lost.
+                let decimals = (1.0 - (most * 0.5).log10().floor()).clamp(0.0, 6.0) as usize;
+                let text = format::fixed(most * share, decimals);
+                match text.contains('.') {
+                    true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                    false => text,
+                }
+            }
+            false => "0".to_owned(),
+        };
+        let middle = y.clamp(chart.top() + 6.0, chart.bottom() - 6.0);
+        let place = Rect::from_center_size(
+            pos2(chart.left() - 0.5 * VALUES, middle),
+            vec2(VALUES - 5.0, 12.0),
+        );
+        paint::right(painter, place, &text, theme::regular(size::CAPTION), p.t3);
+    }
+}
+
+/// Cost a mm over stretches of 2 mm: voxel by voxel it jumps.
+fn smoothed(length_mm: &[f64], cost: &[f64]) -> Vec<(f64, f64)> {
+    const STRETCH_MM: f64 = 2.0;
+    let mut start = 0;
+    let mut rates = Vec::new();
+    for end in 1..length_mm.len() {
+        while start + 1 < end && length_mm[end] - length_mm[start + 1] >= STRETCH_MM {
+            start += 1;
+        }
+        let mm = length_mm[end] - length_mm[start];
+        if mm >= STRETCH_MM * 0.5 {
+            let middle = 0.5 * (length_mm[end] + length_mm[start]);
+            rates.push((middle, (cost[end] - cost[start]) / mm));
+        }
+    }
+    rates
+}

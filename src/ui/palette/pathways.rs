@@ -1,0 +1,160 @@
+//! What there is to do with pathways and tensor glyphs.
+
+use super::{Entry, Run};
+use crate::data::Role;
+use crate::state::pathways::{PathwayAction, Settings, Shown, percent_joined};
+use crate::state::{Action, KeptPathway, Phase, State, Task};
+use crate::ui::format;
+use crate::ui::forms::eikonal::look::SHAPES;
+use crate::ui::forms::glyphs;
+use std::sync::Arc;
+
+/// Those of the task only where it is looked at: elsewhere nothing of it is seen.
+pub(super) fn entries(state: &State) -> Vec<Entry> {
+    let mut all = Vec::new();
+    if state.document.tensors.is_some() {
+        all.extend(of_glyphs(state));
+    }
+    if state.view.task == Task::Pathways {
+        all.extend(of_live(state));
+        all.extend(looks(state));
+        all.extend(state.document.kept_pathways.iter().flat_map(of_kept));
+    }
+    all
+}
+
+fn entry(name: String, also: &'static str, action: Action) -> Entry {
+    Entry {
+        name,
+        also,
+        key: "",
+        run: Run::Act(action),
+    }
+}
+
+fn set(settings: Settings) -> Action {
+    let phase = Phase::Done;
+    Action::Pathway(PathwayAction::Set { settings, phase })
+}
+
+fn of_live(state: &State) -> Vec<Entry> {
+    let mut all = Vec::new();
+    let settings = &state.document.pathways;
+    if let Some(live) = state.final_pathway() {
+        let keep = Action::Pathway(PathwayAction::Keep);
+        all.push(entry("Keep pathway".to_owned(), "path", keep));
+        let from = live.pathway.joined_from;
+        let percent = percent_joined(from);
+        let epsilon = percent / 100.0;
+        if settings.epsilon < from && Settings::EPSILON.contains(&epsilon) {
+            let percent = format::with_unit(&format::fixed(percent, 1), "%");
+            let name = format!("Widen the pathway to where it joins: {percent}");
+            let settings = settings.clone();
+            let wider = set(Settings {
+                epsilon,
+                ..settings
+            });
+            all.push(entry(name, "epsilon, width, path", wider));
+        }
+    }
+    for percent in [5.0, 10.0, 20.0, 50.0] {
+        let epsilon = percent / 100.0;
+        if epsilon != settings.epsilon {
+            let percent = format::with_unit(&format::fixed(percent, 0), "%");
+            let settings = settings.clone();
+            let set = set(Settings {
+                epsilon,
+                ..settings
+            });
+            all.push(entry(format!("Pathway width ε {percent}"), "epsilon", set));
+        }
+    }
+    let there = |role| state.document.regions.iter().any(|r| r.role == role);
+    if there(Role::Seed) && there(Role::Target) {
+        let swap = Action::Pathway(PathwayAction::SwapEnds);
+        all.push(entry("Swap seed and target".to_owned(), "ends, path", swap));
+    }
+    all
+}
+
+/// What the task's panel switches: what it is not now.
+fn looks(state: &State) -> Vec<Entry> {
+    let settings = &state.document.pathways;
+    let mut all = Vec::new();
+    for (shown, also) in Shown::ALL
+        .into_iter()
+        .zip(["u1 + u2", "u1", "u2", "cost off"])
+    {
+        if shown != settings.shown {
+            let name = match shown {
+                Shown::Off => "Hide the cost on slices".to_owned(),
+                shown => format!("Show cost {}", shown.name()),
+            };
+            let settings = settings.clone();
+            all.push(entry(name, also, set(Settings { shown, ..settings })));
+        }
+    }
+    for (word, (cloud, surface)) in SHAPES {
+        if (cloud, surface) != (settings.cloud, settings.surface) {
+            let name = format!("Pathway in 3-D: {}", word.to_lowercase());
+            let settings = settings.clone();
+            let changed = Settings {
+                cloud,
+                surface,
+                ..settings
+            };
+            all.push(entry(name, "volume", set(changed)));
+        }
+    }
+    let verb = |on: bool| if on { "Hide" } else { "Show" };
+    let outline = Settings {
+        outline: !settings.outline,
+        ..settings.clone()
+    };
+    let name = format!("{} the pathway's outline on slices", verb(settings.outline));
+    all.push(entry(name, "contour", set(outline)));
+    let greys = Settings {
+        greys: !settings.greys,
+        ..settings.clone()
+    };
+    let name = match settings.greys {
+        true => "Images below the cost: in their colours",
+        false => "Images below the cost: grey",
+    };
+    all.push(entry(name.to_owned(), "gray, underlay", set(greys)));
+    all
+}
+
+fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
+    let verb = if kept.visible { "Hide" } else { "Show" };
+    let other = KeptPathway {
+        visible: !kept.visible,
+        ..(**kept).clone()
+    };
+    let show = PathwayAction::SetKept {
+        kept: other,
+        phase: Phase::Done,
+    };
+    let select = PathwayAction::Select(Some(kept.id));
+    [
+        (format!("{verb} pathway {}", kept.name), show),
+        (format!("Select pathway {}", kept.name), select),
+    ]
+    .map(|(name, action)| entry(name, "", Action::Pathway(action)))
+}
+
+fn of_glyphs(state: &State) -> Vec<Entry> {
+    let look = state.view.glyphs;
+    let now = look.shown.then_some(look.shape);
+    let others = glyphs::SHAPES
+        .into_iter()
+        .filter(|(_, shape)| *shape != now);
+    let one = |(word, shape): (&str, Option<_>)| {
+        let mut changed = look;
+        changed.shown = shape.is_some();
+        changed.shape = shape.unwrap_or(look.shape);
+        let name = format!("Tensor glyphs: {}", word.to_lowercase());
+        entry(name, "", Action::SetGlyphs(changed))
+    };
+    others.map(one).collect()
+}

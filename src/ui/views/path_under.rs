@@ -1,0 +1,85 @@
+//! The best path through the voxel under the pointer: asked for, and told beside it.
+
+use super::ink;
+use super::pointer;
+use super::slice_view::Slice;
+use crate::data::Role;
+use crate::render::build;
+use crate::state::{Action, FoundPathway, PathwayAction, State, Tool};
+use crate::ui::format;
+use crate::ui::theme::IN_VIEW;
+use egui::{Ui, vec2};
+use glam::DVec3;
+
+/// Asks as soon as that is another voxel.
+pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
+    let Some(found) = build::pathways::live(slice.state) else {
+        return;
+    };
+    let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
+    let Some(at) = pointer(ui).filter(|_| moved).map(|at| slice.world(at)) else {
+        return;
+    };
+    let voxel = found.pathway.metric().grid.nearest(at);
+    let known = slice.state.session.pathways.hovered.as_ref();
+    if voxel.is_none() || known.map(|h| h.voxel) != voxel {
+        actions.push(Action::Pathway(PathwayAction::Hover(Some(at))));
+    }
+}
+
+/// What the path costs, or why there is none, beside the pointer.
+pub(super) fn label(ui: &Ui, slice: &Slice) {
+    let state = slice.state;
+    let Some(found) = build::pathways::live(state).filter(|_| state.view.tool == Tool::Crosshair)
+    else {
+        return;
+    };
+    let Some(at) = pointer(ui) else {
+        return;
+    };
+    let Some((words, there)) = words(state, found, slice.world(at)) else {
+        return;
+    };
+    let colour = if there { IN_VIEW.t1 } else { IN_VIEW.t2 };
+    let painter = ui.painter().with_clip_rect(slice.rect);
+    // Below the hand, so that the voxel itself is seen.
+    ink::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &words, colour);
+}
+
+/// What is known of paths through a point, and whether there is one; `None` outside the head, and until
+/// the path is traced.
+pub fn words(state: &State, found: &FoundPathway, at: DVec3) -> Option<(String, bool)> {
+    let pathway = &found.pathway;
+    let metric = pathway.metric();
+    let voxel = metric.grid.nearest(at)?;
+    let place = metric.place_of(voxel.map(|v| v as i64));
+    if place.is_some_and(|p| pathway.total[p].is_finite()) {
+        let pointed = state.path_pointed().filter(|p| p.voxel == voxel)?;
+        let percent = format::with_unit(&format::fixed(pointed.excess * 100.0, 0), "%");
+        let mean = pointed.path.total_cost() / pointed.path.total_mm().max(f64::MIN_POSITIVE);
+        let words = format!("E* + {percent} · {} a mm", format::significant(mean));
+        return Some((words, true));
+    }
+    if place.is_some() {
+        return Some(("no path: cut off from the ends".to_owned(), false));
+    }
+    let tensors = state.document.tensors.as_ref()?;
+    let voxel = tensors.fa.grid.nearest(at)?;
+    if !tensors.mask.contains(at) {
+        return None;
+    }
+    let fa = f64::from(*tensors.fa.values.get(tensors.fa.grid.index(voxel))?);
+    let least = found.params.min_fa;
+    let of = |role: Role| found.regions.iter().filter(move |r| r.role == role);
+    let within = |role: Role| of(role).any(|r| r.shape.contains(at));
+    let why = if within(Role::Exclude) {
+        "in an exclusion".to_owned()
+    } else if of(Role::Mask).next().is_some() && !within(Role::Mask) {
+        "outside the mask".to_owned()
+    } else if fa < least {
+        format!("FA {} < {}", format::fixed(fa, 2), format::fixed(least, 2))
+    } else {
+        "outside the domain".to_owned()
+    };
+    Some((format!("no path: {why}"), false))
+}

@@ -1,0 +1,179 @@
+//! What pathways leave alone, what they take over, and what their steps are called.
+
+use super::Window;
+use super::pathways::{A, drag, live, looking};
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::jobs::Request;
+use arcuate::state::methods::methods;
+use arcuate::state::pathways::{PathwayAction, percent_joined};
+use arcuate::state::{Action, KeptPathway, Phase, Task};
+use arcuate::ui::format;
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::pathways::streamlines_wait_for_their_task", tracks),
+        test(
+            "update::pathways::a_side_is_taken_over_after_a_drag",
+            one_side,
+        ),
+        test("update::pathways::steps_say_what_they_are", steps),
+        test("update::pathways::methods_say_each_once", said_once),
+        test("update::pathways::one_number_where_they_join", joined),
+    ]
+}
+
+fn tracked(window: &Window) -> usize {
+    let track = |r: &&Request| matches!(r, Request::Track { .. });
+    window.requests.iter().filter(track).count()
+}
+
+/// None are made where they are not seen; who goes there finds them.
+fn tracks() {
+    let mut window = looking();
+    window.act(Action::SelectTask(Task::Pathways));
+    let count = tracked(&window);
+    for phase in [Phase::Live, Phase::Done] {
+        drag(&mut window, Role::Seed, A + DVec3::X, phase);
+    }
+    assert_eq!(tracked(&window), count);
+    assert!(
+        window.state.session.live.is_none(),
+        "those of before are gone"
+    );
+    let status = &window.state.session.status;
+    assert!(status.starts_with("Solved in "), "{status}");
+    window.act(Action::SelectTask(Task::Track));
+    assert!(tracked(&window) > count);
+    assert!(window.state.final_live().is_some());
+    // Nothing has changed: nothing is made again.
+    let count = tracked(&window);
+    window.act(Action::SelectTask(Task::Pathways));
+    assert!(window.state.final_live().is_some());
+    window.act(Action::SelectTask(Task::Track));
+    assert_eq!(tracked(&window), count);
+}
+
+/// A drag's coarse results, and the full one after it, solve the side that was moved only.
+fn one_side() {
+    let mut window = looking();
+    let fields = |window: &Window| live(window).pathway.fields.clone().map(|f| f.id());
+    let before = fields(&window);
+    let slow = |window: &mut Window| window.state.session.pathways.full_ms = [Some(1e4); 2];
+    slow(&mut window);
+    let mut coarse = Vec::new();
+    for x in 1..=3 {
+        let at = A + DVec3::X * f64::from(x);
+        drag(&mut window, Role::Seed, at, Phase::Live);
+        assert!(live(&window).coarse);
+        coarse.push(fields(&window));
+    }
+    for pair in coarse.windows(2) {
+        assert_ne!(pair[0][0], pair[1][0], "the seed moves");
+        assert_eq!(pair[0][1], pair[1][1], "the target does not");
+    }
+    drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Done);
+    assert!(!live(&window).coarse);
+    let after = fields(&window);
+    assert_ne!(before[0], after[0]);
+    assert_eq!(before[1], after[1], "as it was before the drag");
+    // So for a hand that rests in the middle of a drag, and for the other end after that.
+    slow(&mut window);
+    drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Live);
+    window.act(Action::Settle);
+    assert!(!live(&window).coarse);
+    assert_eq!(fields(&window)[1], before[1]);
+    drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
+    let seed = fields(&window)[0];
+    slow(&mut window);
+    let target = DVec3::new(2.0, 14.0, 1.0);
+    for phase in [Phase::Live, Phase::Done] {
+        drag(&mut window, Role::Target, target, phase);
+    }
+    assert!(!live(&window).coarse);
+    assert_eq!(fields(&window)[0], seed);
+    assert_ne!(fields(&window)[1], before[1]);
+}
+
+fn steps() {
+    let mut window = looking();
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let change = |window: &mut Window, phase: Phase, edit: &dyn Fn(&mut KeptPathway)| {
+        let mut kept = (*window.state.document.kept_pathways[0]).clone();
+        edit(&mut kept);
+        window.act(Action::Pathway(PathwayAction::SetKept { kept, phase }));
+    };
+    let label = |window: &Window| window.state.history.undo_label().map(str::to_owned);
+    type Edit<'a> = (&'a dyn Fn(&mut KeptPathway), &'a str);
+    let edits: [Edit; 4] = [
+        (&|k| k.visible = false, "Hide pathway"),
+        (&|k| k.visible = true, "Show pathway"),
+        (&|k| k.colour = [1, 2, 3], "Colour of pathway"),
+        (&|k| k.epsilon = 0.33, "Width of pathway"),
+    ];
+    for (edit, expected) in edits {
+        change(&mut window, Phase::Done, edit);
+        assert_eq!(label(&window).as_deref(), Some(expected));
+    }
+    window.act(Action::Undo);
+    assert_eq!(window.state.session.status, "Undid: width of pathway");
+    // A drag is one step, which its end does not double.
+    change(&mut window, Phase::Live, &|k| k.epsilon = 0.4);
+    change(&mut window, Phase::Live, &|k| k.epsilon = 0.5);
+    change(&mut window, Phase::Done, &|_| {});
+    window.act(Action::Undo);
+    assert_eq!(label(&window).as_deref(), Some("Colour of pathway"));
+    let mut settings = window.state.document.pathways.clone();
+    settings.epsilon = 0.07;
+    for phase in [Phase::Live, Phase::Done] {
+        let settings = settings.clone();
+        window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    }
+    assert_eq!(label(&window).as_deref(), Some("Pathway width"));
+    window.act(Action::Undo);
+    assert_eq!(label(&window).as_deref(), Some("Colour of pathway"));
+}
+
+fn said_once() {
+    let mut window = looking();
+    let solved = "were solved from the anisotropic Hamilton–Jacobi equation";
+    let count = |window: &Window| methods(&window.state).matches(solved).count();
+    assert_eq!(count(&window), 1);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    assert_eq!(count(&window), 1, "the live one is the one that was kept");
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let text = methods(&window.state);
+    assert_eq!(text.matches(solved).count(), 1);
+    assert!(
+        text.contains("\"Seed – Target\", \"Seed – Target 2\":"),
+        "{text}"
+    );
+    let mut settings = window.state.document.pathways.clone();
+    settings.epsilon = 0.5;
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    assert_eq!(count(&window), 2, "another width is another pathway");
+    // Nothing is said of streamlines that there are none of.
+    let text = methods(&window.state);
+    assert!(!text.contains(" 0 streamlines"), "{text}");
+}
+
+fn joined() {
+    for from in [0.0, 0.0761, 0.0769999, 0.3, 1.24] {
+        let percent = percent_joined(from);
+        assert!(
+            percent / 100.0 >= from && percent / 100.0 < from + 0.0011,
+            "{from} {percent}"
+        );
+    }
+    let window = looking();
+    let percent = percent_joined(live(&window).pathway.joined_from);
+    let told = format!(
+        "joined from ε = {}",
+        format::with_unit(&format::fixed(percent, 1), "%")
+    );
+    let status = &window.state.session.status;
+    assert!(status.ends_with(&told), "{status}");
+}
