@@ -12,6 +12,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a typed path is opened", opened),
         test("ui::a mistyped path stays to be mended", mistyped),
+        test(
+            "ui::Enter in the frame of the path is for the path",
+            at_once,
+        ),
         test("ui::Tab completes a path", completed),
         test("ui::typing replaces what Export suggests", suggested),
     ]
@@ -68,6 +72,36 @@ fn opened() {
         page.query_by_label("Path").is_none(),
         "Esc closes the field"
     );
+}
+
+/// A slow frame holds all that was typed since Ctrl+O, and the Enter behind it.
+fn at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dwi.nii.gz");
+    std::fs::write(&path, "").unwrap();
+    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    let key = |key: egui::Key, modifiers: egui::Modifiers| egui::Event::Key {
+        key,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers,
+    };
+    let opens = key(egui::Key::O, egui::Modifiers::COMMAND);
+    page.input_mut().events.push(opens);
+    page.step();
+    let letters = egui::Event::Text(path.to_str().unwrap().to_owned());
+    let enter = key(egui::Key::Enter, egui::Modifiers::NONE);
+    page.input_mut().events.extend([letters, enter]);
+    page.step();
+    wait(&mut page, |w| !submitted(w).is_empty());
+    assert!(page.query_by_label("Path").is_none(), "the field closes");
+    // What was typed then is not what undo brings back now.
+    click(&mut page, "Enter a path");
+    typed(&mut page, "/tmp/a");
+    page.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Z);
+    page.run();
+    assert!(!text(&page).contains("dwi"), "{}", text(&page));
 }
 
 fn mistyped() {
