@@ -66,7 +66,7 @@ fn describe(grid: &Grid, frames: usize) -> String {
         String::new()
     };
     format!(
-        "{} voxels of {}\nAxes {}{oblique}, {affine}",
+        "{} voxels of {}\naxes {}{oblique}, {affine}",
         format::shape(grid.shape, frames),
         format::spacing(grid.spacing()),
         grid.orientation(),
