@@ -83,23 +83,35 @@ impl Views {
         let fits = part.width() > ink::DEC_LEGEND.x + 2.0 * MARGIN;
         let legends = legend::of_scene(state);
         let mut scale: Vec<Rect> = Vec::new();
-        for (i, legend) in legends.iter().enumerate() {
+        // What is no bar stands in the corner, bars below it.
+        let is_bar = |legend: &&Legend| matches!(legend, Legend::Bar { .. });
+        let bars = legends.iter().filter(is_bar).count();
+        let mut corner = below_badge;
+        let (others, scales): (Vec<&Legend>, Vec<&Legend>) =
+            legends.iter().partition(|legend| !is_bar(legend));
+        for (i, legend) in others.into_iter().chain(scales).enumerate() {
+            let i = (i + bars).saturating_sub(legends.len());
             match legend {
-                Legend::Dec if fits => scale.push(ink::dec_legend(
-                    &painter,
-                    (right, below_badge),
-                    dec_on_ground(state),
-                    p.canvas,
-                )),
+                Legend::Dec if fits => {
+                    let at = (right, corner);
+                    let place = ink::dec_legend(&painter, at, dec_on_ground(state), p.canvas);
+                    corner = place.bottom() + MARGIN;
+                    scale.push(place);
+                }
                 Legend::Bar {
                     name,
                     low,
                     high,
                     colour_map,
                 } => {
-                    // Two share the height.
-                    let height = part.height() / legends.len() as f32;
-                    let top = part.top() + i as f32 * height;
+                    // Several share the height.
+                    let from = if corner > below_badge {
+                        corner
+                    } else {
+                        part.top()
+                    };
+                    let height = (part.bottom() - from) / bars as f32;
+                    let top = from + i as f32 * height;
                     let place = part.with_min_y(top).with_max_y(top + height);
                     let (inks, words) = ((p.t1, p.canvas), (&**low, &**name, &**high));
                     let place = (place, at_left);
@@ -107,8 +119,9 @@ impl Views {
                     scale.extend(bar);
                 }
                 Legend::Stops(words) if part.width() > STOPS => {
-                    let place = (part, at_left);
-                    scale.push(stops(&painter, p, place, below_badge, words));
+                    let place = stops(&painter, p, (part, at_left), corner, words);
+                    corner = place.bottom() + MARGIN;
+                    scale.push(place);
                 }
                 Legend::Dec | Legend::Stops(_) => {}
             }
