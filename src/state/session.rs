@@ -29,6 +29,9 @@ pub enum Severity {
     Error,
 }
 
+/// Between what was done and what followed.
+const FOLLOWS: &str = " · ";
+
 /// One sentence for the user, shown beside what caused it until dismissed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Message {
@@ -338,6 +341,17 @@ impl Session {
             sample: None,
             saving: Saving::default(),
         }
+    }
+
+    /// What came of itself after something was done. Which step was taken back stays to be read: what is
+    /// computed anew after it follows at once.
+    pub fn follows(&mut self, sentence: String) {
+        let step = self.status.split(FOLLOWS).next().unwrap_or_default();
+        let step = Some(step).filter(|s| s.starts_with("Undid: ") || s.starts_with("Redid: "));
+        self.status = match step {
+            Some(step) => format!("{step}{FOLLOWS}{sentence}"),
+            None => sentence,
+        };
     }
 
     pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
