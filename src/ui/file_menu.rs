@@ -1,10 +1,11 @@
 //! The menu at the left of the top bar: sessions and files.
 
 use super::files::{Place, Purpose};
+use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
-use super::{Memory, icons, leaving};
+use super::widgets::paint;
+use super::{Memory, first_run, icons, leaving};
 use crate::state::saving::Store;
-use crate::state::update::is_session;
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Response, Ui};
 use std::path::PathBuf;
@@ -101,11 +102,9 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         for recent in state.session.recent.iter().take(RECENT) {
             let name = recent.path.file_name().unwrap_or_default();
             let name = name.to_string_lossy();
-            let icon = match is_session(&recent.path) {
-                true => icons::LAYERS,
-                false => icons::IMAGE,
-            };
-            let item = Item::new(&name).icon(icon);
+            let room = ui.available_width() - 48.0;
+            let name = paint::elided(ui.painter(), &name, theme::regular(size::LABEL), room);
+            let item = Item::new(&name).icon(first_run::recent_icon(&recent.path));
             row(ui, item, Chosen::Recent(recent.path.clone()));
         }
     }

@@ -228,6 +228,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             });
         }
         Action::DeleteRegion(region) => regions::delete(state, region, effects),
+        Action::ChangeRegions {
+            regions: ids,
+            change,
+        } => regions::change_all(state, &ids, change, effects),
         Action::MoveRegion { region, to } => regions::move_to(state, region, to, effects),
         Action::DuplicateRegion(region) => regions::duplicate(state, region, effects),
         Action::SaveRegions { path, as_labels } => {

@@ -75,7 +75,8 @@ pub(super) fn inputs(
         .show_right(ui, place);
     regions::add_menu(&add, state, memory, actions);
     // Seeds first, then where they lead.
-    let mut regions: Vec<_> = state.document.regions.iter().collect();
+    let all = state.document.regions.iter();
+    let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
     /// More would push the controls out of sight; the list has them all.
     const CHIPS: usize = 10;

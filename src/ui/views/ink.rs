@@ -87,7 +87,7 @@ pub fn plate_beside(
     colour: Color32,
     taken: &mut Vec<Rect>,
 ) {
-    let font = theme::medium(size::LABEL);
+    let (font, colour) = (theme::medium(size::LABEL), on_plate(colour));
     let galley = painter.layout_no_wrap(words.to_owned(), font, colour);
     let size = galley.size() + vec2(12.0, 4.0);
     let corner = pos2(
@@ -102,6 +102,21 @@ pub fn plate_beside(
     taken.push(rect);
     painter.rect_filled(rect, radius::CHIP, PLATE);
     painter.galley(rect.min + vec2(6.0, 2.0), galley, colour);
+}
+
+/// A colour that can be read on a plate: a dark blue comes lighter, in its own hue.
+fn on_plate(colour: Color32) -> Color32 {
+    /// The lightest that a plate becomes over white.
+    const GROUND: f32 = 0.02;
+    /// WCAG 2.1, 1.4.3.
+    const CONTRAST: f32 = 4.5;
+    let luminance = |c: Color32| {
+        let [r, g, b, _] = egui::Rgba::from(c).to_array();
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let lighter = (0..=10).map(|i| colour.lerp_to_gamma(Color32::WHITE, 0.1 * i as f32));
+    let reads = |c: &Color32| luminance(*c) + 0.05 >= CONTRAST * (GROUND + 0.05);
+    lighter.into_iter().find(reads).unwrap_or(Color32::WHITE)
 }
 
 /// The nearest place above or below that nothing has taken; where there is none, the place itself.
