@@ -1,6 +1,6 @@
 //! Paths that are typed where the desktop has no file dialog.
 
-use super::{Window, click, sample, submitted, tracking, type_over, window};
+use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::jobs::Request;
 use arcuate::state::State;
@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::Tab completes a path", completed),
         test("ui::typing replaces what Export suggests", suggested),
+        test("ui::what is exported is named and fits the panel", named),
     ]
 }
 
@@ -155,4 +156,24 @@ fn suggested() {
     assert!(text(&window).ends_with(".tck"));
     typed(&mut window, "/tmp/mine.trx");
     assert_eq!(text(&window), "/tmp/mine.trx");
+}
+
+fn named() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let layers = &window.state().state.document.layers;
+    let layer = layers.iter().find(|l| l.content.volume().is_some());
+    let (id, name) = layer.map(|l| (l.id, l.name.clone())).unwrap();
+    let select = |window: &mut Window, id| {
+        let app = window.state_mut();
+        arcuate::state::update(&mut app.state, arcuate::state::Action::SelectLayer(id));
+        window.run();
+    };
+    select(&mut window, Some(id));
+    let end = window.get_by_label("Copy as command").rect().right();
+    assert!(end <= 1280.0 - 8.0, "{end}");
+    window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::E);
+    window.run();
+    window.get_by_label(&format!("Export {name}"));
+    select(&mut window, None);
+    window.get_by_label(&format!("Export {name}"));
 }
