@@ -1,6 +1,5 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::Recipe;
 use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
@@ -11,8 +10,9 @@ use super::recipe::MediumRecipe;
 use super::sampling::Sample;
 use super::saving::Saving;
 use super::settings::Settings;
+use super::{Document, Recipe};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Tractogram};
+use crate::data::{DataId, Region, Role, Tractogram};
 use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::tracking;
@@ -398,6 +398,21 @@ impl Session {
     }
 
     /// Ends a guide step if it is the current one.
+    /// Back to what is missing again.
+    pub fn guide_back(&mut self, document: &Document) {
+        let Some(step) = self.guide else { return };
+        let has = |role: Role| document.regions.iter().any(|r| r.role == role);
+        let wanted = match (has(Role::Seed), has(Role::Target)) {
+            (false, _) => GuideStep::PlaceSeed,
+            (true, false) => GuideStep::PlaceTarget,
+            (true, true) => return,
+        };
+        let at = |step: GuideStep| GuideStep::ALL.iter().position(|s| *s == step);
+        if at(step) > at(wanted) {
+            self.guide = Some(wanted);
+        }
+    }
+
     pub fn guide_done(&mut self, step: GuideStep) {
         if self.guide == Some(step) {
             self.guide = step.next();

@@ -84,16 +84,18 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));
     }
     menu::line(ui);
-    let item = Item::new("Take a snapshot")
-        .icon(icons::CAMERA)
-        .key("Ctrl+B");
+    let item = Item::new("Take a snapshot").icon(icons::FLAG).key("Ctrl+B");
     row(ui, item.enabled(open), Chosen::Snapshot);
     let now = state.session.comparing.as_ref().map(|c| &c.with);
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
         let name = format!("Compare with {}", snapshot.words());
         let icon = if chosen { icons::CHECK } else { " " };
-        let item = Item::new(&name).icon(icon).chosen(chosen);
+        // What the keys begin with, or end.
+        let last = i + 1 == state.session.snapshots.len();
+        let keyed = chosen || now.is_none() && last;
+        let key = if keyed { "Ctrl+Shift+B" } else { "" };
+        let item = Item::new(&name).icon(icon).chosen(chosen).key(key);
         row(ui, item, Chosen::Compare((!chosen).then_some(i)));
     }
     if !state.session.recent.is_empty() {

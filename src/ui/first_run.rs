@@ -209,9 +209,9 @@ fn demo_card(
     if guide.show_at(ui, place).clicked() {
         actions.push(Action::OpenDemo { guide: true });
     }
-    let open = Button::quiet("Open the demo head").disabled(busy);
+    let open = Button::plain("Open the demo head").disabled(busy);
     let open_place = Rect::from_min_size(
-        pos2(left - space::INSET, place.top() - 4.0 - space::BUTTON),
+        pos2(left, place.top() - 8.0 - space::BUTTON),
         vec2(open.width(ui), space::BUTTON),
     );
     // White on black whatever the theme.

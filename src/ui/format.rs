@@ -31,6 +31,11 @@ pub fn ml(value: f64, decimals: usize) -> String {
     with_unit(&fixed(value, decimals), "ml")
 }
 
+/// Decimals that leave about three significant digits of a range.
+pub fn decimals_of(range: f64) -> i32 {
+    (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32
+}
+
 /// `1.75 × 1.75 × 2.5 mm`.
 pub fn spacing(mm: glam::DVec3) -> String {
     let side = |v: f64| {

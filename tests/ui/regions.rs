@@ -129,11 +129,23 @@ fn searched() {
 
 fn several() {
     let mut window = window(with_regions(small_scan(), 14), [1600.0, 900.0]);
-    click(&mut window, "Include region Area 3");
+    // On the name: in the middle of a row lies its role.
     let with = |window: &mut Window, name: &str, modifiers: Modifiers| {
-        window.get_by_label(name).click_modifiers(modifiers);
+        let at = window.get_by_label(name).rect().left_center() + egui::vec2(40.0, 0.0);
+        window.hover_at(at);
+        window.event(egui::Event::ModifiersChanged(modifiers));
+        for pressed in [true, false] {
+            window.event(egui::Event::PointerButton {
+                pos: at,
+                button: egui::PointerButton::Primary,
+                pressed,
+                modifiers,
+            });
+        }
+        window.event(egui::Event::ModifiersChanged(Modifiers::NONE));
         window.run();
     };
+    with(&mut window, "Include region Area 3", Modifiers::NONE);
     with(&mut window, "Include region Area 6", Modifiers::SHIFT);
     with(&mut window, "Include region Area 9", Modifiers::COMMAND);
     window.get_by_label("5 selected");

@@ -6,6 +6,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tensor};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tracking::{Fate, StopReason};
+use arcuate::state::session::GuideStep;
 use arcuate::state::{defaults, words};
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
@@ -33,12 +34,39 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn undone() {
-    let mut session = arcuate::state::State::new(sample::BACKEND.to_owned()).session;
+    let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
+    let mut session = state.session.clone();
     session.status = "Undid: move region".to_owned();
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         session.follows(what.to_owned());
         assert_eq!(session.status, format!("Undid: move region · {what}"));
     }
+    // The guide goes back to what is missing again.
+    session.guide = Some(GuideStep::Save);
+    for role in [Role::Target, Role::Seed] {
+        state.document.regions.push(Arc::new(Region {
+            id: RegionId(role as u64),
+            name: role.name().to_owned(),
+            role,
+            shape: Arc::new(Shape::Sphere {
+                centre: DVec3::ZERO,
+                radius_mm: 1.0,
+            }),
+            colour: None,
+            visible: true,
+        }));
+    }
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::Save));
+    state.document.regions.remove(0);
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::PlaceTarget));
+    state.document.regions.clear();
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::PlaceSeed));
+    session.guide = Some(GuideStep::ClickSlice);
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::ClickSlice));
     session.status = "Saved".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
     assert_eq!(session.status, "Tracked 9 streamlines");

@@ -343,10 +343,14 @@ fn whole_brain(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if button.show_at(ui, place).clicked() {
         actions.push(Action::TrackWholeBrain);
     }
-    let selects = |r: &Role| !matches!(r, Role::Seed);
+    let selects = |r: &Role| !matches!(r, Role::Seed | Role::Region);
     let regions = state.document.regions.iter();
     if regions.clone().any(|r| r.visible && selects(&r.role)) {
-        rows::hint(ui, "Of these, the regions keep what passes them, as above");
+        rows::hint(
+            ui,
+            "Seeds are everywhere, the seed region does not count; targets and the other regions decide what is \
+             kept, as above",
+        );
     }
 }
 

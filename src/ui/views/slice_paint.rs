@@ -7,7 +7,7 @@ use super::slice_view::Slice;
 use super::{Views, fan, grip, ink, pointer, rings};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
-use crate::ui::format::{fixed, significant, with_unit};
+use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::Span;
 use egui::emath::GuiRounding as _;
@@ -389,8 +389,11 @@ pub(super) fn window_words(state: &State) -> Option<String> {
     if layer.content.volume().is_some_and(|v| v.labels.is_some()) {
         return None;
     }
-    let value = |v: f32| significant(f64::from(v * layer.unit_scale));
     let (low, high) = layer.display.window;
+    let (low, high) = (low * layer.unit_scale, high * layer.unit_scale);
+    // As the window's own field says it.
+    let decimals = decimals_of(f64::from(high - low)).max(0) as usize;
+    let value = |v: f32| fixed(f64::from(v), decimals);
     let range = format!("{} {}–{}", layer.name, value(low), value(high));
     Some(with_unit(&range, layer.unit))
 }
