@@ -191,8 +191,10 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
             number(-70.0, 80.0),
         )
     };
+    // A region that takes no part has no option.
     let regions = Role::ALL
         .into_iter()
+        .filter(|role| *role != Role::Region)
         .flat_map(|role| {
             let sphere = ShapeSpec::Sphere {
                 centre: point(),

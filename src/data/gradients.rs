@@ -70,7 +70,7 @@ impl Gradients {
         shells.into_iter().collect()
     }
 
-    /// Shells in words: `1 × b 0, 32 × b 1000`.
+    /// Shells in words, for sentences: `1 × b 0, 32 × b 1000`.
     pub fn summary(&self) -> String {
         let shell = |(b, n): (u32, usize)| format!("{n} × b {b}");
         self.shells()

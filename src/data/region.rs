@@ -20,16 +20,19 @@ pub enum Role {
     Terminate,
     /// Streamlines may only run inside.
     Mask,
+    /// Takes no part: it is seen, measured and exported, as hundreds of a label map may be.
+    Region,
 }
 
 impl Role {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Seed,
         Self::Target,
         Self::Include,
         Self::Exclude,
         Self::Terminate,
         Self::Mask,
+        Self::Region,
     ];
 
     pub fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl Role {
             Self::Exclude => "Exclude",
             Self::Terminate => "Terminate",
             Self::Mask => "Mask",
+            Self::Region => "Region",
         }
     }
 }

@@ -248,7 +248,9 @@ fn missed(state: &State) -> Option<Lines> {
     let stopped = stopped(state);
     let missed = stopped.map_or(&live.output.missed, |s| &s.missed);
     let tracks = state.view.task != Task::Pathways;
-    let shown = targeted && wanted && tracks && !missed.is_empty();
+    let comparing = state.session.comparing.as_ref();
+    let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
+    let shown = targeted && wanted && tracks && both && !missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(missed.clone()),
         colour: LineColour::Fixed(if state.view.light_theme {

@@ -171,6 +171,11 @@ pub enum Action {
     },
     ToggleRegion(RegionId),
     DeleteRegion(RegionId),
+    /// The same with several, as one step.
+    ChangeRegions {
+        regions: Vec<RegionId>,
+        change: RegionsChange,
+    },
     /// To another place in the list, counted from the top.
     MoveRegion {
         region: RegionId,
@@ -303,4 +308,12 @@ pub enum Effect {
     Close,
     /// The list of recent files or a setting changed: remember it.
     Store,
+}
+
+/// What is done with several regions at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegionsChange {
+    Show(bool),
+    Role(Role),
+    Delete,
 }

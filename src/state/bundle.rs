@@ -79,7 +79,7 @@ impl Use {
             Role::Target => Self::Any,
             Role::Exclude => Self::Exclude,
             Role::Mask => Self::Within,
-            Role::Seed | Role::Terminate => Self::Nothing,
+            Role::Seed | Role::Terminate | Role::Region => Self::Nothing,
         }
     }
 

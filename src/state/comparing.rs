@@ -1,6 +1,7 @@
 //! Snapshots: what was there once, to be compared with what is there now.
 
 use super::{Document, Live, Session, State};
+use crate::solvers::tracking::Fate;
 use std::sync::Arc;
 
 /// Layers, regions, parameters and the live result of a moment; nothing of it is copied, since data
@@ -32,6 +33,17 @@ pub struct Comparing {
 }
 
 impl Comparing {
+    /// Whether what missed the targets is seen: on both sides or on neither. A session keeps what met them
+    /// only, and lines on one side would read as a difference.
+    pub fn shows_missed(&self, now: Option<&Live>) -> bool {
+        let knows = |live: Option<&Live>| {
+            let output = live.map(|live| &live.output);
+            output
+                .is_some_and(|o| !o.missed.is_empty() || o.fates[Fate::MissedTargets as usize] == 0)
+        };
+        knows(now) && knows(self.with.live.as_ref())
+    }
+
     /// The snapshot as the views see it now: from the same side, at the same crosshair.
     pub fn seen(&self, state: &State) -> State {
         let mut seen = state.clone();
@@ -39,6 +51,7 @@ impl Comparing {
         seen.session.live = self.with.live.clone();
         seen.session.stopped = None;
         seen.session.selected_region = None;
+        seen.view.show_missed &= self.shows_missed(state.session.live.as_ref());
         seen.session.comparing = None;
         // Of a session that was opened: solved again for the present ones.
         for kept in seen

@@ -211,6 +211,7 @@ pub const fn role_rgb(role: Role) -> [u8; 3] {
         Role::Exclude => [0xB4, 0x8C, 0xFF],
         Role::Terminate => [0xE6, 0x9F, 0x00],
         Role::Mask => [0x9A, 0xA4, 0xB2],
+        Role::Region => [0x6F, 0xB7, 0xE8],
     }
 }
 
@@ -218,7 +219,7 @@ pub const fn role_rgb(role: Role) -> [u8; 3] {
 pub fn region_radius_mm(role: Role) -> f64 {
     match role {
         Role::Seed => 5.0,
-        Role::Target | Role::Include | Role::Mask => 8.0,
+        Role::Target | Role::Include | Role::Mask | Role::Region => 8.0,
         Role::Exclude | Role::Terminate => 6.0,
     }
 }

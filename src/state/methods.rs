@@ -402,7 +402,15 @@ fn curves(
     if kept_if.is_empty() {
         let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
     } else {
-        let words = format!("{kept}{what} were kept, which {}", kept_if.join(", "));
+        // What the cut asks follows with an "and" of its own.
+        let more = rays.is_some() && cut != Cut::All;
+        let conditions = match kept_if.split_last() {
+            Some((last, others)) if !more && !others.is_empty() => {
+                format!("{} and {last}", others.join(", "))
+            }
+            _ => kept_if.join(", "),
+        };
+        let words = format!("{kept}{what} were kept, which {conditions}");
         let _ = write!(text, " {}", begins(&words));
         if rays.is_some() {
             text += &match cut {

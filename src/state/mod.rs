@@ -41,7 +41,7 @@ pub use crate::jobs::{
     BackendKind, Completed, Ffmpeg, Folder, FoundPathway, Job, SaveLabels, SaveMasks, SavePlace,
     Slot, Values, Visit, Which,
 };
-pub use action::{Action, Effect, Phase};
+pub use action::{Action, Effect, Phase, RegionsChange};
 pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};

@@ -1,6 +1,7 @@
 //! Layers that were moved in the world: by hand, by a file, by alignment. Only their affine changes.
 
 use super::document::{Content, LayerId};
+use super::words::{fixed, with_unit};
 use super::{Document, Recipe};
 use crate::data::Mask;
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
@@ -109,6 +110,22 @@ impl Document {
     }
 }
 
+impl Document {
+    /// `moved by hand: 1.0 mm right, turned −27.9°`; nothing of a layer that lies where its file says.
+    pub fn moved_words(&self, id: LayerId) -> Option<String> {
+        let moved = self.moved.get(&id)?;
+        let how = match moved.how {
+            How::Hand => "by hand",
+            How::File => "by a file",
+            How::Alignment => "by alignment",
+        };
+        let (low, high) = moved.original.bounds().unwrap_or_default();
+        let nudge = Nudge::of(moved.by, (low + high) * 0.5);
+        let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.words());
+        Some(format!("moved {how}: {so_far}"))
+    }
+}
+
 /// A rigid move about a point, as people set it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Nudge {
@@ -125,6 +142,28 @@ impl Nudge {
         DAffine3::from_translation(centre + self.shift_mm)
             * DAffine3::from_quat(turn)
             * DAffine3::from_translation(-centre)
+    }
+
+    /// `1.0 mm right, turned −27.9°`: what is not nothing, named as the controls name it.
+    pub fn words(&self) -> String {
+        /// Less is not shown by the controls either.
+        const LEAST: f64 = 0.05;
+        let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
+        let shift = self.shift_mm.to_array().into_iter().zip(ways);
+        let shift = shift.filter(|(mm, _)| mm.abs() >= LEAST);
+        let shift = shift.map(|(mm, [there, back])| {
+            let way = if mm > 0.0 { there } else { back };
+            format!("{} {way}", with_unit(&fixed(mm.abs(), 1), "mm"))
+        });
+        let turns = ["nodded", "tilted", "turned"];
+        let turn = self.turn_deg.to_array().into_iter().zip(turns);
+        let turn = turn.filter(|(degrees, _)| degrees.abs() >= LEAST);
+        let turn = turn.map(|(degrees, word)| format!("{word} {}°", fixed(degrees, 1)));
+        let all: Vec<String> = shift.chain(turn).collect();
+        match all.is_empty() {
+            true => format!("less than {}", with_unit("0.1", "mm")),
+            false => all.join(", "),
+        }
     }
 
     /// What a move is; `None` where it also scales or shears.

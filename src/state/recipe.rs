@@ -243,6 +243,7 @@ impl FitRecipe {
 
 /// The options of every command that takes regions.
 pub fn region_arguments(regions: &[RegionSpec]) -> String {
+    let part = regions.iter().filter(|r| r.role != Role::Region);
     let option = |region: &RegionSpec| {
         let name = match region.role {
             Role::Mask => "within".to_owned(),
@@ -250,7 +251,7 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
         };
         format!(" --{name} {}", quoted(&region.shape.to_string()))
     };
-    regions.iter().map(option).collect()
+    part.map(option).collect()
 }
 
 /// The options of `arcuate track` for these parameters.

@@ -1,6 +1,5 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::Recipe;
 use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
@@ -11,8 +10,9 @@ use super::recipe::MediumRecipe;
 use super::sampling::Sample;
 use super::saving::Saving;
 use super::settings::Settings;
+use super::{Document, Recipe};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Tractogram};
+use crate::data::{DataId, Region, Role, Tractogram};
 use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::tracking;
@@ -28,6 +28,9 @@ pub enum Severity {
     Warning,
     Error,
 }
+
+/// Between what was done and what followed.
+const FOLLOWS: &str = " · ";
 
 /// One sentence for the user, shown beside what caused it until dismissed.
 #[derive(Clone, PartialEq, Debug)]
@@ -343,6 +346,17 @@ impl Session {
         }
     }
 
+    /// What came of itself after something was done. Which step was taken back stays to be read: what is
+    /// computed anew after it follows at once.
+    pub fn follows(&mut self, sentence: String) {
+        let step = self.status.split(FOLLOWS).next().unwrap_or_default();
+        let step = Some(step).filter(|s| s.starts_with("Undid: ") || s.starts_with("Redid: "));
+        self.status = match step {
+            Some(step) => format!("{step}{FOLLOWS}{sentence}"),
+            None => sentence,
+        };
+    }
+
     pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
         self.add(Message {
             severity,
@@ -387,6 +401,21 @@ impl Session {
     }
 
     /// Ends a guide step if it is the current one.
+    /// Back to what is missing again.
+    pub fn guide_back(&mut self, document: &Document) {
+        let Some(step) = self.guide else { return };
+        let has = |role: Role| document.regions.iter().any(|r| r.role == role);
+        let wanted = match (has(Role::Seed), has(Role::Target)) {
+            (false, _) => GuideStep::PlaceSeed,
+            (true, false) => GuideStep::PlaceTarget,
+            (true, true) => return,
+        };
+        let at = |step: GuideStep| GuideStep::ALL.iter().position(|s| *s == step);
+        if at(step) > at(wanted) {
+            self.guide = Some(wanted);
+        }
+    }
+
     pub fn guide_done(&mut self, step: GuideStep) {
         if self.guide == Some(step) {
             self.guide = step.next();

@@ -1,10 +1,11 @@
 //! The menu at the left of the top bar: sessions and files.
 
 use super::files::{Place, Purpose};
+use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
-use super::{Memory, icons, leaving};
+use super::widgets::paint;
+use super::{Memory, first_run, icons, leaving};
 use crate::state::saving::Store;
-use crate::state::update::is_session;
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Response, Ui};
 use std::path::PathBuf;
@@ -83,16 +84,18 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));
     }
     menu::line(ui);
-    let item = Item::new("Take a snapshot")
-        .icon(icons::CAMERA)
-        .key("Ctrl+B");
+    let item = Item::new("Take a snapshot").icon(icons::FLAG).key("Ctrl+B");
     row(ui, item.enabled(open), Chosen::Snapshot);
     let now = state.session.comparing.as_ref().map(|c| &c.with);
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
         let name = format!("Compare with {}", snapshot.words());
         let icon = if chosen { icons::CHECK } else { " " };
-        let item = Item::new(&name).icon(icon).chosen(chosen);
+        // What the keys begin with, or end.
+        let last = i + 1 == state.session.snapshots.len();
+        let keyed = chosen || now.is_none() && last;
+        let key = if keyed { "Ctrl+Shift+B" } else { "" };
+        let item = Item::new(&name).icon(icon).chosen(chosen).key(key);
         row(ui, item, Chosen::Compare((!chosen).then_some(i)));
     }
     if !state.session.recent.is_empty() {
@@ -101,11 +104,9 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         for recent in state.session.recent.iter().take(RECENT) {
             let name = recent.path.file_name().unwrap_or_default();
             let name = name.to_string_lossy();
-            let icon = match is_session(&recent.path) {
-                true => icons::LAYERS,
-                false => icons::IMAGE,
-            };
-            let item = Item::new(&name).icon(icon);
+            let room = ui.available_width() - 48.0;
+            let name = paint::elided(ui.painter(), &name, theme::regular(size::LABEL), room);
+            let item = Item::new(&name).icon(first_run::recent_icon(&recent.path));
             row(ui, item, Chosen::Recent(recent.path.clone()));
         }
     }

@@ -313,7 +313,7 @@ impl Files {
             .pivot(pivot)
             .fixed_pos(at)
             .constrain_to(window)
-            .accessible_name(sheet.purpose.title());
+            .accessible_name(sheet.purpose.title_of(state));
         area.show(ui.ctx(), |ui| {
             let frame = Frame::new()
                 .fill(p.b2)
@@ -355,27 +355,23 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
             .0
     };
     let head = row(ui, 18.0);
-    let title = sheet.purpose.title();
-    paint::left(
-        ui.painter(),
-        head,
-        &title,
-        theme::semibold(size::LABEL),
-        p.t1,
-    );
+    let title = sheet.purpose.title_of(state);
     let verb = match sheet.purpose {
         Purpose::Open => "Enter opens",
         Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } => "Enter takes it",
         _ => "Enter saves",
     };
     let keys = format!("{verb} · Tab completes · Esc closes");
-    paint::right(
+    let keys = paint::right(
         ui.painter(),
         head,
         &keys,
         theme::regular(size::CAPTION),
         p.t3,
     );
+    let place = head.with_max_x(keys.left() - 12.0);
+    let font = theme::semibold(size::LABEL);
+    paint::name(ui.painter(), place, &title, font, p.t1);
     options(ui, sheet);
 
     let place = row(ui, space::ROW);

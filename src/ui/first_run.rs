@@ -6,6 +6,7 @@ use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, format, icons, panels, recovery, top_bar};
 use crate::state::report::DISCLAIMER;
+use crate::state::update::is_session;
 use crate::state::{Action, Slot, State, Task};
 use egui::epaint::RectShape;
 use egui::{
@@ -208,9 +209,9 @@ fn demo_card(
     if guide.show_at(ui, place).clicked() {
         actions.push(Action::OpenDemo { guide: true });
     }
-    let open = Button::quiet("Open the demo head").disabled(busy);
+    let open = Button::plain("Open the demo head").disabled(busy);
     let open_place = Rect::from_min_size(
-        pos2(left - space::INSET, place.top() - 4.0 - space::BUTTON),
+        pos2(left, place.top() - 8.0 - space::BUTTON),
         vec2(open.width(ui), space::BUTTON),
     );
     // White on black whatever the theme.
@@ -310,6 +311,14 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
 }
 
+/// Of a session, or of a scan.
+pub fn recent_icon(path: &std::path::Path) -> &'static str {
+    match is_session(path) {
+        true => icons::LAYERS,
+        false => icons::IMAGE,
+    }
+}
+
 fn recent(
     ui: &mut Ui,
     state: &State,
@@ -333,7 +342,7 @@ fn recent(
         paint::icon(
             painter,
             pos2(rect.left() + 8.0, centre),
-            icons::SAVE,
+            recent_icon(&file.path),
             size::ICON,
             p.t2,
         );
@@ -341,7 +350,7 @@ fn recent(
             pos2(rect.left() + 24.0, rect.top()),
             pos2(rect.left() + 244.0, rect.bottom()),
         );
-        paint::left(painter, name_at, &name, theme::medium(size::LABEL), p.t1);
+        paint::name(painter, name_at, &name, theme::medium(size::LABEL), p.t1);
         let age = format::age(file.opened, now);
         let age_at = paint::right(painter, rect, &age, theme::regular(size::LABEL), p.t3);
         let summary = Rect::from_min_max(

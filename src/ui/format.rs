@@ -22,6 +22,20 @@ pub fn shape(shape: [usize; 3], frames: usize) -> String {
     }
 }
 
+/// `2.8 ml`; what is there but too small for these decimals is `<0.1 ml`, not nothing.
+pub fn ml(value: f64, decimals: usize) -> String {
+    let least = 0.1f64.powi(decimals as i32);
+    if value > 0.0 && value < 0.5 * least {
+        return with_unit(&format!("<{}", fixed(least, decimals)), "ml");
+    }
+    with_unit(&fixed(value, decimals), "ml")
+}
+
+/// Decimals that leave about three significant digits of a range.
+pub fn decimals_of(range: f64) -> i32 {
+    (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32
+}
+
 /// `1.75 × 1.75 × 2.5 mm`.
 pub fn spacing(mm: glam::DVec3) -> String {
     let side = |v: f64| {

@@ -8,7 +8,7 @@ use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::state::{
     Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, PathwayAction,
-    Phase, SessionAction, Slot, State, Task, Tool, defaults,
+    Phase, RegionsChange, SessionAction, Slot, State, Task, Tool, defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -216,8 +216,8 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         | Key::PageDown => actions.extend(walk(state, key)),
         Key::Enter => actions.extend(place_here(state)),
         Key::Home => actions.push(Action::FrameAll),
-        Key::H => actions.extend(toggle_selection(state)),
-        Key::Delete | Key::Backspace => actions.extend(delete_selection(state)),
+        Key::H => actions.extend(toggle_selection(state, memory)),
+        Key::Delete | Key::Backspace => actions.extend(delete_selection(state, memory)),
         Key::Plus | Key::Equals => actions.extend(resize(state, 1.0)),
         Key::Minus => actions.extend(resize(state, -1.0)),
         _ => {}
@@ -278,7 +278,14 @@ fn taken(state: &State, tool: Tool) -> Action {
     Action::SetTool(tool)
 }
 
-fn toggle_selection(state: &State) -> Option<Action> {
+fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
+    let several = memory.regions.several(state);
+    if !several.is_empty() {
+        let mut chosen = several.iter().filter_map(|id| state.document.region(*id));
+        let change = RegionsChange::Show(!chosen.any(|r| r.visible));
+        let regions = several;
+        return Some(Action::ChangeRegions { regions, change });
+    }
     if let Some(region) = state.session.selected_region {
         return Some(Action::ToggleRegion(region));
     }
@@ -334,9 +341,14 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
     })
 }
 
-fn delete_selection(state: &State) -> Option<Action> {
+fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     if state.chosen().is_some() {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
+    }
+    let regions = memory.regions.several(state);
+    if !regions.is_empty() {
+        let change = RegionsChange::Delete;
+        return Some(Action::ChangeRegions { regions, change });
     }
     let region = state.session.selected_region.map(Action::DeleteRegion);
     let layer = state.session.selected_layer.map(Action::DeleteLayer);

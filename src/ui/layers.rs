@@ -101,7 +101,7 @@ fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: boo
     let text = paint::inset(inner, 25.0, 28.0);
     let fact = paint::right(painter, text, fact, theme::regular(size::LABEL), p.t3);
     let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
-    paint::left(painter, name_at, name, theme::regular(size::LABEL), ink);
+    paint::name(painter, name_at, name, theme::regular(size::LABEL), ink);
 }
 
 /// The result of the regions as they are now; not kept until asked.

@@ -76,6 +76,10 @@ pub struct Memory {
     combine_with: Option<crate::data::region::RegionId>,
     /// What regions from labels do.
     label_role: crate::data::Role,
+    /// What of the list of regions is found, and chosen together.
+    regions: regions::many::Chosen,
+    /// What is searched among the labels of a label map.
+    label_search: String,
     /// The region that was selected when the list was last seen.
     shown_region: Option<crate::data::region::RegionId>,
     /// The next region is a box.
@@ -128,7 +132,9 @@ impl Memory {
             typing: false,
             toggled: BTreeSet::new(),
             combine_with: None,
-            label_role: crate::data::Role::Target,
+            label_role: crate::data::Role::Region,
+            regions: regions::many::Chosen::default(),
+            label_search: String::new(),
             shown_region: None,
             cube: false,
             tracks: tracks::Cache::default(),

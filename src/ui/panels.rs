@@ -229,17 +229,30 @@ pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Buttons from left to right; returns the response of each.
+/// Between buttons.
+const GAP: f32 = 6.0;
+
+/// Buttons from left to right, without icons from the right where they and "Copy as command" would not
+/// fit; returns the response of each.
 pub fn button_row(
     ui: &mut Ui,
     place: Rect,
-    buttons: Vec<super::widgets::button::Button>,
+    mut buttons: Vec<super::widgets::button::Button>,
 ) -> (Vec<egui::Response>, f32) {
     let mut x = place.left();
     let mut responses = Vec::new();
+    let room = place.width() - space::BUTTON - 2.0;
+    for last in (0..buttons.len()).rev() {
+        let wide: f32 = buttons.iter().map(|b| b.width(ui) + GAP).sum();
+        if wide <= room {
+            break;
+        }
+        let button = buttons.remove(last).without_icon();
+        buttons.insert(last, button);
+    }
     for button in buttons {
         let rect = Rect::from_min_size(pos2(x, place.top()), vec2(button.width(ui), space::BUTTON));
-        x = rect.right() + 6.0;
+        x = rect.right() + GAP;
         responses.push(button.show_at(ui, rect));
     }
     (responses, x)

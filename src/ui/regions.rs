@@ -1,5 +1,7 @@
 //! The list of regions, and the menu that adds one.
 
+pub mod many;
+
 use super::files::{Place, Purpose, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
@@ -9,8 +11,9 @@ use super::{Memory, format, forms, icons};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::drawing::measured;
-use crate::state::{Action, Content, Layer, LayerId, Phase, State, Tool};
+use crate::state::{Action, Content, Layer, LayerId, Phase, RegionsChange, State, Tool};
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
+use std::sync::Arc;
 
 /// Keys that take a tool into the hand.
 pub const KEYS: [(Role, &str); 5] = [
@@ -30,12 +33,32 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             "No regions yet. Press S, then click a slice to place a seed; or B to paint one",
         );
     }
-    list(ui, state, memory, actions);
+    let all = state.document.regions.len();
+    if all < many::SEARCHED {
+        memory.regions.search.clear();
+    }
+    let search = memory.regions.search.clone();
+    let shown = state.document.regions.iter();
+    let shown: Vec<_> = shown.filter(|r| many::found(&r.name, &search)).collect();
+    if all >= many::SEARCHED {
+        let (names, counts) = (("Search regions", "Search"), (shown.len(), all));
+        many::search_field(ui, names, &mut memory.regions.search, counts);
+    }
+    let several = memory.regions.several(state);
+    if !several.is_empty() {
+        many::bar(ui, state, &several, actions);
+    }
+    list(ui, state, (&shown, &several), memory, actions);
 }
 
 /// Only the rows in sight: hundreds of regions cost no more than a few.
-fn list(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let regions = &state.document.regions;
+fn list(
+    ui: &mut Ui,
+    state: &State,
+    (regions, several): (&[&Arc<Region>], &[RegionId]),
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let size_wanted = vec2(ui.available_width(), space::ROW * regions.len() as f32);
     let (all, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
     let place = |i: usize| {
@@ -47,7 +70,14 @@ fn list(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let first = at(seen.top()).floor() as usize;
     let last = (at(seen.bottom()).ceil() as usize).min(regions.len());
     for (i, region) in regions.iter().enumerate().take(last).skip(first) {
-        row(ui, state, region, place(i), memory, actions);
+        row(
+            ui,
+            state,
+            (region, regions, several),
+            place(i),
+            memory,
+            actions,
+        );
     }
     // What was selected elsewhere comes into sight.
     let selected = state.session.selected_region;
@@ -58,7 +88,10 @@ fn list(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
             ui.scroll_to_rect(row, None);
         }
     }
-    sort_by_drag(ui, state, all, actions);
+    // Between those that are found others may lie.
+    if regions.len() == state.document.regions.len() {
+        sort_by_drag(ui, state, all, actions);
+    }
 }
 
 /// Dragging a row moves its region; a line shows where to.
@@ -282,8 +315,7 @@ fn extent(shape: &Shape) -> String {
         }
         Shape::Mask(mask) => {
             let ml = mask.volume_ml();
-            let decimals = if ml < 9.95 { 1 } else { 0 };
-            format::with_unit(&format::fixed(ml, decimals), "ml")
+            format::ml(ml, if ml < 9.95 { 1 } else { 0 })
         }
     }
 }
@@ -291,14 +323,18 @@ fn extent(shape: &Shape) -> String {
 fn row(
     ui: &mut Ui,
     state: &State,
-    region: &Region,
+    (region, shown, several): (&Region, &[&Arc<Region>], &[RegionId]),
     place: Rect,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let selected = state.session.selected_region == Some(region.id);
-    let name = format!("{} region {}", region.role.name(), region.name);
+    let together = several.contains(&region.id);
+    let selected = together || state.session.selected_region == Some(region.id);
+    let name = match region.role {
+        Role::Region => format!("Plain region {}", region.name),
+        role => format!("{} region {}", role.name(), region.name),
+    };
     let response = rows::list_row_at(ui, place, &name, region.id, selected);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let ink = if region.visible { p.t1 } else { p.t2 };
@@ -324,13 +360,8 @@ fn row(
     match renamed {
         Renamed::Not => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
-            paint::left(
-                ui.painter(),
-                name_at,
-                &region.name,
-                theme::regular(size::LABEL),
-                ink,
-            );
+            let font = theme::regular(size::LABEL);
+            paint::name(ui.painter(), name_at, &region.name, font, ink);
             role_menu(ui, menu_at, region, actions);
         }
         Renamed::Going => {}
@@ -341,14 +372,28 @@ fn row(
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &region.name, region.visible) {
-        actions.push(Action::ToggleRegion(region.id));
+        actions.push(match together {
+            true => Action::ChangeRegions {
+                regions: several.to_vec(),
+                change: RegionsChange::Show(!region.visible),
+            },
+            false => Action::ToggleRegion(region.id),
+        });
     }
     if response.double_clicked() {
         naming::begin(Named::Region(region.id), &region.name, memory);
     } else if response.clicked() {
-        actions.push(Action::SelectRegion(Some(region.id)));
+        let modifiers = ui.input(|i| i.modifiers);
+        let now = (shown, state.session.selected_region);
+        let selected = memory.regions.click(now, region.id, modifiers);
+        // It is in sight already.
+        memory.shown_region = selected;
+        actions.push(Action::SelectRegion(selected));
     }
-    response.context_menu(|ui| context_menu(ui, state, region, memory, actions));
+    response.context_menu(|ui| match together {
+        true => many::context_menu(ui, state, several, actions),
+        false => context_menu(ui, state, region, memory, actions),
+    });
 }
 
 /// The role of a region, changed in place.

@@ -13,7 +13,7 @@ use egui::{Key, ScrollArea, Ui};
 
 const WIDTH: f32 = 460.0;
 /// Height of all rows.
-const CONTENTS: f32 = 520.0;
+const CONTENTS: f32 = 548.0;
 /// Where the memory limit starts when it is switched on, GB.
 const USUAL_GB: f64 = 8.0;
 
@@ -29,7 +29,9 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
         let p = theme::palette(ui.style());
         let title = theme::semibold(size::BODY);
-        super::widgets::paint::left(ui.painter(), rect, "Settings", title, p.t1);
+        // Over the titles of the blocks, which keep an inset of their own.
+        let place = super::widgets::paint::inset(rect, theme::space::INSET, 0.0);
+        super::widgets::paint::left(ui.painter(), place, "Settings", title, p.t1);
         let cross = IconButton::new(icons::CLOSE, "Close settings").hint("Close (Esc)");
         closes = cross.show_right(ui, rect).clicked();
         ScrollArea::vertical()
@@ -57,6 +59,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     {
         actions.push(Action::ToggleTheme);
     }
+    scale(ui);
     let sides = [Convention::Radiological, Convention::Neurological];
     let side = sides.iter().position(|c| *c == now.convention).unwrap_or(0);
     let help = "Radiological: the patient's right on the left of the screen. Each window starts so; R \
@@ -98,6 +101,18 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ui.add_space(8.0);
     if changed != *now {
         actions.push(Action::Set(changed));
+    }
+}
+
+/// Size of everything: the window remembers it, as it does with Ctrl + plus and minus.
+fn scale(ui: &mut Ui) {
+    const FACTORS: [f32; 5] = [0.8, 1.0, 1.25, 1.5, 2.0];
+    let words = ["80 %", "100 %", "125 %", "150 %", "200 %"];
+    let now = ui.ctx().zoom_factor();
+    let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
+    let help = "Of everything in the window; Ctrl + plus and minus change it in smaller steps";
+    if let Some(i) = segment_row(ui, "Size", help, &words, at.unwrap_or(usize::MAX)) {
+        ui.ctx().set_zoom_factor(FACTORS[i]);
     }
 }
 

@@ -31,15 +31,15 @@ const GROUPS: [[Group; 2]; 3] = [
             "Slices",
             &[
                 ("Click or drag", LEFT),
-                ("Wheel, ↑ ↓", "Next slice"),
-                ("Arrows", "Crosshair by a voxel"),
-                ("Page ↑ ↓", "Next slice; Shift: ten"),
+                ("Wheel, page ↑ ↓", "Next slice; Shift: ten"),
+                ("↑ ↓ over a slice", "Next slice; Shift: ten"),
+                ("Arrows otherwise", "Crosshair by a voxel"),
                 ("Enter", "As a click at the crosshair"),
-                ("Shift + wheel", "Ten slices"),
                 ("Ctrl + wheel", "Zoom"),
                 ("Shift + drag", "Pan"),
                 ("Right-drag", RIGHT),
                 ("P + drag", "Sample values"),
+                ("F,  O", "Crosshair, letters"),
             ],
         ),
         (
@@ -47,7 +47,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("Drag", "Turn"),
                 ("Wheel", "Zoom"),
-                ("Arrows,  +  −", "Turn, zoom, with the focus"),
+                ("Arrows,  +  −", "Turn, zoom, after F6"),
                 ("Home", "Frame all"),
                 ("Alt + 1, 3, 7", "Front, side, top"),
             ],
@@ -76,6 +76,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Alt + ↑ ↓", "Move in the list"),
                 ("K", "Choose streamlines"),
                 ("Delete", "Delete"),
+                ("Shift or Ctrl + click", "Several regions in the list"),
                 ("Ctrl + arrows", "Move an image 0.5 mm"),
                 ("Esc", "Drop, cancel, deselect"),
             ],
@@ -86,12 +87,11 @@ const GROUPS: [[Group; 2]; 3] = [
             "Window",
             &[
                 ("F6,  Tab", "Next view or panel, control"),
+                ("Space", "Press what has the focus"),
                 ("Ctrl + 1, 2, 3", "View, Track, Pathways"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),
-                ("F", "Crosshair"),
-                ("O", "Letters"),
                 ("Ctrl + \\", "Side panels"),
                 ("Ctrl + plus, minus", "Size of everything"),
             ],
@@ -103,6 +103,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + Z, Y", "Undo, redo"),
                 ("Ctrl + O, N", "Open, new"),
                 ("Ctrl + S", "Save the session"),
+                ("Ctrl + Shift + S", "Save it under another name"),
                 ("Ctrl + ,", "Settings"),
                 ("Ctrl + E", "Export"),
                 ("Ctrl + Shift + C", "Copy as command"),
@@ -113,8 +114,11 @@ const GROUPS: [[Group; 2]; 3] = [
     ],
 ];
 
-const COLUMN: f32 = 276.0;
-const KEY: f32 = 116.0;
+/// Where there is room for it.
+const COLUMN: f32 = 326.0;
+const KEY: f32 = 134.0;
+/// From the sheet's rim to that of the window, and to what is in it.
+const AROUND: f32 = 64.0;
 const ROW: f32 = 22.0;
 
 pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -130,7 +134,10 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             .stroke(Stroke::new(1.0, p.line))
             .corner_radius(theme::radius::CARD)
             .inner_margin(Margin::same(20));
-        frame.show(ui, |ui| contents(ui, state, memory, actions));
+        let room = (window.width() - AROUND) / GROUPS.len() as f32;
+        frame.show(ui, |ui| {
+            contents(ui, room.min(COLUMN), state, memory, actions)
+        });
     });
     let elsewhere = response.response.clicked_elsewhere();
     if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.shortcuts {
@@ -150,7 +157,13 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     }
 }
 
-fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn contents(
+    ui: &mut Ui,
+    column_width: f32,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
     let rows: usize = GROUPS
         .iter()
@@ -158,7 +171,7 @@ fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .max()
         .unwrap_or(0);
     let height = 30.0 + 2.0 * 34.0 + rows as f32 * ROW + 46.0;
-    let width = GROUPS.len() as f32 * COLUMN;
+    let width = GROUPS.len() as f32 * column_width;
     let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
     let head = Rect::from_min_size(rect.min, vec2(width, 24.0));
     paint::left(
@@ -176,10 +189,10 @@ fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         memory.shortcuts = false;
     }
     for (i, column) in GROUPS.iter().enumerate() {
-        let left = rect.left() + COLUMN * i as f32;
+        let left = rect.left() + column_width * i as f32;
         let mut y = rect.top() + 30.0;
         for (title, keys) in column {
-            let place = Rect::from_min_size(pos2(left, y), vec2(COLUMN, 34.0));
+            let place = Rect::from_min_size(pos2(left, y), vec2(column_width, 34.0));
             paint::left(
                 ui.painter(),
                 place,
@@ -190,7 +203,7 @@ fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             y += 34.0;
             for (key, what) in *keys {
                 let what = said(what, state.session.settings.mouse);
-                let row = Rect::from_min_size(pos2(left, y), vec2(COLUMN - 16.0, ROW));
+                let row = Rect::from_min_size(pos2(left, y), vec2(column_width - 16.0, ROW));
                 let font = theme::regular(size::LABEL);
                 let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));
                 paint::left(ui.painter(), key_at, key, theme::medium(size::LABEL), p.t1);

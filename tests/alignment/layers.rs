@@ -223,4 +223,14 @@ fn nudges() {
     };
     let to = turn.about(DVec3::ZERO).transform_point3(DVec3::X);
     assert!(to.distance(DVec3::Y) < 1e-12);
+    let words = |x: f64, turn: f64| {
+        let nudge = Nudge {
+            shift_mm: DVec3::new(x, 0.02, 0.0),
+            turn_deg: DVec3::new(0.0, 0.0, turn),
+        };
+        nudge.words()
+    };
+    assert_eq!(words(1.0, -27.9), "1.0\u{202F}mm right, turned −27.9°");
+    assert_eq!(words(-2.04, 0.0), "2.0\u{202F}mm left");
+    assert_eq!(words(0.01, 0.0), "less than 0.1\u{202F}mm");
 }

@@ -74,6 +74,8 @@ fn methods() {
         );
     }
     assert!(!paragraph.contains(&format!("[{}]", count + 1)));
+    // Of several conditions the last follows an "and".
+    assert!(!paragraph.contains(", were at least"), "{paragraph}");
     assert!(
         !paragraph.contains("  ") && !paragraph.contains(".."),
         "{text}"

@@ -10,6 +10,7 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
+        test("ui::the sheet of keys shows all of its words", sheet),
         test("ui::keys::tools and switches", tools),
         test("ui::keys::panes and tasks", panes),
         test("ui::keys::a seed without a mouse", without_mouse),
@@ -246,4 +247,44 @@ fn typing() {
     press(&mut window, Key::Delete);
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     assert_eq!(window.state().state.document.regions.len(), 3);
+}
+
+/// At the smallest usual size no word of it is cut, whatever the mouse does.
+fn sheet() {
+    use arcuate::state::Mouse;
+    use arcuate::ui::theme::{self, size};
+    use egui_kittest::kittest::NodeT as _;
+    /// The column of the keys.
+    const KEYS: f32 = 134.0;
+    for mouse in Mouse::ALL {
+        let mut state = small_scan();
+        state.session.settings.mouse = mouse;
+        let mut window = window(state, [1280.0, 800.0]);
+        window.key_press(Key::Questionmark);
+        window.run();
+        window.get_by_label("Ctrl + Shift + S: Save it under another name");
+        window.get_by_label("Space: Press what has the focus");
+        let painter = window.ctx.debug_painter();
+        let width = |text: &str, font| {
+            let galley = painter.layout_no_wrap(text.to_owned(), font, egui::Color32::WHITE);
+            galley.size().x
+        };
+        let rows = window.query_all_by_role(egui::Role::Label);
+        let mut found = 0;
+        for row in rows {
+            let label = row.accesskit_node().label().unwrap_or_default();
+            let Some((key, what)) = label.split_once(": ") else {
+                continue;
+            };
+            let place = row.rect();
+            if place.height() != 22.0 || place.left() < 100.0 || place.right() > 1180.0 {
+                continue;
+            }
+            found += 1;
+            let (room, keys) = (place.width() - KEYS, KEYS - 8.0);
+            assert!(width(what, theme::regular(size::LABEL)) <= room, "{label}");
+            assert!(width(key, theme::medium(size::LABEL)) <= keys, "{label}");
+        }
+        assert!(found > 40, "{found} rows");
+    }
 }

@@ -1,6 +1,6 @@
 //! Paths that are typed where the desktop has no file dialog.
 
-use super::{Window, click, sample, submitted, tracking, type_over, window};
+use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::jobs::Request;
 use arcuate::state::State;
@@ -12,8 +12,13 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a typed path is opened", opened),
         test("ui::a mistyped path stays to be mended", mistyped),
+        test(
+            "ui::Enter in the frame of the path is for the path",
+            at_once,
+        ),
         test("ui::Tab completes a path", completed),
         test("ui::typing replaces what Export suggests", suggested),
+        test("ui::what is exported is named and fits the panel", named),
     ]
 }
 
@@ -70,6 +75,36 @@ fn opened() {
     );
 }
 
+/// A slow frame holds all that was typed since Ctrl+O, and the Enter behind it.
+fn at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dwi.nii.gz");
+    std::fs::write(&path, "").unwrap();
+    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    let key = |key: egui::Key, modifiers: egui::Modifiers| egui::Event::Key {
+        key,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers,
+    };
+    let opens = key(egui::Key::O, egui::Modifiers::COMMAND);
+    page.input_mut().events.push(opens);
+    page.step();
+    let letters = egui::Event::Text(path.to_str().unwrap().to_owned());
+    let enter = key(egui::Key::Enter, egui::Modifiers::NONE);
+    page.input_mut().events.extend([letters, enter]);
+    page.step();
+    wait(&mut page, |w| !submitted(w).is_empty());
+    assert!(page.query_by_label("Path").is_none(), "the field closes");
+    // What was typed then is not what undo brings back now.
+    click(&mut page, "Enter a path");
+    typed(&mut page, "/tmp/a");
+    page.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Z);
+    page.run();
+    assert!(!text(&page).contains("dwi"), "{}", text(&page));
+}
+
 fn mistyped() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = folder.path().join("dwj.nii.gz");
@@ -121,4 +156,24 @@ fn suggested() {
     assert!(text(&window).ends_with(".tck"));
     typed(&mut window, "/tmp/mine.trx");
     assert_eq!(text(&window), "/tmp/mine.trx");
+}
+
+fn named() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let layers = &window.state().state.document.layers;
+    let layer = layers.iter().find(|l| l.content.volume().is_some());
+    let (id, name) = layer.map(|l| (l.id, l.name.clone())).unwrap();
+    let select = |window: &mut Window, id| {
+        let app = window.state_mut();
+        arcuate::state::update(&mut app.state, arcuate::state::Action::SelectLayer(id));
+        window.run();
+    };
+    select(&mut window, Some(id));
+    let end = window.get_by_label("Copy as command").rect().right();
+    assert!(end <= 1280.0 - 8.0, "{end}");
+    window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::E);
+    window.run();
+    window.get_by_label(&format!("Export {name}"));
+    select(&mut window, None);
+    window.get_by_label(&format!("Export {name}"));
 }

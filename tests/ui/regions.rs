@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
 use arcuate::jobs::{ForRegions, Request};
-use arcuate::state::{Action, Effect, State, Tool, update};
+use arcuate::state::{Action, Effect, RegionsChange, State, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
@@ -19,6 +19,12 @@ pub fn tests() -> Vec<Trial> {
             "ui::500 regions cost no more than the rows in sight",
             many_regions,
         ),
+        test("ui::some of many regions are found", searched),
+        test(
+            "ui::several regions are hidden, given a role and deleted at once",
+            several,
+        ),
+        test("ui::names keep both their ends", names_cut),
         test("ui::regions are sorted by dragging and by keys", sorting),
         test("ui::B, U, L and G take drawing tools", drawing_keys),
         test("ui::the draw panel sets the brush", draw_panel),
@@ -104,6 +110,99 @@ fn many_regions() {
         many.step();
     }
     many.get_by_label("Include region Area 499");
+}
+
+fn searched() {
+    let mut few = window(with_regions(small_scan(), 11), [1600.0, 900.0]);
+    assert!(few.query_by_label("Search regions").is_none());
+    few.step();
+    let mut many = window(with_regions(small_scan(), 24), [1600.0, 900.0]);
+    click(&mut many, "Search regions");
+    many.event(egui::Event::Text("AREA 2".to_owned()));
+    many.run();
+    let mut found = rows(&many);
+    found.sort();
+    let expected = ["Area 2", "Area 20", "Area 21", "Area 22", "Area 23"];
+    assert_eq!(found, expected.map(|name| format!("Include region {name}")));
+    many.get_by_label("5 of 24");
+}
+
+fn several() {
+    let mut window = window(with_regions(small_scan(), 14), [1600.0, 900.0]);
+    // On the name: in the middle of a row lies its role.
+    let with = |window: &mut Window, name: &str, modifiers: Modifiers| {
+        let at = window.get_by_label(name).rect().left_center() + egui::vec2(40.0, 0.0);
+        window.hover_at(at);
+        window.event(egui::Event::ModifiersChanged(modifiers));
+        for pressed in [true, false] {
+            window.event(egui::Event::PointerButton {
+                pos: at,
+                button: egui::PointerButton::Primary,
+                pressed,
+                modifiers,
+            });
+        }
+        window.event(egui::Event::ModifiersChanged(Modifiers::NONE));
+        window.run();
+    };
+    with(&mut window, "Include region Area 3", Modifiers::NONE);
+    with(&mut window, "Include region Area 6", Modifiers::SHIFT);
+    with(&mut window, "Include region Area 9", Modifiers::COMMAND);
+    window.get_by_label("5 selected");
+    click(&mut window, "Hide the selected regions");
+    let hidden = |window: &Window| {
+        let regions = window.state().state.document.regions.iter();
+        let hidden = regions.filter(|r| !r.visible).map(|r| r.name.clone());
+        hidden.collect::<Vec<_>>()
+    };
+    let five = ["Area 3", "Area 4", "Area 5", "Area 6", "Area 9"];
+    assert_eq!(hidden(&window), five);
+    window.key_press(Key::Delete);
+    window.run();
+    let left = names(&window);
+    assert_eq!(left.len(), 9);
+    assert!(five.iter().all(|name| !left.iter().any(|l| l == name)));
+    act(&mut window, Action::Undo);
+    assert_eq!(
+        (names(&window).len(), hidden(&window)),
+        (14, five.map(str::to_owned).to_vec())
+    );
+    act(&mut window, Action::Undo);
+    assert_eq!(hidden(&window), [""; 0], "each was one step");
+    // What is selected elsewhere is selected alone.
+    let other = window.state().state.document.regions[12].id;
+    act(&mut window, Action::SelectRegion(Some(other)));
+    window.run();
+    assert!(window.query_by_label_contains("selected").is_none());
+    window.key_press(Key::Delete);
+    window.run();
+    assert_eq!(names(&window).len(), 13);
+    // A role that takes no part leaves nothing to track.
+    let regions = window.state().state.document.regions.iter().map(|r| r.id);
+    let change = RegionsChange::Role(Role::Region);
+    let regions = regions.collect();
+    act(&mut window, Action::ChangeRegions { regions, change });
+    let document = &window.state().state.document;
+    assert!(document.regions.iter().all(|r| r.role == Role::Region));
+}
+
+fn names_cut() {
+    use arcuate::ui::widgets::paint::elided;
+    let window = window(small_scan(), [1280.0, 800.0]);
+    let painter = window.ctx.debug_painter();
+    let font = egui::FontId::proportional(12.0);
+    let cut = |name: &str, width: f32| elided(&painter, name, font.clone(), width);
+    let [a, b] = ["aparc.a2009s+aseg 11146", "aparc.a2009s+aseg 11147"];
+    assert_eq!(cut(a, 400.0), a);
+    let (short, other) = (cut(a, 80.0), cut(b, 80.0));
+    assert!(
+        short.starts_with("apar") && short.ends_with("146"),
+        "{short}"
+    );
+    assert_ne!(short, other);
+    let width = painter.layout_no_wrap(short, font.clone(), egui::Color32::WHITE);
+    assert!(width.size().x <= 80.0);
+    assert_eq!(cut("xyz", 1.0).chars().count(), 2, "never nothing");
 }
 
 fn act(window: &mut Window, action: Action) {

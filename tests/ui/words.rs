@@ -6,6 +6,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tensor};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tracking::{Fate, StopReason};
+use arcuate::state::session::GuideStep;
 use arcuate::state::{defaults, words};
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
@@ -28,12 +29,55 @@ pub fn tests() -> Vec<Trial> {
         test("ui::words::every fate and stop is told", told),
         test("ui::words::odd regions are named", remarks),
         test("ui::words::why no ray is kept", no_rays),
+        test("ui::words::what was undone stays to be read", undone),
     ]
+}
+
+fn undone() {
+    let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
+    let mut session = state.session.clone();
+    session.status = "Undid: move region".to_owned();
+    for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
+        session.follows(what.to_owned());
+        assert_eq!(session.status, format!("Undid: move region · {what}"));
+    }
+    // The guide goes back to what is missing again.
+    session.guide = Some(GuideStep::Save);
+    for role in [Role::Target, Role::Seed] {
+        state.document.regions.push(Arc::new(Region {
+            id: RegionId(role as u64),
+            name: role.name().to_owned(),
+            role,
+            shape: Arc::new(Shape::Sphere {
+                centre: DVec3::ZERO,
+                radius_mm: 1.0,
+            }),
+            colour: None,
+            visible: true,
+        }));
+    }
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::Save));
+    state.document.regions.remove(0);
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::PlaceTarget));
+    state.document.regions.clear();
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::PlaceSeed));
+    session.guide = Some(GuideStep::ClickSlice);
+    session.guide_back(&state.document);
+    assert_eq!(session.guide, Some(GuideStep::ClickSlice));
+    session.status = "Saved".to_owned();
+    session.follows("Tracked 9 streamlines".to_owned());
+    assert_eq!(session.status, "Tracked 9 streamlines");
 }
 
 fn numbers() {
     assert_eq!(format::count(1_234_567), "1\u{202F}234\u{202F}567");
     assert_eq!(format::count(999), "999");
+    assert_eq!(format::ml(0.02, 1), "<0.1\u{202F}ml");
+    assert_eq!(format::ml(0.0, 1), "0.0\u{202F}ml");
+    assert_eq!(format::ml(2.84, 1), "2.8\u{202F}ml");
     assert_eq!(format::fixed(-21.04, 1), "−21.0");
     assert_eq!(format::fixed(-0.01, 1), "0.0");
     assert_eq!(format::fixed(12_345.678, 2), "12\u{202F}345.68");

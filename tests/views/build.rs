@@ -8,14 +8,16 @@ use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{LineColour, SolidShape};
 use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LineColouring};
-use arcuate::state::{Action, Convention, Pane, Task, Tool, defaults, update};
+use arcuate::state::{Action, Convention, Display, Pane, State, Task, Tool, defaults, update};
 use arcuate::ui::views::layout;
+use arcuate::ui::views::legend::{Legend, of_scene};
 use egui::{Rect, pos2};
 use glam::{DVec2, DVec3, dvec2};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
+        test("views::legends tell of every layer", legends_of_layers),
         test(
             "views::list pixels lie where the pane's points lie",
             pixels_are_points,
@@ -241,6 +243,37 @@ fn colours_streamlines() {
         display.line_colouring = colouring;
         assert_eq!(build::line_colour(&bare, &display), LineColour::Direction);
     }
+}
+
+/// Each layer that is coloured another way is told of, one of two bars by the layer's name.
+fn legends_of_layers() {
+    let mut state = state();
+    add_live(&mut state, output());
+    state.document.track_display.line_colouring = LineColouring::Direction;
+    let keep = |state: &mut State, name: &str, window| {
+        let lines = Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]);
+        let lines = lines.with_per_streamline("measure", vec![1.5]);
+        let display = Display {
+            line_colouring: LineColouring::Measure,
+            window,
+            ..defaults::line_display()
+        };
+        add_layer(state, name, Content::Tractogram(lines), display);
+    };
+    let names = |state: &State| {
+        let all = of_scene(state).into_iter().map(|legend| match legend {
+            Legend::Bar { name, .. } => name,
+            Legend::Dec => "directions".to_owned(),
+            Legend::Stops(_) => "stops".to_owned(),
+        });
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(names(&state), ["directions"]);
+    keep(&mut state, "Kept", (1.0, 2.0));
+    assert_eq!(names(&state), ["directions", "CM"]);
+    keep(&mut state, "Kept 2", (1.0, 4.0));
+    keep(&mut state, "Kept 3", (1.0, 2.0));
+    assert_eq!(names(&state), ["directions", "Kept · CM", "Kept 2 · CM"]);
 }
 
 fn missed_with_targets() {

@@ -10,6 +10,10 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("views::events of a slow frame keep their order", order),
+        test(
+            "views::what is typed behind a shortcut waits for what it opens",
+            typed_behind,
+        ),
         test("views::a double click in slow frames is one", double_click),
     ]
 }
@@ -89,6 +93,36 @@ fn order() {
     input.events = vec![Event::PointerMoved(a), Event::PointerMoved(b), key(Key::R)];
     assert!(!queue.feed(&mut input, false));
     assert_eq!(input.events.len(), 3);
+}
+
+/// Ctrl+O, a path, Tab, more, Enter: each field gets what was typed into it.
+fn typed_behind() {
+    let ctrl = || Event::Key {
+        key: Key::O,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers: Modifiers::COMMAND,
+    };
+    let text = |letters: &str| Event::Text(letters.to_owned());
+    let parts = [
+        vec![ctrl()],
+        vec![text("/a"), text("b")],
+        vec![key(Key::Tab)],
+        vec![text("c"), key(Key::Enter)],
+        // Held down, it does the same again.
+        vec![ctrl(), ctrl()],
+    ];
+    let mut queue = Queue::default();
+    let mut input = RawInput {
+        events: parts.concat(),
+        ..RawInput::default()
+    };
+    for (i, part) in parts.iter().enumerate() {
+        let waits = queue.feed(&mut input, false);
+        assert_eq!(&std::mem::take(&mut input.events), part, "{i}");
+        assert_eq!(waits, i + 1 < parts.len());
+    }
 }
 
 /// How many double clicks a button sees of clicks that come at these times, in frames of `frame_s`.

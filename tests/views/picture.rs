@@ -1,15 +1,19 @@
 //! Pictures: what is burned in, at which size.
 
-use super::sample::{add_sphere, state, state_with};
+use super::sample::{add_live, add_sphere, state, state_with};
 use crate::support::test;
-use arcuate::data::{AffineSource, Role};
+use arcuate::data::{AffineSource, Role, Tractogram};
 use arcuate::render::Renderer;
+use arcuate::render::build::{self, Size};
+use arcuate::render::colour_map::ColourMap;
 use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::solvers::tracking::{self, Fate, StopReason};
 use arcuate::state::{Action, Convention, Pane, State, report, update};
 use arcuate::ui::snapshot::{self, Frame};
 use egui::{Vec2, vec2};
-use glam::dvec3;
+use glam::{dvec2, dvec3};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -35,6 +39,11 @@ pub fn tests() -> Vec<Trial> {
             transparent,
         ),
         test("views::a snapshot is right of the divider", compared),
+        test("views::halves keep their words to themselves", halves),
+        test(
+            "views::what missed is seen in both halves or in neither",
+            missed_in_both,
+        ),
         test("views::picture knows its parameters", parameters),
     ]
 }
@@ -254,6 +263,7 @@ fn compared() {
             let [width, height] = both.size_px;
             let divider = (width as f32 * share).round() as u32;
             let mut different = 0;
+            let mut moved: Option<[u32; 4]> = None;
             for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
                 // The divider and, beside it, the names.
                 let named = (height - 66..height - 42).contains(&y) && x.abs_diff(divider) < 90;
@@ -261,14 +271,84 @@ fn compared() {
                     continue;
                 }
                 let expected = if x < divider { &now } else { &then };
-                assert_eq!(both.pixel(x, y), expected.pixel(x, y), "{pane:?} {x} {y}");
+                if both.pixel(x, y) != expected.pixel(x, y) {
+                    let [a, b, c, d] = moved.unwrap_or([x, x, y, y]);
+                    moved = Some([a.min(x), b.max(x), c.min(y), d.max(y)]);
+                }
                 different += usize::from(now.pixel(x, y) != then.pixel(x, y));
             }
             assert!(different > 500, "{different}");
+            // The region's name in the 3-D view gives way to the divider, a line of it and its two places.
+            let high = moved.map_or(0, |[_, _, top, bottom]| bottom - top + 1);
+            let most = if pane == Pane::Scene { 24 } else { 0 };
+            assert!(high <= most, "{pane:?} at {share}: {moved:?}");
         }
         update(&mut state, Action::ToggleComparing);
         assert!(state.session.comparing.is_none());
     }
+}
+
+/// The letter of the upper edge stands beside the divider, and each half's colour bar at its own edge.
+fn halves() {
+    const WIDE: Vec2 = vec2(720.0, 600.0);
+    let mut studio = Studio::new();
+    let mut state = on_black(state());
+    let layer = Arc::make_mut(&mut state.document.layers[0]);
+    layer.display.colour_map = ColourMap::Viridis;
+    update(&mut state, Action::TakeSnapshot);
+    let layer = Arc::make_mut(&mut state.document.layers[0]);
+    layer.display.window = (2e6, 3e6);
+    update(&mut state, Action::Compare(Some(0)));
+    update(&mut state, Action::MoveDivider(0.5));
+    let frame = frame(WIDE, 1.0);
+    let picture = snapshot::pane(&mut studio.0, &state, Pane::Axial, frame, false).unwrap();
+    let letter = |x: [f32; 2]| count(&picture, 1.0, [x[0], 6.0, x[1], 26.0], white);
+    assert!(letter([338.0, 357.0]) > 12, "{}", letter([338.0, 357.0]));
+    assert_eq!(letter([363.0, 382.0]), 0, "cut by the divider");
+    let coloured = |p: [u8; 4]| p[0].abs_diff(p[1]).max(p[1].abs_diff(p[2])) > 60;
+    let bar = |x: [f32; 2]| count(&picture, 1.0, [x[0], 60.0, x[1], 290.0], coloured);
+    assert!(bar([10.0, 24.0]) > 200, "left: {}", bar([10.0, 24.0]));
+    assert!(bar([696.0, 710.0]) > 200, "right: {}", bar([696.0, 710.0]));
+    assert!(bar([300.0, 356.0]) < 20, "beside the divider");
+}
+
+/// Of a session that was opened a snapshot has no rays that missed.
+fn missed_in_both() {
+    let mut state = state();
+    let size = Size {
+        points: dvec2(300.0, 300.0),
+        pixels_per_point: 1.0,
+    };
+    add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
+    let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
+    let mut fates = [0; 6];
+    fates[Fate::Kept as usize] = 1;
+    fates[Fate::MissedTargets as usize] = 1;
+    add_live(
+        &mut state,
+        tracking::Output {
+            kept: curve(1.0),
+            missed: curve(2.0),
+            missed_every: 1,
+            fates,
+            stops: [0; StopReason::COUNT],
+            per_target: vec![1],
+            steps: 1,
+            kernel_s: None,
+        },
+    );
+    update(&mut state, Action::TakeSnapshot);
+    update(&mut state, Action::Compare(Some(0)));
+    let lines = |state: &State| {
+        let seen = state.session.comparing.as_ref().unwrap().seen(state);
+        [state, &seen].map(|s| build::scene(s, size).lines.len())
+    };
+    assert_eq!(lines(&state), [2, 2]);
+    let mut bare = (*state.session.snapshots[0]).clone();
+    bare.live = None;
+    state.session.snapshots[0] = Arc::new(bare);
+    update(&mut state, Action::Compare(Some(0)));
+    assert_eq!(lines(&state), [1, 0]);
 }
 
 fn too_large() {

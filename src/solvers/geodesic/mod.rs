@@ -182,7 +182,7 @@ fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), Str
     }
     let gates = regions
         .iter()
-        .filter(|r| !matches!(r.role, Role::Seed | Role::Mask));
+        .filter(|r| !matches!(r.role, Role::Seed | Role::Mask | Role::Region));
     if gates.clone().count() > MAX_REGIONS {
         return Err(format!(
             "There are {} target, include, exclude and terminate regions, expected at most \

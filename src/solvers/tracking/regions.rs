@@ -192,7 +192,7 @@ impl<'a> Gates<'a> {
         for region in regions {
             let solid = Solid::new(&region.shape);
             let effect = match region.role {
-                Role::Seed => continue,
+                Role::Seed | Role::Region => continue,
                 Role::Mask => {
                     masks.push(solid);
                     continue;

@@ -123,6 +123,7 @@ impl State {
                 "length" => "Length".to_owned(),
                 "fa" => "FA".to_owned(),
                 "cm" => "CM".to_owned(),
+                "target" => "Target".to_owned(),
                 "stop_start" => "Start stopped".to_owned(),
                 "stop_end" => "End stopped".to_owned(),
                 name => name.to_owned(),

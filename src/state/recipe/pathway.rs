@@ -23,7 +23,7 @@ pub fn command(
             Role::Mask => "within",
             Role::Exclude => "exclude",
             // Have no part in it.
-            Role::Include | Role::Terminate => continue,
+            Role::Include | Role::Terminate | Role::Region => continue,
         };
         text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
     }

@@ -123,7 +123,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
-    state.session.status = format!(
+    state.session.follows(format!(
         "{} {} voxels in {:.2}{THIN}s",
         if given {
             "Took the tensors of"
@@ -132,7 +132,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         },
         count(fitted as u64),
         result.wall_ms / 1e3
-    );
+    ));
     if let Some(unit) = result.fit.other_unit {
         state.session.say(
             Severity::Warning,

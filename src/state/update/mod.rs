@@ -42,6 +42,7 @@ use crate::data::Role;
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use opening::exported;
+use regions::change_all;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 pub(super) use tracks::is_current;
@@ -228,6 +229,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             });
         }
         Action::DeleteRegion(region) => regions::delete(state, region, effects),
+        Action::ChangeRegions { regions, change } => change_all(state, &regions, change, effects),
         Action::MoveRegion { region, to } => regions::move_to(state, region, to, effects),
         Action::DuplicateRegion(region) => regions::duplicate(state, region, effects),
         Action::SaveRegions { path, as_labels } => {
@@ -541,6 +543,7 @@ fn travel(
     if state.session.selected_region.is_some_and(gone) {
         state.session.selected_region = None;
     }
+    state.session.guide_back(&state.document);
     // A step may lie between a changed parameter and its result.
     fitting::fit(state, effects);
     tracks::retrack(state, false, effects);

@@ -28,11 +28,26 @@ pub fn shift(
     edit(state, "Move image", phase == Phase::Live, |document| {
         failed = document.shift(layer, by, how).err();
     });
-    if let Some(why) = failed {
-        state.session.say(Severity::Error, why);
+    match failed {
+        Some(why) => state.session.say(Severity::Error, why),
+        None => state.session.status = lies(&state.document, layer),
     }
     // A mask that is moved is the fit's no more.
     fitting::fit(state, effects);
+}
+
+/// `T1 moved by hand: 1.0 mm right`, and whether that is seen.
+fn lies(document: &Document, layer: LayerId) -> String {
+    let Some(of) = document.layer(layer) else {
+        return String::new();
+    };
+    let words = document.moved_words(layer);
+    let words = words.unwrap_or("lies where its file says".to_owned());
+    let hidden = match of.display.visible {
+        true => "",
+        false => "; it is hidden, press H to show it",
+    };
+    format!("{} {words}{hidden}", of.name)
 }
 
 fn refuse(state: &mut State) {

@@ -271,11 +271,11 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
         return;
     }
     let joined = percent_joined(found.pathway.joined_from);
-    state.session.status = format!(
+    state.session.follows(format!(
         "Solved in {}; joined from ε = {}",
         with_unit(&fixed(wall_ms.max(1.0), 0), "ms"),
         with_unit(&fixed(joined, 1), "%"),
-    );
+    ));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
     (working.hovered, working.pointed) = (None, None);

@@ -9,7 +9,9 @@ use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, LayerId};
 use crate::state::drawing::{canvas, grid_of};
 use crate::state::session::{GuideStep, Severity};
-use crate::state::{Effect, State, Task, Tool};
+use crate::state::words::count;
+use crate::state::{Effect, RegionsChange, State, Task, Tool};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -136,6 +138,44 @@ pub fn delete(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
         state.session.selected_region = None;
     }
     tracks::retrack(state, false, effects);
+}
+
+/// Shows or deletes several or gives them a role: one step.
+pub fn change_all(
+    state: &mut State,
+    ids: &[RegionId],
+    change: RegionsChange,
+    effects: &mut Vec<Effect>,
+) {
+    let ids: BTreeSet<RegionId> = ids.iter().copied().collect();
+    let words = match change {
+        RegionsChange::Show(true) => "Show",
+        RegionsChange::Show(false) => "Hide",
+        RegionsChange::Role(_) => "Role of",
+        RegionsChange::Delete => "Delete",
+    };
+    let label = format!("{words} {} regions", count(ids.len() as u64));
+    state.history.close();
+    edit(state, &label, false, |document| {
+        if change == RegionsChange::Delete {
+            return document.regions.retain(|r| !ids.contains(&r.id));
+        }
+        for region in document.regions.iter_mut().filter(|r| ids.contains(&r.id)) {
+            let region = Arc::make_mut(region);
+            match change {
+                RegionsChange::Show(visible) => region.visible = visible,
+                RegionsChange::Role(role) => region.role = role,
+                RegionsChange::Delete => {}
+            }
+        }
+    });
+    let selected = state.session.selected_region;
+    if change == RegionsChange::Delete && selected.is_some_and(|id| ids.contains(&id)) {
+        state.session.selected_region = None;
+    }
+    if !matches!(change, RegionsChange::Show(_)) {
+        tracks::retrack(state, false, effects);
+    }
 }
 
 /// Saves a region as a mask on the grid of the tensors (or of the first image).

@@ -18,7 +18,13 @@ const COARSE_SEEDS: usize = 400;
 const COARSE_REPETITIONS: usize = 2;
 
 pub fn regions(document: &Document) -> Vec<Region> {
-    document.regions.iter().map(|r| (**r).clone()).collect()
+    asked_of(document).map(|r| (**r).clone()).collect()
+}
+
+/// The regions that take part: hundreds of a label map cost tracking nothing.
+fn asked_of(document: &Document) -> impl Iterator<Item = &Arc<Region>> {
+    let regions = document.regions.iter();
+    regions.filter(|r| r.role != Role::Region)
 }
 
 /// The recipe of streamlines or rays; `None` where the tensors are not those of the document.
@@ -69,10 +75,7 @@ pub fn is_current(document: &Document, asked: &Asked) -> bool {
             *medium == document.rays.medium && *params == wanted
         }
     };
-    alike(document, asked)
-        && seeded
-        && document.regions.iter().zip(&asked.regions).all(same)
-        && wanted
+    alike(document, asked) && seeded && asked_of(document).zip(&asked.regions).all(same) && wanted
 }
 
 /// Whether live curves are of the document's tensors, method and regions, which may have been moved
@@ -85,8 +88,8 @@ fn alike(document: &Document, asked: &Asked) -> bool {
     let same = |(a, b): (&Arc<Region>, &Region)| (a.id, a.role) == (b.id, b.role);
     document.tensors.as_ref().map(|t| t.field.id()) == Some(asked.field)
         && method == document.method
-        && asked.regions.len() == document.regions.len()
-        && document.regions.iter().zip(&asked.regions).all(same)
+        && asked.regions.len() == asked_of(document).count()
+        && asked_of(document).zip(&asked.regions).all(same)
 }
 
 /// The live result that arrived makes. `None` for what is out of date: newer curves were asked for,
@@ -111,7 +114,7 @@ pub fn taken_in(
     };
     if state.view.task != Task::Pathways {
         let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
-        state.session.status = match started {
+        state.session.follows(match started {
             true => format!(
                 "{verb} {} {what} in {}",
                 count(seeds as u64),
@@ -122,7 +125,7 @@ pub fn taken_in(
                 what.trim_end_matches('s'),
                 count(seeds as u64)
             ),
-        };
+        });
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {

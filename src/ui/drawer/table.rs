@@ -5,11 +5,11 @@ use super::super::theme::{self, size};
 use super::super::widgets::{field, paint};
 use super::super::{Memory, format};
 use super::empty;
-use crate::data::Tractogram;
+use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::selection::Counting;
 use crate::state::bundle::{Column, How, Limit, Sieve, TableView};
-use crate::state::{Action, BundleAction, Layer, Phase, State};
+use crate::state::{Action, BundleAction, Content, Layer, Phase, State};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
@@ -278,6 +278,7 @@ fn rows(
         .iter()
         .map(|c| state.values(lines.id(), c))
         .collect();
+    let targets = targets(state, lines);
     let chosen = state.chosen().filter(|c| c.of == lines.id());
     let first = scrolled.top.floor() as usize;
     let off = (scrolled.top - first as f64) as f32 * ROW;
@@ -302,7 +303,7 @@ fn rows(
         for (c, column) in columns.iter().enumerate() {
             let place = paint::inset(cell(c, top, ROW), 8.0, 20.0);
             let text = match values[c] {
-                Some(values) => words(column, values[*line as usize]),
+                Some(values) => words(column, values[*line as usize], &targets),
                 None => "…".to_owned(),
             };
             paint::right(&painter, place, &text, theme::regular(size::LABEL), ink);
@@ -419,7 +420,28 @@ fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, most: 
     top
 }
 
-fn words(column: &Column, value: f32) -> String {
+/// What the numbers of targets stand for: as the file says, or the regions that it was made with.
+fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
+    if let Some(names) = lines.codes.get(TARGET) {
+        return names.to_vec();
+    }
+    let is = |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == lines.id());
+    let layer = state.document.layers.iter().find(is);
+    let made = layer.and_then(|l| state.document.made.get(&l.id));
+    let regions = made.map_or(&[][..], |made| &made.regions);
+    let targets = regions.iter().filter(|r| r.role == RegionRole::Target);
+    targets.map(|r| r.name.clone()).collect()
+}
+
+const TARGET: &str = "target";
+
+fn words(column: &Column, value: f32, targets: &[String]) -> String {
+    if matches!(column, Column::Value(name) if name == TARGET)
+        && value >= 0.0
+        && let Some(name) = targets.get(value as usize)
+    {
+        return name.clone();
+    }
     if is_stop(column) {
         let found = StopReason::ALL
             .into_iter()

@@ -152,6 +152,20 @@ impl Purpose {
         fixed.to_owned()
     }
 
+    /// The same with the name of what is exported, which stays what it is whatever is selected meanwhile.
+    pub(super) fn title_of(&self, state: &State) -> String {
+        let layer = |id: LayerId| state.document.layer(id).map(|l| l.name.clone());
+        let name = match self {
+            Self::Layer { layer: id, .. } => layer(*id),
+            Self::Tracks {
+                layer: Some(id), ..
+            } => layer(*id),
+            Self::Region(id) => state.document.region(*id).map(|r| r.name.clone()),
+            _ => None,
+        };
+        name.map_or(self.title().to_owned(), |name| format!("Export {name}"))
+    }
+
     /// What the last such file is remembered as.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {

@@ -2,10 +2,11 @@
 
 use crate::state::moved::Nudge;
 use crate::state::update::fixed_name;
-use crate::state::{Action, Content, Layer, Phase, Slot, State};
+use crate::state::{Action, Content, Display, Layer, Phase, Severity, Slot, State};
 use crate::ui::files::{Place, Purpose};
-use crate::ui::theme::space;
+use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, icons, panels};
@@ -34,6 +35,22 @@ pub fn show(
     let Some(original) = state.document.unmoved(layer.id) else {
         return;
     };
+    if !layer.display.visible {
+        let text = format!("{} is hidden: moving it shows nothing", layer.name);
+        let p = theme::palette(ui.style());
+        let note = Note::new(p, Severity::Warning, &text).action("Show it");
+        if note.show(ui) == Some(Answer::Taken) {
+            let display = Display {
+                visible: true,
+                ..layer.display.clone()
+            };
+            actions.push(Action::SetDisplay {
+                layer: layer.id,
+                display,
+                phase: Phase::Done,
+            });
+        }
+    }
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
     let centre = (low + high) * 0.5;
     let by = state.document.moved_by(layer.id);

@@ -230,8 +230,7 @@ fn window(
     let frame = d.frame.min(volume.frames - 1);
     let (low, high) = extent(memory, volume, frame);
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
-    // About three significant digits of the range.
-    let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
+    let decimals = crate::ui::format::decimals_of(high - low);
     let values = (f64::from(d.window.0) * scale, f64::from(d.window.1) * scale);
     let row = RangeRow {
         name: "Window",

@@ -66,7 +66,7 @@ fn describe(grid: &Grid, frames: usize) -> String {
         String::new()
     };
     format!(
-        "{} voxels of {}\nAxes {}{oblique}, {affine}",
+        "{} voxels of {}\naxes {}{oblique}, {affine}",
         format::shape(grid.shape, frames),
         format::spacing(grid.spacing()),
         grid.orientation(),
@@ -88,10 +88,9 @@ fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
     }
 }
 
-/// Shells in words: `1 × b 0, 32 × b 1 000`.
+/// Shells in words: `1 × b 0, 32 × b 1000`, ungrouped as the field writes b.
 pub fn shells(gradients: &Gradients) -> String {
-    let shell =
-        |(b, n): (u32, usize)| format!("{n} × b{}{}", format::THIN, format::count(b.into()));
+    let shell = |(b, n): (u32, usize)| format!("{n} × b{}{b}", format::THIN);
     gradients
         .shells()
         .into_iter()

@@ -75,7 +75,8 @@ pub(super) fn inputs(
         .show_right(ui, place);
     regions::add_menu(&add, state, memory, actions);
     // Seeds first, then where they lead.
-    let mut regions: Vec<_> = state.document.regions.iter().collect();
+    let all = state.document.regions.iter();
+    let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
     /// More would push the controls out of sight; the list has them all.
     const CHIPS: usize = 10;
@@ -342,10 +343,14 @@ fn whole_brain(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if button.show_at(ui, place).clicked() {
         actions.push(Action::TrackWholeBrain);
     }
-    let selects = |r: &Role| !matches!(r, Role::Seed);
+    let selects = |r: &Role| !matches!(r, Role::Seed | Role::Region);
     let regions = state.document.regions.iter();
     if regions.clone().any(|r| r.visible && selects(&r.role)) {
-        rows::hint(ui, "Of these, the regions keep what passes them, as above");
+        rows::hint(
+            ui,
+            "Seeds are everywhere, the seed region does not count; targets and the other regions decide what is \
+             kept, as above",
+        );
     }
 }
 

@@ -66,12 +66,12 @@ fn share(state: &State, seeds: usize) -> String {
 
 impl Badge {
     /// Paints at the top right of a pane; returns its rectangle. `drawn`: the picture has all that
-    /// there is; `still`: as bright as news.
+    /// there is; `still`: as bright as news. Nothing where it would begin left of `from`.
     pub fn show(
         &mut self,
         ui: &Ui,
         painter: &Painter,
-        pane: Rect,
+        (pane, from): (Rect, f32),
         state: &State,
         drawn: bool,
         still: bool,
@@ -94,18 +94,18 @@ impl Badge {
             ui.ctx().request_repaint_after(wait);
         }
         let p = theme::palette(ui.style());
-        Some(paint_badge(painter, p, pane, &words, news, dim))
+        paint_badge(painter, p, (pane, from), &words, news, dim)
     }
 }
 
 fn paint_badge(
     painter: &Painter,
     p: &Palette,
-    pane: Rect,
+    (pane, from): (Rect, f32),
     words: &str,
     news: bool,
     dim: bool,
-) -> Rect {
+) -> Option<Rect> {
     let strength = if dim { 0.55 } else { 1.0 };
     let ink = |colour: Color32| colour.gamma_multiply(strength);
     let text = painter.layout_job(paint::line(
@@ -114,6 +114,9 @@ fn paint_badge(
     ));
     let size = vec2(text.size().x + 32.0, HEIGHT);
     let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + 8.0);
+    if corner.x < from {
+        return None;
+    }
     let rect = Rect::from_min_size(corner, size);
     let stroke = Stroke::new(1.0, ink(p.line));
     let fill = ink(p.b2);
@@ -122,5 +125,5 @@ fn paint_badge(
     painter.circle_filled(dot, 4.0, ink(if news { p.warning } else { p.ok }));
     let at = pos2(rect.left() + 23.0, rect.center().y - text.size().y * 0.5);
     painter.galley(at, text, Color32::PLACEHOLDER);
-    rect
+    Some(rect)
 }

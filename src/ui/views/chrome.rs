@@ -32,11 +32,13 @@ impl Views {
     }
 
     pub(super) fn scene_buttons(&mut self, ui: &mut Ui, scene: &Scene, actions: &mut Vec<Action>) {
-        let beside = match legend::of_scene(scene.state).first() {
-            Some(Legend::Dec) => 66.0,
-            Some(Legend::Stops(_)) => 118.0,
-            Some(Legend::Bar { .. }) | None => 8.0,
-        };
+        let legends = legend::of_scene(scene.state);
+        let beside = legends.iter().map(|legend| match legend {
+            Legend::Dec => 66.0,
+            Legend::Stops(_) => 118.0,
+            Legend::Bar { .. } => 8.0,
+        });
+        let beside = beside.fold(8.0, f32::max);
         let corner = pos2(scene.rect.right() - beside, Self::scene_top(scene));
         let layers = buttons(ui, Pane::Scene, corner, scene.state, actions);
         let chosen = menu::popup(&layers, 200.0, |ui| {

@@ -1,7 +1,7 @@
 //! A snapshot beside the present: each pane shows the present left of a divider and the snapshot right
 //! of it, from the same side.
 
-use super::Views;
+use super::{Views, slice_paint};
 use crate::state::session::Comparing;
 use crate::state::{Action, Pane, State};
 use crate::ui::theme::{self, IN_VIEW, size};
@@ -10,11 +10,33 @@ use crate::ui::widgets::paint;
 use egui::{Color32, CursorIcon, Id, Rect, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
-/// The part of a pane that shows the present: left of the divider, where there is one.
-pub(super) fn present(state: &State, rect: Rect) -> Rect {
-    let share = state.session.comparing.as_ref().map_or(1.0, |c| c.share);
-    rect.with_max_x(rect.left() + rect.width() * share)
+/// Which half of divided panes these views fill.
+pub(super) struct Half {
+    /// Where the divider is, of a pane's width.
+    share: f32,
+    /// Right of the divider.
+    right: bool,
+    /// What the other half says about its window: the same is said once.
+    pub other_window: Option<String>,
 }
+
+impl Half {
+    /// Left of the divider.
+    pub fn present(comparing: &Comparing, seen: &State) -> Self {
+        Self {
+            share: comparing.share,
+            right: false,
+            other_window: slice_paint::window_words(seen),
+        }
+    }
+
+    fn divider(&self, rect: Rect) -> f32 {
+        (rect.left() + rect.width() * self.share).round()
+    }
+}
+
+/// Room for a letter beside the divider: from its middle, points.
+const CLEAR: f32 = 13.0;
 
 /// The divider is taken within this distance, points.
 const GRIP: f32 = 5.0;
@@ -23,6 +45,35 @@ const LABEL: f32 = 20.0;
 const FIELD: f32 = 160.0;
 
 impl Views {
+    /// The part of a pane that is filled: all of it where nothing is compared.
+    pub(super) fn part(&self, rect: Rect) -> Rect {
+        match &self.half {
+            None => rect,
+            Some(half) if half.right => rect.with_min_x(half.divider(rect)),
+            Some(half) => rect.with_max_x(half.divider(rect)),
+        }
+    }
+
+    /// Whether this is the left half: what stands at the right edge of a pane goes to its left one.
+    pub(super) fn at_left(&self) -> bool {
+        self.half.as_ref().is_some_and(|half| !half.right)
+    }
+
+    /// Where the middle of a letter goes that the divider would cross: beside it, the same in both halves.
+    pub(super) fn beside_divider(&self, rect: Rect, middle: f32) -> f32 {
+        match self.half.as_ref().map(|half| half.divider(rect)) {
+            Some(x) if (x - middle).abs() < CLEAR => {
+                let left = x - CLEAR;
+                if left - CLEAR < rect.left() {
+                    x + CLEAR
+                } else {
+                    left
+                }
+            }
+            _ => middle,
+        }
+    }
+
     /// For what is compared with: nothing to hold, and panes of their own in the renderer.
     fn compared() -> Self {
         Self {
@@ -46,6 +97,11 @@ impl Views {
         let mut child = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(id));
         child.set_clip_rect(right.intersect(ui.clip_rect()));
         let other = self.other.get_or_insert_with(|| Box::new(Self::compared()));
+        other.half = Some(Half {
+            share: comparing.share,
+            right: true,
+            other_window: slice_paint::window_words(state),
+        });
         let mut nothing = Vec::new();
         if pane == Pane::Scene {
             other.scene(&mut child, rect, seen, &mut nothing);
@@ -68,10 +124,14 @@ impl Views {
             let width = paint::width(ui, text, font.clone()) + 12.0;
             let left = if to_left { x - 6.0 - width } else { x + 6.0 };
             plate = Rect::from_min_size(pos2(left, y), vec2(width, LABEL));
+            if !rect.shrink(2.0).contains_rect(plate) {
+                plate = Rect::NOTHING;
+                continue;
+            }
             painter.rect_filled(plate, theme::radius::CHIP, Color32::from_black_alpha(170));
             paint::centre(&painter, plate, text, font.clone(), IN_VIEW.t1);
         }
-        if !self.still {
+        if !self.still && plate.is_positive() {
             self.name_snapshot(ui, (pane, plate), (comparing, &name), state, actions);
         }
         let grip = Rect::from_min_max(pos2(x - GRIP, rect.top()), pos2(x + GRIP, rect.bottom()));

@@ -87,7 +87,7 @@ pub fn plate_beside(
     colour: Color32,
     taken: &mut Vec<Rect>,
 ) {
-    let font = theme::medium(size::LABEL);
+    let (font, colour) = (theme::medium(size::LABEL), on_plate(colour));
     let galley = painter.layout_no_wrap(words.to_owned(), font, colour);
     let size = galley.size() + vec2(12.0, 4.0);
     let corner = pos2(
@@ -102,6 +102,21 @@ pub fn plate_beside(
     taken.push(rect);
     painter.rect_filled(rect, radius::CHIP, PLATE);
     painter.galley(rect.min + vec2(6.0, 2.0), galley, colour);
+}
+
+/// A colour that can be read on a plate: a dark blue comes lighter, in its own hue.
+fn on_plate(colour: Color32) -> Color32 {
+    /// The lightest that a plate becomes over white.
+    const GROUND: f32 = 0.02;
+    /// WCAG 2.1, 1.4.3.
+    const CONTRAST: f32 = 4.5;
+    let luminance = |c: Color32| {
+        let [r, g, b, _] = egui::Rgba::from(c).to_array();
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let lighter = (0..=10).map(|i| colour.lerp_to_gamma(Color32::WHITE, 0.1 * i as f32));
+    let reads = |c: &Color32| luminance(*c) + 0.05 >= CONTRAST * (GROUND + 0.05);
+    lighter.into_iter().find(reads).unwrap_or(Color32::WHITE)
 }
 
 /// The nearest place above or below that nothing has taken; where there is none, the place itself.
@@ -132,11 +147,11 @@ pub fn handles(painter: &Painter, at: [Pos2; 4]) {
     }
 }
 
-/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane; returns where each
-/// of these is.
+/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane, or at its left one;
+/// returns where each of these is: nothing where there is no room.
 pub fn colour_bar(
     painter: &Painter,
-    pane: Rect,
+    (pane, at_left): (Rect, bool),
     (ink, ground): (Color32, Color32),
     (low, name, high): (&str, &str, &str),
     colour: impl Fn(f32) -> [u8; 3],
@@ -146,10 +161,20 @@ pub fn colour_bar(
     if height < 40.0 {
         return Vec::new();
     }
-    let bar = Rect::from_center_size(
-        pos2(pane.right() - 16.0, pane.center().y),
-        vec2(8.0, height),
-    );
+    let font = theme::regular(size::CAPTION);
+    let width = |words: &str| {
+        let galley = painter.layout_no_wrap(words.to_owned(), font.clone(), ink);
+        galley.size().x
+    };
+    let widest = [low, name, high].map(width).into_iter().fold(0.0, f32::max);
+    if pane.width() < widest + 38.0 {
+        return Vec::new();
+    }
+    let x = match at_left {
+        true => pane.left() + 16.0,
+        false => pane.right() - 16.0,
+    };
+    let bar = Rect::from_center_size(pos2(x, pane.center().y), vec2(8.0, height));
     let mut mesh = egui::Mesh::default();
     for step in 0..=STEPS {
         let t = step as f32 / STEPS as f32;
@@ -165,17 +190,22 @@ pub fn colour_bar(
     }
     painter.rect_filled(bar.expand(1.0), 0.0, halo(ground));
     painter.add(Shape::mesh(mesh));
-    let font = theme::regular(size::CAPTION);
+    let (x, align) = match at_left {
+        true => (bar.right() + 8.0, Align2::LEFT_CENTER),
+        false => (bar.left() - 8.0, Align2::RIGHT_CENTER),
+    };
     let label = |y: f32, words: &str, colour: Color32| {
-        let at = pos2(bar.left() - 8.0, y);
         let span = (words, font.clone(), colour);
-        on(painter, at, Align2::RIGHT_CENTER, &[span], ground)
+        on(painter, pos2(x, y), align, &[span], ground)
     };
     let high = label(bar.top() + 6.0, high, ink);
     let name = label(bar.center().y, name, ink.gamma_multiply(0.75));
     let low = label(bar.bottom() - 6.0, low, ink);
     vec![bar, high, name, low]
 }
+
+/// Width and height of [`dec_legend`].
+pub const DEC_LEGEND: egui::Vec2 = vec2(44.0, 46.0);
 
 /// What the colours of a direction-encoded image mean; top right, or left of `right`, in colours for
 /// this ground. Returns where it is.
@@ -195,7 +225,7 @@ pub fn dec_legend(
         painter.line_segment(dash, Stroke::new(5.0, halo(ground)));
         painter.line_segment(dash, Stroke::new(3.0, colour));
     }
-    Rect::from_min_max(pos2(right - 44.0, top), pos2(right, top + 46.0))
+    Rect::from_min_size(pos2(right - DEC_LEGEND.x, top), DEC_LEGEND)
 }
 
 /// The tool in hand, as a word beside the pointer.

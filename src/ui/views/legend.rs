@@ -6,7 +6,7 @@ use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Colours, LineColour, VolumeStyle};
 use crate::solvers::tracking::StopReason;
 use crate::state::pathways::Shown;
-use crate::state::{Display, Layer, State};
+use crate::state::{Content, Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
 
 /// Colours of a view in words.
@@ -92,8 +92,11 @@ fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
     }
 }
 
-/// Of the 3-D view, at most two: the cloud of cost and the cost on the slices that are in it; else how
-/// its streamlines are coloured; else what the slices in it are.
+/// So many bars find room beside one another in the height of a view.
+const BARS: usize = 3;
+
+/// Of the 3-D view: the cloud of cost and the cost on the slices that are in it; else how its streamlines
+/// are coloured, each layer that is coloured another way; else what the slices in it are.
 pub fn of_scene(state: &State) -> Vec<Legend> {
     let on_slices = || Some(state).filter(|s| s.view.slices_in_scene());
     let mut costs: Vec<Legend> = of_cloud(state).into_iter().collect();
@@ -103,11 +106,43 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
         return costs;
     }
     let lines = build::tractograms(state);
-    let one = match lines.iter().find(|(t, _)| !t.is_empty()) {
-        Some((tractogram, display)) => of_lines(tractogram, display),
-        None => on_slices().and_then(of_slices),
+    let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();
+    if lines.peek().is_none() {
+        return on_slices().and_then(of_slices).into_iter().collect();
+    }
+    let mut all: Vec<(Legend, &Tractogram)> = Vec::new();
+    for (tractogram, display) in lines {
+        let legend = of_lines(tractogram, display);
+        let fresh = legend.filter(|legend| !all.iter().any(|(known, _)| known == legend));
+        all.extend(fresh.map(|legend| (legend, *tractogram)));
+    }
+    let is_bar = |legend: &Legend| matches!(legend, Legend::Bar { .. });
+    let several = all.iter().filter(|(legend, _)| is_bar(legend)).count() > 1;
+    let mut bars = 0;
+    let named = all.into_iter().filter_map(|(mut legend, of)| {
+        if let Legend::Bar { name, .. } = &mut legend {
+            bars += 1;
+            // Which of them has these colours.
+            if let Some(layer) = layer_of(state, of).filter(|_| several) {
+                *name = format!("{layer} · {name}");
+            }
+        }
+        (!is_bar(&legend) || bars <= BARS).then_some(legend)
+    });
+    named.collect()
+}
+
+/// The name of the layer whose streamlines these are; `None` of live ones.
+fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
+    let is = |layer: &&std::sync::Arc<Layer>| match &layer.content {
+        Content::Tractogram(all) => {
+            let shown = state.sifted(layer.id).map_or(all, |sifted| &sifted.shown);
+            shown.id() == of.id()
+        }
+        _ => false,
     };
-    one.into_iter().collect()
+    let layer = state.document.layers.iter().find(is);
+    layer.map(|layer| layer.name.as_str())
 }
 
 fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {

@@ -74,6 +74,8 @@ pub struct Views {
     compared: bool,
     /// Where a snapshot is being named.
     naming: Option<(Pane, String)>,
+    /// Where something is compared.
+    half: Option<compare::Half>,
     other: Option<Box<Views>>,
 }
 
@@ -96,6 +98,7 @@ impl Views {
     pub fn show(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let area = ui.available_rect_before_wrap();
         self.traces.tick();
+        self.half = None;
         if !self.still {
             self.take_enter(ui, state);
             self.drawing_keys(ui, state, actions);
@@ -114,6 +117,9 @@ impl Views {
         let mut hovered = None;
         let comparing = state.session.comparing.as_ref();
         let comparing = comparing.map(|c| (c, c.seen(state)));
+        self.half = comparing
+            .as_ref()
+            .map(|(c, seen)| compare::Half::present(c, seen));
         for (pane, rect) in panes {
             let mut child = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt(pane));
             child.set_clip_rect(rect.intersect(ui.clip_rect()));

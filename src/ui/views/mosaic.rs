@@ -8,7 +8,7 @@ use crate::state::{Action, Pane, State};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::paint_callback::{List, pixels};
 use crate::ui::theme::{self, IN_VIEW, size, space::VIEW_GAP};
-use egui::{Align2, Color32, Id, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, Id, Rect, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
 /// Their places in the renderer, in the window and in pictures.
 const FIRST: u32 = 300;
@@ -109,9 +109,8 @@ impl Views {
                 rings::ring(&painter, &cut, region.role, colour, false);
             }
         }
-        if here && state.view.show_crosshair && !self.still {
-            slice_paint::crosshair(&painter, &slice);
-        }
+        let under = painter.add(Shape::Noop);
+        let mut words = Vec::new();
         let axis = pane.normal_axis().unwrap_or(2);
         let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
         let name = format!("{} {at}", ["x", "y", "z"][axis]);
@@ -119,17 +118,22 @@ impl Views {
             // A small slice has no room for all of it.
             match rect.width() < WIDE {
                 true => short_title(&painter, &slice, &name),
-                false => slice_paint::title(&painter, &slice, &[]),
+                false => words = slice_paint::title(&painter, &slice, &[]),
             }
-            slice_paint::scale_bar(&painter, &slice);
+            words.push(slice_paint::scale_bar(&painter, &slice));
             if state.view.show_letters {
-                slice_paint::letters(&painter, &slice, &[]);
+                let letters = slice_paint::letters(&painter, &slice, &[], &|middle| middle);
+                words.extend(letters);
             }
         } else {
             let corner = rect.left_top() + vec2(6.0, 10.0);
             let ink = if here { IN_VIEW.t1 } else { IN_VIEW.t2 };
-            let words = (&*name, theme::medium(size::CAPTION), ink);
-            ink::bare(&painter, corner, Align2::LEFT_CENTER, &[words]);
+            let name_spans = (&*name, theme::medium(size::CAPTION), ink);
+            let place = ink::bare(&painter, corner, Align2::LEFT_CENTER, &[name_spans]);
+            words.push(place);
+        }
+        if here && state.view.show_crosshair && !self.still {
+            painter.set(under, slice_paint::crosshair(&painter, &slice, &words));
         }
         if self.still {
             return;

@@ -117,6 +117,6 @@ fn glyph(painter: &Painter, role: Role, centre: Pos2, half: egui::Vec2, colour: 
             let across = vec2(half.x, 0.0);
             painter.line_segment([centre - across, centre + across], Stroke::new(3.0, colour));
         }
-        Role::Seed | Role::Target | Role::Mask => {}
+        Role::Seed | Role::Target | Role::Mask | Role::Region => {}
     }
 }

@@ -5,7 +5,7 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, compare, fan, ink, pointer, rings, ruler};
+use super::{Views, badge, fan, ink, pointer, rings, ruler};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -18,6 +18,8 @@ use glam::DVec3;
 const MARGIN: f32 = 10.0;
 /// Names of so many regions find room.
 const NAMED: usize = 24;
+/// Width of the reasons why ends stopped, points.
+const STOPS: f32 = 118.0;
 /// Length of the axis marker's arms, points.
 const ARM: f64 = 20.0;
 
@@ -60,43 +62,68 @@ impl Views {
         let here = (Pane::Scene, scene.rect);
         self.choosing_marks(&painter, state, here, hand, p.accent);
         // A picture of this view alone is about what is in it, not about how long that took.
-        let part = compare::present(state, scene.rect);
+        let (part, at_left) = (self.part(scene.rect), self.at_left());
         let alone = self.still && state.view.layout == Layout::Single;
         let badge = if alone {
             None
         } else {
             let badge = &mut self.badge;
-            badge.show(ui, &painter, part, state, drawn, self.still)
+            // Beside the title, of which the half that is right of it shows nothing.
+            let from = taken.iter().map(|t| t.right()).fold(part.left(), f32::max) + MARGIN;
+            badge.show(ui, &painter, (part, from), state, drawn, self.still)
         };
-        let below_badge = badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN);
-        let right = part.right() - MARGIN;
+        let below_badge = match at_left {
+            true => taken.iter().map(|t| t.bottom()).fold(part.top(), f32::max) + MARGIN,
+            false => badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN),
+        };
+        let right = match at_left {
+            true => part.left() + MARGIN + ink::DEC_LEGEND.x,
+            false => part.right() - MARGIN,
+        };
+        let fits = part.width() > ink::DEC_LEGEND.x + 2.0 * MARGIN;
         let legends = legend::of_scene(state);
         let mut scale: Vec<Rect> = Vec::new();
-        for (i, legend) in legends.iter().enumerate() {
+        // What is no bar stands in the corner, bars below it.
+        let is_bar = |legend: &&Legend| matches!(legend, Legend::Bar { .. });
+        let bars = legends.iter().filter(is_bar).count();
+        let mut corner = below_badge;
+        let (others, scales): (Vec<&Legend>, Vec<&Legend>) =
+            legends.iter().partition(|legend| !is_bar(legend));
+        for (i, legend) in others.into_iter().chain(scales).enumerate() {
+            let i = (i + bars).saturating_sub(legends.len());
             match legend {
-                Legend::Dec => scale.push(ink::dec_legend(
-                    &painter,
-                    (right, below_badge),
-                    dec_on_ground(state),
-                    p.canvas,
-                )),
+                Legend::Dec if fits => {
+                    let at = (right, corner);
+                    let place = ink::dec_legend(&painter, at, dec_on_ground(state), p.canvas);
+                    corner = place.bottom() + MARGIN;
+                    scale.push(place);
+                }
                 Legend::Bar {
                     name,
                     low,
                     high,
                     colour_map,
                 } => {
-                    // Two share the height.
-                    let height = part.height() / legends.len() as f32;
-                    let top = part.top() + i as f32 * height;
+                    // Several share the height.
+                    let from = if corner > below_badge {
+                        corner
+                    } else {
+                        part.top()
+                    };
+                    let height = (part.bottom() - from) / bars as f32;
+                    let top = from + i as f32 * height;
                     let place = part.with_min_y(top).with_max_y(top + height);
                     let (inks, words) = ((p.t1, p.canvas), (&**low, &**name, &**high));
+                    let place = (place, at_left);
                     let bar = ink::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
                     scale.extend(bar);
                 }
-                Legend::Stops(words) => {
-                    scale.push(stops(&painter, p, part, below_badge, words));
+                Legend::Stops(words) if part.width() > STOPS => {
+                    let place = stops(&painter, p, (part, at_left), corner, words);
+                    corner = place.bottom() + MARGIN;
+                    scale.push(place);
                 }
+                Legend::Dec | Legend::Stops(_) => {}
             }
         }
         taken.extend(badge.into_iter().chain(scale));
@@ -113,7 +140,7 @@ impl Views {
         hovered: bool,
         taken: &mut Vec<Rect>,
     ) {
-        let state = scene.state;
+        let (state, part) = (scene.state, self.part(scene.rect));
         let solids = state.document.regions.iter().filter(|r| r.visible);
         let solids: Vec<(RegionId, Rect)> = solids
             .filter_map(|r| {
@@ -167,7 +194,8 @@ impl Views {
             if matches!(&*region.shape, Shape::Sphere { .. }) {
                 rings::rim(painter, &rim, region.role, colour, selected);
             }
-            if !named(region.id) {
+            // Names keep to their half, each with what it names.
+            if !named(region.id) || !part.contains(middle) {
                 continue;
             }
             // Never over its own region; to the left if fewer curves are there, or no room on the right.
@@ -178,7 +206,7 @@ impl Views {
             let cost = |x: &&f32| {
                 let place = Rect::from_min_size(pos2(**x, middle.y - 0.5 * size.y), size);
                 let hidden = curves.iter().filter(|at| place.contains(**at)).count();
-                let inside = scene.rect.shrink(2.0).x_range();
+                let inside = part.shrink(2.0).x_range();
                 let fits = inside.contains(place.left()) && inside.contains(place.right());
                 if fits { hidden } else { usize::MAX }
             };
@@ -189,14 +217,7 @@ impl Views {
             let mut around: Vec<Rect> = others.map(|(_, rect)| *rect).collect();
             around.extend_from_slice(taken);
             let before = around.len();
-            ink::plate_beside(
-                painter,
-                beside,
-                scene.rect,
-                &region.name,
-                colour,
-                &mut around,
-            );
+            ink::plate_beside(painter, beside, part, &region.name, colour, &mut around);
             taken.extend(around.split_off(before));
         }
         let Tool::Place { role, .. } = state.view.tool else {
@@ -230,15 +251,25 @@ impl Views {
 }
 
 /// Returns where they are.
-fn stops(painter: &Painter, p: &Palette, pane: Rect, top: f32, words: &[(&str, [u8; 3])]) -> Rect {
+fn stops(
+    painter: &Painter,
+    p: &Palette,
+    (pane, at_left): (Rect, bool),
+    top: f32,
+    words: &[(&str, [u8; 3])],
+) -> Rect {
+    let (edge, way, align) = match at_left {
+        true => (pane.left() + MARGIN, 1.0, Align2::LEFT_CENTER),
+        false => (pane.right() - MARGIN, -1.0, Align2::RIGHT_CENTER),
+    };
     let mut all = Rect::NOTHING;
     for (i, (word, [r, g, b])) in words.iter().enumerate() {
         let y = top + 8.0 + 16.0 * i as f32;
-        let at = pos2(pane.right() - MARGIN - 14.0, y);
+        let at = pos2(edge + way * 14.0, y);
         let span = (*word, theme::regular(size::CAPTION), p.t2);
-        let place = ink::on(painter, at, Align2::RIGHT_CENTER, &[span], p.canvas);
+        let place = ink::on(painter, at, align, &[span], p.canvas);
         all = all.union(place);
-        let dot = Rect::from_center_size(pos2(pane.right() - MARGIN - 4.0, y), vec2(8.0, 8.0));
+        let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
         let rim = Stroke::new(1.0, p.line);
         painter.rect(dot, 2.0, colour, rim, StrokeKind::Inside);

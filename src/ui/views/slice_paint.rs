@@ -4,14 +4,14 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, compare, fan, grip, ink, pointer, rings};
+use super::{Views, fan, grip, ink, pointer, rings};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
-use crate::ui::format::{fixed, significant, with_unit};
+use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::Span;
 use egui::emath::GuiRounding as _;
-use egui::{Align2, Color32, Painter, Rect, Ui, vec2};
+use egui::{Align2, Color32, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
 use glam::DVec3;
 
 /// From the pane's border to text.
@@ -20,6 +20,8 @@ const MARGIN: f32 = 10.0;
 const TITLE: egui::Vec2 = vec2(170.0, 36.0);
 /// Half of the room that a letter takes.
 const LETTER: f32 = 12.0;
+/// Room for a scale bar, points.
+const SCALE: f32 = 60.0;
 /// Half of the crosshair's gap.
 const GAP: f32 = 12.0;
 /// Grids turned by less than this count as straight, degrees.
@@ -32,43 +34,80 @@ impl Views {
             return;
         }
         let painter = ui.painter().with_clip_rect(slice.rect);
-        if state.view.show_crosshair {
-            crosshair(&painter, slice);
-        }
+        // Under all that follows, and broken where words stand.
+        let under = painter.add(Shape::Noop);
         fan::on_slice(&painter, slice);
         let rings = self.regions(ui, &painter, slice, hovered);
+        let mut words = title(&painter, slice, &rings);
+        let below_title = words
+            .iter()
+            .map(Rect::bottom)
+            .fold(slice.rect.top(), f32::max);
         if state.view.show_letters {
-            letters(&painter, slice, &rings);
+            let place = |middle| self.beside_divider(slice.rect, middle);
+            words.extend(letters(&painter, slice, &rings, &place));
         }
-        title(&painter, slice, &rings);
-        scale_bar(&painter, slice);
-        window_text(&painter, slice);
+        words.push(scale_bar(&painter, slice));
+        words.extend(self.window_text(&painter, slice));
         if legend {
-            let part = compare::present(state, slice.rect);
-            match legend::of_slices(state) {
-                Some(Legend::Dec) => {
-                    let (right, top) = (part.right(), part.top());
-                    // Beside a divider stands the letter of the upper edge, as long as that is in the middle.
-                    let middle = (right - slice.rect.center().x).abs() < 2.0 * LETTER;
-                    let clear = if middle { 2.0 * LETTER } else { 0.0 };
-                    let corner = (right - MARGIN - clear, top + MARGIN);
-                    ink::dec_legend(&painter, corner, theme::DEC, Color32::BLACK);
+            words.extend(self.legend(&painter, slice, below_title));
+        }
+        if state.view.show_crosshair {
+            painter.set(under, crosshair(&painter, slice, &words));
+        }
+    }
+
+    /// What the colours mean, at the outer edge of a divided view's half; returns where it stands.
+    fn legend(&self, painter: &Painter, slice: &Slice, below_title: f32) -> Vec<Rect> {
+        let (part, at_left) = (self.part(slice.rect), self.at_left());
+        let below_title = below_title + 6.0;
+        match legend::of_slices(slice.state) {
+            Some(Legend::Dec) if part.width() > ink::DEC_LEGEND.x + 2.0 * MARGIN => {
+                let corner = match at_left {
+                    true => (part.left() + MARGIN + ink::DEC_LEGEND.x, below_title),
+                    false => (part.right() - MARGIN, part.top() + MARGIN),
+                };
+                vec![ink::dec_legend(painter, corner, theme::DEC, Color32::BLACK)]
+            }
+            Some(Legend::Bar {
+                name,
+                low,
+                high,
+                colour_map,
+            }) => {
+                let words = (&*low, &*name, &*high);
+                let inks = (IN_VIEW.t1, Color32::BLACK);
+                // Above the letter of the edge.
+                let mut upper = part.with_max_y(part.center().y - LETTER);
+                if at_left {
+                    upper.min.y = below_title;
                 }
-                Some(Legend::Bar {
-                    name,
-                    low,
-                    high,
-                    colour_map,
-                }) => {
-                    let words = (&*low, &*name, &*high);
-                    let inks = (IN_VIEW.t1, Color32::BLACK);
-                    // Above the letter of the right edge.
-                    let upper = part.with_max_y(part.center().y - LETTER);
-                    ink::colour_bar(&painter, upper, inks, words, |t| colour_map.at(t));
-                }
-                Some(Legend::Stops(_)) | None => {}
+                ink::colour_bar(painter, (upper, at_left), inks, words, |t| colour_map.at(t))
+            }
+            Some(Legend::Dec | Legend::Stops(_)) | None => Vec::new(),
+        }
+    }
+
+    /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,
+    /// each says its own.
+    fn window_text(&self, painter: &Painter, slice: &Slice) -> Option<Rect> {
+        let words = window_words(slice.state)?;
+        let part = self.part(slice.rect);
+        let font = theme::regular(size::CAPTION);
+        let other = self.half.as_ref().map(|half| &half.other_window);
+        let differs = other.is_some_and(|other| other.as_ref() != Some(&words));
+        let mut at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
+        if differs {
+            // Above the letter of the lower edge, which stands beside the divider.
+            at = part.right_bottom() - vec2(MARGIN + 2.0, if self.at_left() { 28.0 } else { 8.0 });
+            let galley = painter.layout_no_wrap(words.clone(), font.clone(), IN_VIEW.t2);
+            let free = part.width() - if self.at_left() { SCALE } else { 0.0 };
+            if galley.size().x > free - 2.0 * MARGIN {
+                return None;
             }
         }
+        let span = (&*words, font, IN_VIEW.t2);
+        Some(ink::text(painter, at, Align2::RIGHT_BOTTOM, &[span]))
     }
 
     /// Paints the regions; returns where their rings are.
@@ -138,27 +177,44 @@ impl Views {
     }
 }
 
-pub(super) fn crosshair(painter: &Painter, slice: &Slice) {
+/// The crosshair, with gaps where `words` stand: a line through a letter would make another of it.
+pub(super) fn crosshair(painter: &Painter, slice: &Slice, words: &[Rect]) -> Shape {
     let at = slice.screen(slice.state.view.crosshair);
     let (x, y) = (
         painter.round_to_pixel_center(at.x),
         painter.round_to_pixel_center(at.y),
     );
     let rect = slice.rect;
-    // A line through an edge's letter would make an I of it: it ends before.
-    let end = |off: f32| {
-        let meets = slice.state.view.show_letters && off.abs() < LETTER;
-        if meets { MARGIN + 2.0 * LETTER } else { 0.0 }
-    };
-    let (across, along) = (end(y - rect.center().y), end(x - rect.center().x));
-    let rect = rect.shrink2(vec2(across, along));
+    let words = words.iter().map(|word| word.expand2(vec2(5.0, 3.0)));
+    let hand = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
+    let taken: Vec<Rect> = words.chain([hand]).collect();
+    let across = taken.iter().filter(|r| r.y_range().contains(y));
+    let across = free(rect.x_range(), across.map(|r| r.x_range()).collect());
+    let along = taken.iter().filter(|r| r.x_range().contains(x));
+    let along = free(rect.y_range(), along.map(|r| r.y_range()).collect());
+    let mut lines = Vec::new();
     // A dark rim first: the line must show on bright tissue too.
     for stroke in [ink::crosshair_rim(), ink::crosshair_stroke()] {
-        painter.hline(rect.left()..=x - GAP, y, stroke);
-        painter.hline(x + GAP..=rect.right(), y, stroke);
-        painter.vline(x, rect.top()..=y - GAP, stroke);
-        painter.vline(x, y + GAP..=rect.bottom(), stroke);
+        lines.extend(across.iter().map(|part| Shape::hline(*part, y, stroke)));
+        lines.extend(along.iter().map(|part| Shape::vline(x, *part, stroke)));
     }
+    Shape::Vec(lines)
+}
+
+/// What of a line is left between what is taken of it.
+fn free(line: Rangef, mut taken: Vec<Rangef>) -> Vec<Rangef> {
+    taken.sort_by(|a, b| a.min.total_cmp(&b.min));
+    let (mut left, mut at) = (Vec::new(), line.min);
+    for range in taken {
+        if range.min > at {
+            left.push(Rangef::new(at, range.min.min(line.max)));
+        }
+        at = at.max(range.max);
+    }
+    if at < line.max {
+        left.push(Rangef::new(at, line.max));
+    }
+    left
 }
 
 /// The grids of what a slice shows.
@@ -194,9 +250,17 @@ fn resampled(state: &State) -> Option<String> {
     differ.then(|| "resampled".to_owned())
 }
 
-pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
-    let text = |at, spans: &[Span]| {
-        ink::text_over(painter, at, Align2::LEFT_CENTER, spans, rings);
+/// Returns where its lines are.
+pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rect> {
+    let mut lines = Vec::new();
+    let mut text = |at, spans: &[Span]| {
+        lines.push(ink::text_over(
+            painter,
+            at,
+            Align2::LEFT_CENTER,
+            spans,
+            rings,
+        ));
     };
     let state = slice.state;
     let crosshair = state.view.crosshair;
@@ -242,21 +306,35 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) {
         let words = ("left and right unknown", medium, IN_VIEW.warning);
         text(second + vec2(0.0, 17.0), &[words]);
     }
+    lines
 }
 
-pub(super) fn letters(painter: &Painter, slice: &Slice, rings: &[Rect]) {
+/// `place`: where the middle of a letter goes. Returns where they are.
+pub(super) fn letters(
+    painter: &Painter,
+    slice: &Slice,
+    rings: &[Rect],
+    place: &dyn Fn(f32) -> f32,
+) -> Vec<Rect> {
+    /// Half of a letter's width.
+    const HALF: f32 = 5.0;
     let Some(letters) = slice.state.view.letters(slice.pane) else {
-        return;
+        return Vec::new();
     };
+    let mut placed = Vec::new();
     let unknown = sides_unknown(slice.state);
     let rect = slice.rect.shrink(MARGIN);
     let places = [
-        (rect.left_center(), Align2::LEFT_CENTER),
-        (rect.right_center(), Align2::RIGHT_CENTER),
-        (rect.center_top() - vec2(0.0, 2.0), Align2::CENTER_TOP),
-        (rect.center_bottom() + vec2(0.0, 2.0), Align2::CENTER_BOTTOM),
+        (rect.left_center(), Align2::LEFT_CENTER, HALF),
+        (rect.right_center(), Align2::RIGHT_CENTER, -HALF),
+        (rect.center_top() - vec2(0.0, 2.0), Align2::CENTER_TOP, 0.0),
+        (
+            rect.center_bottom() + vec2(0.0, 2.0),
+            Align2::CENTER_BOTTOM,
+            0.0,
+        ),
     ];
-    for ((at, align), letter) in places.into_iter().zip(letters) {
+    for ((at, align, half), letter) in places.into_iter().zip(letters) {
         // A guess is not a letter.
         let guessed = unknown && matches!(letter, 'L' | 'R');
         let (word, colour) = if guessed {
@@ -265,8 +343,16 @@ pub(super) fn letters(painter: &Painter, slice: &Slice, rings: &[Rect]) {
             (letter.to_string(), IN_VIEW.t1)
         };
         let font = theme::semibold(size::LETTER);
-        ink::text_over(painter, at, align, &[(&word, font, colour)], rings);
+        let at = egui::pos2(place(at.x + half) - half, at.y);
+        placed.push(ink::text_over(
+            painter,
+            at,
+            align,
+            &[(&word, font, colour)],
+            rings,
+        ));
     }
+    placed
 }
 
 /// Lengths that a scale bar may have, mm; 20 as long as it fits.
@@ -276,7 +362,8 @@ fn bar_mm(mm_per_point: f64, width: f64) -> f64 {
     LENGTHS.iter().find(fits).copied().unwrap_or(20.0)
 }
 
-pub(super) fn scale_bar(painter: &Painter, slice: &Slice) {
+/// Returns where it is.
+pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let per_point = slice.plane.mm_per_point;
     let mm = bar_mm(per_point, f64::from(slice.rect.width()));
     let length = (mm / per_point) as f32;
@@ -289,28 +376,26 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) {
     let words = with_unit(&fixed(mm, 0), "mm");
     let at = bar.left_top() - vec2(0.0, 3.0);
     let span = (&*words, theme::regular(size::CAPTION), IN_VIEW.t1);
-    ink::text(painter, at, Align2::LEFT_BOTTOM, &[span]);
+    ink::text(painter, at, Align2::LEFT_BOTTOM, &[span]).union(bar)
 }
 
-/// `FA 0–0.87`: what the greys between black and white are.
-fn window_text(painter: &Painter, slice: &Slice) {
-    let layers = slice.state.document.layers.iter().rev();
+/// `FA 0–0.87`: the window of the topmost visible image.
+pub(super) fn window_words(state: &State) -> Option<String> {
+    let layers = state.document.layers.iter().rev();
     let scalar =
         |l: &&std::sync::Arc<Layer>| l.content.volume().map(|v| v.kind) == Some(VolumeKind::Scalar);
-    let Some(layer) = layers.filter(|l| l.display.visible).find(scalar) else {
-        return;
-    };
+    let layer = layers.filter(|l| l.display.visible).find(scalar)?;
     // Labels are no amounts: a window says nothing of them.
     if layer.content.volume().is_some_and(|v| v.labels.is_some()) {
-        return;
+        return None;
     }
-    let value = |v: f32| significant(f64::from(v * layer.unit_scale));
     let (low, high) = layer.display.window;
+    let (low, high) = (low * layer.unit_scale, high * layer.unit_scale);
+    // As the window's own field says it.
+    let decimals = decimals_of(f64::from(high - low)).max(0) as usize;
+    let value = |v: f32| fixed(f64::from(v), decimals);
     let range = format!("{} {}–{}", layer.name, value(low), value(high));
-    let words = with_unit(&range, layer.unit);
-    let at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
-    let span = (&*words, theme::regular(size::CAPTION), IN_VIEW.t2);
-    ink::text(painter, at, Align2::RIGHT_BOTTOM, &[span]);
+    Some(with_unit(&range, layer.unit))
 }
 
 /// What was passed over so far: its voxels, and their mean and deviation beside the hand.

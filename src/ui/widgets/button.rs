@@ -51,6 +51,12 @@ impl<'a> Button<'a> {
         self
     }
 
+    /// Where there is no room for more than the word.
+    pub fn without_icon(mut self) -> Self {
+        self.icon = None;
+        self
+    }
+
     pub fn hint(mut self, hint: &'a str) -> Self {
         self.hint = Some(hint);
         self

@@ -58,8 +58,12 @@ impl Histogram<'_> {
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &summary));
         if let Some(at) = response.hover_pos() {
             let bin = ((at.x - bars.left()) / step).clamp(0.0, BINS as f32 - 1.0) as usize;
-            let count = format::count(u64::from(self.counts[bin]));
-            response.on_hover_text(format!("{count} here"));
+            let count = self.counts[bin];
+            // Beside the hand, and nothing where nothing is: below it stand headings.
+            if count > 0 {
+                let text = format!("{} here", format::count(u64::from(count)));
+                response.on_hover_text_at_pointer(text);
+            }
         }
     }
 }

@@ -182,8 +182,12 @@ fn edited(
     let inner = rect.shrink2(egui::vec2(8.0, ((rect.height() - 16.0) * 0.5).max(0.0)));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     child.spacing_mut().interact_size.y = inner.height();
+    let held = ui.memory(|m| m.has_focus(id));
     let response = child.add(edit);
     let response = response.accessible_name(name);
+    // Not `lost_focus`, which tells nothing in the frame in which the field got the focus: a slow one holds
+    // all that was typed and the Enter behind it.
+    let left = held && !response.has_focus();
     ui.data_mut(|d| d.insert_temp(id, text.clone()));
     let stroke = egui::Stroke::new(
         1.0,
@@ -199,9 +203,6 @@ fn edited(
         stroke,
         egui::StrokeKind::Inside,
     );
-    if focus {
-        response.request_focus();
-    }
     let (enter, escape) = ui.input(|i| {
         // A slow frame may hold the click into another field and the Enter that is meant for that.
         let elsewhere = i.pointer.any_pressed();
@@ -210,9 +211,17 @@ fn edited(
             i.key_pressed(egui::Key::Escape),
         )
     });
-    match () {
-        () if response.lost_focus() && enter => Typed::Entered,
+    let typed = match () {
+        () if (left || response.lost_focus()) && enter => Typed::Entered,
         () if escape => Typed::Cancelled,
         () => Typed::Going,
+    };
+    if typed != Typed::Going {
+        // Undo does not bring back into the next text what was replaced in this one.
+        TextEditState::default().store(ui.ctx(), id);
+        ui.data_mut(|d| d.remove::<String>(id));
+    } else if focus {
+        response.request_focus();
     }
+    typed
 }

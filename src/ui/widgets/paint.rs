@@ -43,6 +43,38 @@ pub fn left(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Col
     spans(painter, rect, Align2::LEFT_CENTER, &[(text, font, colour)])
 }
 
+/// The same for a name: what tells names apart is often their end, so they are cut in the middle.
+pub fn name(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Color32) -> Rect {
+    let text = elided(painter, text, font.clone(), rect.width());
+    left(painter, rect, &text, font, colour)
+}
+
+/// `sub-Contro…Follow_dwi`: as much of both ends as fits a width.
+pub fn elided(painter: &Painter, text: &str, font: FontId, width: f32) -> String {
+    let measured = |text: &str| {
+        let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER);
+        galley.size().x
+    };
+    if measured(text) <= width {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let cut = |kept: usize| -> String {
+        let head = letters.iter().take(kept.div_ceil(2));
+        let tail = letters.iter().skip(letters.len() - kept / 2);
+        head.chain(['…'].iter()).chain(tail).collect()
+    };
+    let (mut fits, mut too_many) = (1, letters.len());
+    while too_many - fits > 1 {
+        let kept = (fits + too_many) / 2;
+        match measured(&cut(kept)) <= width {
+            true => fits = kept,
+            false => too_many = kept,
+        }
+    }
+    cut(fits)
+}
+
 pub fn right(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Color32) -> Rect {
     spans(painter, rect, Align2::RIGHT_CENTER, &[(text, font, colour)])
 }

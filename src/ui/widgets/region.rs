@@ -39,6 +39,10 @@ pub fn glyph(painter: &Painter, centre: Pos2, role: Role, colour: Color32) {
         Role::Mask => {
             painter.rect_filled(Rect::from_center_size(centre, vec2(9.0, 9.0)), 2.0, colour);
         }
+        Role::Region => {
+            let square = Rect::from_center_size(centre, vec2(9.0, 9.0));
+            painter.rect_stroke(square, 2.0, Stroke::new(1.5, colour), StrokeKind::Inside);
+        }
     }
 }
 
@@ -76,11 +80,11 @@ pub fn chip(ui: &mut Ui, rect: Rect, region: &Region, selected: bool) -> Respons
     } else {
         format!("{role}  ")
     };
-    let spans = [
-        (&*prefix, theme::regular(size::LABEL), p.t3),
-        (&*region.name, theme::medium(size::LABEL), p.t1),
-    ];
     let text = paint::inset(rect, 25.0, 8.0);
+    let (regular, medium) = (theme::regular(size::LABEL), theme::medium(size::LABEL));
+    let room = text.width() - paint::width(ui, &prefix, regular.clone());
+    let name = paint::elided(painter, &region.name, medium.clone(), room);
+    let spans = [(&*prefix, regular, p.t3), (&*name, medium, p.t1)];
     paint::spans(painter, text, egui::Align2::LEFT_CENTER, &spans);
     paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
     response.widget_info(|| {

@@ -73,11 +73,11 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
         regular.clone(),
         p.t3,
     );
-    let spans = [
-        (&*kind_text, regular, p.t3),
-        (name, theme::medium(size::LABEL), p.t1),
-    ];
     let name_at = Rect::from_min_max(text.min, pos2(fact_at.left() - 8.0, text.bottom()));
+    let medium = theme::medium(size::LABEL);
+    let room = name_at.width() - paint::width(ui, &kind_text, regular.clone());
+    let cut = paint::elided(painter, name, medium.clone(), room);
+    let spans = [(&*kind_text, regular, p.t3), (&*cut, medium, p.t1)];
     paint::spans(painter, name_at, egui::Align2::LEFT_CENTER, &spans);
     let spoken = format!("{kind_text}{name}, {fact}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &spoken));
@@ -153,7 +153,7 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
     let painter = ui.painter();
     let value_at = paint::right(painter, inner, value, theme::medium(size::LABEL), p.t1);
     let name_at = Rect::from_min_max(inner.min, pos2(value_at.left() - 8.0, inner.bottom()));
-    paint::left(painter, name_at, name, theme::regular(size::LABEL), p.t2);
+    paint::name(painter, name_at, name, theme::regular(size::LABEL), p.t2);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{name} {value}")));
 }
 

@@ -44,7 +44,8 @@ impl Regions {
         let mut gates = Vec::new();
         let mut masks = Vec::new();
         let mut effects = known.gates.iter();
-        for region in regions.iter().filter(|r| r.role != Role::Seed) {
+        let parts = regions.iter();
+        for region in parts.filter(|r| !matches!(r.role, Role::Seed | Role::Region)) {
             let mut gate = kernel_gate(&region.shape, &mut bytes)?;
             if region.role == Role::Mask {
                 masks.push(gate);

@@ -403,7 +403,8 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             if let Some(role) = picked {
                 memory.label_role = role;
             }
-            label_list(ui, state, labels, &numbers.0, role, actions);
+            let search = &mut memory.label_search;
+            label_list(ui, state, (labels, &numbers.0), (role, search), actions);
             let layer = state.document.layer(labels.layer);
             let there: BTreeSet<&str> = state
                 .document
@@ -416,6 +417,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             };
             let rest: Vec<Found> = numbers.0.iter().filter(absent).copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
+                (0, all) => format!("All {} are regions", format::count(all as u64)),
                 (n, all) if n == all => format!("All {} as regions", format::count(n as u64)),
                 (n, _) => format!("The other {} as regions", format::count(n as u64)),
             };
@@ -439,12 +441,13 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
 fn label_list(
     ui: &mut Ui,
     state: &State,
-    labels: &Labels,
-    numbers: &[Found],
-    role: Role,
+    (labels, numbers): (&Labels, &[Found]),
+    (role, search): (Role, &mut String),
     actions: &mut Vec<Action>,
 ) {
+    /// At least so many rows, and at most this share of the window.
     const ROWS: usize = 9;
+    const SHARE: f32 = 0.45;
     let layer = state.document.layer(labels.layer);
     let volume = layer.and_then(|l| l.content.volume());
     let (Some(layer), Some(volume)) = (layer, volume) else {
@@ -453,31 +456,59 @@ fn label_list(
     let of: DataId = volume.id();
     let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let p = theme::palette(ui.style());
-    let height = space::ROW * ROWS.min(numbers.len()) as f32;
+    let table = |found: &Found| volume.labels.as_ref().zip(u32::try_from(found.number).ok());
+    let words = |found: &Found| {
+        table(found).map_or(found.number.to_string(), |(labels, n)| labels.described(n))
+    };
+    if numbers.len() < regions::many::SEARCHED {
+        search.clear();
+    }
+    let shown = numbers
+        .iter()
+        .filter(|f| regions::many::found(&words(f), search));
+    let shown: Vec<&Found> = shown.collect();
+    if numbers.len() >= regions::many::SEARCHED {
+        let counts = (shown.len(), numbers.len());
+        regions::many::search_field(ui, ("Search labels", "Number or name"), search, counts);
+    }
+    let names = state.document.regions.iter().map(|r| r.name.as_str());
+    let regions: BTreeSet<&str> = names.collect();
+    let most = ui.ctx().content_rect().height() * SHARE / space::ROW;
+    let rows_wanted = (most as usize).max(ROWS).min(shown.len());
+    let height = space::ROW * rows_wanted as f32;
+    use egui::scroll_area::ScrollBarVisibility::{AlwaysHidden, AlwaysVisible};
+    let more = rows_wanted < shown.len();
     let list = egui::ScrollArea::vertical()
         .id_salt(("labels", of))
+        .scroll_bar_visibility(if more { AlwaysVisible } else { AlwaysHidden })
         .max_height(height);
-    list.show_rows(ui, space::ROW, numbers.len(), |ui, range| {
-        for found in &numbers[range] {
+    list.show_rows(ui, space::ROW, shown.len(), |ui, range| {
+        for found in &shown[range] {
             let name = region_name(layer, found.number);
-            let there = state.document.regions.iter().any(|r| r.name == name);
+            let there = regions.contains(&*name);
             let spoken = format!("Label {}", found.number);
             let response = rows::list_row(ui, &spoken, ("label", found.number), there);
             let inner = paint::inset(response.rect, space::INSET, space::INSET);
             let icon = if there { icons::CHECK } else { icons::PLUS };
             let at = pos2(inner.left() + 7.0, inner.center().y);
             paint::icon(ui.painter(), at, icon, 14.0, p.t2);
-            let text = paint::inset(inner, 24.0, 0.0);
-            let ml = format::with_unit(&format::fixed(found.count as f64 * voxel_ml, 2), "ml");
+            let mut text = paint::inset(inner, 24.0, 4.0);
+            if let Some((labels, number)) = table(found) {
+                let [r, g, b] = labels.colour(number);
+                let swatch = pos2(text.left() + 5.0, text.center().y);
+                let swatch = Rect::from_center_size(swatch, vec2(10.0, 10.0));
+                let painter = ui.painter();
+                painter.rect_filled(swatch, 2.0, egui::Color32::from_rgb(r, g, b));
+                text.min.x += 18.0;
+            }
+            let ml = format::ml(found.count as f64 * voxel_ml, 2);
             let font = theme::regular(size::LABEL);
             let fact = paint::right(ui.painter(), text, &ml, font.clone(), p.t3);
             let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
-            let named = volume.labels.as_ref().zip(u32::try_from(found.number).ok());
-            let words = named.map_or(found.number.to_string(), |(l, n)| l.described(n));
-            paint::left(ui.painter(), name_at, &words, font, p.t1);
+            paint::name(ui.painter(), name_at, &words(found), font, p.t1);
             if response.clicked() && !there {
                 actions.push(Action::RegionsFromLabels {
-                    wanted: vec![*found],
+                    wanted: vec![**found],
                     role,
                 });
             }

@@ -147,8 +147,10 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let mut report = Vec::new();
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
+        let moved = state.document.moved_words(layer.id);
+        let moved = moved.map_or(String::new(), |words| format!("; {words}"));
         report.push(format!(
-            "{}: {}, {}",
+            "{}: {}, {}{moved}",
             layer.name,
             describe(grid, *frames).replace('\n', "; "),
             handedness(grid)
@@ -176,7 +178,10 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let lines = state.document.layers.iter().filter(|l| l.path.is_some());
     for layer in lines {
         if let Content::Tractogram(tractogram) = &layer.content {
-            report.push(streamlines(&layer.name, tractogram, first));
+            let moved = state.document.moved_words(layer.id);
+            let moved = moved.map_or(String::new(), |words| format!("; {words}"));
+            let words = streamlines(&layer.name, tractogram, first);
+            report.push(format!("{words}{moved}"));
         }
     }
     if !others.is_empty() {
@@ -201,6 +206,19 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         (n, _) if n > 1 => format!("{n} disagreements"),
         (_, 0) => fact.to_owned(),
         _ => format!("{fact}, {} grids", 1 + distinct(&opened, first)),
+    };
+    // Nothing is wrong about it, but what the files say is not the whole of it.
+    let layers = state.document.layers.iter();
+    let moved: Vec<_> = layers
+        .filter(|l| state.document.moved.contains_key(&l.id))
+        .collect();
+    if !moved.is_empty() && verdict == Verdict::Passed {
+        verdict = Verdict::Note;
+    }
+    let fact = match moved[..] {
+        [] => fact,
+        [one] => format!("{} moved, {fact}", one.name),
+        _ => format!("{} layers moved, {fact}", moved.len()),
     };
     Some(Check {
         verdict,

@@ -1,0 +1,204 @@
+//! Many regions: a field that finds some of them, and what is done with several at once.
+
+use super::role_colour;
+use crate::data::region::RegionId;
+use crate::data::{Region, Role};
+use crate::state::{Action, RegionsChange, State};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::IconButton;
+use crate::ui::widgets::{field, menu, paint, region, section};
+use crate::ui::{format, icons};
+use egui::{Modifiers, Rect, Sense, Ui, pos2, vec2};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// From so many on a list has a search field.
+pub const SEARCHED: usize = 12;
+
+/// What of the list is seen, and which are chosen beside the selected one.
+#[derive(Default)]
+pub struct Chosen {
+    pub search: String,
+    together: BTreeSet<RegionId>,
+    /// Where a range begins.
+    anchor: Option<RegionId>,
+}
+
+impl Chosen {
+    /// Those that are chosen together, in the order of the list: at least two. What is selected elsewhere
+    /// is selected alone.
+    pub fn several(&self, state: &State) -> Vec<RegionId> {
+        let selected = state.session.selected_region;
+        if !selected.is_some_and(|id| self.together.contains(&id)) {
+            return Vec::new();
+        }
+        let regions = state.document.regions.iter().map(|r| r.id);
+        let several: Vec<_> = regions.filter(|id| self.together.contains(id)).collect();
+        if several.len() > 1 {
+            several
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// A click on a row of those that are shown: with Shift all from the last one on, with Ctrl one more or
+    /// one less. Returns what is selected now.
+    pub fn click(
+        &mut self,
+        (shown, now): (&[&Arc<Region>], Option<RegionId>),
+        id: RegionId,
+        modifiers: Modifiers,
+    ) -> Option<RegionId> {
+        let at = |id: RegionId| shown.iter().position(|r| r.id == id);
+        let known = now.is_some_and(|now| self.together.contains(&now));
+        if !known {
+            self.together = now.into_iter().collect();
+            self.anchor = now;
+        }
+        let anchor = self.anchor.and_then(at);
+        match (modifiers.shift, anchor, at(id)) {
+            (true, Some(from), Some(to)) => {
+                let range = &shown[from.min(to)..=from.max(to)];
+                self.together = range.iter().map(|r| r.id).collect();
+                Some(id)
+            }
+            _ if modifiers.command => {
+                self.anchor = Some(id);
+                if self.together.remove(&id) {
+                    return self.together.last().copied();
+                }
+                self.together.insert(id);
+                Some(id)
+            }
+            _ => {
+                self.together = BTreeSet::from([id]);
+                self.anchor = Some(id);
+                Some(id)
+            }
+        }
+    }
+}
+
+/// Whether a name has what is searched, in whatever case.
+pub fn found(name: &str, search: &str) -> bool {
+    let search = search.trim().to_lowercase();
+    search.is_empty() || name.to_lowercase().contains(&search)
+}
+
+/// A field that finds names, with how many there are; `of` them where not all.
+pub fn search_field(
+    ui: &mut Ui,
+    (name, hint): (&str, &str),
+    text: &mut String,
+    (shown, all): (usize, usize),
+) {
+    let wanted = vec2(ui.available_width(), space::ROW + 6.0);
+    let (rect, _) = ui.allocate_exact_size(wanted, Sense::hover());
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let (shown, all) = (format::count(shown as u64), format::count(all as u64));
+    let words = match shown == all {
+        true => all,
+        false => format!("{shown} of {all}"),
+    };
+    let width = paint::width(ui, &words, theme::regular(size::LABEL));
+    let place = Rect::from_min_max(
+        row.min,
+        pos2(row.right() - width - 10.0, row.bottom() - 6.0),
+    );
+    if field::text(ui, place, name, text, hint, false) == field::Typed::Cancelled {
+        text.clear();
+    }
+    let count = Rect::from_min_max(
+        pos2(place.right(), row.top()),
+        pos2(row.right(), place.bottom()),
+    );
+    let p = theme::palette(ui.style());
+    section::label(ui, count, &words, true, p.t3);
+}
+
+/// What is done with several, over the list.
+pub fn bar(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let wanted = vec2(ui.available_width(), space::ROW);
+    let (rect, _) = ui.allocate_exact_size(wanted, Sense::hover());
+    ui.painter().rect_filled(rect, 0.0, p.tint);
+    let mut row = paint::inset(rect, space::INSET, space::INSET - 3.0);
+    let words = format!("{} selected", format::count(several.len() as u64));
+    section::label(ui, row, &words, false, p.t1);
+    let mut button = |ui: &mut Ui, icon: &str, name: &str| {
+        let response = IconButton::new(icon, name).side(22.0).show_right(ui, row);
+        row.max.x -= 26.0;
+        response
+    };
+    let mut change = |change| {
+        let regions = several.to_vec();
+        actions.push(Action::ChangeRegions { regions, change });
+    };
+    if button(ui, icons::TRASH, "Delete the selected regions").clicked() {
+        change(RegionsChange::Delete);
+    }
+    let (icon, name, show) = match any_visible(state, several) {
+        true => (icons::EYE, "Hide the selected regions", false),
+        false => (icons::EYE_OFF, "Show the selected regions", true),
+    };
+    if button(ui, icon, name).clicked() {
+        change(RegionsChange::Show(show));
+    }
+    let roles = button(ui, icons::TARGET, "Role of the selected regions");
+    if let Some(role) = menu::popup(&roles, 150.0, role_rows) {
+        change(RegionsChange::Role(role));
+    }
+}
+
+fn any_visible(state: &State, several: &[RegionId]) -> bool {
+    let mut regions = several.iter().filter_map(|id| state.document.region(*id));
+    regions.any(|r| r.visible)
+}
+
+/// The roles as rows of a menu.
+pub fn role_rows(ui: &mut Ui) -> Option<Role> {
+    let mut chosen = None;
+    for role in Role::ALL {
+        if menu::glyph_item(ui, role.name(), "", false, |painter, at| {
+            region::glyph(painter, at, role, role_colour(role));
+        }) {
+            chosen = Some(role);
+        }
+    }
+    chosen
+}
+
+/// The menu of one of several.
+pub fn context_menu(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<Action>) {
+    ui.set_width(200.0);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let n = format::count(several.len() as u64);
+    let show = !any_visible(state, several);
+    let mut change = None;
+    let (icon, verb) = match show {
+        true => (icons::EYE, "Show"),
+        false => (icons::EYE_OFF, "Hide"),
+    };
+    if menu::Item::new(&format!("{verb} {n} regions"))
+        .icon(icon)
+        .show(ui)
+    {
+        change = Some(RegionsChange::Show(show));
+    }
+    menu::caption(ui, "Role");
+    change = role_rows(ui).map(RegionsChange::Role).or(change);
+    menu::line(ui);
+    let delete = format!("Delete {n} regions");
+    if menu::Item::new(&delete)
+        .icon(icons::TRASH)
+        .key("Del")
+        .show(ui)
+    {
+        change = Some(RegionsChange::Delete);
+    }
+    if let Some(change) = change {
+        let regions = several.to_vec();
+        actions.push(Action::ChangeRegions { regions, change });
+        ui.close();
+    }
+}
