@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("pathway::a path costs what the field says", costs),
         test("pathway::sets join from the bottleneck on", joins),
         test("pathway::regions that are not connected", apart),
+        test("pathway::regions that overlap", overlap),
         test("pathway::the weakest stretch", weakest),
         test("pathway::the excess as an image", excess),
         test("pathway::where paths may run", walls),
@@ -217,6 +218,21 @@ fn apart() {
     let here = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[4, 9, 9]]).unwrap();
     assert!(here.through(DVec3::new(9.0, 9.0, 9.0)).is_none());
     assert!(here.through(DVec3::splat(500.0)).is_none());
+}
+
+/// One voxel of both costs nothing, and nothing is a share of that; side by side they are two.
+fn overlap() {
+    let metric = Metric::from_speed(&cube(9), |_| Some(DMat3::IDENTITY)).unwrap();
+    let a = [[2, 4, 4], [3, 4, 4]];
+    for local in LocalSolver::ALL {
+        let refused = between(&metric, local, &a, &[[3, 4, 4], [4, 4, 4]]).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "Regions 'A' and 'B' overlap, expected two apart; move one"
+        );
+        let touching = between(&metric, local, &a, &[[4, 4, 4]]).unwrap();
+        assert!((touching.least - 1.0).abs() < 1e-5);
+    }
 }
 
 /// A slow slab across a tube.

@@ -92,6 +92,12 @@ fn refused(here: &Path) {
         &["The mask holds no voxel"],
         here,
     );
+    let over = line(&[ENDS[0], ENDS[1], "--to", "sphere:-24,-18,12,6"]);
+    refuses(
+        &over,
+        &["Regions 'from' and 'to' overlap, expected two apart; move one"],
+        here,
+    );
     // Two balls that do not touch.
     let apart = with(&[
         "--min-fa",

@@ -36,7 +36,7 @@ pub struct Pathway {
     pub fields: [CostField; 2],
     /// u₁ + u₂ by place; infinity where no path joins the regions.
     pub total: Arc<[f32]>,
-    /// E*.
+    /// E*, above 0.
     pub least: f64,
     /// Where it is found first, by place.
     pub middle: usize,
@@ -68,6 +68,12 @@ impl Pathway {
                 b.source.name, a.source.name
             )));
         }
+        if least == 0.0 {
+            return Err(Error::Input(format!(
+                "Regions '{}' and '{}' overlap, expected two apart; move one",
+                a.source.name, b.source.name
+            )));
+        }
         let end = |from: &CostField, to: &CostField| {
             let values = to.source.zero.iter().map(|&p| from.values[p as usize]);
             f64::from(values.fold(f32::INFINITY, f32::min))
@@ -81,11 +87,7 @@ impl Pathway {
             least,
             middle,
             ends,
-            joined_from: if least > 0.0 {
-                (f64::from(limit) / least - 1.0).max(0.0)
-            } else {
-                0.0
-            },
+            joined_from: (f64::from(limit) / least - 1.0).max(0.0),
             fields: [a, b],
         })
     }
@@ -110,17 +112,11 @@ impl Pathway {
         Volume::scalar(metric.grid.clone(), out)
     }
 
-    /// The same by place.
-    fn shares(&self, most: f32) -> Vec<f32> {
-        let share = |total: &f32| {
-            let share = f64::from(*total) / self.least - 1.0;
-            // Where regions touch E* is 0 and nothing has a share of it.
-            match share.is_nan() {
-                true => most,
-                false => (share.max(0.0) as f32).min(most),
-            }
-        };
-        self.total.iter().map(share).collect()
+    /// The same by place; with `most` infinite so where no path leads.
+    pub fn shares(&self, most: f32) -> Vec<f32> {
+        let share = |total: &f32| f64::from(*total) / self.least - 1.0;
+        let limited = |total| (share(total).max(0.0) as f32).min(most);
+        self.total.iter().map(limited).collect()
     }
 
     /// The ε-pathway.
