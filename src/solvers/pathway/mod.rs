@@ -14,14 +14,13 @@ mod domain;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
-pub use domain::{Params, domain, source};
+pub use domain::{Domain, Params};
 pub use trace::{Path, trace};
 
 use super::Error;
-use super::eikonal::{CostField, faces, image};
+use super::eikonal::{CostField, image};
 use super::metric::Metric;
 use crate::data::{Mask, Volume};
-use glam::DVec3;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -137,7 +136,7 @@ impl Pathway {
         }
         while let Some(place) = waiting.pop() {
             found.push(place);
-            for next in faces(self.metric(), place) {
+            for next in self.metric().faces(place) {
                 if !known[next] && within(next) {
                     known[next] = true;
                     waiting.push(next);
@@ -173,7 +172,7 @@ impl Pathway {
         while let Some(Reverse((level, place))) = waiting.pop() {
             let level = f32::from_bits(level);
             levels.push(level.max(self.joined_from as f32));
-            for next in faces(self.metric(), place as usize) {
+            for next in self.metric().faces(place as usize) {
                 wait(next, level, &mut waiting);
             }
         }
@@ -195,14 +194,7 @@ impl Pathway {
         image(self.metric(), &self.total)
     }
 
-    /// The best path between the regions through the voxel that holds a world point; `None` where none
-    /// leads.
-    pub fn through(&self, world: DVec3) -> Option<Path> {
-        let voxel = self.metric().grid.nearest(world)?;
-        self.through_place(self.metric().place_of(voxel.map(|v| v as i64))?)
-    }
-
-    /// As [`Pathway::through`], for a place of the metric.
+    /// The best path between the regions through a place of the metric; `None` where none leads.
     pub fn through_place(&self, place: usize) -> Option<Path> {
         let mut points = trace(&self.fields[0], place)?;
         points.reverse();
@@ -262,7 +254,7 @@ fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
         if b.binary_search(&place).is_ok() {
             join(second);
         }
-        for next in faces(metric, place as usize) {
+        for next in metric.faces(place as usize) {
             if inside[next] {
                 join(next as u32);
             }
