@@ -10,12 +10,17 @@ extern "C" __global__ void pathway_fill(u64 image, u32 nx, u32 ny, u32 nz, float
     surf3Dwrite(value, (cudaSurfaceObject_t)image, (int)(4 * x), (int)y, (int)z);
 }
 
-// One thread owns one place: its value goes to its voxel, both numbered x fastest.
+// One thread owns one place: the share by which its cost (u1 + u2, infinite where no path leads) exceeds the
+// least goes to its voxel, numbered x fastest.
 extern "C" __global__ void pathway_scatter(u64 image, u32 nx, u32 ny, const u32* voxels_grid,
-                                           const float* values_grid, u32 places) {
+                                           const float* first_grid, const float* second_grid, u32 places,
+                                           double least, float most) {
     u32 i = thread_index();
     if (!(i < places)) return;
+    // As Pathway::shares computes it, to the last bit.
+    double share = (double)(first_grid[i] + second_grid[i]) / least - 1.0;
+    float value = fminf((float)fmax(share, 0.0), most);
     u32 voxel = voxels_grid[i];
     u32 x = voxel % nx, y = voxel / nx % ny, z = voxel / (nx * ny);
-    surf3Dwrite(values_grid[i], (cudaSurfaceObject_t)image, (int)(4 * x), (int)y, (int)z);
+    surf3Dwrite(value, (cudaSurfaceObject_t)image, (int)(4 * x), (int)y, (int)z);
 }

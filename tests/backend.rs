@@ -4,6 +4,7 @@ use crate::support::{Random, test};
 use arcuate::compute::cuda::{Error, gigabytes};
 use arcuate::compute::lru::Lru;
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Which};
+use arcuate::jobs::sentence;
 use libtest_mimic::Trial;
 use std::process::{Command, Output};
 
@@ -197,6 +198,10 @@ fn sentences() {
             why: why.clone(),
         },
         Error::Driver { doing, why },
+        Error::TooMany {
+            lower: "choose a smaller mask",
+            what: "9000 cost fields of 60000 voxels".to_owned(),
+        },
     ];
     for error in &all {
         let text = error.to_string();
@@ -208,6 +213,19 @@ fn sentences() {
     let memory = all[7].to_string();
     let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, 1.1 GB are free; ";
     assert!(memory.starts_with(begin), "{memory}");
+    // Wherever memory ran short, the job's own words.
+    let short = all[7].clone().in_job("solving", "choose a smaller mask");
+    assert_eq!(
+        short.to_string(),
+        "Solving needs 3.2 GB on the graphics card, 1.1 GB are free; choose a smaller mask, close other \
+         programs on the card, or choose --backend cpu"
+    );
+    assert_eq!(all[8].clone().in_job("solving", "choose"), all[8]);
+    // A window offers the CPU by a button.
+    assert_eq!(
+        sentence(&all[12]),
+        "9000 cost fields of 60000 voxels are more than a graphics card numbers; choose a smaller mask"
+    );
 }
 
 fn sizes() {

@@ -10,6 +10,7 @@ use crate::support::Random;
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::Grid;
+use arcuate::phantom::fields::cylindrical;
 use arcuate::solvers::eikonal::{
     CostField, LocalSolver, Params, Prepared, Schedule, Source, solve,
 };
@@ -72,6 +73,16 @@ pub fn oblique(random: &mut Random, anisotropy: f64) -> DMat3 {
     turn * DMat3::from_diagonal(speeds) * turn.transpose()
 }
 
+/// The paper's second example on `n`³ voxels: one turn over the height, 1 : 1e-4.
+pub fn helix(n: usize) -> impl Fn([usize; 3]) -> DMat3 {
+    let centre = (n - 1) as f64 / 2.0;
+    let rise = n as f64 / std::f64::consts::TAU;
+    move |voxel| {
+        let [x, y, _] = voxel.map(|c| c as f64 - centre);
+        cylindrical(DVec3::new(-y, x, rise).normalize(), 1.0, 1e-4)
+    }
+}
+
 /// Speeds that turn slowly, anisotropic by up to this factor.
 pub fn swirl(
     random: &mut Random,
@@ -90,4 +101,18 @@ pub fn swirl(
         let outer = DMat3::from_cols(e * e.x, e * e.y, e * e.z);
         (DMat3::from_diagonal(DVec3::splat(slow)) + outer * (1.0 - slow)) * (1.0 + 0.3 * a.sin())
     }
+}
+
+/// A swirl in a cube of 24 mm with voxels of 2, 1 and ½ mm, and how many of the finest one side of each has.
+pub fn nested(random: &mut Random, anisotropy: f64) -> [(Metric, i64); 3] {
+    let grid = |h: f64| {
+        let n = (24.0 / h) as usize + 1;
+        Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(h), DVec3::ZERO).unwrap())
+    };
+    let speed = swirl(random, &grid(0.5), anisotropy);
+    [4, 2, 1].map(|q| {
+        let of = |v: [usize; 3]| Some(speed(v.map(|c| c * q)));
+        let metric = Metric::from_speed(&grid(0.5 * q as f64), of).unwrap();
+        (metric, q as i64)
+    })
 }

@@ -3,7 +3,7 @@
 mod card;
 mod phantom;
 
-use crate::eikonal::{PARAMS, cube, oblique, source, swirl};
+use crate::eikonal::{PARAMS, cube, nested, oblique, source, swirl};
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
@@ -13,7 +13,7 @@ use arcuate::phantom::fields::{Field, Geodesics, PulledBack};
 use arcuate::solvers::Error;
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
-use arcuate::solvers::pathway::{Path, Pathway, domain, source as source_of};
+use arcuate::solvers::pathway::{Domain, Path, Pathway};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -22,8 +22,14 @@ pub fn tests() -> Vec<Trial> {
     let mut all = vec![
         test("pathway::minimal paths are geodesics", geodesics),
         test("pathway::a path costs what the field says", costs),
+        test("pathway::a path costs that the sooner the finer", orders),
         test("pathway::sets join from the bottleneck on", joins),
+        test(
+            "pathway::sets of turning fields join sooner on finer grids",
+            narrower,
+        ),
         test("pathway::regions that are not connected", apart),
+        test("pathway::regions that overlap", overlap),
         test("pathway::the weakest stretch", weakest),
         test("pathway::the excess as an image", excess),
         test("pathway::where paths may run", walls),
@@ -149,6 +155,78 @@ fn costs() {
     }
 }
 
+/// What the fields say and what their paths cost differ by less and less: the order over voxels of 2, 1 and
+/// ½ mm, at the same points.
+fn orders() {
+    let mut random = Random::fresh("orders of path costs");
+    for anisotropy in [2.0, 5.0] {
+        let metrics = nested(&mut random, anisotropy);
+        for local in LocalSolver::ALL {
+            let means = metrics.each_ref().map(|(metric, q)| {
+                let at = |fine: [i64; 3]| fine.map(|c| c / q);
+                // Balls of 3 mm: the logarithm of a point's own error has no part in this.
+                let [a, b] = [[8, 8, 12], [40, 36, 32]].map(|fine| {
+                    let centre = DVec3::from_array(fine.map(|c| 0.5 * c as f64));
+                    let all = (0..metric.len()).map(|place| metric.voxel(place));
+                    let held = all.filter(|v| {
+                        let h = 0.5 * *q as f64;
+                        DVec3::from_array(v.map(|c| h * c as f64)).distance(centre) < 3.01
+                    });
+                    held.collect::<Vec<_>>()
+                });
+                let pathway = between(metric, local, &a, &b).unwrap();
+                let (mut sum, mut count) = (0.0, 0);
+                for k in 0..216 {
+                    let through = at([k % 6, k / 6 % 6, k / 36].map(|c| 4 + 8 * c));
+                    let place = metric.place_of(through).unwrap();
+                    let expected = f64::from(pathway.total[place]);
+                    if let Some(path) = pathway.through_place(place) {
+                        sum += (path.total_cost() / expected - 1.0).abs();
+                        count += 1;
+                    }
+                }
+                sum / f64::from(count)
+            });
+            let order = (means[0] / means[2]).log2() / 2.0;
+            println!(
+                "{} at {anisotropy}: path costs differ by {means:.4?} at h = 2, 1, ½ mm: order {order:.2}",
+                local.name()
+            );
+            assert!(means[1] < 0.9 * means[0] && means[2] < 0.9 * means[1]);
+            assert!(order > 0.5, "{order}");
+        }
+    }
+}
+
+/// ε_h on a metric that turns.
+fn narrower() {
+    let mut random = Random::fresh("narrower");
+    let mut sums = [[0.0; 3]; 4];
+    for _ in 0..3 {
+        let metrics = nested(&mut random, 4.0);
+        for (local, sums) in LocalSolver::ALL.into_iter().zip(&mut sums) {
+            for ((metric, q), sum) in metrics.iter().zip(sums) {
+                let ends = [[8, 8, 12], [40, 36, 32]].map(|fine| fine.map(|c| c / q));
+                let pathway = between(metric, local, &ends[..1], &ends[1..]).unwrap();
+                *sum += pathway.joined_from / 3.0;
+            }
+        }
+    }
+    for (local, sums) in LocalSolver::ALL.into_iter().zip(sums) {
+        println!(
+            "{}: joined from ε = {sums:.4?} at h = 2, 1, ½ mm on average",
+            local.name()
+        );
+        let [coarse, middle, fine] = sums;
+        // The upwind scheme's error along oblique fibres is slow to fall.
+        let share = match local {
+            LocalSolver::Godunov6 => 0.97,
+            _ => 0.8,
+        };
+        assert!(middle < share * coarse && fine < share * middle, "{sums:?}");
+    }
+}
+
 fn holds(mask: &Mask, path: &Path) -> bool {
     let near = |point: &DVec3| {
         let at = mask.grid.voxel_at(*point).round();
@@ -215,8 +293,26 @@ fn apart() {
         "{said}"
     );
     let here = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[4, 9, 9]]).unwrap();
-    assert!(here.through(DVec3::new(9.0, 9.0, 9.0)).is_none());
-    assert!(here.through(DVec3::splat(500.0)).is_none());
+    assert!(
+        here.through_place(metric.place_of([9, 9, 9]).unwrap())
+            .is_none()
+    );
+    assert!(here.through_place(metric.len()).is_none());
+}
+
+/// One voxel of both costs nothing, and nothing is a share of that; side by side they are two.
+fn overlap() {
+    let metric = Metric::from_speed(&cube(9), |_| Some(DMat3::IDENTITY)).unwrap();
+    let a = [[2, 4, 4], [3, 4, 4]];
+    for local in LocalSolver::ALL {
+        let refused = between(&metric, local, &a, &[[3, 4, 4], [4, 4, 4]]).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "Regions 'A' and 'B' overlap, expected two apart; move one"
+        );
+        let touching = between(&metric, local, &a, &[[4, 4, 4]]).unwrap();
+        assert!((touching.least - 1.0).abs() < 1e-5);
+    }
 }
 
 /// A slow slab across a tube.
@@ -297,8 +393,16 @@ fn walls() {
         colour: None,
         visible: true,
     };
+    fn domain<'a>(fa: &'a Volume, min_fa: f64, regions: &'a [Region]) -> Domain<'a> {
+        Domain {
+            fa,
+            min_fa,
+            regions,
+        }
+    }
     let inside = |min_fa: f64, regions: &[Region]| -> Vec<[usize; 3]> {
-        domain(&fa, min_fa, regions).voxels_inside().collect()
+        let mask = domain(&fa, min_fa, regions).mask().unwrap();
+        mask.voxels_inside().collect()
     };
     assert_eq!(inside(0.0, &[]).len(), 900, "no voxel without an FA");
     assert_eq!(inside(0.5, &[]).len(), 500);
@@ -314,14 +418,50 @@ fn walls() {
     assert_eq!(inside(0.0, &without).len(), both.len() / 2 - 7);
     let metric = Metric::from_speed(&grid, |_| Some(DMat3::IDENTITY)).unwrap();
     let ends = [ball(Role::Seed, a, 1.2), ball(Role::Seed, b, 1.2)];
-    let of = source_of(&metric, &ends, Role::Seed).unwrap();
-    assert_eq!((&*of.name, of.zero.len()), ("Seed regions", 14));
-    assert_eq!(
-        source_of(&metric, &ends[..1], Role::Seed).unwrap().name,
-        "Seed"
+    let made = domain(&fa, 0.0, &ends).source(&metric, Role::Seed).unwrap();
+    assert_eq!((&*made.name, made.zero.len()), ("Seed regions", 14));
+    let one = domain(&fa, 0.0, &ends[..1])
+        .source(&metric, Role::Seed)
+        .unwrap();
+    assert_eq!(one.name, "Seed");
+    let said = |error: Error| error.to_string();
+    let none = said(
+        domain(&fa, 0.0, &ends)
+            .source(&metric, Role::Target)
+            .unwrap_err(),
     );
-    let said = source_of(&metric, &ends, Role::Target)
-        .unwrap_err()
-        .to_string();
-    assert!(said.starts_with("Found no target"), "{said}");
+    assert!(none.starts_with("Found no target"), "{none}");
+    // The limit is named where it is what keeps voxels or regions out.
+    let high = said(domain(&fa, 0.95, &[]).mask().unwrap_err());
+    assert_eq!(
+        high,
+        "The mask's highest FA is 0.900, expected a voxel of at least 0.95; lower Domain FA (--min-fa)"
+    );
+    let low = said(domain(&fa, 0.6, &two[..1]).mask().unwrap_err());
+    assert!(
+        low.starts_with("The mask's highest FA is 0.500, expected a voxel of at least 0.6"),
+        "{low}"
+    );
+    let nothing = [ball(Role::Mask, DVec3::new(0.0, 5.0, 5.0), 0.9)];
+    let none = said(domain(&fa, 0.0, &nothing).mask().unwrap_err());
+    assert!(
+        none.starts_with("The mask holds no voxel with a tensor"),
+        "{none}"
+    );
+    let some = |v: [usize; 3]| (v[0] >= 6).then_some(DMat3::IDENTITY);
+    let metric = Metric::from_speed(&grid, some).unwrap();
+    let out = |regions: &[Region]| {
+        let refused = domain(&fa, 0.6, regions).source(&metric, Role::Seed);
+        said(refused.unwrap_err())
+    };
+    assert_eq!(
+        out(&ends[..1]),
+        "Region 'Seed' lies where the FA is at most 0.400, expected a voxel of at least 0.6; move it or \
+         lower Domain FA (--min-fa)"
+    );
+    let away = [ball(Role::Seed, DVec3::splat(50.0), 3.0)];
+    assert!(out(&away).starts_with("Region 'Seed' lies outside the mask"));
+    // Behind a wall, the FA has no part in it.
+    let walled = [ends[0].clone(), two[1].clone()];
+    assert!(out(&walled).starts_with("Region 'Seed' lies outside the mask"));
 }

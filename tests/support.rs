@@ -5,7 +5,7 @@ use arcuate::jobs::Jobs;
 use arcuate::state::{Action, Effect, State, update};
 use libtest_mimic::{Failed, Trial};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
 pub fn data(relative: &str) -> Option<PathBuf> {
@@ -53,6 +53,20 @@ pub fn cuda_backend() -> Option<Backend> {
     cards().as_ref().ok().cloned()
 }
 
+/// Held by tests on a card; by one alone that leaves the others no memory.
+static CARD: RwLock<()> = RwLock::new(());
+
+/// As [`cuda_test`], while no other runs.
+pub fn cuda_test_alone(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
+    match cuda_backend() {
+        Some(backend) => test(name, move || {
+            let _alone = CARD.write().unwrap_or_else(PoisonError::into_inner);
+            run(backend);
+        }),
+        None => cuda_test(name, run),
+    }
+}
+
 /// A test on a graphics card; reported as ignored, with the reason in its name, where there is none.
 pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
     let reason = match cards() {
@@ -61,7 +75,10 @@ pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Tria
         Err(error) => error.to_string(),
     };
     match cuda_backend() {
-        Some(backend) => test(name, move || run(backend)),
+        Some(backend) => test(name, move || {
+            let _shared = CARD.read().unwrap_or_else(PoisonError::into_inner);
+            run(backend);
+        }),
         None => Trial::test(format!("{name} (not run: {reason})"), || {
             Err(Failed::from("there is no graphics card"))
         })

@@ -80,9 +80,9 @@ pub struct Options {
     /// How a voxel's value comes from its neighbours'
     #[arg(long, value_enum, default_value = "hybrid")]
     pub local_solver: LocalName,
-    /// How much more than the least the pathway's voxels may cost [default: 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
-    pub epsilon: Option<f64>,
+    /// How much more than the least the pathway's voxels may cost
+    #[arg(long, value_name = "X", default_value_t = defaults::EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
+    pub epsilon: f64,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -109,10 +109,6 @@ impl Options {
         }
     }
 
-    fn epsilon(&self) -> f64 {
-        self.epsilon.unwrap_or(defaults::EPSILON)
-    }
-
     fn least_fa(&self) -> f64 {
         let default = if self.domain.within.is_empty() {
             defaults::pathway().min_fa
@@ -123,25 +119,18 @@ impl Options {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.cost().check().map_err(Failure::usage)?;
         if self.alpha.is_some() && self.metric != MetricName::Sharpened {
             return Err(Failure::usage(
                 "Only --metric sharpened has a power, found --alpha with another; leave one of them out",
             ));
         }
-        if !(self.epsilon() >= 0.0 && self.epsilon().is_finite()) {
+        if !(self.epsilon >= 0.0 && self.epsilon.is_finite()) {
             return Err(Failure::usage(format!(
                 "Found --epsilon {}, expected a number from 0; choose for example 0.05",
-                self.epsilon()
+                self.epsilon
             )));
         }
-        if !(0.0..=1.0).contains(&self.least_fa()) {
-            return Err(Failure::usage(format!(
-                "Found --min-fa {}, expected a number from 0 to 1; choose for example 0.15",
-                self.least_fa()
-            )));
-        }
-        Ok(())
+        self.params().check().map_err(Failure::usage)
     }
 
     fn params(&self) -> Params {
@@ -171,8 +160,13 @@ impl Options {
                 shape: shape.clone(),
             })
             .collect();
-        let epsilon = self.epsilon();
-        command(&fitted.recipe, &regions, &self.params(), epsilon, &self.out)
+        command(
+            &fitted.recipe,
+            &regions,
+            &self.params(),
+            self.epsilon,
+            &self.out,
+        )
     }
 
     fn files(&self) -> [PathBuf; 5] {
@@ -231,7 +225,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(Failure::new("No pathway was found"));
     };
     let pathway = &found.pathway;
-    let epsilon = options.epsilon();
+    let epsilon = options.epsilon;
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
         eprintln!(
@@ -281,6 +275,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         found.prepare_ms,
         found.solve_ms
     );
+    if found.repaired > 0 {
+        let repaired = count(found.repaired);
+        text += &format!("{repaired} tensors were repaired\n");
+    }
     for file in &files {
         text += &format!("{}\n", file.display());
     }
@@ -289,7 +287,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
-    let (pathway, path) = (&found.pathway, &found.path);
+    let pathway = &found.pathway;
     let weak = found.weakest.as_ref();
     let (part_mm, weakest, middle) = weak.map_or((0.0, 0.0, DVec3::ZERO), |w| {
         (w.length_mm, w.cost_per_mm, w.at)
@@ -305,6 +303,7 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
         "pathway": { "voxels": set.count(), "volume_ml": set.volume_ml() },
         "path": {
             "cost": cost, "length_mm": length_mm, "cost_per_mm": rate,
+            "along": { "length_mm": path.length_mm[1..], "cost_per_mm": path.cost_per_mm() },
             "weakest": { "cost_per_mm": weakest, "at": middle.to_array(), "length_mm": part_mm },
         },
     });

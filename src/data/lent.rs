@@ -17,11 +17,32 @@ pub struct LentImage {
     pub bytes: u64,
     /// Texels along x, y, z.
     pub size: [u32; 3],
-    /// Which card it is on.
-    pub card: [u8; 16],
     /// What is drawn.
     pub copy: DeviceCopy,
 }
 
-/// Lends an image of so many texels along x, y, z; `None` where that cannot be.
-pub type LendImage = Arc<dyn Fn([u32; 3]) -> Option<LentImage> + Send + Sync>;
+/// Lends images of one card.
+#[derive(Clone)]
+pub struct LendImage {
+    /// Which one, as drivers tell it.
+    pub card: [u8; 16],
+    lend: Arc<Lend>,
+}
+
+type Lend = dyn Fn([u32; 3]) -> Option<LentImage> + Send + Sync;
+
+impl LendImage {
+    pub fn new(
+        card: [u8; 16],
+        lend: impl Fn([u32; 3]) -> Option<LentImage> + Send + Sync + 'static,
+    ) -> Self {
+        let lend = Arc::new(lend);
+        Self { card, lend }
+    }
+
+    /// Of so many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
+    /// asked by who computes on the same.
+    pub fn image(&self, size: [u32; 3]) -> Option<LentImage> {
+        (self.lend)(size)
+    }
+}

@@ -6,7 +6,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, Tractogram, Volume};
 use crate::solvers::eikonal::{CostField, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
-use crate::solvers::pathway::{Params, Path, Pathway, domain, excess_on_card, source};
+use crate::solvers::pathway::{Domain, Params, Path, Pathway, excess_on_card};
 use crate::solvers::tracking;
 use crate::solvers::{Error, eikonal};
 use glam::DVec3;
@@ -177,9 +177,11 @@ impl Found {
         let Some(device) = backend.devices().first() else {
             return;
         };
+        if device.uuid() != Ok(lend.card) {
+            return;
+        }
         let shape = self.pathway.metric().grid.shape.map(|n| n as u32);
-        let Some(image) = lend(shape).filter(|i| device.uuid().is_ok_and(|card| card == i.card))
-        else {
+        let Some(image) = lend.image(shape) else {
             return;
         };
         // What cannot be shared is uploaded: nothing is lost but milliseconds.
@@ -236,6 +238,11 @@ impl FindPathway {
             .map(|r| (r.role, r.shape.clone()))
             .collect();
         let ends = [Role::Seed, Role::Target].map(of);
+        let domain = Domain {
+            fa: &fa,
+            min_fa: self.params.min_fa,
+            regions: &regions,
+        };
         let started = Instant::now();
         let known = self.known.filter(|k| {
             let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
@@ -246,7 +253,7 @@ impl FindPathway {
         let prepared = match &known {
             Some(known) => known.prepared.clone(),
             None => {
-                let mask = backend.install(|| domain(&fa, self.params.min_fa, &regions));
+                let mask = backend.install(|| domain.mask())?;
                 let halves = match self.coarse {
                     true => backend.install(|| halved(&field, &mask)),
                     false => None,
@@ -268,7 +275,7 @@ impl FindPathway {
             match known.as_ref().filter(|k| same(k)) {
                 Some(known) => fields[side] = Some(known.fields[side].clone()),
                 None => {
-                    let source = backend.install(|| source(metric, &regions, role))?;
+                    let source = backend.install(|| domain.source(metric, role))?;
                     sources.push((side, source));
                 }
             }

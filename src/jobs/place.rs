@@ -88,6 +88,7 @@ pub fn sentence(error: &cuda::Error) -> String {
         cuda::Error::OutOfMemory { lower, .. } => {
             &format!("; {lower}, or close other programs on the card")
         }
+        cuda::Error::TooMany { lower, .. } => &format!("; {lower}"),
         cuda::Error::Lost { .. } => "; nothing more runs on it until Arcuate is started again",
         cuda::Error::NoDriver | cuda::Error::Incomplete { .. } | cuda::Error::OldDriver { .. } => {
             "; install NVIDIA driver 535 or newer"

@@ -32,14 +32,13 @@ pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
     }
     let card = linux::card(device)?;
     let (device, queue) = (device.clone(), queue.clone());
-    Some(std::sync::Arc::new(move |size| {
+    Some(LendImage::new(card, move |size| {
         let (texture, handle, bytes) = linux::texture(&device, &queue, size)?;
         let device = device.clone();
         Some(crate::data::LentImage {
             handle,
             bytes,
             size,
-            card,
             copy: DeviceCopy::new(SharedTexture { texture, device }),
         })
     }))

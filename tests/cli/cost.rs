@@ -4,6 +4,8 @@ use super::{arcuate, json, refuses, shell_words, small_head};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::io::{self, Opened};
+use arcuate::solvers::metric::Cost;
+use arcuate::state::defaults;
 use std::path::Path;
 
 fn volume(path: &Path) -> Volume {
@@ -63,6 +65,24 @@ pub fn costs() {
     assert_eq!(path.len(), 1);
     let length = f64::from(path.length_mm(0));
     assert!((value["path"]["length_mm"].as_f64().unwrap() / length - 1.0).abs() < 1e-3);
+    // What it costs along the way adds up.
+    let along = |what: &str| -> Vec<f64> {
+        let values = value["path"]["along"][what].as_array().unwrap();
+        values.iter().map(|v| v.as_f64().unwrap()).collect()
+    };
+    let (lengths, rates) = (along("length_mm"), along("cost_per_mm"));
+    assert_eq!(
+        (lengths.len(), rates.len()),
+        (path.points.len() - 1, path.points.len() - 1)
+    );
+    let mut before = 0.0;
+    let parts = lengths.iter().zip(&rates).map(|(length, rate)| {
+        let part = rate * (length - before);
+        before = *length;
+        part
+    });
+    let sum: f64 = parts.sum();
+    assert!((sum / value["path"]["cost"].as_f64().unwrap() - 1.0).abs() < 1e-9);
     // From one region to the other.
     let ends = [path.streamline(0)[0], *path.streamline(0).last().unwrap()];
     for (end, (centre, radius)) in ends.into_iter().zip([
@@ -77,7 +97,42 @@ pub fn costs() {
     again.push("--force");
     let again = json(&again, here);
     assert!((again["least"].as_f64().unwrap() / least - 1.0).abs() < 1e-5);
+    said(here, &value);
     refused(here);
+}
+
+/// Defaults are those of the window, and what is said is what the numbers say.
+fn said(here: &Path, value: &serde_json::Value) {
+    let help = arcuate(&["cost", "--help"], here);
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let usual = defaults::pathways();
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let default_of = |option: &str| {
+        let at = words.iter().position(|w| *w == option).unwrap();
+        let mut after = words[at..].iter().skip_while(|w| !w.ends_with("[default:"));
+        let number = after.nth(1).unwrap().trim_end_matches([']', ',']);
+        number.parse::<f64>().unwrap()
+    };
+    assert_eq!(default_of("--epsilon"), usual.epsilon);
+    assert_eq!(default_of("--min-fa"), usual.params.min_fa);
+    let Cost::Sharpened { alpha } = usual.params.cost else {
+        panic!("sharpened")
+    };
+    assert_eq!(default_of("--alpha"), alpha);
+    let repaired = value["repaired"].as_u64().unwrap();
+    let scan = ["cost", "head/dwi.nii.gz"];
+    let line = [&scan[..], &ENDS, &["--epsilon", "0.4", "--out", "again"]].concat();
+    let output = arcuate(&line, here);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = text
+        .lines()
+        .find_map(|l| l.strip_suffix(" tensors were repaired"));
+    let told = told.map_or(0, |n| {
+        let digits: String = n.chars().filter(char::is_ascii_digit).collect();
+        digits.parse().unwrap()
+    });
+    assert_eq!(told, repaired, "{text}");
+    assert!(repaired > 0, "nothing to tell");
 }
 
 fn refused(here: &Path) {
@@ -89,7 +144,30 @@ fn refused(here: &Path) {
     refuses(&away, &["Region 'from' lies outside the mask"], here);
     refuses(
         &with(&["--min-fa", "1"]),
-        &["The mask holds no voxel"],
+        &["The mask's highest FA is 0.", "lower Domain FA (--min-fa)"],
+        here,
+    );
+    // At the rim of the head, where the FA is low.
+    let dim = line(&[
+        "--from",
+        "sphere:0,0,0,1",
+        "--to",
+        "sphere:-24,-18,8,6",
+        "--min-fa",
+        "0.9",
+    ]);
+    refuses(
+        &dim,
+        &[
+            "Region 'from' lies where the FA is at most 0.",
+            "(--min-fa)",
+        ],
+        here,
+    );
+    let over = line(&[ENDS[0], ENDS[1], "--to", "sphere:-24,-18,12,6"]);
+    refuses(
+        &over,
+        &["Regions 'from' and 'to' overlap, expected two apart; move one"],
         here,
     );
     // Two balls that do not touch.
@@ -114,7 +192,7 @@ fn refused(here: &Path) {
             "--alpha with another",
         ),
         (&["--epsilon", "-1"], "Found --epsilon -1"),
-        (&["--min-fa", "2"], "Found --min-fa 2"),
+        (&["--min-fa", "2"], "Found a Domain FA (--min-fa) of 2"),
     ] {
         let output = arcuate(&with(more), here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

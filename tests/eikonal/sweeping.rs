@@ -1,17 +1,19 @@
 //! Against an independent solution: sweeping in double precision until nothing falls, with the quadratic
 //! equations of the upwind scheme written out as in the paper.
 
-use super::{cube, oblique, source, spread, swirl};
+use super::{cube, helix, oblique, source, spread, swirl};
 use crate::support::{Random, test};
 use arcuate::solvers::eikonal::{CostField, LocalSolver, Source, simplex};
 use arcuate::solvers::metric::{Metric, matrix};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
+use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("eikonal::godunov6 equals sweeping", godunov),
         test("eikonal::the discrete equation holds", residual),
+        test("eikonal::the active simplex is the least of all", simplices),
     ]
 }
 
@@ -126,13 +128,7 @@ fn godunov() {
         DVec3::new(0.9, 1.0, 0.9),
         DVec3::new(0.9, 0.9, 1.0),
     );
-    let centre = (n - 1) as f64 / 2.0;
-    let ex2 = |v: [usize; 3]| {
-        let [x, y, _] = v.map(|c| c as f64 - centre);
-        let t = DVec3::new(-y, x, n as f64 / std::f64::consts::TAU).normalize();
-        let outer = DMat3::from_cols(t * t.x, t * t.y, t * t.z);
-        DMat3::from_diagonal(DVec3::splat(1e-4)) + outer * (1.0 - 1e-4)
-    };
+    let ex2 = helix(n);
     let field = swirl(&mut random, &grid, 6.0);
     let holes: Vec<bool> = (0..grid.voxel_count())
         .map(|_| random.uniform(0.0, 1.0) < 0.3)
@@ -196,7 +192,7 @@ fn residual() {
                 }
                 reached += 1;
                 let again = again.unwrap();
-                let shares: f64 = again.corners.iter().map(|c| c.1).sum();
+                let shares: f64 = again.corners().iter().map(|c| c.1).sum();
                 assert!((shares - 1.0).abs() < 1e-9);
                 off = off.max((again.value - value).abs() / value);
             }
@@ -206,6 +202,111 @@ fn residual() {
             );
             // A value that falls by less than the tolerance wakes nobody, and single precision rounds.
             assert!(reached > 3000 && off < 5e-5, "{off}");
+        }
+    }
+}
+
+/// The least value over all corners, edges and triangles, each triangle's one by one, steps asked for one by
+/// one: 336 parts on 26 neighbours, where 146 differ.
+fn least_of_all(field: &CostField, place: usize) -> Option<f64> {
+    let metric = &field.prepared.metric;
+    let (voxel, g) = (metric.voxel(place), matrix(&metric.cost[place]));
+    let corner = |step: [i64; 3]| {
+        let to = metric.place_of([0, 1, 2].map(|a| voxel[a] + step[a]))?;
+        let value = f64::from(field.values[to]);
+        let way = DVec3::from_array(step.map(|s| s as f64));
+        (metric.open(voxel, step) && value.is_finite()).then_some((way, value))
+    };
+    let mut best = f64::INFINITY;
+    for octant in 0..8 {
+        let sign = |a: usize| if octant >> a & 1 == 1 { 1 } else { -1 };
+        for (a, b, c) in [
+            (0, 1, 2),
+            (0, 2, 1),
+            (1, 0, 2),
+            (1, 2, 0),
+            (2, 0, 1),
+            (2, 1, 0),
+        ] {
+            let mut steps = [[0; 3]; 3];
+            for (k, axis) in [a, b, c].into_iter().enumerate() {
+                if field.prepared.local == LocalSolver::Godunov6 {
+                    steps[k][axis] = sign(axis);
+                } else {
+                    steps[k..].iter_mut().for_each(|s| s[axis] = sign(axis));
+                }
+            }
+            let corners = steps.map(corner);
+            for part in 1..8u32 {
+                let chosen = (0..3).filter(|k| part >> k & 1 == 1).map(|k| corners[k]);
+                if let Some(chosen) = chosen.collect::<Option<Vec<_>>>()
+                    && let Some(value) = over(g, &chosen)
+                {
+                    best = best.min(value);
+                }
+            }
+        }
+    }
+    best.is_finite().then_some(best)
+}
+
+/// min Σ λ U + |Σ λ e| where its λ are not negative, by the equations of its Lagrangian.
+fn over(g: DMat3, corners: &[(DVec3, f64)]) -> Option<f64> {
+    let n = corners.len();
+    let mut gram = DMat3::IDENTITY;
+    for (i, a) in corners.iter().enumerate() {
+        for (j, b) in corners.iter().enumerate() {
+            gram.col_mut(j)[i] = a.0.dot(g * b.0);
+        }
+    }
+    let inverse = gram.inverse();
+    let of = |f: &dyn Fn(usize) -> f64| {
+        DVec3::from_array(std::array::from_fn(|i| if i < n { f(i) } else { 0.0 }))
+    };
+    let low = corners.iter().map(|c| c.1).fold(f64::INFINITY, f64::min);
+    let (ones, values) = (of(&|_| 1.0), of(&|i| corners[i].1 - low));
+    let (a, b) = (ones.dot(inverse * ones), ones.dot(inverse * values));
+    let c = values.dot(inverse * values) - 1.0;
+    let value = (b + (b * b - a * c).sqrt()) / a;
+    let shares = inverse * (ones * value - values);
+    (0..n).all(|i| shares[i] >= 0.0).then_some(value + low)
+}
+
+/// What is shared between triangles is looked at once, and what cannot be the least not at all.
+fn simplices() {
+    let mut random = Random::fresh("simplices");
+    let grid = cube(16);
+    for local in [LocalSolver::Godunov6, LocalSolver::HopfLax26] {
+        for anisotropy in [1.0, 9.0, 100.0] {
+            let swirl = swirl(&mut random, &grid, anisotropy);
+            let holes: Vec<bool> = (0..grid.voxel_count())
+                .map(|_| random.uniform(0.0, 1.0) < 0.3)
+                .collect();
+            let open = |v: [usize; 3]| !holes[grid.index(v)] || v == [8; 3];
+            let speed = |v| open(v).then(|| swirl(v));
+            let metric = Metric::from_speed(&grid, speed).unwrap();
+            let field = spread(&metric, local, &[[8; 3]]);
+            let timed = |of: &dyn Fn(usize) -> Option<f64>| {
+                let started = Instant::now();
+                let values: Vec<Option<f64>> = (0..metric.len()).map(of).collect();
+                (
+                    values,
+                    started.elapsed().as_secs_f64() * 1e6 / metric.len() as f64,
+                )
+            };
+            let (found, us) = timed(&|place| simplex(&field, place).map(|s| s.value));
+            let (all, all_us) = timed(&|place| least_of_all(&field, place));
+            for (found, all) in found.iter().zip(&all) {
+                assert_eq!(found.is_some(), all.is_some());
+                let off = found.zip(*all).map_or(0.0, |(a, b)| (a / b - 1.0).abs());
+                assert!(off < 1e-9, "{found:?} {all:?}");
+            }
+            println!(
+                "{} at {anisotropy}: {us:.2} µs a voxel, all parts {all_us:.1} µs",
+                local.name()
+            );
+            // Four to ten times as fast where nothing else runs.
+            assert!(us < 0.5 * all_us, "{us} {all_us}");
         }
     }
 }

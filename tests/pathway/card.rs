@@ -31,8 +31,8 @@ fn shared(name: &str, run: fn(Backend, Offscreen, LendImage)) -> Trial {
     let offscreen = Offscreen::new().expect("something that draws");
     let card = backend.devices()[0].uuid().expect("a name");
     let lend = offscreen.lender();
-    match lend.filter(|lend| lend([1; 3]).is_some_and(|image| image.card == card)) {
-        Some(lend) => crate::support::test(name, move || run(backend, offscreen, lend)),
+    match lend.filter(|lend| lend.card == card && lend.image([1; 3]).is_some()) {
+        Some(lend) => cuda_test(name, move |backend| run(backend, offscreen, lend)),
         None => Trial::test(
             format!(
                 "{name} (not run: {} does not draw)",
@@ -94,7 +94,7 @@ fn pictures(backend: Backend, mut offscreen: Offscreen, lend: LendImage) {
         let uploaded = pathway.excess(MOST);
         let dense_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
-        let image = lend(grid.shape.map(|n| n as u32)).expect("an image");
+        let image = lend.image(grid.shape.map(|n| n as u32)).expect("an image");
         let lent_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();
         let copy = excess_on_card(&pathway, MOST, image, &backend.devices()[0]).unwrap();

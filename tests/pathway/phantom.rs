@@ -11,7 +11,7 @@ use arcuate::phantom::{
 };
 use arcuate::solvers::eikonal::{Prepared, solve};
 use arcuate::solvers::metric::Metric;
-use arcuate::solvers::pathway::{Pathway, domain, source};
+use arcuate::solvers::pathway::{Domain, Pathway};
 use arcuate::solvers::tensor_fit::{self, Output};
 use arcuate::solvers::tracking::{Params as TrackParams, Seeding};
 use arcuate::state::defaults;
@@ -79,8 +79,8 @@ fn bundles() {
     for snr in SNR {
         let fit = fitted(&head, &grid, snr, random.bits());
         let fa = tensor_fit::maps(&fit.field, &backend, &control).unwrap().fa;
-        let prepared = |regions: &[_]| {
-            let within = domain(&fa, asked.min_fa, regions);
+        let prepared = |domain: Domain| {
+            let within = domain.mask().unwrap();
             let metric =
                 Metric::new(&fit.field, asked.cost, Some(&within), &backend, &control).unwrap();
             Prepared::new(&metric, asked.local, &backend, &control).unwrap()
@@ -91,9 +91,14 @@ fn bundles() {
             let region = |p: &Placement| sphere(p.role, p.centre, p.radius_mm);
             let target = &suggestion.placements[1];
             let regions = [region(seed), region(target)];
-            let prepared = prepared(&regions);
+            let domain = Domain {
+                fa: &fa,
+                min_fa: asked.min_fa,
+                regions: &regions,
+            };
+            let prepared = prepared(domain);
             let metric = &prepared.metric;
-            let of = |role| source(metric, &regions, role).unwrap();
+            let of = |role| domain.source(metric, role).unwrap();
             let sources = [of(Role::Seed), of(Role::Target)];
             let mut fields = solve(&prepared, &sources, &PARAMS, &backend, &control).unwrap();
             let second = fields.remove(1);
@@ -126,10 +131,12 @@ fn bundles() {
                 let both = both.filter(|(a, b)| **a > 0 && **b > 0).count();
                 both as f64 / set.count().max(1) as f64
             });
+            let sizes = EPSILON.map(|e| outside(&pathway.mask(e), &ends).count());
             println!(
-                "SNR {snr}: {}: Dice {found:.2?}, of which inside {within:.2?}, at ε {EPSILON:?}, joined \
-                 from {:.3}; path in the bundle {held:.3}; {:.1} % of streamlines reach the target",
+                "SNR {snr}: {}: Dice {found:.2?}, {sizes:?} voxels of {}, of which inside {within:.2?}, at \
+                 ε {EPSILON:?}, joined from {:.3}; path in the bundle {held:.3}; {:.1} % of streamlines reach the target",
                 bundle.name,
+                truth.count(),
                 pathway.joined_from,
                 100.0 * reached
             );
@@ -140,7 +147,10 @@ fn bundles() {
             assert!(held > 0.9, "the cheapest path leaves the bundle");
             // A narrow set is too small to overlap the whole width, and lies in it; the narrowest hold a
             // few voxels, of which one on the rim is much.
+            let outliers = (1.0 - within[1]) * sizes[1] as f64;
+            assert!(sizes[1] > 0 && outliers < 1.5, "{sizes:?} {within:?}");
             assert!(within[2] > 0.8, "{within:?}");
+            assert!(sizes[2] > 2 && found[2] > 0.02, "{sizes:?} {found:?}");
             assert!(found[4] > 0.3 && found[3] > 0.1, "{found:?}");
         }
     }

@@ -251,7 +251,17 @@ fn apart() {
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
     let failed = &window.state.session.pathways.failed;
     let (_, why) = failed.as_ref().expect("a sentence");
-    assert!(why.contains("mask"), "{why}");
+    assert!(why.ends_with("lower Domain FA (--min-fa)"), "{why}");
+    // One region in the other.
+    window.act(Action::Undo);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
+    let failed = &window.state.session.pathways.failed;
+    let (_, why) = failed.as_ref().expect("a sentence");
+    assert_eq!(
+        why,
+        "Regions 'Seed' and 'Target' overlap, expected two apart; move one"
+    );
 }
 
 fn stopped() {

@@ -40,6 +40,11 @@ impl Buffers {
         self.kept().get(key)?.clone().downcast().ok()
     }
 
+    /// Whether there is a buffer of this name.
+    pub fn has<T: 'static>(&self, id: DataId, tag: &'static str) -> bool {
+        self.find::<T>(&(id, tag, TypeId::of::<T>())).is_some()
+    }
+
     /// The buffer of this name, which `upload` makes unless it is there.
     pub fn get<T: 'static, E>(
         &self,

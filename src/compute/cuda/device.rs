@@ -247,6 +247,11 @@ impl Device {
         self.buffers.get(id, tag, make)
     }
 
+    /// Whether a buffer is there that [`Device::cached`] or [`Device::cached_as`] would give.
+    pub fn has<T: Element>(&self, id: DataId, tag: &'static str) -> bool {
+        self.buffers.has::<T>(id, tag)
+    }
+
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<CudaSlice<T>, Error> {
         let mut buffer = self.alloc(values.len())?;
         if !values.is_empty() {

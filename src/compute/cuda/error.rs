@@ -31,6 +31,8 @@ pub enum Error {
         free: u64,
         lower: &'static str,
     },
+    /// More than the numbers of its kernels count; `lower` says what would need fewer.
+    TooMany { what: String, lower: &'static str },
     /// The card stopped answering, or a kernel broke its memory: nothing more works on it in this
     /// process.
     Lost { doing: String, why: String },
@@ -73,6 +75,9 @@ impl Error {
                 gigabytes(*needs),
                 gigabytes(*free)
             ),
+            Self::TooMany { what, .. } => {
+                format!("{what} are more than a graphics card numbers")
+            }
             Self::Lost { doing, why } => {
                 format!("the graphics card stopped working while {doing} ({why})")
             }
@@ -104,12 +109,27 @@ impl Error {
                     "{lower}, close other programs on the card, or choose --backend cpu"
                 );
             }
+            Self::TooMany { lower, .. } => return format!("{lower}, or choose --backend cpu"),
             Self::Lost { .. } => "start again, with --backend cpu if it happens again",
             Self::Module { .. } | Self::Driver { .. } => {
                 "update the NVIDIA driver, or choose --backend cpu"
             }
         };
         advice.to_owned()
+    }
+
+    /// Out of memory in whatever part of a job: says what the job was and what would need less, as
+    /// [`super::Device::needs`] does beforehand.
+    pub fn in_job(self, job: &str, less: &'static str) -> Self {
+        match self {
+            Self::OutOfMemory { needs, free, .. } => Self::OutOfMemory {
+                what: job.to_owned(),
+                needs,
+                free,
+                lower: less,
+            },
+            other => other,
+        }
     }
 
     /// The driver's answer while `doing` something ("tracing rays").

@@ -2,7 +2,7 @@
 
 use super::layout::{Brick, Layout, NONE};
 use super::row::{Axes, Godunov, HopfLax, LANES, STRIDE, Stencil, lanes, selling};
-use super::{LocalSolver, Look, OUTSIDE, Params, Prepared, Schedule, Source, UNREACHED};
+use super::{LocalSolver, OUTSIDE, Params, Prepared, Schedule, Source, UNREACHED};
 use crate::compute::simd::{self, Kernel};
 use crate::compute::{Cancelled, Control, Lanes};
 use rayon::prelude::*;
@@ -20,26 +20,20 @@ const QUIET: u32 = u32::MAX;
 /// Bricks that are visited at a time at least.
 const LEAST_BATCH: usize = 16;
 
-/// Values by place for each source, infinity where no path leads. Who looks on sees them after each batch of
-/// bricks.
+/// Values by place for each source, infinity where no path leads.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],
     params: &Params,
     control: &Control,
-    mut look: Option<&mut Look>,
 ) -> Result<Vec<Vec<f32>>, Cancelled> {
     let schedule = params.schedule.unwrap_or(Schedule::BEST);
-    prepared.with_layout(schedule.brick, |layout| {
+    prepared.with_layout(schedule.brick, control, |layout| {
         control.check()?;
         let total = (sources.len() * prepared.metric.len()) as u64;
         control.begin("Spreading costs", total);
         let mut front = Front::new(prepared, layout, sources, params, schedule);
-        while front.batch(control)? {
-            if let Some(look) = &mut look {
-                look(&front.values(sources.len()));
-            }
-        }
+        while front.batch(control)? {}
         Ok(front.values(sources.len()))
     })
 }
@@ -103,23 +97,9 @@ impl<'a> Front<'a> {
     /// The bricks that can read a cell of a source wait first.
     fn with_list(mut self, sources: &[Arc<Source>]) -> Self {
         let count = self.layout.bricks.len();
-        let mut of_cell = std::collections::HashMap::new();
-        for (name, brick) in self.layout.bricks.iter().enumerate() {
-            for row in &self.layout.rows[brick.rows.clone()] {
-                let cell = self.row_cell(brick, row.y, row.z);
-                of_cell.insert(
-                    cell,
-                    (name, row.y as usize + self.layout.brick[0] * row.z as usize),
-                );
-            }
-        }
         for (f, source) in sources.iter().enumerate() {
             for seed in &source.seeds {
-                let cell = self.layout.cell_of[seed.place as usize] as usize;
-                let first = cell - (cell % self.layout.stride[0] - 1) % LANES;
-                let Some(&(name, row)) = of_cell.get(&first) else {
-                    continue;
-                };
+                let (name, row) = self.layout.row_of(seed.place as usize);
                 let brick = &self.layout.bricks[name];
                 let key = seed.value.to_bits();
                 let mut wake = |name: u32, bits: u32| {

@@ -20,26 +20,29 @@ mod bricks;
 
 pub use bricks::Bricks;
 
-use super::{LocalSolver, Look, Params, Prepared, Source};
+use super::{CostField, LocalSolver, Params, Prepared, Source};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Control, kernels};
 use crate::solvers::Error;
 use bricks::{CELLS, HEADER};
 use bytemuck::{Pod, Zeroable};
-use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaView, DeviceRepr, LaunchConfig, PushKernelArg as _,
+};
 use std::sync::Arc;
 
 const WHAT: &str = "spreading costs";
+/// The whole job, and what would take less memory.
+const JOB: &str = "solving for cost fields of that size";
+const LESS: &str = "choose a smaller mask";
 /// Of a block that owns bricks, as in kernels/eikonal.cu, and of one of any other kernel.
 const OWNER: u32 = 512;
 const THREADS: u32 = 256;
 /// Of the card in a launch at most: some ten milliseconds.
 const CLOCKS: u64 = 15_000_000;
-/// The same where somebody looks on.
-const FEW_CLOCKS: u64 = 100_000;
-/// Words of Turn in kernels/eikonal.cu, and of State, which begins with the number of bricks that wait.
+/// Words of Turn in kernels/eikonal.cu, and of State: the number of bricks that wait.
 const TURN: usize = 4;
-const STATE: usize = 4;
+const STATE: usize = 1;
 
 /// As Job in kernels/eikonal.cu.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -60,7 +63,7 @@ const _: () = assert!(size_of::<Job>() == 40);
 unsafe impl DeviceRepr for Job {}
 
 /// What of a metric stays on the card.
-struct OnCard {
+struct OfMetric {
     headers: Arc<CudaSlice<u32>>,
     records: Arc<CudaSlice<f32>>,
     floors: Arc<CudaSlice<f32>>,
@@ -69,7 +72,7 @@ struct OnCard {
     cell_of: Arc<CudaSlice<u32>>,
 }
 
-impl OnCard {
+impl OfMetric {
     fn new(device: &Device, prepared: &Prepared, bricks: &Bricks) -> Result<Self, Error> {
         let id = prepared.id();
         let flat = |v: &[[u32; HEADER]]| -> Vec<u32> { v.as_flattened().to_vec() };
@@ -121,40 +124,91 @@ fn threads(count: u32) -> LaunchConfig {
     }
 }
 
-/// Values by place for each source, infinity where no path leads, and the seconds in kernels. Who looks on
-/// sees the values after each launch.
+/// The values of a field by place, on a card.
+#[derive(Clone, Debug)]
+pub struct OnCard {
+    /// Its number.
+    card: usize,
+    /// Of all fields of a job.
+    values: Arc<CudaSlice<f32>>,
+    from: usize,
+    places: usize,
+}
+
+impl OnCard {
+    pub fn view(&self) -> CudaView<'_, f32> {
+        self.values.slice(self.from..self.from + self.places)
+    }
+}
+
+impl CostField {
+    /// Its values on a card: where they were made, nothing is copied.
+    pub fn values_on(&self, device: &Device) -> Result<OnCard, Error> {
+        let there = self.on_card.as_ref();
+        if let Some(known) = there.filter(|k| k.card == device.number()) {
+            return Ok(known.clone());
+        }
+        Ok(OnCard {
+            card: device.number(),
+            values: Arc::new(device.upload(&self.values)?),
+            from: 0,
+            places: self.values.len(),
+        })
+    }
+}
+
+/// A field as it comes from a card.
+pub struct Solved {
+    /// By place, infinity where no path leads.
+    pub values: Vec<f32>,
+    pub on_card: OnCard,
+    /// In kernels, of all fields of the job.
+    pub seconds: f64,
+}
+
+/// A field for each source.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],
     params: &Params,
     device: &Device,
     control: &Control,
-    look: Option<&mut Look>,
-) -> Result<(Vec<Vec<f32>>, f64), Error> {
-    let bricks = prepared.bricks();
-    control.check()?;
+) -> Result<Vec<Solved>, Error> {
+    let solved = solve_all(prepared, sources, params, device, control);
+    solved.map_err(|error| match error {
+        Error::Card(error) => Error::Card(error.in_job(JOB, LESS)),
+        other => other,
+    })
+}
+
+fn solve_all(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    params: &Params,
+    device: &Device,
+    control: &Control,
+) -> Result<Vec<Solved>, Error> {
+    let bricks = prepared.bricks(control)?;
     let (count, fields) = (bricks.headers.len() - 1, sources.len());
     let places = prepared.metric.len();
     let stride = (count + 1) * CELLS;
     // Cells and voxels are numbered in 32 bits.
     let numbered = (stride.max(12 * places) * fields.max(1)) as u64;
     if numbered > u64::from(u32::MAX) {
-        return Err(Error::Input(format!(
-            "{fields} cost fields of {places} voxels were asked for, more than a graphics card numbers; \
-             choose a smaller mask or --backend cpu"
-        )));
+        return Err(Error::Card(cuda::Error::TooMany {
+            what: format!("{fields} cost fields of {places} voxels"),
+            lower: LESS,
+        }));
     }
     let owners = device.multiprocessors() as usize;
     let (owners, each) = (owners.min(count).max(1), count.div_ceil(owners));
     let turns = owners * fields * each;
-    let bytes = 4 * (fields * (stride + places) + TURN * turns) as u64;
-    device.needs(
-        bytes,
-        "solving for cost fields of that size",
-        "choose a smaller mask",
-    )?;
-    let card = OnCard::new(device, prepared, bricks)?;
     let start = bricks.start(sources);
+    let known = device.has::<f32>(prepared.id(), "floors");
+    let metric_bytes = if known { 0 } else { bricks.bytes(prepared) };
+    let bytes = 4 * (fields * (stride + places) + TURN * turns) as u64 + start.bytes();
+    device.needs(metric_bytes + bytes, JOB, LESS)?;
+    let card = OfMetric::new(device, prepared, bricks)?;
     let job = Job {
         bricks: count as u32,
         fields: fields as u32,
@@ -167,7 +221,7 @@ pub fn solve(
             _ => 1,
         },
         tolerance: params.tolerance,
-        clocks: if look.is_some() { FEW_CLOCKS } else { CLOCKS },
+        clocks: CLOCKS,
     };
     let cells = device.upload(&start.cells)?;
     let values = device.upload(&start.values)?;
@@ -187,7 +241,7 @@ pub fn solve(
         stride,
     };
     control.begin("Spreading costs", 0);
-    let (mut look, mut seconds, mut first) = (look, 0.0, true);
+    let (mut seconds, mut first) = (0.0, true);
     loop {
         control.check()?;
         let ((), ms) = device.elapsed(|| {
@@ -198,14 +252,25 @@ pub fn solve(
             run.gather(&mut buffers)
         })?;
         seconds += f64::from(ms) * 1e-3;
-        if let Some(look) = &mut look {
-            look(&run.values(&buffers)?);
-        }
         if device.download(&buffers.state, 0..1)?[0] == 0 {
             break;
         }
     }
-    Ok((run.values(&buffers)?, seconds))
+    let out = Arc::new(buffers.out);
+    let solved = (0..fields).map(|field| {
+        let from = field * places;
+        Ok(Solved {
+            values: device.download(&out, from..from + places)?,
+            on_card: OnCard {
+                card: device.number(),
+                values: out.clone(),
+                from,
+                places,
+            },
+            seconds,
+        })
+    });
+    solved.collect()
 }
 
 fn entry(prepared: &Prepared, bricks: &Bricks) -> &'static str {
@@ -227,7 +292,7 @@ struct Buffers {
 
 struct Run<'a> {
     device: &'a Device,
-    card: OnCard,
+    card: OfMetric,
     job: Job,
     spread: CudaFunction,
     places: usize,
@@ -311,13 +376,5 @@ impl Run<'_> {
         };
         self.device.check(WHAT, launched)?;
         Ok(())
-    }
-
-    fn values(&self, buffers: &Buffers) -> Result<Vec<Vec<f32>>, cuda::Error> {
-        let of = |field: usize| {
-            let from = field * self.places;
-            self.device.download(&buffers.out, from..from + self.places)
-        };
-        (0..self.job.fields as usize).map(of).collect()
     }
 }

@@ -1,7 +1,9 @@
 //! How the CPU holds a mask: a padded box of cells around it, cut into bricks of rows of eight voxels.
 
+use super::readers::Readers;
 use super::row::{LANES, Weights};
 use super::{LocalSolver, Prepared};
+use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::matrix;
 use crate::solvers::tensor_fit::eigen_symmetric;
 use rayon::prelude::*;
@@ -50,12 +52,17 @@ pub struct Layout {
     pub rows: Vec<Row>,
     /// By row; empty without Selling's member.
     pub terms: Vec<Terms>,
-    /// The cell of each place of the metric.
+    /// The cell of each place of the metric, and its brick.
     pub cell_of: Vec<u32>,
+    brick_of: Vec<u32>,
 }
 
 impl Layout {
-    pub fn new(prepared: &Prepared, brick: [usize; 2]) -> Self {
+    pub fn new(
+        prepared: &Prepared,
+        brick: [usize; 2],
+        control: &Control,
+    ) -> Result<Self, Cancelled> {
         let metric = &prepared.metric;
         let shape = [LANES, brick[0], brick[1]];
         // The mask has at least one voxel.
@@ -71,10 +78,15 @@ impl Layout {
         let cell_of: Vec<u32> = (0..metric.len()).map(|p| cell(inside(p)) as u32).collect();
         let number = |b: [usize; 3]| b[0] + counts[0] * (b[1] + counts[1] * b[2]);
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); counts.iter().product()];
-        for place in 0..metric.len() {
+        let block = |place: usize| {
             let at = inside(place);
-            members[number([0, 1, 2].map(|a| at[a] / shape[a]))].push(place as u32);
+            number([0, 1, 2].map(|a| at[a] / shape[a]))
+        };
+        control.check()?;
+        for place in 0..metric.len() {
+            members[block(place)].push(place as u32);
         }
+        control.check()?;
         let mut names = vec![NONE; members.len()];
         let mut used = Vec::new();
         for (i, places) in members.iter().enumerate() {
@@ -86,13 +98,14 @@ impl Layout {
         let made: Vec<(Vec<Row>, Vec<Terms>)> = used
             .par_iter()
             .map(|&i| {
+                control.check()?;
                 let at = |p: u32| {
                     let at = inside(p as usize);
                     [0, 1, 2].map(|a| at[a] % shape[a])
                 };
-                rows(prepared, &members[i], &at, stride)
+                Ok(rows(prepared, &members[i], &at, stride))
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         let (mut all, mut terms, mut bricks) = (Vec::new(), Vec::new(), Vec::new());
         for (&i, (rows, more)) in used.iter().zip(made) {
             let at = [
@@ -117,6 +130,7 @@ impl Layout {
                 readers: Vec::new(),
             });
         }
+        let brick_of = (0..metric.len()).map(|p| names[block(p)]).collect();
         let mut layout = Self {
             brick,
             stride,
@@ -125,6 +139,7 @@ impl Layout {
             rows: all,
             terms,
             cell_of,
+            brick_of,
         };
         if prepared.local.uses_selling() {
             let at = |cell: usize| {
@@ -137,15 +152,28 @@ impl Layout {
                 let name = names[number([0, 1, 2].map(|a| at[a] / shape[a]))];
                 (name, at[1] % shape[1] + shape[1] * (at[2] % shape[2]))
             };
-            layout.link(at);
+            layout.link(at, control)?;
         }
-        layout
+        Ok(layout)
+    }
+
+    /// The brick of a place, and which of the rows that it may have.
+    pub fn row_of(&self, place: usize) -> (usize, usize) {
+        let name = self.brick_of[place] as usize;
+        let within = self.cell_of[place] as usize - self.bricks[name].cell;
+        let (z, rest) = (within / self.stride[1], within % self.stride[1]);
+        (name, rest / self.stride[0] + self.brick[0] * z)
     }
 
     /// Finds who reads what through long offsets; `at` gives a cell's brick and row.
-    fn link(&mut self, at: impl Fn(usize) -> (u32, usize)) {
-        let mut readers: Vec<Vec<(u32, u64)>> = vec![Vec::new(); self.bricks.len()];
+    fn link(
+        &mut self,
+        at: impl Fn(usize) -> (u32, usize),
+        control: &Control,
+    ) -> Result<(), Cancelled> {
+        let mut readers = Readers::new(self.bricks.len());
         for (name, brick) in self.bricks.iter().enumerate() {
+            control.check()?;
             for index in brick.rows.clone() {
                 let row = &self.rows[index];
                 let first = brick.cell
@@ -154,21 +182,17 @@ impl Layout {
                 for end in &self.terms[index].ends {
                     for (lane, &offset) in end.iter().enumerate().filter(|(_, o)| **o != 0) {
                         let (read, row) = at((first + lane).wrapping_add_signed(offset as isize));
-                        if read as usize == name {
-                            continue;
-                        }
-                        // Bricks come in order: a known reader is the last.
-                        match readers[read as usize].last_mut() {
-                            Some((reader, rows)) if *reader as usize == name => *rows |= 1 << row,
-                            _ => readers[read as usize].push((name as u32, 1 << row)),
+                        if read as usize != name {
+                            readers.add(read, row, name as u32);
                         }
                     }
                 }
             }
         }
-        for (brick, readers) in self.bricks.iter_mut().zip(readers) {
+        for (brick, readers) in self.bricks.iter_mut().zip(readers.of_bricks()) {
             brick.readers = readers;
         }
+        Ok(())
     }
 }
 

@@ -23,23 +23,23 @@
 //! A path moves between voxels that touch by faces: two that meet at an edge or a corner alone are
 //! apart. Values are single precision: unreached voxels hold infinity.
 
-mod components;
 mod cpu;
 mod cuda;
 mod layout;
+mod readers;
 mod row;
 mod simplex;
 mod source;
 mod weights;
 
-pub use components::{components, faces};
+pub use cuda::OnCard;
 pub use simplex::{Simplex, simplex};
 pub use source::{Seed, Source};
 pub use weights::Offset;
 
 use super::Error;
 use super::metric::Metric;
-use crate::compute::{Backend, Control, DataId};
+use crate::compute::{Backend, Cancelled, Control, DataId};
 use crate::data::Volume;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
@@ -155,18 +155,36 @@ impl Prepared {
         self.selling.at(place)
     }
 
-    fn bricks(&self) -> &cuda::Bricks {
-        self.bricks.get_or_init(|| cuda::Bricks::new(self))
+    fn bricks(&self, control: &Control) -> Result<&cuda::Bricks, Cancelled> {
+        first(&self.bricks, || cuda::Bricks::new(self, control))
     }
 
-    fn with_layout<R>(&self, brick: [usize; 2], work: impl FnOnce(&Layout) -> R) -> R {
-        let (kept, layout) = self
-            .layout
-            .get_or_init(|| (brick, Layout::new(self, brick)));
+    fn with_layout<R>(
+        &self,
+        brick: [usize; 2],
+        control: &Control,
+        work: impl FnOnce(&Layout) -> Result<R, Cancelled>,
+    ) -> Result<R, Cancelled> {
+        let make = || Layout::new(self, brick, control);
+        let (kept, layout) = first(&self.layout, || Ok((brick, make()?)))?;
         if *kept == brick {
             work(layout)
         } else {
-            work(&Layout::new(self, brick))
+            work(&make()?)
+        }
+    }
+}
+
+/// What is there already, or is made now. Two who come first both make it, and one is kept.
+fn first<T>(
+    kept: &OnceLock<T>,
+    make: impl FnOnce() -> Result<T, Cancelled>,
+) -> Result<&T, Cancelled> {
+    match kept.get() {
+        Some(known) => Ok(known),
+        None => {
+            let made = make()?;
+            Ok(kept.get_or_init(|| made))
         }
     }
 }
@@ -181,6 +199,8 @@ pub struct CostField {
     pub values: Arc<[f32]>,
     /// Seconds in kernels of the launch that it is from, where a graphics card solved it.
     pub kernel_s: Option<f64>,
+    /// The values where that card has them, for who goes on there.
+    on_card: Option<OnCard>,
 }
 
 impl CostField {
@@ -191,6 +211,7 @@ impl CostField {
             source,
             values: values.into(),
             kernel_s: None,
+            on_card: None,
         }
     }
 
@@ -223,53 +244,30 @@ pub fn solve(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<CostField>, Error> {
-    run(prepared, sources, params, backend, control, None)
-}
-
-/// As [`solve`]; `look` sees the values by place of every source again and again on the way. They only fall.
-pub fn solve_watched(
-    prepared: &Prepared,
-    sources: &[Arc<Source>],
-    params: &Params,
-    backend: &Backend,
-    control: &Control,
-    look: &mut Look,
-) -> Result<Vec<CostField>, Error> {
-    run(prepared, sources, params, backend, control, Some(look))
-}
-
-/// Who looks on.
-pub type Look<'a> = dyn FnMut(&[Vec<f32>]) + Send + 'a;
-
-fn run(
-    prepared: &Prepared,
-    sources: &[Arc<Source>],
-    params: &Params,
-    backend: &Backend,
-    control: &Control,
-    look: Option<&mut Look>,
-) -> Result<Vec<CostField>, Error> {
     check(prepared, sources, params).map_err(Error::Input)?;
     control.check()?;
-    let (values, kernel_s) = match backend {
+    let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
+    Ok(match backend {
         Backend::Cuda { devices, .. } => {
             // One front is bound by latency: more cards would wait for one another.
-            let card = &devices[0];
-            let (values, seconds) = cuda::solve(prepared, sources, params, card, control, look)?;
-            (values, Some(seconds))
+            let solved = cuda::solve(prepared, sources, params, &devices[0], control)?;
+            let fields = sources.iter().zip(solved);
+            fields
+                .map(|(source, solved)| CostField {
+                    kernel_s: Some(solved.seconds),
+                    on_card: Some(solved.on_card),
+                    ..made(source, solved.values)
+                })
+                .collect()
         }
         Backend::Cpu { .. } => {
-            let solved = backend.install(|| cpu::solve(prepared, sources, params, control, look));
-            (solved?, None)
+            let solved = backend.install(|| cpu::solve(prepared, sources, params, control))?;
+            let fields = sources.iter().zip(solved);
+            fields
+                .map(|(source, values)| made(source, values))
+                .collect()
         }
-    };
-    let fields = sources.iter().zip(values);
-    Ok(fields
-        .map(|(source, values)| CostField {
-            kernel_s,
-            ..CostField::new(prepared, source.clone(), values)
-        })
-        .collect())
+    })
 }
 
 fn check(prepared: &Prepared, sources: &[Arc<Source>], params: &Params) -> Result<(), String> {

@@ -10,13 +10,23 @@ use crate::solvers::metric::matrix;
 use glam::{DMat3, DVec3};
 
 /// Where the value of a voxel comes from.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Simplex {
     pub value: f64,
-    /// Places that are read, and their shares, which add up to 1.
-    pub corners: Vec<(usize, f64)>,
     /// Towards the source, in voxels; its length has no meaning.
     pub direction: DVec3,
+    corners: [(usize, f64); MOST_CORNERS],
+    count: usize,
+}
+
+/// Of Selling's decomposition; a face of the others has three.
+const MOST_CORNERS: usize = 6;
+
+impl Simplex {
+    /// Places that are read, and their shares, which add up to 1.
+    pub fn corners(&self) -> &[(usize, f64)] {
+        &self.corners[..self.count]
+    }
 }
 
 /// A neighbour: its place, the way to it in voxels and its value.
@@ -24,10 +34,9 @@ type Corner = (usize, DVec3, f64);
 
 /// The active simplex of a place; `None` where no neighbour has a value.
 pub fn simplex(field: &CostField, place: usize) -> Option<Simplex> {
-    let local = field.prepared.local;
-    let faces = match local {
-        LocalSolver::Godunov6 => octahedron(field, place),
-        LocalSolver::HopfLax26 | LocalSolver::Hybrid => cube(field, place),
+    let faces = match field.prepared.local {
+        LocalSolver::Godunov6 => least_face(field, place, &OCTAHEDRON, 1.0 / 3.0),
+        LocalSolver::HopfLax26 | LocalSolver::Hybrid => least_face(field, place, &CUBE, 1.0),
         LocalSolver::Selling => None,
     };
     let terms = selling(field, place);
@@ -37,105 +46,207 @@ pub fn simplex(field: &CostField, place: usize) -> Option<Simplex> {
     }
 }
 
-fn corner(field: &CostField, place: usize, step: [i64; 3]) -> Option<Corner> {
-    let metric = &field.prepared.metric;
-    let voxel = metric.voxel(place);
-    if !metric.open(voxel, step) {
-        return None;
-    }
-    let to = metric.place_of([0, 1, 2].map(|a| voxel[a] + step[a]))?;
-    let value = f64::from(field.values[to]);
-    let way = DVec3::from_array(step.map(|s| s as f64));
-    value.is_finite().then_some((to, way, value))
+/// A corner, an edge or a triangle between neighbours.
+#[derive(Clone, Copy)]
+struct Face {
+    /// Of 3 × 3 × 3, x fastest; the first again where there are fewer than three.
+    cells: [usize; 3],
+    corners: usize,
 }
 
-fn octahedron(field: &CostField, place: usize) -> Option<Simplex> {
-    let mut best = None;
-    for octant in 0..8 {
-        let corners: [Option<Corner>; 3] = std::array::from_fn(|a| {
-            let mut step = [0; 3];
-            step[a] = if octant >> a & 1 == 1 { 1 } else { -1 };
-            corner(field, place, step)
-        });
-        parts(field, place, corners, &mut best);
-    }
-    best
-}
+/// Corners, then edges, then triangles, each once. They are told by those of one octant: each corner by the
+/// axes along which it lies, a bit each.
+const OCTAHEDRON: [Face; 26] =
+    of_octants(&[&[1], &[2], &[4], &[1, 2], &[1, 4], &[2, 4], &[1, 2, 4]]);
+const CUBE: [Face; 146] = of_octants(&[
+    &[1],
+    &[2],
+    &[4],
+    &[3],
+    &[5],
+    &[6],
+    &[7],
+    &[1, 3],
+    &[2, 3],
+    &[1, 5],
+    &[4, 5],
+    &[2, 6],
+    &[4, 6],
+    &[1, 7],
+    &[2, 7],
+    &[4, 7],
+    &[3, 7],
+    &[5, 7],
+    &[6, 7],
+    &[1, 3, 7],
+    &[2, 3, 7],
+    &[1, 5, 7],
+    &[4, 5, 7],
+    &[2, 6, 7],
+    &[4, 6, 7],
+]);
 
-fn cube(field: &CostField, place: usize) -> Option<Simplex> {
-    const ORDERS: [[usize; 3]; 6] = [
-        [0, 1, 2],
-        [0, 2, 1],
-        [1, 0, 2],
-        [1, 2, 0],
-        [2, 0, 1],
-        [2, 1, 0],
-    ];
-    let mut best = None;
-    for octant in 0..8 {
-        for order in ORDERS {
-            let mut step = [0; 3];
-            let corners = order.map(|a| {
-                step[a] = if octant >> a & 1 == 1 { 1 } else { -1 };
-                corner(field, place, step)
-            });
-            parts(field, place, corners, &mut best);
+const fn of_octants<const N: usize>(parts: &[&[usize]]) -> [Face; N] {
+    let mut all = [Face {
+        cells: [0; 3],
+        corners: 0,
+    }; N];
+    let (mut count, mut part) = (0, 0);
+    while part < parts.len() {
+        let corners = parts[part];
+        let (mut axes, mut i) = (0, 0);
+        while i < corners.len() {
+            axes |= corners[i];
+            i += 1;
         }
+        let mut octant = 0;
+        while octant < 8 {
+            // Octants that differ along other axes share it.
+            if octant & !axes == 0 {
+                let mut cells = [cell(octant, corners[0]); 3];
+                let mut i = 1;
+                while i < corners.len() {
+                    cells[i] = cell(octant, corners[i]);
+                    i += 1;
+                }
+                all[count] = Face {
+                    cells,
+                    corners: corners.len(),
+                };
+                count += 1;
+            }
+            octant += 1;
+        }
+        part += 1;
     }
-    best
+    assert!(count == N);
+    all
 }
 
-/// A triangle of neighbours, its edges and its corners.
-fn parts(
-    field: &CostField,
-    place: usize,
-    corners: [Option<Corner>; 3],
-    best: &mut Option<Simplex>,
-) {
-    for part in 1..8u32 {
-        let chosen = (0..3).filter(|k| part >> k & 1 == 1).map(|k| corners[k]);
-        let Some(chosen) = chosen.collect::<Option<Vec<Corner>>>() else {
-            continue;
+/// The cell of a 3 × 3 × 3 block, x fastest, that lies along some axes of an octant (a bit each where it lies
+/// up).
+const fn cell(octant: usize, axes: usize) -> usize {
+    let (mut sum, mut along, mut a) = (0, 1, 0);
+    while a < 3 {
+        sum += match (axes >> a & 1, octant >> a & 1) {
+            (0, _) => along,
+            (_, 0) => 0,
+            _ => 2 * along,
         };
-        if let Some(found) = face(matrix(&field.prepared.metric.cost[place]), &chosen)
-            && best.as_ref().is_none_or(|b| found.value < b.value)
-        {
-            *best = Some(found);
-        }
+        along *= 3;
+        a += 1;
     }
+    sum
 }
 
-/// The least value over a face, where it lies inside.
-fn face(g: DMat3, corners: &[Corner]) -> Option<Simplex> {
-    let low = corners.iter().map(|c| c.2).fold(f64::INFINITY, f64::min);
-    let u = |k: usize| corners[k].2 - low;
-    let gram = |i: usize, j: usize| corners[i].1.dot(g * corners[j].1);
-    // Unused rows of the identity stay apart from the others.
-    let mut m = DMat3::IDENTITY;
-    let n = corners.len();
-    for i in 0..n {
-        for j in 0..n {
-            m.col_mut(i)[j] = gram(i, j);
+/// The least value over faces, of which none is nearer than the root of `square` voxels.
+fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> Option<Simplex> {
+    let metric = &field.prepared.metric;
+    let g = matrix(&metric.cost[place]);
+    let around = around(field, place);
+    let values = around.map(|c| c.2);
+    let costs = around.map(|c| g * c.1);
+    // No way to a face costs less: W has no eigenvalue above its trace. G, its inverse, is rounded.
+    let w = &metric.speed[place];
+    let least = (square / f64::from(w[0] + w[3] + w[5])).sqrt() * (1.0 - 1e-3);
+    let (mut value, mut best) = (f64::INFINITY, None);
+    for face in faces {
+        let [a, b, c] = face.cells;
+        let all = DVec3::new(values[a], values[b], values[c]);
+        let low = all.min_element();
+        if !(low + least < value && all.max_element() < f64::INFINITY) {
+            continue;
+        }
+        let product = |i: usize, j: usize| around[i].1.dot(costs[j]);
+        let found = match face.corners {
+            1 => Some((product(a, a).sqrt(), DVec3::X)),
+            2 => over_edge([product(a, a), product(a, b), product(b, b)], all - low),
+            _ => {
+                let (ab, ac, bc) = (product(a, b), product(a, c), product(b, c));
+                let gram = DMat3::from_cols(
+                    DVec3::new(product(a, a), ab, ac),
+                    DVec3::new(ab, product(b, b), bc),
+                    DVec3::new(ac, bc, product(c, c)),
+                );
+                over(gram.inverse(), DVec3::ONE, all - low)
+            }
+        };
+        if let Some((more, shares)) = found
+            && low + more < value
+        {
+            value = low + more;
+            best = Some((face, shares));
         }
     }
-    let inverse = m.inverse();
-    let ones = DVec3::from_array(std::array::from_fn(|k| f64::from(u8::from(k < n))));
-    let values = DVec3::from_array(std::array::from_fn(|k| if k < n { u(k) } else { 0.0 }));
+    let (face, shares) = best?;
+    let mut found = Simplex {
+        value,
+        direction: DVec3::ZERO,
+        corners: [(0, 0.0); MOST_CORNERS],
+        count: face.corners,
+    };
+    for (i, cell) in face.cells.into_iter().take(face.corners).enumerate() {
+        let (to, way, _) = around[cell];
+        found.corners[i] = (to, shares[i]);
+        found.direction += way * shares[i];
+    }
+    Some(found)
+}
+
+/// As [`over`] with two corners.
+fn over_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
+    let share = 1.0 / (aa * bb - ab * ab);
+    let columns = [
+        DVec3::new(bb, -ab, 0.0),
+        DVec3::new(-ab, aa, 0.0),
+        DVec3::ZERO,
+    ];
+    let [x, y, z] = columns.map(|c| c * share);
+    over(
+        DMat3::from_cols(x, y, z),
+        DVec3::new(1.0, 1.0, 0.0),
+        values * DVec3::new(1.0, 1.0, 0.0),
+    )
+}
+
+/// The least value over a face and the shares of its corners, where it lies inside: from the inverse of its
+/// Gram matrix and the values of its corners.
+fn over(inverse: DMat3, ones: DVec3, values: DVec3) -> Option<(f64, DVec3)> {
     let (p, q) = (inverse * ones, inverse * values);
     let (a, b, c) = (ones.dot(p), ones.dot(q), values.dot(q) - 1.0);
-    let root = (b * b - a * c).sqrt();
-    let value = (b + root) / a;
+    let value = (b + (b * b - a * c).sqrt()) / a;
     let lambda = p * value - q;
-    let total: f64 = (0..n).map(|k| lambda[k]).sum();
+    let total = lambda.element_sum();
     // NaN where no front fits.
-    if !(total > 0.0 && (0..n).all(|k| lambda[k] >= 0.0)) {
-        return None;
+    let inside = total > 0.0 && lambda.cmpge(DVec3::ZERO).all();
+    inside.then(|| (value, lambda / total))
+}
+
+/// The 26 neighbours, x fastest; an infinite value where no step leads or no path came.
+fn around(field: &CostField, place: usize) -> [Corner; 27] {
+    let metric = &field.prepared.metric;
+    let voxel = metric.voxel(place);
+    let step = |k: usize| [k % 3, k / 3 % 3, k / 9].map(|c| c as i64 - 1);
+    let places: [Option<usize>; 27] = std::array::from_fn(|k| {
+        let step = step(k);
+        metric.place_of([0, 1, 2].map(|a| voxel[a] + step[a]))
+    });
+    // As [`Metric::open`], of all steps at once: those with fewer axes are known first.
+    let mut open = [false; 27];
+    for axes in [1usize, 2, 4, 3, 5, 6, 7] {
+        for octant in (0..8usize).filter(|octant| octant & !axes == 0) {
+            let to = cell(octant, axes);
+            let mut ways = (0..3).filter(|a| axes >> a & 1 == 1);
+            open[to] = places[to].is_some()
+                && (axes.is_power_of_two() || ways.any(|a| open[cell(octant, axes & !(1 << a))]));
+        }
     }
-    let shares = (0..n).map(|k| (corners[k].0, lambda[k] / total));
-    Some(Simplex {
-        value: value + low,
-        corners: shares.collect(),
-        direction: (0..n).map(|k| corners[k].1 * (lambda[k] / total)).sum(),
+    std::array::from_fn(|k| {
+        let way = DVec3::from_array(step(k).map(|c| c as f64));
+        match places[k].filter(|_| open[k]) {
+            Some(to) => (to, way, f64::from(field.values[to])),
+            None => (0, way, f64::INFINITY),
+        }
     })
 }
 
@@ -156,15 +267,20 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
         });
         ends.min_by(|a, b| a.1.2.total_cmp(&b.1.2))
     };
-    let terms = field.prepared.offsets(place);
-    let mut used: Vec<(f64, Corner)> = terms.iter().filter_map(lower).collect();
-    used.sort_by(|a, b| a.1.2.total_cmp(&b.1.2));
+    let mut all = [(0.0, (0, DVec3::ZERO, 0.0)); MOST_CORNERS];
+    let mut used = 0;
+    for term in field.prepared.offsets(place).iter().filter_map(lower) {
+        all[used] = term;
+        used += 1;
+    }
+    let used = &mut all[..used];
+    used.sort_unstable_by(|a, b| a.1.2.total_cmp(&b.1.2));
     // The terms in order of their values, as long as they lie below the solution.
     let (mut a, mut b, mut c) = (0.0, 0.0, -1.0);
     let low = used.first()?.1.2;
     let mut value = f64::INFINITY;
     let mut count = 0;
-    for (rho, (_, _, v)) in &used {
+    for (rho, (_, _, v)) in &*used {
         let v = v - low;
         if v >= value {
             break;
@@ -175,21 +291,21 @@ fn selling(field: &CostField, place: usize) -> Option<Simplex> {
         value = (b + (b * b - a * c).max(0.0).sqrt()) / a;
         count += 1;
     }
-    let mut direction = DVec3::ZERO;
-    let mut corners = Vec::with_capacity(count);
+    let mut found = Simplex {
+        value: value + low,
+        direction: DVec3::ZERO,
+        corners: [(0, 0.0); MOST_CORNERS],
+        count,
+    };
     let mut total = 0.0;
-    for (rho, (to, way, v)) in &used[..count] {
+    for ((rho, (to, way, v)), corner) in used[..count].iter().zip(&mut found.corners) {
         let share = rho * (value - (v - low));
-        direction += *way * share;
-        corners.push((*to, share));
+        *corner = (*to, share);
+        found.direction += *way * share;
         total += share;
     }
-    for (_, share) in &mut corners {
+    for (_, share) in &mut found.corners[..count] {
         *share /= total;
     }
-    Some(Simplex {
-        value: value + low,
-        corners,
-        direction,
-    })
+    Some(found)
 }

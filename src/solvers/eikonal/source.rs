@@ -1,6 +1,5 @@
 //! Where a cost field is 0, and the ball around it that the local metric fills.
 
-use super::components::faces;
 use super::{BALL_VOXELS, Metric};
 use crate::data::{Region, Shape};
 use crate::solvers::Error;
@@ -28,8 +27,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Of the voxels of the mask whose centres lie in a region; of the nearest one where a small region
-    /// holds none but lies in the mask.
+    /// Of the voxels of the mask whose centres lie in a region; where a small region holds none, of that
+    /// which holds its middle, or of those which hold the voxels of its own finer grid.
     pub fn region(metric: &Metric, region: &Region) -> Result<Self, Error> {
         let grid = &metric.grid;
         let mask = match &*region.shape {
@@ -52,10 +51,16 @@ impl Source {
                 })
                 .collect(),
         };
-        if zero.is_empty() && !matches!(&*region.shape, Shape::Mask(_)) {
-            let nearest = grid.nearest(region.shape.centre());
-            let place = nearest.and_then(|v| metric.place_of(v.map(|i| i as i64)));
-            zero.extend(place.map(|p| p as u32));
+        if zero.is_empty() {
+            let holds = |world: DVec3| metric.place_of(grid.nearest(world)?.map(|i| i as i64));
+            let place = |world: DVec3| holds(world).map(|p| p as u32);
+            match &*region.shape {
+                // Thinner than the voxels here.
+                Shape::Mask(mask) => zero.extend(mask.voxels_inside().filter_map(|v| {
+                    place(mask.grid.world(DVec3::from_array(v.map(|c| c as f64))))
+                })),
+                shape => zero.extend(place(shape.centre())),
+            }
         }
         if zero.is_empty() {
             return Err(Error::Input(format!(
@@ -76,7 +81,7 @@ impl Source {
         let rim: Vec<u32> = zero
             .iter()
             .copied()
-            .filter(|&p| faces(metric, p as usize).any(|n| !inside(n)))
+            .filter(|&p| metric.faces(p as usize).any(|n| !inside(n)))
             .collect();
         let ball = offsets();
         let around: Vec<Vec<Seed>> = rim

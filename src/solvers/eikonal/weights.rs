@@ -2,6 +2,7 @@
 
 use super::{FARTHEST_OFFSET, HYBRID_ANISOTROPY, LocalSolver, MOST_OFFSET, Metric};
 use crate::compute::{Cancelled, Control};
+use crate::solvers::metric::matrix;
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -130,7 +131,7 @@ pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
     ];
     // Each reduction lowers Σ ⟨b, W b⟩; an anisotropy of 100 takes some tens.
     const MOST_STEPS: usize = 1000;
-    let matrix = matrix_of(w);
+    let matrix = matrix(&w);
     let scale = w[0] + w[3] + w[5];
     let mut base = [[-1, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]];
     let product = |a: [i32; 3], b: [i32; 3]| real(a).dot(matrix * real(b));
@@ -163,13 +164,4 @@ pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
 
 fn real(v: [i32; 3]) -> DVec3 {
     DVec3::from_array(v.map(f64::from))
-}
-
-fn matrix_of(w: [f64; 6]) -> glam::DMat3 {
-    let [xx, xy, xz, yy, yz, zz] = w;
-    glam::DMat3::from_cols(
-        DVec3::new(xx, xy, xz),
-        DVec3::new(xy, yy, yz),
-        DVec3::new(xz, yz, zz),
-    )
 }

@@ -9,7 +9,7 @@
 //! - sharpened: W = |D|^⅓ (D / |D|^⅓)^α, which keeps the determinant (Jeong et al. 2007, eq. 3, with the
 //!   sign that makes fibres fast);
 //! - isotropic: W = |D|^⅓ I, the limit α → 0: the same volume without direction;
-//! - adjugate: G = |D| D⁻¹ (Fuster et al. 2014).
+//! - adjugate: G = |D| D⁻¹ (Fuster et al. 2016).
 //!
 //! D is scaled first so that its mean diffusivity over the mask is 1 mm²: a path through isotropic tissue
 //! of that diffusivity costs 1 a mm. Both matrices are kept in *voxel* axes, where every grid, sheared
@@ -210,6 +210,16 @@ impl Metric {
         voxel.map(|v| v as i64)
     }
 
+    /// Places of the voxels that share a face with one.
+    pub fn faces(&self, place: usize) -> impl Iterator<Item = usize> {
+        let voxel = self.voxel(place);
+        (0..6).filter_map(move |k| {
+            let mut next = voxel;
+            next[k / 2] += if k % 2 == 0 { -1 } else { 1 };
+            self.place_of(next)
+        })
+    }
+
     /// What a displacement in voxels costs with the metric of a place.
     pub fn length(&self, place: usize, d: DVec3) -> f64 {
         norm(&self.cost[place], d)
@@ -218,24 +228,19 @@ impl Metric {
     /// Displacements that a step in the mask may take: those whose voxels on the way touch by faces, so
     /// that no path slips between voxels that meet at an edge or a corner.
     pub fn open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
-        let at = |s: [i64; 3]| self.place_of([0, 1, 2].map(|a| from[a] + s[a])).is_some();
-        let axes: Vec<usize> = (0..3).filter(|&a| step[a] != 0).collect();
-        let part = |keep: &[usize]| {
-            let mut s = [0; 3];
-            keep.iter().for_each(|&a| s[a] = step[a]);
-            s
-        };
-        at(step)
-            && match axes[..] {
-                [a, b] => at(part(&[a])) || at(part(&[b])),
-                [a, b, c] => {
-                    let pair = |p: usize, q: usize| {
-                        at(part(&[p, q])) && (at(part(&[p])) || at(part(&[q])))
-                    };
-                    pair(a, b) || pair(a, c) || pair(b, c)
-                }
-                _ => true,
-            }
+        let axes = (0..3).filter(|&a| step[a] != 0);
+        self.leads(from, step, axes.fold(0, |all, a| all | 1 << a))
+    }
+
+    /// The same of a part of a step, along these axes (a bit each).
+    fn leads(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
+        let along = |a: usize| i64::from(axes >> a & 1) * step[a];
+        let to = [0, 1, 2].map(|a| from[a] + along(a));
+        let mut one_less = (0..3)
+            .map(|a| axes & !(1 << a))
+            .filter(|less| *less != axes);
+        self.place_of(to).is_some()
+            && (axes.count_ones() < 2 || one_less.any(|less| self.leads(from, step, less)))
     }
 
     /// Whether the voxels on the straight way are all of the mask and touch by faces.
@@ -312,8 +317,8 @@ fn in_axes(w: DMat3, a: DMat3) -> [f32; 6] {
 }
 
 /// The matrix xx xy xz yy yz zz.
-pub fn matrix(m: &[f32; 6]) -> DMat3 {
-    let [xx, xy, xz, yy, yz, zz] = m.map(f64::from);
+pub fn matrix<T: Copy + Into<f64>>(m: &[T; 6]) -> DMat3 {
+    let [xx, xy, xz, yy, yz, zz] = m.map(Into::into);
     DMat3::from_cols(
         DVec3::new(xx, xy, xz),
         DVec3::new(xy, yy, yz),

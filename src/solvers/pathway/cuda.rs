@@ -29,8 +29,10 @@ pub fn excess(
     }
     let [nx, ny, nz] = shape;
     let voxels = device.cached(metric.id(), "voxels", || metric.voxels.to_vec())?;
-    let values = device.upload(&pathway.shares(most))?;
-    let places = values.len() as u32;
+    let fields = [&pathway.fields[0], &pathway.fields[1]];
+    let [a, b] = fields.map(|field| field.values_on(device));
+    let (a, b) = (a?, b?);
+    let (places, least) = (metric.len() as u32, pathway.least);
     let surface = device.surface(image.handle, image.bytes, image.size)?;
     let object = surface.object();
     let file = kernels::PATHWAY;
@@ -49,7 +51,7 @@ pub fn excess(
             .launch(LaunchConfig::for_num_elems(nx * ny * nz))
     };
     device.check(WHAT, filled)?;
-    // SAFETY: both buffers hold `places` elements, and each voxel is one of the grid's.
+    // SAFETY: all buffers hold `places` elements, and each voxel is one of the grid's.
     let scattered = unsafe {
         device
             .stream()
@@ -58,8 +60,11 @@ pub fn excess(
             .arg(&nx)
             .arg(&ny)
             .arg(&*voxels)
-            .arg(&values)
+            .arg(&a.view())
+            .arg(&b.view())
             .arg(&places)
+            .arg(&least)
+            .arg(&most)
             .launch(LaunchConfig::for_num_elems(places))
     };
     device.check(WHAT, scattered)?;

@@ -1,6 +1,6 @@
 //! Where paths may run and between what: from the regions and the FA.
 
-use crate::data::{Mask, Region, Role, Shape, Volume};
+use crate::data::{Grid, Mask, Region, Role, Shape, Volume};
 use crate::solvers::Error;
 use crate::solvers::eikonal::{LocalSolver, Source};
 use crate::solvers::metric::{Cost, Metric};
@@ -26,7 +26,7 @@ impl Params {
         self.cost.check()?;
         if !(0.0..=1.0).contains(&self.min_fa) {
             return Err(format!(
-                "Found a least FA of {}, expected a number from 0 to 1; choose for example 0.15",
+                "Found a Domain FA (--min-fa) of {}, expected a number from 0 to 1; choose for example 0.15",
                 self.min_fa
             ));
         }
@@ -40,47 +40,131 @@ impl Params {
     }
 }
 
-/// The voxels of an FA map where paths may run: at least `min_fa`, inside one of the masks where there
-/// are any, in no excluded region. To be called on the backend's threads.
-pub fn domain(fa: &Volume, min_fa: f64, regions: &[Region]) -> Mask {
-    let grid = &fa.grid;
-    let of = |role: Role| -> Vec<&Shape> {
-        let these = regions.iter().filter(|r| r.role == role);
-        these.map(|r| &*r.shape).collect()
-    };
-    let (within, without) = (of(Role::Mask), of(Role::Exclude));
-    let values = fa.frame(0);
-    let inside = |v: usize| {
-        // Not a number is no direction.
-        if !(f64::from(values[v]) >= min_fa) {
-            return false;
-        }
-        if within.is_empty() && without.is_empty() {
-            return true;
-        }
-        let centre = grid.world(DVec3::from_array(grid.voxel(v).map(|c| c as f64)));
-        let holds = |shape: &&Shape| shape.contains(centre);
-        (within.is_empty() || within.iter().any(holds)) && !without.iter().any(holds)
-    };
-    let voxels = (0..grid.voxel_count()).into_par_iter();
-    let inside: Vec<u8> = voxels.map(|v| u8::from(inside(v))).collect();
-    Mask::new(grid.clone(), inside)
+/// Where paths may run: voxels of an FA of at least `min_fa`, inside one of the masks where there are any,
+/// in no excluded region. Its functions are to be called on the backend's threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Domain<'a> {
+    pub fa: &'a Volume,
+    pub min_fa: f64,
+    pub regions: &'a [Region],
 }
 
-/// All regions of one role as one source.
-pub fn source(metric: &Metric, regions: &[Region], role: Role) -> Result<Arc<Source>, Error> {
-    let these: Vec<&Region> = regions.iter().filter(|r| r.role == role).collect();
-    let (Some(first), one) = (these.first(), these.len() == 1) else {
-        return Err(Error::Input(format!(
-            "Found no {0}, expected at least one; place a {0} region",
-            role.name().to_lowercase()
-        )));
-    };
-    let mut zero = Vec::new();
-    for region in &these {
-        zero.extend(Source::region(metric, region)?.zero);
+impl Domain<'_> {
+    /// Its voxels, on the grid of the FA.
+    pub fn mask(&self) -> Result<Mask, Error> {
+        let grid = &self.fa.grid;
+        let walls = self.walls();
+        let values = self.fa.frame(0);
+        // Not a number is no direction.
+        let inside = |v: usize| f64::from(values[v]) >= self.min_fa && walls.open(grid, v);
+        let voxels = (0..grid.voxel_count()).into_par_iter();
+        let inside: Vec<u8> = voxels.map(|v| u8::from(inside(v))).collect();
+        if inside.iter().all(|i| *i == 0) {
+            return Err(Error::Input(self.empty()));
+        }
+        Ok(Mask::new(grid.clone(), inside))
     }
-    let all = format!("{} regions", role.name());
-    let name = if one { &first.name } else { &all };
-    Ok(Arc::new(Source::places(metric, name, zero)))
+
+    /// All regions of one role as one source, on a metric of this domain.
+    pub fn source(&self, metric: &Metric, role: Role) -> Result<Arc<Source>, Error> {
+        let these: Vec<&Region> = self.regions.iter().filter(|r| r.role == role).collect();
+        let (Some(first), one) = (these.first(), these.len() == 1) else {
+            return Err(Error::Input(format!(
+                "Found no {0}, expected at least one; place a {0} region",
+                role.name().to_lowercase()
+            )));
+        };
+        let mut zero = Vec::new();
+        for region in &these {
+            let places = Source::region(metric, region);
+            zero.extend(
+                places
+                    .map_err(|error| self.why_outside(region, error))?
+                    .zero,
+            );
+        }
+        let all = format!("{} regions", role.name());
+        let name = if one { &first.name } else { &all };
+        Ok(Arc::new(Source::places(metric, name, zero)))
+    }
+
+    fn walls(&self) -> Walls<'_> {
+        let of = |role: Role| -> Vec<&Shape> {
+            let these = self.regions.iter().filter(|r| r.role == role);
+            these.map(|r| &*r.shape).collect()
+        };
+        Walls {
+            within: of(Role::Mask),
+            without: of(Role::Exclude),
+        }
+    }
+
+    /// The highest FA of the voxels between the walls that pass a test of their centres.
+    fn highest(&self, holds: impl Fn(DVec3) -> bool + Sync) -> Option<f32> {
+        let grid = &self.fa.grid;
+        let values = self.fa.frame(0).par_iter().enumerate();
+        self.highest_of(values.filter(|(v, _)| holds(centre(grid, *v))))
+    }
+
+    fn highest_of<'v>(
+        &self,
+        voxels: impl ParallelIterator<Item = (usize, &'v f32)>,
+    ) -> Option<f32> {
+        let (walls, grid) = (self.walls(), &self.fa.grid);
+        let inside = voxels.filter(|(v, fa)| fa.is_finite() && walls.open(grid, *v));
+        inside.map(|(_, fa)| *fa).max_by(f32::total_cmp)
+    }
+
+    fn empty(&self) -> String {
+        match self.highest(|_| true) {
+            Some(fa) => format!(
+                "The mask's highest FA is {fa:.3}, expected a voxel of at least {}; lower Domain FA \
+                 (--min-fa)",
+                self.min_fa
+            ),
+            None => "The mask holds no voxel with a tensor, expected at least one; choose another mask or \
+                     fit again"
+                .to_owned(),
+        }
+    }
+
+    /// What else keeps a region out that holds no voxel of the domain.
+    fn why_outside(&self, region: &Region, error: Error) -> Error {
+        let held = self.highest(|at| region.shape.contains(at));
+        // A small region is in the voxel that holds its middle.
+        let grid = &self.fa.grid;
+        let middle = || {
+            let middle = grid.index(grid.nearest(region.shape.centre())?);
+            self.highest_of([(middle, &self.fa.frame(0)[middle])].into_par_iter())
+        };
+        match held.or_else(middle) {
+            Some(fa) if f64::from(fa) < self.min_fa => Error::Input(format!(
+                "Region '{}' lies where the FA is at most {fa:.3}, expected a voxel of at least {}; move it \
+                 or lower Domain FA (--min-fa)",
+                region.name, self.min_fa
+            )),
+            _ => error,
+        }
+    }
+}
+
+/// What holds paths, and what keeps them out.
+struct Walls<'a> {
+    within: Vec<&'a Shape>,
+    without: Vec<&'a Shape>,
+}
+
+impl Walls<'_> {
+    fn open(&self, grid: &Grid, voxel: usize) -> bool {
+        if self.within.is_empty() && self.without.is_empty() {
+            return true;
+        }
+        let at = centre(grid, voxel);
+        let holds = |shape: &&Shape| shape.contains(at);
+        (self.within.is_empty() || self.within.iter().any(holds)) && !self.without.iter().any(holds)
+    }
+}
+
+fn centre(grid: &Grid, voxel: usize) -> DVec3 {
+    grid.world(DVec3::from_array(grid.voxel(voxel).map(|c| c as f64)))
 }

@@ -14,14 +14,13 @@ mod domain;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
-pub use domain::{Params, domain, source};
+pub use domain::{Domain, Params};
 pub use trace::{Path, trace};
 
 use super::Error;
-use super::eikonal::{CostField, faces, image};
+use super::eikonal::{CostField, image};
 use super::metric::Metric;
 use crate::data::{Mask, Volume};
-use glam::DVec3;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ pub struct Pathway {
     pub fields: [CostField; 2],
     /// u₁ + u₂ by place; infinity where no path joins the regions.
     pub total: Arc<[f32]>,
-    /// E*.
+    /// E*, above 0.
     pub least: f64,
     /// Where it is found first, by place.
     pub middle: usize,
@@ -68,6 +67,12 @@ impl Pathway {
                 b.source.name, a.source.name
             )));
         }
+        if least == 0.0 {
+            return Err(Error::Input(format!(
+                "Regions '{}' and '{}' overlap, expected two apart; move one",
+                a.source.name, b.source.name
+            )));
+        }
         let end = |from: &CostField, to: &CostField| {
             let values = to.source.zero.iter().map(|&p| from.values[p as usize]);
             f64::from(values.fold(f32::INFINITY, f32::min))
@@ -81,11 +86,7 @@ impl Pathway {
             least,
             middle,
             ends,
-            joined_from: if least > 0.0 {
-                (f64::from(limit) / least - 1.0).max(0.0)
-            } else {
-                0.0
-            },
+            joined_from: (f64::from(limit) / least - 1.0).max(0.0),
             fields: [a, b],
         })
     }
@@ -110,17 +111,11 @@ impl Pathway {
         Volume::scalar(metric.grid.clone(), out)
     }
 
-    /// The same by place.
-    fn shares(&self, most: f32) -> Vec<f32> {
-        let share = |total: &f32| {
-            let share = f64::from(*total) / self.least - 1.0;
-            // Where regions touch E* is 0 and nothing has a share of it.
-            match share.is_nan() {
-                true => most,
-                false => (share.max(0.0) as f32).min(most),
-            }
-        };
-        self.total.iter().map(share).collect()
+    /// The same by place; with `most` infinite so where no path leads.
+    pub fn shares(&self, most: f32) -> Vec<f32> {
+        let share = |total: &f32| f64::from(*total) / self.least - 1.0;
+        let limited = |total| (share(total).max(0.0) as f32).min(most);
+        self.total.iter().map(limited).collect()
     }
 
     /// The ε-pathway.
@@ -141,7 +136,7 @@ impl Pathway {
         }
         while let Some(place) = waiting.pop() {
             found.push(place);
-            for next in faces(self.metric(), place) {
+            for next in self.metric().faces(place) {
                 if !known[next] && within(next) {
                     known[next] = true;
                     waiting.push(next);
@@ -177,7 +172,7 @@ impl Pathway {
         while let Some(Reverse((level, place))) = waiting.pop() {
             let level = f32::from_bits(level);
             levels.push(level.max(self.joined_from as f32));
-            for next in faces(self.metric(), place as usize) {
+            for next in self.metric().faces(place as usize) {
                 wait(next, level, &mut waiting);
             }
         }
@@ -199,14 +194,7 @@ impl Pathway {
         image(self.metric(), &self.total)
     }
 
-    /// The best path between the regions through the voxel that holds a world point; `None` where none
-    /// leads.
-    pub fn through(&self, world: DVec3) -> Option<Path> {
-        let voxel = self.metric().grid.nearest(world)?;
-        self.through_place(self.metric().place_of(voxel.map(|v| v as i64))?)
-    }
-
-    /// As [`Pathway::through`], for a place of the metric.
+    /// The best path between the regions through a place of the metric; `None` where none leads.
     pub fn through_place(&self, place: usize) -> Option<Path> {
         let mut points = trace(&self.fields[0], place)?;
         points.reverse();
@@ -266,7 +254,7 @@ fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
         if b.binary_search(&place).is_ok() {
             join(second);
         }
-        for next in faces(metric, place as usize) {
+        for next in metric.faces(place as usize) {
             if inside[next] {
                 join(next as u32);
             }

@@ -50,7 +50,7 @@ impl Path {
         self.length_mm.last().copied().unwrap_or(0.0)
     }
 
-    /// Cost per mm between each point and the next.
+    /// Cost per mm up to each point but the first, from the one before.
     pub fn cost_per_mm(&self) -> Vec<f64> {
         let ends = self.cost.windows(2).zip(self.length_mm.windows(2));
         let rates = ends.map(|(c, l)| (c[1] - c[0]) / (l[1] - l[0]).max(f64::MIN_POSITIVE));
@@ -222,10 +222,9 @@ impl Walk<'_> {
     /// The lowest corner of the active simplex.
     fn down(&self, place: usize) -> Option<usize> {
         let values = &self.field.values;
-        let corners = simplex(self.field, place)?.corners.into_iter();
-        let lowest = corners
-            .min_by(|a, b| values[a.0].total_cmp(&values[b.0]))?
-            .0;
+        let active = simplex(self.field, place)?;
+        let corners = active.corners().iter();
+        let (lowest, _) = *corners.min_by(|a, b| values[a.0].total_cmp(&values[b.0]))?;
         (values[lowest] < values[place]).then_some(lowest)
     }
 }

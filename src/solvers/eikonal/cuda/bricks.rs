@@ -1,7 +1,9 @@
 //! A metric as the card holds it.
 
+use super::super::readers::Readers;
 use super::super::weights::Offset;
 use super::{LocalSolver, Prepared, Source};
+use crate::compute::{Cancelled, Control};
 use crate::solvers::metric::{Metric, matrix};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +21,12 @@ const INSIDE: usize = 30;
 const OWN: usize = 32;
 /// An end of an offset that is shut.
 const SHUT: u32 = u32::MAX;
+/// Words of a voxel's W and G.
+const RECORD: usize = 16;
+/// Floats of a voxel, one for each two octants.
+const FLOORS: usize = 4;
+/// Words of a reader.
+const READER: usize = 4;
 /// Words of a voxel's offsets: six weights, two unused, twelve ends.
 const TERMS: usize = 20;
 const ENDS: usize = 8;
@@ -28,7 +36,7 @@ const ENDS: usize = 8;
 pub struct Bricks {
     pub headers: Vec<[u32; HEADER]>,
     /// Bricks that read another's cells through long offsets: the brick, a bit for each cell.
-    pub readers: Vec<[u32; 4]>,
+    pub readers: Vec<[u32; READER]>,
     /// The cell of each place within a field.
     pub cell_of: Vec<u32>,
     /// Whether any voxel reads through a long offset.
@@ -45,13 +53,26 @@ pub struct Start {
     pub bricks: Vec<[u32; 2]>,
 }
 
+impl Start {
+    /// On a card.
+    pub fn bytes(&self) -> u64 {
+        4 * (self.cells.len() + self.values.len() + 2 * self.bricks.len()) as u64
+    }
+}
+
+/// Voxels between two looks at whether the job is cancelled.
+const CHUNK: usize = 4096;
+
 impl Bricks {
-    pub fn new(prepared: &Prepared) -> Self {
+    pub fn new(prepared: &Prepared, control: &Control) -> Result<Self, Cancelled> {
         let metric = &prepared.metric;
         let shape = metric.grid.shape.map(|n| n.div_ceil(SIDE));
         let number = |b: [usize; 3]| b[0] + shape[0] * (b[1] + shape[1] * b[2]);
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); shape.iter().product()];
         for place in 0..metric.len() {
+            if place % CHUNK == 0 {
+                control.check()?;
+            }
             let brick = metric.voxel(place).map(|c| c as usize / SIDE);
             members[number(brick)].push(place as u32);
         }
@@ -71,6 +92,9 @@ impl Bricks {
             order: Vec::with_capacity(metric.len()),
         };
         for (name, &brick) in used.iter().enumerate() {
+            if name % (CHUNK / CELLS) == 0 {
+                control.check()?;
+            }
             let at = [
                 brick % shape[0],
                 brick / shape[0] % shape[1],
@@ -100,15 +124,35 @@ impl Bricks {
         let mut last = [0; HEADER];
         last[..27].fill(outside);
         out.headers.push(last);
-        out.link(prepared);
-        out
+        out.link(prepared, control)?;
+        Ok(out)
+    }
+
+    /// Bytes of all that stays on a card for a metric.
+    pub fn bytes(&self, prepared: &Prepared) -> u64 {
+        let terms = match self.needs_terms(prepared) {
+            true => TERMS,
+            false => 0,
+        };
+        let cell = 1;
+        let words = HEADER * self.headers.len()
+            + (RECORD + FLOORS + terms + cell) * self.order.len()
+            + READER * self.readers.len();
+        4 * words as u64
+    }
+
+    fn needs_terms(&self, prepared: &Prepared) -> bool {
+        self.has_terms || prepared.local == LocalSolver::Selling
     }
 
     /// Finds who reads what through long offsets.
-    fn link(&mut self, prepared: &Prepared) {
-        let mut readers: Vec<Vec<(u32, u64)>> = vec![Vec::new(); self.headers.len()];
+    fn link(&mut self, prepared: &Prepared, control: &Control) -> Result<(), Cancelled> {
+        let mut readers = Readers::new(self.headers.len());
         let order = std::mem::take(&mut self.order);
-        for &place in &order {
+        for (i, &place) in order.iter().enumerate() {
+            if i % CHUNK == 0 {
+                control.check()?;
+            }
             let brick = self.cell_of[place as usize] / CELLS as u32;
             for offset in prepared.offsets(place as usize) {
                 self.has_terms = true;
@@ -121,22 +165,18 @@ impl Bricks {
                         self.headers[brick as usize][OWN + cell / 32] |= 1 << (cell % 32);
                         continue;
                     }
-                    let bit = 1u64 << cell;
-                    // Bricks come in order: a known reader is the last.
-                    match readers[read as usize].last_mut() {
-                        Some((reader, cells)) if *reader == brick => *cells |= bit,
-                        _ => readers[read as usize].push((brick, bit)),
-                    }
+                    readers.add(read, cell, brick);
                 }
             }
         }
         self.order = order;
-        for (header, readers) in self.headers.iter_mut().zip(readers) {
+        for (header, readers) in self.headers.iter_mut().zip(readers.of_bricks()) {
             header[FIRST_READER] = self.readers.len() as u32;
             header[READERS] = readers.len() as u32;
             let words = |(brick, cells): (u32, u64)| [brick, cells as u32, (cells >> 32) as u32, 0];
             self.readers.extend(readers.into_iter().map(words));
         }
+        Ok(())
     }
 
     /// Cells at the two ends of an offset.
@@ -155,7 +195,7 @@ impl Bricks {
     /// W, G and their determinants, by record.
     pub fn records(&self, prepared: &Prepared) -> Vec<f32> {
         let metric = &prepared.metric;
-        let mut out = Vec::with_capacity(16 * self.order.len());
+        let mut out = Vec::with_capacity(RECORD * self.order.len());
         for &place in &self.order {
             let (w, g) = (metric.speed[place as usize], metric.cost[place as usize]);
             let det = matrix(&w).determinant();
@@ -169,7 +209,7 @@ impl Bricks {
     /// Bits of Selling's weights and the cells they read, by record; a few where nothing is read.
     pub fn terms(&self, prepared: &Prepared) -> Vec<u32> {
         let none: [u32; TERMS] = std::array::from_fn(|k| if k < ENDS { 0 } else { SHUT });
-        if !self.has_terms && prepared.local != LocalSolver::Selling {
+        if !self.needs_terms(prepared) {
             return none.to_vec();
         }
         let mut out = none.repeat(self.order.len());

@@ -1,0 +1,60 @@
+"""Times Arcuate's cost fields and plain sweeping on one core, one after the other, again and again.
+
+usage: cost.py ARCUATE [--source fsm_ref.cpp] [--repeats 3]
+The source is that of ../shared/bench/cpu unless another is given; where there is none, or no C++ compiler, that
+is said and nothing is timed. Prints JSON lines: the times, and for each of the paper's first two examples how
+many times as fast each local solver is as sweeping with the update of godunov6.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+here = os.path.dirname(os.path.abspath(__file__))
+parser = argparse.ArgumentParser()
+parser.add_argument("arcuate")
+parser.add_argument("--source", default=os.path.join(here, "../../../shared/bench/cpu/fsm_ref.cpp"))
+parser.add_argument("--repeats", type=int, default=3)
+options = parser.parse_args()
+
+compiler = next(filter(None, map(shutil.which, ["g++", "c++", "clang++"])), None)
+if not os.path.exists(options.source):
+    print(f"Not timed: {options.source} is not there, expected the sweeping solver; give it with --source")
+    sys.exit()
+if compiler is None:
+    print("Not timed: found no C++ compiler, expected g++, c++ or clang++; install one")
+    sys.exit()
+
+
+def lines(command):
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def ours(example):
+    command = [options.arcuate, "bench", "eikonal", "--backend", "cpu", "--threads", "1", "--case", example]
+    rows = lines(command)
+    return {row["workload"].split()[-1]: row["wall_s"] for row in rows if row["workload"].split()[1] == example}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    sweeping = os.path.join(folder, "sweeping")
+    subprocess.run([compiler, "-O3", "-march=native", "-std=c++17", options.source, "-o", sweeping], check=True)
+    for example in ["Ex1", "Ex2"]:
+        # In turn, so that what else the machine does slows both.
+        theirs, times = [], {}
+        for _ in range(options.repeats):
+            theirs.append(lines([sweeping, example.lower(), "--repeats", "1"])[0]["wall_s"])
+            for local, wall_s in ours(example).items():
+                times.setdefault(local, []).append(wall_s)
+        base = statistics.median(theirs)
+        print(json.dumps(dict(program="sweeping", case=example, wall_s=round(base, 5))))
+        for local, walls in times.items():
+            wall_s = statistics.median(walls)
+            print(json.dumps(dict(program="arcuate", case=f"{example} {local}", wall_s=round(wall_s, 5),
+                                  times_sweeping=round(base / wall_s, 2))), flush=True)
