@@ -38,8 +38,16 @@ const CONTOUR: u32 = 128u;
 @group(0) @binding(3) var cut: texture_3d<f32>;
 @group(0) @binding(4) var maps: texture_2d<f32>;
 
+// The layer's kind, once a fragment has begun. Mesa's software renderer compiles a shader anew for every
+// draw that branches on uniforms alone, and keeps them all; no fragment lies left of its target.
+var<private> kind: vec4<u32>;
+
+fn begin(position: vec4<f32>) {
+    kind = select(layer.kind, vec4<u32>(0u), position.x < -1.0);
+}
+
 fn has(flag: u32) -> bool {
-    return (layer.kind.x & flag) != 0u;
+    return (kind.x & flag) != 0u;
 }
 
 fn on_plane(plane: Plane, at: vec2<f32>) -> vec3<f32> {
@@ -67,10 +75,9 @@ fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     if min(here.a, min(right.a, below.a)) < 0.5 {
         return vec4<f32>(0.0);
     }
-    var level = layer.limits.y;
-    if layer.limits.z > 0.0 {
-        level = max(round(here.r / layer.limits.z), 1.0) * layer.limits.z;
-    }
+    let every = layer.limits.z;
+    let nearest = max(round(here.r / max(every, 1e-30)), 1.0) * every;
+    let level = select(layer.limits.y, nearest, every > 0.0);
     let slope = length(vec2<f32>(right.r - here.r, below.r - here.r));
     // Pixels from the line.
     let away = abs(here.r - level) / max(slope, 1e-12);
@@ -85,13 +92,13 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     }
     var alpha = layer.window.z;
     if has(HAS_HIDING) {
-        let way = min(layer.kind.z, LINEAR);
+        let way = min(kind.z, LINEAR);
         let limiting = sample_image(hiding, on_plane(layer.hiding, at), way);
         if limiting.a < 0.5 || limiting.r < layer.limits.x {
             return vec4<f32>(0.0);
         }
     }
-    let value = sample_image(image, on_plane(layer.image, at), layer.kind.z);
+    let value = sample_image(image, on_plane(layer.image, at), kind.z);
     if value.a < 0.5 {
         return vec4<f32>(0.0);
     }
@@ -120,6 +127,7 @@ fn vs_pane(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
 
 @fragment
 fn fs_pane(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+    begin(position);
     return shade(position.xy - 0.5, vec2<f32>(1.0));
 }
 
@@ -146,6 +154,7 @@ fn coverage_mask(share: f32) -> u32 {
 
 @fragment
 fn fs_quad(in: OnQuad) -> Cut {
+    begin(in.position);
     let step = fwidth(in.at);
     var covered = 1.0;
     if has(HAS_CUT) {

@@ -295,6 +295,7 @@ fn halves() {
     let mut state = on_black(state());
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     layer.display.colour_map = ColourMap::Viridis;
+    layer.display.opacity = 0.0;
     update(&mut state, Action::TakeSnapshot);
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     layer.display.window = (2e6, 3e6);

@@ -65,7 +65,7 @@ pub fn elided(painter: &Painter, text: &str, font: FontId, width: f32) -> String
         head.chain(['…'].iter()).chain(tail).collect()
     };
     let (mut fits, mut too_many) = (1, letters.len());
-    while too_many - fits > 1 {
+    while fits + 1 < too_many {
         let kept = (fits + too_many) / 2;
         match measured(&cut(kept)) <= width {
             true => fits = kept,
