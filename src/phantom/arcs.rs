@@ -65,7 +65,9 @@ struct Curve {
 impl Curve {
     fn random(row: &mut Row, centre: DVec3, shortest_mm: f64) -> Self {
         let along = row.unit();
-        let across = along.cross(row.normal()).normalize_or(along.any_orthonormal_vector());
+        let across = along
+            .cross(row.normal())
+            .normalize_or(along.any_orthonormal_vector());
         Self {
             centre,
             along,
@@ -138,19 +140,29 @@ impl Arcs {
             end += line.len() as u64;
             end
         }));
-        let points: Vec<[f32; 3]> = lines.iter().flat_map(|(line, _)| line.iter().copied()).collect();
+        let points: Vec<[f32; 3]> = lines
+            .iter()
+            .flat_map(|(line, _)| line.iter().copied())
+            .collect();
         let at = |voxel: usize| {
             let v = DVec3::from_array(grid.voxel(voxel).map(|v| v as f64));
             (v - (n as f64 - 1.0) / 2.0) / (n as f64 / 2.0)
         };
         let voxels = grid.voxel_count();
-        let in_ball: Vec<u8> = (0..voxels).map(|v| u8::from(at(v).length() < 0.9)).collect();
+        let in_ball: Vec<u8> = (0..voxels)
+            .map(|v| u8::from(at(v).length() < 0.9))
+            .collect();
         let mut peaks = vec![0f32; 6 * voxels];
         for voxel in 0..voxels {
             let p = at(voxel);
             let first = DVec3::new((2.0 * p.x).cos(), (2.0 * p.y).sin(), 0.5 + p.z).normalize();
             let second = first.cross(DVec3::new(0.3, 0.5, 0.8)).normalize();
-            for (a, value) in first.to_array().into_iter().chain(second.to_array()).enumerate() {
+            for (a, value) in first
+                .to_array()
+                .into_iter()
+                .chain(second.to_array())
+                .enumerate()
+            {
                 peaks[a * voxels + voxel] = value as f32;
             }
         }

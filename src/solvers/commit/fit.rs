@@ -43,7 +43,9 @@ impl Prepared {
         let mut taken = vec![false; shape.fibres];
         let mut made = Vec::new();
         for members in groups.values().filter(|_| params.group > 0.0) {
-            let own = members.iter().filter(|f| !std::mem::replace(&mut taken[**f as usize], true));
+            let own = members
+                .iter()
+                .filter(|f| !std::mem::replace(&mut taken[**f as usize], true));
             let fibres: Vec<u32> = own.copied().collect();
             let square = |f: &u32| -> f64 {
                 let begin = *f as usize * shape.atoms;
@@ -112,7 +114,9 @@ impl Prepared {
             each.map(|f| f64::from(weights[f]) * lengths[f]).sum()
         };
         let bundles = tractogram.groups.iter();
-        let bundles = bundles.map(|(name, members)| (name.clone(), of_bundle(members))).collect();
+        let bundles = bundles
+            .map(|(name, members)| (name.clone(), of_bundle(members)))
+            .collect();
         let maps = Maps::new(self, &weights, &solution);
         let squares = maps.squares;
         let samples = self.dictionary.voxels.len() * self.samples.count();

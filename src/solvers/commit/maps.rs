@@ -33,7 +33,8 @@ impl Maps {
             };
             let intra: f64 = dictionary.in_voxel(i).iter().map(weight).sum();
             let own = |place: usize, kind: usize, atom: usize| {
-                f64::from(solution.x[operator.own_column(i, place)]) / of.responses.scale[kind][atom]
+                f64::from(solution.x[operator.own_column(i, place)])
+                    / of.responses.scale[kind][atom]
             };
             let peaks = 0..shape.peaks * shape.extra;
             let extra: f64 = peaks.map(|place| own(place, 1, place % shape.extra)).sum();
@@ -48,7 +49,10 @@ impl Maps {
                 .sum();
             squares += square;
             let rmse = (square / samples as f64).sqrt();
-            for (map, value) in values.iter_mut().zip([intra / sum, extra / sum, free / sum, rmse]) {
+            for (map, value) in values
+                .iter_mut()
+                .zip([intra / sum, extra / sum, free / sum, rmse])
+            {
                 map[voxel] = value as f32;
             }
         }

@@ -10,19 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Intra {
     /// Diffusion along the fibre only.
-    Stick {
-        along: f64,
-    },
+    Stick { along: f64 },
     /// One column a radius.
-    Cylinders {
-        along: f64,
-        radii_um: Vec<f64>,
-    },
+    Cylinders { along: f64, radii_um: Vec<f64> },
     /// One column a distribution.
-    GammaCylinders {
-        along: f64,
-        radii: Vec<Gamma>,
-    },
+    GammaCylinders { along: f64, radii: Vec<Gamma> },
     /// One number a segment, its length: the measured value is one image, as in SIFT2 (Smith et al. 2015,
     /// NeuroImage 119:338). Neither directions nor other compartments.
     Density,

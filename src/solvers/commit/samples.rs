@@ -69,7 +69,8 @@ impl Samples {
         for one in timing {
             one.check().map_err(Error::Input)?;
         }
-        let of = |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);
+        let of =
+            |weighting: Weighting| (0..n).filter(move |&v| gradients.weighting(v) == weighting);
         let b0: Vec<usize> = of(Weighting::B0).collect();
         if b0.is_empty() {
             return Err(Error::Input(format!(
@@ -83,7 +84,11 @@ impl Samples {
         } else {
             b0.into_iter().map(|v| vec![v]).collect()
         };
-        let timing_of = |v: usize| timing.get(v).or(timing.first().filter(|_| timing.len() == 1));
+        let timing_of = |v: usize| {
+            timing
+                .get(v)
+                .or(timing.first().filter(|_| timing.len() == 1))
+        };
         let mut weighted: Vec<usize> = of(Weighting::Diffusion).collect();
         let key = |v: usize| {
             let t = timing_of(v).map_or((0.0, 0.0), |t| (t.pulse_ms, t.between_ms));
@@ -117,7 +122,11 @@ impl Samples {
             last = Some(v);
         }
         for shell in &mut shells {
-            let sum: f64 = shell.volumes.iter().map(|&v| gradients.b_s_per_mm2[v]).sum();
+            let sum: f64 = shell
+                .volumes
+                .iter()
+                .map(|&v| gradients.b_s_per_mm2[v])
+                .sum();
             shell.b_s_per_mm2 = sum / shell.volumes.len() as f64;
         }
         Ok(Self {
@@ -160,12 +169,15 @@ impl Samples {
         let usable = |voxel: usize| {
             let inside = mask.is_none_or(|m| m.inside[voxel] != 0);
             let sound = |sample: usize| {
-                let volumes = self.volumes(sample).iter();
-                volumes.fold(true, |all, &v| all && scan.frame(v)[voxel].is_finite())
+                let mut volumes = self.volumes(sample).iter();
+                volumes.all(|&v| scan.frame(v)[voxel].is_finite())
             };
             inside && (0..self.count()).all(sound) && self.at_b0(scan, voxel) > 0.0
         };
-        (0..n).into_par_iter().map(|v| u8::from(usable(v))).collect()
+        (0..n)
+            .into_par_iter()
+            .map(|v| u8::from(usable(v)))
+            .collect()
     }
 
     /// The samples of some voxels (numbers of the scan's grid), voxel after voxel.
@@ -193,11 +205,17 @@ impl Samples {
 /// b-value, relative to b = 0. Of one population of sticks it is proportional to their share, as what LiFE
 /// explains of a signal is (Pestilli et al. 2014, Nat Methods 11:1058); it is less where fibres cross.
 pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
-    let largest = samples.shells.iter().max_by(|a, b| a.b_s_per_mm2.total_cmp(&b.b_s_per_mm2));
+    let largest = samples
+        .shells
+        .iter()
+        .max_by(|a, b| a.b_s_per_mm2.total_cmp(&b.b_s_per_mm2));
     let of = |voxel: usize| -> f32 {
         let Some(shell) = largest else { return 0.0 };
         let b0 = f64::from(samples.at_b0(scan, voxel));
-        let values = shell.volumes.iter().map(|&v| f64::from(scan.frame(v)[voxel]) / b0);
+        let values = shell
+            .volumes
+            .iter()
+            .map(|&v| f64::from(scan.frame(v)[voxel]) / b0);
         let n = shell.volumes.len() as f64;
         let mean = values.clone().sum::<f64>() / n;
         let variance = values.map(|v| (v - mean).powi(2)).sum::<f64>() / n;
@@ -206,6 +224,9 @@ pub fn anisotropic(scan: &Volume, samples: &Samples) -> Volume {
             _ => 0.0,
         }
     };
-    let values: Vec<f32> = (0..scan.grid.voxel_count()).into_par_iter().map(of).collect();
+    let values: Vec<f32> = (0..scan.grid.voxel_count())
+        .into_par_iter()
+        .map(of)
+        .collect();
     Volume::scalar(scan.grid.clone(), values)
 }

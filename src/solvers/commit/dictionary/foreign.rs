@@ -24,7 +24,9 @@ impl Foreign<'_> {
         let spacing = glam::DVec3::ONE;
         let grid = Grid::axis_aligned([self.voxels, 1, 1], spacing, glam::DVec3::ZERO)?;
         let mut offsets = vec![0u64; self.voxels + 1];
-        self.voxel.iter().for_each(|&v| offsets[v as usize + 1] += 1);
+        self.voxel
+            .iter()
+            .for_each(|&v| offsets[v as usize + 1] += 1);
         for i in 0..self.voxels {
             offsets[i + 1] += offsets[i];
         }
@@ -40,7 +42,9 @@ impl Foreign<'_> {
             *place += 1;
         }
         let mut peak_counts = vec![0u8; self.voxels];
-        self.peak_voxel.iter().for_each(|&v| peak_counts[v as usize] += 1);
+        self.peak_voxel
+            .iter()
+            .for_each(|&v| peak_counts[v as usize] += 1);
         let places = peak_counts.iter().copied().max().map_or(0, usize::from);
         let mut peaks = vec![0u16; places * self.voxels];
         peak_counts.fill(0);

@@ -169,7 +169,12 @@ impl Dictionary {
                     let done = range.len() as u64;
                     let mut chunk = Chunk::default();
                     for i in range {
-                        cutter.cut(tractogram.streamline(i), i as u32, &mut chunk.0, &mut chunk.1);
+                        cutter.cut(
+                            tractogram.streamline(i),
+                            i as u32,
+                            &mut chunk.0,
+                            &mut chunk.1,
+                        );
                     }
                     control.advance(done);
                     Ok(chunk)
@@ -191,7 +196,11 @@ impl Dictionary {
             let passed = |i: &usize| offsets[i + 1] > offsets[*i];
             let kept: Vec<usize> = (0..voxels.len()).filter(passed).collect();
             voxels = kept.iter().map(|&i| voxels[i]).collect();
-            offsets = kept.iter().map(|&i| offsets[i]).chain(offsets.last().copied()).collect();
+            offsets = kept
+                .iter()
+                .map(|&i| offsets[i])
+                .chain(offsets.last().copied())
+                .collect();
         }
         let (places, peaks, peak_counts) = match options.peaks {
             Some(volume) => peaks_in(volume, &voxels),
@@ -275,7 +284,9 @@ fn in_voxels(chunks: &[Chunk], voxels: usize) -> (Vec<u64>, Vec<Segment>) {
     for part in 1..=parts {
         let until = match part == parts {
             true => voxels,
-            false => offsets.partition_point(|&o| o < part * total as u64 / parts).min(voxels),
+            false => offsets
+                .partition_point(|&o| o < part * total as u64 / parts)
+                .min(voxels),
         };
         let until = until.max(first);
         let (own, others) = rest.split_at_mut((offsets[until] - offsets[first]) as usize);

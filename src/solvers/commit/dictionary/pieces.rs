@@ -114,9 +114,9 @@ impl<'a> Cutter<'a> {
             let mut groups = 0;
             for i in 0..run.len() {
                 let (slot, mut way, length) = (run[i].slot, run[i].way, run[i].length);
-                let near = run[..groups].iter().position(|g| {
-                    way.dot(g.way).abs() >= cosine * way.length() * g.way.length()
-                });
+                let near = run[..groups]
+                    .iter()
+                    .position(|g| way.dot(g.way).abs() >= cosine * way.length() * g.way.length());
                 match near {
                     Some(g) => {
                         if way.dot(run[g].way) < 0.0 {

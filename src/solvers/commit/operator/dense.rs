@@ -42,7 +42,10 @@ impl Table {
     pub fn padded(rows: &[f32], samples: usize, counts: [usize; 5]) -> Self {
         let padded = samples.next_multiple_of(LANES);
         let mut values = vec![0.0; rows.len() / samples * padded];
-        for (to, from) in values.chunks_exact_mut(padded).zip(rows.chunks_exact(samples)) {
+        for (to, from) in values
+            .chunks_exact_mut(padded)
+            .zip(rows.chunks_exact(samples))
+        {
             to[..samples].copy_from_slice(from);
         }
         let [directions, atoms, peaks, extra, free] = counts;
@@ -139,13 +142,18 @@ impl Dense {
                 _ => directions::cell(directions::middle(code, SIDE), side),
             })
             .collect();
-        let used = dictionary.segments.iter().map(|s| coarse[usize::from(s.direction)]);
+        let used = dictionary
+            .segments
+            .iter()
+            .map(|s| coarse[usize::from(s.direction)]);
         let (rows, number) = numbered(used);
         let peaks = (0..dictionary.voxels.len()).flat_map(|v| dictionary.peaks_in(v));
         let (peak_rows, peak_number) = numbered(peaks.map(|c| coarse[usize::from(*c)]));
         let count = samples.count().next_multiple_of(LANES);
         let axes = |rows: &[u16]| -> Vec<Option<DVec3>> {
-            rows.iter().map(|&c| Some(directions::middle(c, side))).collect()
+            rows.iter()
+                .map(|&c| Some(directions::middle(c, side)))
+                .collect()
         };
         let kinds = [
             (axes(&rows), &responses.intra, &responses.flat[0]),
@@ -191,7 +199,9 @@ impl Dense {
         peak_row: impl Fn(u16) -> u16,
     ) -> Self {
         let mut segments = dictionary.segments.clone();
-        segments.iter_mut().for_each(|s| s.direction = row(s.direction));
+        segments
+            .iter_mut()
+            .for_each(|s| s.direction = row(s.direction));
         let mut rest = segments.as_mut_slice();
         let mut parts = Vec::new();
         for pair in dictionary.offsets.windows(2) {
@@ -199,7 +209,9 @@ impl Dense {
             rest = others;
             parts.push(own);
         }
-        parts.into_par_iter().for_each(|own| own.sort_by_key(|s| s.direction));
+        parts
+            .into_par_iter()
+            .for_each(|own| own.sort_by_key(|s| s.direction));
         Self {
             shape: Shape {
                 fibres: dictionary.fibres,
@@ -226,9 +238,9 @@ impl Dense {
 
     pub fn apply(&self, x: &[f32], y: &mut [f32]) {
         let samples = self.shape.samples;
-        y.par_chunks_mut(PIECE * samples)
-            .enumerate()
-            .for_each_init(Vec::new, |list, (piece, y)| {
+        y.par_chunks_mut(PIECE * samples).enumerate().for_each_init(
+            Vec::new,
+            |list, (piece, y)| {
                 dispatch(Forward {
                     dense: self,
                     x,
@@ -236,7 +248,8 @@ impl Dense {
                     y,
                     list,
                 });
-            });
+            },
+        );
     }
 
     pub fn adjoint(&self, y: &[f32], x: &mut [f32]) {
@@ -292,7 +305,10 @@ impl Dense {
             }
         }
         for atom in 0..shape.free {
-            each(shape.peaks * shape.extra + atom, (table.first_free() + atom) as u32);
+            each(
+                shape.peaks * shape.extra + atom,
+                (table.first_free() + atom) as u32,
+            );
         }
     }
 }
@@ -316,7 +332,10 @@ impl Kernel for Forward<'_> {
         for (i, y) in self.y.chunks_exact_mut(shape.samples).enumerate() {
             let voxel = self.first + i;
             list.clear();
-            for run in dense.in_voxel(voxel).chunk_by(|a, b| a.direction == b.direction) {
+            for run in dense
+                .in_voxel(voxel)
+                .chunk_by(|a, b| a.direction == b.direction)
+            {
                 let row = usize::from(run[0].direction) * shape.atoms;
                 let begin = list.len();
                 list.extend((0..shape.atoms).map(|atom| ((row + atom) as u32, 0.0)));
@@ -372,7 +391,10 @@ impl Kernel for Back<'_> {
         let list = &mut self.list;
         for voxel in self.voxels.clone() {
             list.clear();
-            for run in dense.in_voxel(voxel).chunk_by(|a, b| a.direction == b.direction) {
+            for run in dense
+                .in_voxel(voxel)
+                .chunk_by(|a, b| a.direction == b.direction)
+            {
                 let row = usize::from(run[0].direction) * shape.atoms;
                 list.extend((0..shape.atoms).map(|atom| ((row + atom) as u32, 0.0)));
             }
@@ -381,7 +403,10 @@ impl Kernel for Back<'_> {
             let y = &self.y[voxel * shape.samples..(voxel + 1) * shape.samples];
             products::<FMA>(&dense.table, y, list);
             let mut entry = 0;
-            for run in dense.in_voxel(voxel).chunk_by(|a, b| a.direction == b.direction) {
+            for run in dense
+                .in_voxel(voxel)
+                .chunk_by(|a, b| a.direction == b.direction)
+            {
                 for segment in run {
                     let length = f32::from(segment.length) * dense.unit_mm;
                     let sums = &mut self.sums[segment.fibre as usize * shape.atoms..];

@@ -109,7 +109,10 @@ impl Work {
     pub fn of(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
         let shells = samples.shells.len() as f64;
         let (atoms, extra) = (responses.intra.len() as f64, responses.extra.len() as f64);
-        let (segments, peaks) = (dictionary.segments.len() as f64, dictionary.peak_count() as f64);
+        let (segments, peaks) = (
+            dictionary.segments.len() as f64,
+            dictionary.peak_count() as f64,
+        );
         let voxels = dictionary.voxels.len() as f64;
         let count = samples.count() as f64;
         // Measured on one core with AVX2, in units of 0.2 ns.
@@ -129,9 +132,7 @@ impl Work {
         if self.factorised <= self.dense {
             Way::Factorised
         } else {
-            Way::Dense {
-                side: SIDE,
-            }
+            Way::Dense { side: SIDE }
         }
     }
 }
@@ -173,7 +174,8 @@ impl Operator {
         };
         let mean = |atoms: &[Vec<_>], kind: usize| -> Vec<f64> {
             let each = atoms.iter().zip(&responses.flat[kind]);
-            each.map(|(atom, &flat)| mean_square(atom, flat, samples)).collect()
+            each.map(|(atom, &flat)| mean_square(atom, flat, samples))
+                .collect()
         };
         let squares = [
             mean(&responses.intra, 0),

@@ -24,7 +24,11 @@ const PIECE: usize = 4096;
 
 impl Mixing {
     /// The mixing and the responses that it leaves; `None` where nothing is won.
-    pub fn of(responses: &Responses, samples: &Samples, tolerance: f64) -> Option<(Self, Responses)> {
+    pub fn of(
+        responses: &Responses,
+        samples: &Samples,
+        tolerance: f64,
+    ) -> Option<(Self, Responses)> {
         let (atoms, flat) = (&responses.intra, &responses.flat[0]);
         let n = atoms.len();
         let mut gram = vec![vec![0.0; n]; n];
@@ -69,9 +73,14 @@ impl Mixing {
         z.resize(fibres * self.rank + own.len(), 0.0);
         let (mixed, rest) = z.split_at_mut(fibres * self.rank);
         rest.copy_from_slice(own);
-        let pieces = mixed.par_chunks_mut(PIECE * self.rank).zip(intra.par_chunks(PIECE * self.atoms));
+        let pieces = mixed
+            .par_chunks_mut(PIECE * self.rank)
+            .zip(intra.par_chunks(PIECE * self.atoms));
         pieces.for_each(|(z, x)| {
-            for (z, x) in z.chunks_exact_mut(self.rank).zip(x.chunks_exact(self.atoms)) {
+            for (z, x) in z
+                .chunks_exact_mut(self.rank)
+                .zip(x.chunks_exact(self.atoms))
+            {
                 z.fill(0.0);
                 for (x, e) in x.iter().zip(self.e.chunks_exact(self.rank)) {
                     z.iter_mut().zip(e).for_each(|(z, e)| *z += e * x);
@@ -85,9 +94,14 @@ impl Mixing {
         let (mixed, rest) = z.split_at(fibres * self.rank);
         let (intra, own) = x.split_at_mut(fibres * self.atoms);
         own.copy_from_slice(rest);
-        let pieces = intra.par_chunks_mut(PIECE * self.atoms).zip(mixed.par_chunks(PIECE * self.rank));
+        let pieces = intra
+            .par_chunks_mut(PIECE * self.atoms)
+            .zip(mixed.par_chunks(PIECE * self.rank));
         pieces.for_each(|(x, z)| {
-            for (x, z) in x.chunks_exact_mut(self.atoms).zip(z.chunks_exact(self.rank)) {
+            for (x, z) in x
+                .chunks_exact_mut(self.atoms)
+                .zip(z.chunks_exact(self.rank))
+            {
                 for (x, e) in x.iter_mut().zip(self.e.chunks_exact(self.rank)) {
                     *x = z.iter().zip(e).map(|(z, e)| z * e).sum();
                 }

@@ -33,7 +33,9 @@ impl Reference<'_> {
         let mut out = vec![flat; self.samples.b0.len()];
         for (r, shell) in atom.iter().zip(&self.samples.shells) {
             let each = shell.directions.iter();
-            out.extend(each.map(|g| at_cosine(r, axis.map_or(1.0, |o| o.dot(*g).clamp(-1.0, 1.0)))));
+            out.extend(
+                each.map(|g| at_cosine(r, axis.map_or(1.0, |o| o.dot(*g).clamp(-1.0, 1.0)))),
+            );
         }
         out
     }

@@ -35,7 +35,9 @@ pub fn run(
         sum.resize(total.len(), 0.0);
         loop {
             let piece = next.fetch_add(1, Ordering::Relaxed);
-            let Some(slice) = slices.get(piece) else { return };
+            let Some(slice) = slices.get(piece) else {
+                return;
+            };
             let taken = slice.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(own) = taken {
                 work(piece, own, sum);

@@ -79,12 +79,18 @@ impl Free {
             if slope <= 0.0 {
                 break;
             }
-            let keep = if used == 0 { 0.0 } else { (slope / before) as f32 };
+            let keep = if used == 0 {
+                0.0
+            } else {
+                (slope / before) as f32
+            };
             before = slope;
             for (d, s) in self.direction.iter_mut().zip(&self.scaled) {
                 *d = if used == 0 { -s } else { keep * *d - s };
             }
-            problem.operator.apply(&self.direction, &mut self.a_direction);
+            problem
+                .operator
+                .apply(&self.direction, &mut self.a_direction);
             let curvature = product(&self.a_direction, &self.a_direction);
             let fall = -product(&self.gradient, &self.direction);
             if !(curvature > 0.0 && fall > 0.0) {
@@ -104,7 +110,12 @@ impl Free {
         combine(way, 1.0, &moved.x, -1.0, &now.x);
         let mut share = 1.0;
         for _ in 0..4 {
-            let x = now.x.iter().zip(way.iter()).map(|(x, d)| (x + share * d).max(0.0)).collect();
+            let x = now
+                .x
+                .iter()
+                .zip(way.iter())
+                .map(|(x, d)| (x + share * d).max(0.0))
+                .collect();
             let found = problem.point(x);
             used += 1;
             if found.objective < now.objective {
@@ -115,7 +126,11 @@ impl Free {
         }
         (0..used).for_each(|_| curve.push(now.objective));
         let gain = (begun - now.objective) / begun.max(f64::MIN_POSITIVE);
-        self.wait = if gain > 1e-4 { BETWEEN } else { (self.wait * 2).min(1000) };
+        self.wait = if gain > 1e-4 {
+            BETWEEN
+        } else {
+            (self.wait * 2).min(1000)
+        };
         used
     }
 }

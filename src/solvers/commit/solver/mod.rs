@@ -52,12 +52,18 @@ pub struct Curve(Arc<Mutex<Vec<f64>>>);
 
 impl Curve {
     fn push(&self, value: f64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(value);
     }
 
     /// From the start's on.
     pub fn values(&self) -> Vec<f64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -81,7 +87,11 @@ pub struct Metric {
 
 impl Metric {
     pub fn new(operator: &Operator) -> Self {
-        let w: Vec<f32> = operator.squares().iter().map(|s| if *s > 0.0 { 1.0 / s.sqrt() } else { 0.0 }).collect();
+        let w: Vec<f32> = operator
+            .squares()
+            .iter()
+            .map(|s| if *s > 0.0 { 1.0 / s.sqrt() } else { 0.0 })
+            .collect();
         let mut y = vec![0.0; operator.rows()];
         let mut h = vec![0.0; operator.columns()];
         operator.apply(&w, &mut y);
@@ -216,12 +226,23 @@ pub fn solve(
             break Ended::Kkt;
         }
         // Momentum makes single iterations stand still.
-        quiet = if change.abs() < stop.objective { quiet + 1 } else { 0 };
+        quiet = if change.abs() < stop.objective {
+            quiet + 1
+        } else {
+            0
+        };
         if quiet >= 3 {
             break Ended::Objective;
         }
         if problem.penalty.groups.is_empty() && free.is_time(&before.x, &now.x) {
-            let used = free.round(problem, &h, &mut now, stop.iterations - iterations, curve, control);
+            let used = free.round(
+                problem,
+                &h,
+                &mut now,
+                stop.iterations - iterations,
+                curve,
+                control,
+            );
             iterations += used;
             if used > 0 {
                 t = 1.0;

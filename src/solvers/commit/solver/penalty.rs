@@ -24,12 +24,17 @@ impl Penalty {
         let mut sum = 0.0;
         if self.lasso > 0.0 {
             sum += f64::from(self.lasso)
-                * x[..shape.intra()].iter().map(|v| f64::from(*v)).sum::<f64>();
+                * x[..shape.intra()]
+                    .iter()
+                    .map(|v| f64::from(*v))
+                    .sum::<f64>();
         }
         for group in &self.groups {
             let squares = group.fibres.iter().flat_map(|f| {
                 let begin = *f as usize * shape.atoms;
-                x[begin..begin + shape.atoms].iter().map(|v| f64::from(*v).powi(2))
+                x[begin..begin + shape.atoms]
+                    .iter()
+                    .map(|v| f64::from(*v).powi(2))
             });
             sum += f64::from(group.weight) * squares.sum::<f64>().sqrt();
         }
@@ -41,7 +46,10 @@ impl Penalty {
         const PIECE: usize = 1 << 14;
         let intra = shape.intra();
         let pieces = out.par_chunks_mut(PIECE).zip(z.par_chunks(PIECE));
-        let pieces = pieces.zip(g.par_chunks(PIECE)).zip(h.par_chunks(PIECE)).enumerate();
+        let pieces = pieces
+            .zip(g.par_chunks(PIECE))
+            .zip(h.par_chunks(PIECE))
+            .enumerate();
         pieces.for_each(|(i, (((out, z), g), h))| {
             let streamlines = intra.saturating_sub(i * PIECE).min(out.len());
             let mut one = |range: std::ops::Range<usize>, lasso: f32| {
@@ -81,7 +89,8 @@ fn shrink(group: &Group, x: &mut [f32], h: &[f32], atoms: usize) {
         .collect();
     let sum = |t: f64| -> f64 {
         let each = columns.iter();
-        each.map(|(_, h, v)| (h * v / (h * t + lambda)).powi(2)).sum()
+        each.map(|(_, h, v)| (h * v / (h * t + lambda)).powi(2))
+            .sum()
     };
     if sum(0.0) <= 1.0 {
         columns.iter().for_each(|(c, ..)| x[*c] = 0.0);

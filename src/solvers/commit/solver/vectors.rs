@@ -12,7 +12,10 @@ fn sum2(a: &[f32], b: &[f32], each: impl Fn(f32, f32) -> f64 + Sync) -> f64 {
 }
 
 fn sum3(a: &[f32], b: &[f32], c: &[f32], each: impl Fn(f32, f32, f32) -> f64 + Sync) -> f64 {
-    let pieces = a.par_chunks(PIECE).zip(b.par_chunks(PIECE)).zip(c.par_chunks(PIECE));
+    let pieces = a
+        .par_chunks(PIECE)
+        .zip(b.par_chunks(PIECE))
+        .zip(c.par_chunks(PIECE));
     let one = |((a, b), c): ((&[f32], &[f32]), &[f32])| {
         let all = a.iter().zip(b).zip(c);
         all.map(|((a, b), c)| each(*a, *b, *c)).sum::<f64>()
@@ -30,7 +33,9 @@ pub fn difference_square(a: &[f32], b: &[f32]) -> f64 {
 
 /// Σ h a b.
 pub fn dot(h: &[f32], a: &[f32], b: &[f32]) -> f64 {
-    sum3(h, a, b, |h, a, b| f64::from(h) * f64::from(a) * f64::from(b))
+    sum3(h, a, b, |h, a, b| {
+        f64::from(h) * f64::from(a) * f64::from(b)
+    })
 }
 
 /// Σ a b.
@@ -48,19 +53,22 @@ pub fn square_against(h: &[f32], a: &[f32], b: &[f32]) -> f64 {
 
 /// Σ h (z − x) (x − before): above 0 where the step goes against the momentum.
 pub fn turns(h: &[f32], z: &[f32], x: &[f32], before: &[f32]) -> f64 {
-    let pieces = h.par_chunks(PIECE).zip(z.par_chunks(PIECE));
-    let pieces = pieces.zip(x.par_chunks(PIECE)).zip(before.par_chunks(PIECE));
-    let one = |(((h, z), x), before): (((&[f32], &[f32]), &[f32]), &[f32])| {
-        let all = h.iter().zip(z).zip(x).zip(before);
-        let each = all.map(|(((h, z), x), b)| f64::from(*h) * f64::from(z - x) * f64::from(x - b));
+    let one = |piece: usize| {
+        let range = piece * PIECE..x.len().min((piece + 1) * PIECE);
+        let each =
+            range.map(|i| f64::from(h[i]) * f64::from(z[i] - x[i]) * f64::from(x[i] - before[i]));
         each.sum::<f64>()
     };
+    let pieces = (0..x.len().div_ceil(PIECE)).into_par_iter();
     pieces.map(one).collect::<Vec<f64>>().into_iter().sum()
 }
 
 /// out = a u + b v.
 pub fn combine(out: &mut [f32], a: f32, u: &[f32], b: f32, v: &[f32]) {
-    let pieces = out.par_chunks_mut(PIECE).zip(u.par_chunks(PIECE)).zip(v.par_chunks(PIECE));
+    let pieces = out
+        .par_chunks_mut(PIECE)
+        .zip(u.par_chunks(PIECE))
+        .zip(v.par_chunks(PIECE));
     pieces.for_each(|((out, u), v)| {
         for ((out, u), v) in out.iter_mut().zip(u).zip(v) {
             *out = a * u + b * v;

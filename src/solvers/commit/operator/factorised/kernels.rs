@@ -33,13 +33,7 @@ trait Visit<const S: usize, const FMA: bool> {
     /// Of m = 0: Y = q.
     fn along(&mut self, half: usize, number: usize, q: Many<S, FMA>);
     /// Of the others: Y = q re, and q im as the next number.
-    fn around(
-        &mut self,
-        half: usize,
-        number: usize,
-        q: Many<S, FMA>,
-        turn: &[Many<S, FMA>; 2],
-    );
+    fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]);
 }
 
 /// Goes through all pairs of m and l at eight unit vectors of each step.
@@ -214,7 +208,8 @@ impl Forward<'_> {
         let before: usize = op.shells[..first].iter().map(|s| s.count).sum();
         let (b0, rest) = self.y.split_at_mut(op.b0 * LANES);
         if first == 0 {
-            b0.chunks_exact_mut(LANES).for_each(|y| y.copy_from_slice(&flat.0));
+            b0.chunks_exact_mut(LANES)
+                .for_each(|y| y.copy_from_slice(&flat.0));
         }
         let mut rest = &mut rest[before * LANES..];
         for k in 0..K {
@@ -283,13 +278,7 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Add<'_, 
     }
 
     #[inline(always)]
-    fn around(
-        &mut self,
-        half: usize,
-        number: usize,
-        q: Many<S, FMA>,
-        turn: &[Many<S, FMA>; 2],
-    ) {
+    fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]) {
         for k in 0..K {
             let [mut re, mut im] = [self.sums[k][number], self.sums[k][number + 1]];
             for i in 0..S {
@@ -423,13 +412,7 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Share<'_
     }
 
     #[inline(always)]
-    fn around(
-        &mut self,
-        half: usize,
-        number: usize,
-        q: Many<S, FMA>,
-        turn: &[Many<S, FMA>; 2],
-    ) {
+    fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]) {
         for k in 0..K {
             let [re, im] = [self.sums[k][number], self.sums[k][number + 1]];
             for i in 0..S {

@@ -176,15 +176,22 @@ impl Factorised {
         let groups = self.shape.voxels / LANES;
         let own_width = self.shape.own() * LANES;
         let width = self.shape.samples * LANES;
-        workers::run(&self.sums, intra, own, own_width, groups, |group, own, sums| {
-            dispatch(Back {
-                operator: self,
-                y: &y[group * width..(group + 1) * width],
-                group,
-                own,
-                intra: sums,
-            });
-        });
+        workers::run(
+            &self.sums,
+            intra,
+            own,
+            own_width,
+            groups,
+            |group, own, sums| {
+                dispatch(Back {
+                    operator: self,
+                    y: &y[group * width..(group + 1) * width],
+                    group,
+                    own,
+                    intra: sums,
+                });
+            },
+        );
     }
 }
 

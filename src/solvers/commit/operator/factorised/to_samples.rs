@@ -22,8 +22,11 @@ pub struct ToSamples {
 impl ToSamples {
     pub fn new(shell: &Shell) -> Self {
         let count = shell.directions.len();
-        let values: Vec<[f64; COUNT]> =
-            shell.directions.iter().map(|g| harmonics::all(*g)).collect();
+        let values: Vec<[f64; COUNT]> = shell
+            .directions
+            .iter()
+            .map(|g| harmonics::all(*g))
+            .collect();
         let block = |b: usize| {
             let mut block = [[0.0; SAMPLES]; COUNT];
             for i in 0..SAMPLES.min(count - b * SAMPLES) {
@@ -76,4 +79,3 @@ impl ToSamples {
         }
     }
 }
-
