@@ -120,7 +120,11 @@ fn apart(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> 
 }
 
 fn lines(all: &[Vec<DVec3>]) -> Tractogram {
-    let points: Vec<[f32; 3]> = all.iter().flatten().map(|p| p.as_vec3().to_array()).collect();
+    let points: Vec<[f32; 3]> = all
+        .iter()
+        .flatten()
+        .map(|p| p.as_vec3().to_array())
+        .collect();
     let mut offsets = vec![0u64];
     for line in all {
         offsets.push(offsets.last().unwrap() + line.len() as u64);

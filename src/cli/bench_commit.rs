@@ -8,23 +8,23 @@
 //! `ARCUATE_BENCH_FILES` names a folder with a dictionary and a table of dmri-commit (`tests/peers/commit.py`
 //! writes it): then its operator is timed on them, and what it predicts is written there.
 
+mod peer;
+
 use super::bench::Choice;
 use super::bench_tracking::median;
 use crate::compute::{Backend, Control};
 use crate::data::Gradients;
-use crate::io::arrays;
 use crate::phantom::{Arcs, directions};
 use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
-use crate::solvers::commit::dictionary::{self, Dictionary, Foreign};
+use crate::solvers::commit::dictionary::{self, Dictionary};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
-use crate::solvers::commit::operator::dense::Table;
 use crate::solvers::commit::operator::{Operator, Way, Work};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{Curve, Metric, Penalty, Problem, Stop, solve};
 use glam::DVec3;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 const FILES_VARIABLE: &str = "ARCUATE_BENCH_FILES";
@@ -282,117 +282,17 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     Ok(lines)
 }
 
-/// Its numbers, as it wrote them.
-fn foreign(
-    folder: &Path,
-    quick: bool,
-    backend: &Backend,
-) -> Result<Value, Box<dyn std::error::Error>> {
-    let at = |name: &str| folder.join(name);
-    let sizes: Vec<u32> = arrays::read(&at("sizes.u32"))?;
-    let [fibres, voxels, samples, rows, atoms, peak_rows, extra, free] = sizes[..] else {
-        return Err("sizes.u32 does not hold eight numbers".into());
-    };
-    let n = |v: u32| v as usize;
-    let (fibre, voxel): (Vec<u32>, Vec<u32>) = (
-        arrays::read(&at("fibre.u32"))?,
-        arrays::read(&at("voxel.u32"))?,
-    );
-    let (direction, length): (Vec<u16>, Vec<f32>) = (
-        arrays::read(&at("direction.u16"))?,
-        arrays::read(&at("length.f32"))?,
-    );
-    let (peak_voxel, peak_direction): (Vec<u32>, Vec<u16>) = (
-        arrays::read(&at("peak_voxel.u32"))?,
-        arrays::read(&at("peak_direction.u16"))?,
-    );
-    let given = Foreign {
-        fibre: &fibre,
-        voxel: &voxel,
-        direction: &direction,
-        length: &length,
-        peak_voxel: &peak_voxel,
-        peak_direction: &peak_direction,
-        fibres: n(fibres),
-        voxels: n(voxels),
-    };
-    let dictionary = given.dictionary().ok_or("there are no voxels")?;
-    let table: Vec<f32> = arrays::read(&at("table.f32"))?;
-    let counts = [rows, atoms, peak_rows, extra, free].map(n);
-    let table = Table::padded(&table, n(samples), counts);
-    let operator = Operator::foreign(&dictionary, table);
-    let shape = operator.shape();
-    // Theirs: column by column over all streamlines, then over all peaks, then over all voxels.
-    let theirs: Vec<f64> = arrays::read(&at("x.f64"))?;
-    let mut x = vec![0f32; operator.columns()];
-    for fibre in 0..n(fibres) {
-        for atom in 0..n(atoms) {
-            x[fibre * n(atoms) + atom] = theirs[atom * n(fibres) + fibre] as f32;
-        }
-    }
-    let first = n(fibres) * n(atoms);
-    let mut seen = vec![0usize; n(voxels)];
-    for (i, &voxel) in peak_voxel.iter().enumerate() {
-        let place = seen[n(voxel)];
-        seen[n(voxel)] += 1;
-        for atom in 0..n(extra) {
-            let column = operator.own_column(n(voxel), place * n(extra) + atom);
-            x[column] = theirs[first + atom * peak_voxel.len() + i] as f32;
-        }
-    }
-    let first = first + peak_voxel.len() * n(extra);
-    for voxel in 0..n(voxels) {
-        for atom in 0..n(free) {
-            let column = operator.own_column(voxel, shape.peaks * n(extra) + atom);
-            x[column] = theirs[first + atom * n(voxels) + voxel] as f32;
-        }
-    }
-    let mut y = vec![0.0; operator.rows()];
-    operator.apply(&x, &mut y);
-    let predicted = operator.unpack(&y, n(voxels), n(samples));
-    arrays::write(&at("predicted.f32"), &predicted)?;
-    let [a_x_s, at_y_s] = times(&operator, if quick { 2 } else { 5 });
-    let measured: Vec<f64> = arrays::read(&at("y.f64"))?;
-    let measured: Vec<f32> = measured.into_iter().map(|v| v as f32).collect();
-    let y = operator.pack(&measured, n(samples));
-    let target: Vec<f64> = arrays::read(&at("objective.f64"))?;
-    let begun = Instant::now();
-    let metric = Metric::new(&operator);
-    let stop = Stop {
-        iterations: 1000,
-        objective: 0.0,
-        kkt: 0.0,
-        target: target.first().copied().unwrap_or(0.0),
-    };
-    let problem = Problem {
-        operator: &operator,
-        metric: &metric,
-        y: &y,
-        penalty: &Penalty::default(),
-        without: None,
-    };
-    let solution = solve(&problem, None, &stop, &Curve::default(), &Control::new());
-    let fit_s = begun.elapsed().as_secs_f64();
-    arrays::write(&at("weights.f32"), &solution.x[..shape.intra()])?;
-    Ok(json!({
-        "workload": "commit", "case": "dictionary and table of dmri-commit",
-        "a_x_ms": 1e3 * a_x_s, "at_y_ms": 1e3 * at_y_s, "fit_s": fit_s,
-        "iterations": solution.iterations, "objective": solution.objective, "target": stop.target,
-        "segments": dictionary.segments.len(), "backend": backend.name(), "threads": backend.threads(),
-    }))
-}
-
 /// One JSON object per case and operator.
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let failed =
         |case: &str, error: String| json!({"workload": "commit", "case": case, "error": error});
     if let Some(folder) = std::env::var_os(FILES_VARIABLE) {
         let folder = PathBuf::from(folder);
-        let measured = || foreign(&folder, choice.quick, backend).map_err(|e| e.to_string());
+        let measured = || peer::measure(&folder, choice.quick, backend).map_err(|e| e.to_string());
         return vec![
             backend
                 .install(measured)
-                .unwrap_or_else(|e| failed("foreign", e)),
+                .unwrap_or_else(|e| failed("peer", e)),
         ];
     }
     let wanted = CASES.iter().filter(|case| choice.takes(case.name));

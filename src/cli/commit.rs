@@ -56,7 +56,7 @@ pub enum OperatorName {
     Factorised,
     /// By a look-up table of 65536 directions: the same
     Dense,
-    /// By one of 4096, which are within 2°: quicker where voxels hold few segments
+    /// By one of 4096, which are within 2.4°: quicker where voxels hold few segments
     Coarse,
 }
 

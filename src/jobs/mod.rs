@@ -113,7 +113,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Load,
         Self::Fit,
         Self::Live,

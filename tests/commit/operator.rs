@@ -13,7 +13,10 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("commit::both operators are the plain sum", against_reference),
+        test(
+            "commit::both operators are the plain sum",
+            against_reference,
+        ),
         test("commit::the adjoint is the adjoint", adjoint),
         test("commit::nine radii as few columns", mixed),
         test("commit::coarse directions keep their bound", coarse),
@@ -47,7 +50,16 @@ fn cases() -> Vec<Case> {
         case(
             "five shells",
             model(stick()),
-            samples(2, &[(500.0, 7), (1000.0, 8), (2000.0, 9), (3000.0, 5), (5000.0, 6)]),
+            samples(
+                2,
+                &[
+                    (500.0, 7),
+                    (1000.0, 8),
+                    (2000.0, 9),
+                    (3000.0, 5),
+                    (5000.0, 6),
+                ],
+            ),
         ),
     ]
 }
@@ -96,8 +108,12 @@ fn errors(
         responses,
         samples,
     };
-    let x: Vec<f64> = (0..reference.columns()).map(|_| random.uniform(0.0, 1.0)).collect();
-    let y: Vec<f64> = (0..reference.rows()).map(|_| random.uniform(-1.0, 1.0)).collect();
+    let x: Vec<f64> = (0..reference.columns())
+        .map(|_| random.uniform(0.0, 1.0))
+        .collect();
+    let y: Vec<f64> = (0..reference.rows())
+        .map(|_| random.uniform(-1.0, 1.0))
+        .collect();
     let (ax, aty) = (reference.apply(&x), reference.adjoint(&y));
     backend(2).install(|| {
         let operator = Operator::new(dictionary, responses, samples, Some(way));
@@ -123,7 +139,11 @@ fn against_reference() {
             for way in WAYS {
                 let errors = errors(way, &dictionary, &responses, &case.samples, &mut random);
                 // Factorised = dense to 1e-5: both to half of it from the same.
-                assert!(errors.iter().all(|e| *e < 5e-6), "{} {way:?}: {errors:?}", case.name);
+                assert!(
+                    errors.iter().all(|e| *e < 5e-6),
+                    "{} {way:?}: {errors:?}",
+                    case.name
+                );
             }
         }
     }
@@ -148,11 +168,18 @@ fn adjoint() {
                 operator.apply(&x, &mut ax);
                 operator.adjoint(&y, &mut aty);
                 let dot = |a: &[f32], b: &[f32]| -> f64 {
-                    a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+                    a.iter()
+                        .zip(b)
+                        .map(|(a, b)| f64::from(*a) * f64::from(*b))
+                        .sum()
                 };
                 let gap = (dot(&ax, &y) - dot(&x, &aty)).abs();
                 let size = (dot(&ax, &ax) * dot(&y, &y)).sqrt();
-                assert!(gap <= 1e-6 * size, "{} {way:?}: {gap:e} of {size:e}", case.name);
+                assert!(
+                    gap <= 1e-6 * size,
+                    "{} {way:?}: {gap:e} of {size:e}",
+                    case.name
+                );
             });
         }
     }
@@ -182,7 +209,10 @@ fn coarse() {
         let way = Way::Dense { side };
         let [forward, _] = errors(way, &dictionary, &responses, &samples, &mut random);
         // Halved with the cells' width.
-        assert!(forward < bound && forward < 0.7 * last, "{side}: {forward} {last}");
+        assert!(
+            forward < bound && forward < 0.7 * last,
+            "{side}: {forward} {last}"
+        );
         last = forward;
     }
 }
@@ -202,7 +232,10 @@ fn squares() {
             let found: f64 = y.iter().map(|v| f64::from(*v).powi(2)).sum();
             let told = f64::from(told[column]);
             // A mean over directions, and pieces of several directions in a voxel as one.
-            assert!((found - told).abs() <= 0.25 * told, "{column}: {found} {told}");
+            assert!(
+                (found - told).abs() <= 0.25 * told,
+                "{column}: {found} {told}"
+            );
             assert!(told > 0.0 || found == 0.0);
         }
     }
@@ -237,7 +270,9 @@ fn sampled() {
     let sizes: Vec<usize> = merged.shells.iter().map(|s| s.volumes.len()).collect();
     assert_eq!(sizes, [6, 7]);
     assert!((merged.shells[0].b_s_per_mm2 - 6005.0 / 6.0).abs() < 1e-9);
-    let all: Vec<usize> = (0..apart.count()).flat_map(|s| apart.volumes(s).to_vec()).collect();
+    let all: Vec<usize> = (0..apart.count())
+        .flat_map(|s| apart.volumes(s).to_vec())
+        .collect();
     let mut sorted = all.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, (0..15).collect::<Vec<_>>());

@@ -19,7 +19,10 @@ use std::path::PathBuf;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("commit::false streamlines of a head at SNR 30", false_streamlines),
+        test(
+            "commit::false streamlines of a head at SNR 30",
+            false_streamlines,
+        ),
         data_test(
             "commit::50,000 streamlines of a real head, one shell",
             "dwi_a_philips32/dwi.nii.gz",
@@ -52,14 +55,18 @@ fn params(model: arcuate::solvers::commit::model::Model) -> Params {
 fn directions(scan: &Volume, gradients: &Gradients, mask: &Mask) -> Volume {
     let (params, control) = (defaults::fit(), Control::new());
     let fit = tensor_fit::fit(scan, gradients, mask, &params, &backend(2), &control).unwrap();
-    tensor_fit::maps(&fit.field, &backend(2), &control).unwrap().direction
+    tensor_fit::maps(&fit.field, &backend(2), &control)
+        .unwrap()
+        .direction
 }
 
 fn fitted(inputs: &Inputs, params: &Params) -> (Prepared, Fit) {
     let (b, control) = (backend(2), Control::new());
     let prepared = Prepared::new(inputs, params, None, &b, &control).unwrap();
     let curve = Curve::default();
-    let fit = prepared.fit(inputs.tractogram, params, None, None, &curve, &b, &control).unwrap();
+    let fit = prepared
+        .fit(inputs.tractogram, params, None, None, &curve, &b, &control)
+        .unwrap();
     (prepared, fit)
 }
 
@@ -95,7 +102,9 @@ fn false_streamlines() {
         noise_seed: 5,
     };
     let control = Control::new();
-    let (scan, gradients) = backend(2).install(|| head.diffusion_scan(&options, &control)).unwrap();
+    let (scan, gradients) = backend(2)
+        .install(|| head.diffusion_scan(&options, &control))
+        .unwrap();
     let mask = head.brain_mask(&options.grid, &control).unwrap();
     let fibres = head.true_fibres(60);
     let mut points: Vec<[f32; 3]> = fibres.points.to_vec();
@@ -104,7 +113,9 @@ fn false_streamlines() {
     let inside: Vec<[usize; 3]> = mask.voxels_inside().collect();
     while real.len() < 2 * fibres.len() {
         let voxel = inside[random.uniform(0.0, inside.len() as f64) as usize];
-        let centre = options.grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
+        let centre = options
+            .grid
+            .world(DVec3::from_array(voxel.map(|v| v as f64)));
         let along = random.direction();
         let across = along.cross(random.direction()).normalize();
         let (k, half) = (random.uniform(0.002, 0.02), random.uniform(20.0, 50.0));
@@ -161,9 +172,18 @@ fn real(path: PathBuf) {
     let files = io::gradients::find_beside(&path).unwrap();
     let table = io::gradients::read(&files, &scan.grid, scan.frames).unwrap();
     let (mask, _) = io::mask(&path.with_file_name("brain_mask.nii.gz"), &scan.grid).unwrap();
-    let fit = tensor_fit::fit(&scan, &table.gradients, &mask, &defaults::fit(), &backend(2), &control);
+    let fit = tensor_fit::fit(
+        &scan,
+        &table.gradients,
+        &mask,
+        &defaults::fit(),
+        &backend(2),
+        &control,
+    );
     let fit = fit.unwrap();
-    let peaks = tensor_fit::maps(&fit.field, &backend(2), &control).unwrap().direction;
+    let peaks = tensor_fit::maps(&fit.field, &backend(2), &control)
+        .unwrap()
+        .direction;
     let mut track = defaults::track();
     track.seeding = arcuate::solvers::tracking::Seeding::Random { count: 50_000 };
     let tracked =
@@ -179,7 +199,10 @@ fn real(path: PathBuf) {
         peaks: Some(&peaks),
     };
     let three = model(stick());
-    let error = inputs.check(&params(three.clone())).unwrap_err().to_string();
+    let error = inputs
+        .check(&params(three.clone()))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("needs at least two shells"), "{error}");
     let mut two = three;
     two.free.clear();
@@ -198,7 +221,11 @@ fn real(path: PathBuf) {
         assert!(above > tractogram.len() / 20 && above < tractogram.len());
         assert!(fit.rmse.is_finite() && fit.rmse > 0.0);
         // What nobody explained has a root mean square of its own.
-        let zero: f64 = prepared.y.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>()
+        let zero: f64 = prepared
+            .y
+            .iter()
+            .map(|v| f64::from(*v).powi(2))
+            .sum::<f64>()
             / (prepared.dictionary.voxels.len() * prepared.samples.count()) as f64;
         assert!(fit.rmse < 0.5 * zero.sqrt(), "{} {}", fit.rmse, zero.sqrt());
     }

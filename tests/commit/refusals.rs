@@ -14,7 +14,10 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("commit::what does not fit together is said first", refusals)]
+    vec![test(
+        "commit::what does not fit together is said first",
+        refusals,
+    )]
 }
 
 struct Setup {
@@ -63,7 +66,13 @@ impl Setup {
             mask: self.mask.as_ref(),
             peaks: (self.peaks.frames > 1).then_some(&self.peaks),
         };
-        match Prepared::new(&inputs, &self.params, self.memory, &backend(1), &Control::new()) {
+        match Prepared::new(
+            &inputs,
+            &self.params,
+            self.memory,
+            &backend(1),
+            &Control::new(),
+        ) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         }
@@ -77,14 +86,19 @@ fn refusals() {
         change(&mut setup);
         let said = setup.said();
         assert!(words.iter().all(|w| said.contains(w)), "{words:?}: {said}");
-        assert!(!said.contains('\n') && !said.ends_with('.'), "one sentence: {said}");
+        assert!(
+            !said.contains('\n') && !said.ends_with('.'),
+            "one sentence: {said}"
+        );
     };
     let with = |model: Model| move |s: &mut Setup| s.params.model = model.clone();
     says(&["no streamlines"], &|s| s.tractogram = Tractogram::empty());
     says(&["0 %", "different spaces"], &|s| {
         s.tractogram = lines(&[vec![DVec3::splat(100.0), DVec3::splat(120.0)]]);
     });
-    says(&["no volume with b = 0"], &|s| s.gradients.b_s_per_mm2[0] = 700.0);
+    says(&["no volume with b = 0"], &|s| {
+        s.gradients.b_s_per_mm2[0] = 700.0
+    });
     says(&["Ball needs at least two shells", "6 × b 1000"], &|s| {
         s.gradients = gradients(1, &[(1000.0, 6)]);
         s.scan = scan(7);
@@ -99,7 +113,9 @@ fn refusals() {
     says(&["mask", "different grids"], &|s| {
         s.mask = Some(Mask::new(grid(7), vec![1; 343]));
     });
-    says(&["mask is empty"], &|s| s.mask = Some(Mask::new(grid(8), vec![0; 512])));
+    says(&["mask is empty"], &|s| {
+        s.mask = Some(Mask::new(grid(8), vec![0; 512]))
+    });
     says(&["No streamline runs through"], &|s| {
         let mut inside = vec![0; 512];
         inside[511] = 1;
@@ -126,13 +142,23 @@ fn refusals() {
         };
         s.timing = vec![one; 2];
     });
-    says(&["diffusivity is 1.7 mm²/s"], &with(model(Intra::Stick { along: 1.7 })));
-    says(&["expected less across"], &|s| s.params.model.extra[0].across = 2.0e-3);
-    says(&["density model", "leave Zeppelin and Ball out"], &with(model(Intra::Density)));
+    says(
+        &["diffusivity is 1.7 mm²/s"],
+        &with(model(Intra::Stick { along: 1.7 })),
+    );
+    says(&["expected less across"], &|s| {
+        s.params.model.extra[0].across = 2.0e-3
+    });
+    says(
+        &["density model", "leave Zeppelin and Ball out"],
+        &with(model(Intra::Density)),
+    );
     says(&["image of densities has 13 volumes"], &|s| {
         s.params.model = only(Intra::Density);
         s.gradients = gradients(0, &[]);
     });
     says(&["lasso penalty is 2"], &|s| s.params.lasso = 2.0);
-    says(&["blur's radius is -1 mm"], &|s| s.params.blur_mm = Some(-1.0));
+    says(&["blur's radius is -1 mm"], &|s| {
+        s.params.blur_mm = Some(-1.0)
+    });
 }

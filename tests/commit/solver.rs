@@ -92,7 +92,15 @@ impl Setup {
     }
 
     fn solve(&self, penalty: &Penalty, stop: &Stop) -> Solution {
-        let run = || solve(&self.problem(penalty), None, stop, &Curve::default(), &Control::new());
+        let run = || {
+            solve(
+                &self.problem(penalty),
+                None,
+                stop,
+                &Curve::default(),
+                &Control::new(),
+            )
+        };
         backend(2).install(run)
     }
 
@@ -117,19 +125,31 @@ fn gradient() {
         let at: Vec<f32> = x.iter().zip(&way).map(|(x, d)| x + t * d).collect();
         let mut y = vec![0.0; setup.y.len()];
         setup.operator.apply(&at, &mut y);
-        0.5 * y.iter().zip(&setup.y).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
+        0.5 * y
+            .iter()
+            .zip(&setup.y)
+            .map(|(a, b)| f64::from(a - b).powi(2))
+            .sum::<f64>()
     };
     // Of a parabola central differences are exact at any step: a long one, for rounding's sake.
     let found = 0.5 * (objective(1.0) - objective(-1.0));
     let slope = setup.slope(&x);
-    let wanted: f64 = slope.iter().zip(&way).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
+    let wanted: f64 = slope
+        .iter()
+        .zip(&way)
+        .map(|(g, d)| f64::from(*g) * f64::from(*d))
+        .sum();
     assert!((found / wanted - 1.0).abs() < 1e-4, "{found} {wanted}");
 }
 
 /// x ≥ 0; ∇ = 0 where x > 0 and ≥ 0 where x = 0, against the size of Aᵀ y.
 fn kkt() {
     let mut random = Random::fresh("commit kkt");
-    for (m, lasso) in [(model(stick()), 0.0), (model(cylinders(3)), 0.0), (model(stick()), 0.02)] {
+    for (m, lasso) in [
+        (model(stick()), 0.0),
+        (model(cylinders(3)), 0.0),
+        (model(stick()), 0.02),
+    ] {
         let setup = setup(150, &m, 0.05, &mut random);
         let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
         let most = pull.iter().map(|g| -g).fold(0.0, f32::max);
@@ -138,7 +158,12 @@ fn kkt() {
             groups: Vec::new(),
         };
         let solution = setup.solve(&penalty, &LONG);
-        assert!(solution.kkt <= 2e-5, "{:?} {}", solution.ended, solution.kkt);
+        assert!(
+            solution.kkt <= 2e-5,
+            "{:?} {}",
+            solution.ended,
+            solution.kkt
+        );
         let slope = setup.slope(&solution.x);
         let intra = setup.operator.shape().intra();
         for (i, (x, g)) in solution.x.iter().zip(&slope).enumerate() {
@@ -154,13 +179,19 @@ fn kkt() {
         let objective = |x: &[f32]| -> f64 {
             let mut y = vec![0.0; setup.y.len()];
             setup.operator.apply(x, &mut y);
-            let fit = y.iter().zip(&setup.y).map(|(a, b)| f64::from(a - b).powi(2));
+            let fit = y
+                .iter()
+                .zip(&setup.y)
+                .map(|(a, b)| f64::from(a - b).powi(2));
             0.5 * fit.sum::<f64>() + penalty.value(x, setup.operator.shape())
         };
         let least = objective(&solution.x);
         assert!((least / solution.objective - 1.0).abs() < 1e-5);
         for _ in 0..20 {
-            let near = solution.x.iter().map(|x| (x + random.uniform(-0.01, 0.01) as f32).max(0.0));
+            let near = solution
+                .x
+                .iter()
+                .map(|x| (x + random.uniform(-0.01, 0.01) as f32).max(0.0));
             assert!(objective(&near.collect::<Vec<_>>()) >= least * (1.0 - 1e-6));
         }
     }
@@ -171,10 +202,7 @@ fn planted() {
     let mut random = Random::fresh("commit planted");
     for m in [only(stick()), model(stick())] {
         let setup = setup(60, &m, 0.0, &mut random);
-        let stop = Stop {
-            kkt: 1e-7,
-            ..LONG
-        };
+        let stop = Stop { kkt: 1e-7, ..LONG };
         let solution = setup.solve(&Penalty::default(), &stop);
         let n = setup.operator.shape().fibres;
         let of = |x: &[f32]| -> Vec<f64> { x[..n].iter().map(|v| f64::from(*v)).collect() };
@@ -214,7 +242,9 @@ fn groups() {
     let class = |rest: u32| (0..120).filter(|f| f % 3 == rest).collect::<Vec<u32>>();
     let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
     let size = |fibres: &[u32], g: &[f32]| -> f64 {
-        let each = fibres.iter().map(|f| f64::from(-g[*f as usize]).max(0.0).powi(2));
+        let each = fibres
+            .iter()
+            .map(|f| f64::from(-g[*f as usize]).max(0.0).powi(2));
         each.sum::<f64>().sqrt()
     };
     let weight = 0.02 * size(&class(0), &pull) as f32;
@@ -230,16 +260,24 @@ fn groups() {
     let slope = setup.slope(&solution.x);
     for rest in 0..3 {
         let fibres = class(rest);
-        let norm: f64 =
-            fibres.iter().map(|f| f64::from(solution.x[*f as usize]).powi(2)).sum::<f64>().sqrt();
+        let norm: f64 = fibres
+            .iter()
+            .map(|f| f64::from(solution.x[*f as usize]).powi(2))
+            .sum::<f64>()
+            .sqrt();
         if norm == 0.0 {
             assert!(size(&fibres, &slope) <= f64::from(weight) * 1.001);
             continue;
         }
         for f in fibres {
-            let (x, g) = (f64::from(solution.x[f as usize]), f64::from(slope[f as usize]));
+            let (x, g) = (
+                f64::from(solution.x[f as usize]),
+                f64::from(slope[f as usize]),
+            );
             let sum = g + f64::from(weight) * x / norm;
-            assert!(sum > -0.01 * f64::from(weight) && (x == 0.0 || sum < 0.01 * f64::from(weight)));
+            assert!(
+                sum > -0.01 * f64::from(weight) && (x == 0.0 || sum < 0.01 * f64::from(weight))
+            );
         }
     }
     // So large a weight that no group is left.
@@ -262,11 +300,13 @@ fn same_place() {
     let setup = setup(150, &model(stick()), 0.05, &mut random);
     let penalty = Penalty::default();
     let zero = setup.solve(&penalty, &LONG);
-    let start: Vec<f32> =
-        (0..setup.operator.columns()).map(|_| random.uniform(-0.1, 0.5) as f32).collect();
+    let start: Vec<f32> = (0..setup.operator.columns())
+        .map(|_| random.uniform(-0.1, 0.5) as f32)
+        .collect();
     let curve = Curve::default();
     let problem = setup.problem(&penalty);
-    let other = backend(2).install(|| solve(&problem, Some(&start), &LONG, &curve, &Control::new()));
+    let other =
+        backend(2).install(|| solve(&problem, Some(&start), &LONG, &curve, &Control::new()));
     assert!((zero.objective / other.objective - 1.0).abs() < 1e-4);
     let curve = curve.values();
     assert_eq!(curve.len(), other.iterations as usize + 1);
@@ -301,7 +341,12 @@ fn warm() {
     };
     let (again, warm) = (run(None, &stop), run(Some(&before.x), &stop));
     assert!((warm.objective / cold.objective - 1.0).abs() < 0.01);
-    assert!(warm.iterations < again.iterations, "{} {}", warm.iterations, again.iterations);
+    assert!(
+        warm.iterations < again.iterations,
+        "{} {}",
+        warm.iterations,
+        again.iterations
+    );
     assert!((0..150).all(|f| !without[f] || warm.x[f] == 0.0));
 }
 
@@ -309,7 +354,13 @@ fn stopped() {
     let mut random = Random::fresh("commit stopped");
     let setup = setup(60, &only(stick()), 0.05, &mut random);
     let penalty = Penalty::default();
-    let some = setup.solve(&penalty, &Stop { iterations: 7, ..LONG });
+    let some = setup.solve(
+        &penalty,
+        &Stop {
+            iterations: 7,
+            ..LONG
+        },
+    );
     assert_eq!((some.ended, some.iterations), (Ended::Iterations, 7));
     let control = Control::new();
     control.cancel();

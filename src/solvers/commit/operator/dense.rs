@@ -5,7 +5,7 @@
 //! the sums are read and written once for four.
 
 use super::workers::{self, Sums};
-use super::{Dictionary, Responses, Samples, Shape};
+use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, dispatch, prefetch};
 use crate::solvers::commit::dictionary::Segment;
@@ -236,11 +236,13 @@ impl Dense {
         &self.segments[self.offsets[voxel] as usize..self.offsets[voxel + 1] as usize]
     }
 
-    pub fn apply(&self, x: &[f32], y: &mut [f32]) {
-        let samples = self.shape.samples;
-        y.par_chunks_mut(PIECE * samples).enumerate().for_each_init(
-            Vec::new,
-            |list, (piece, y)| {
+    pub fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
+        let width = PIECE * self.shape.samples;
+        let pieces = rows.par_chunks_mut(width).enumerate();
+        let sums = pieces.map_init(
+            || (Vec::new(), vec![0.0; width]),
+            |(list, y), (piece, rows)| {
+                let y = &mut y[..rows.len()];
                 dispatch(Forward {
                     dense: self,
                     x,
@@ -248,26 +250,37 @@ impl Dense {
                     y,
                     list,
                 });
+                finish(piece * width, y, rows)
             },
         );
+        sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
     }
 
-    pub fn adjoint(&self, y: &[f32], x: &mut [f32]) {
+    pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let pieces = self.shape.voxels.div_ceil(PIECE);
         let width = PIECE * self.shape.own();
-        workers::run(&self.sums, intra, own, width, pieces, |piece, own, sums| {
-            let first = piece * PIECE;
-            let last = self.shape.voxels.min(first + PIECE);
-            dispatch(Back {
-                dense: self,
-                y,
-                voxels: first..last,
-                own,
-                sums,
-                list: Vec::new(),
-            });
-        });
+        workers::run(
+            &self.sums,
+            intra,
+            own,
+            width,
+            pieces,
+            |piece, own, sums, rows| {
+                let first = piece * PIECE;
+                let last = self.shape.voxels.min(first + PIECE);
+                rows.resize((last - first) * self.shape.samples, 0.0);
+                y(first * self.shape.samples, rows);
+                dispatch(Back {
+                    dense: self,
+                    y: rows,
+                    voxels: first..last,
+                    own,
+                    sums,
+                    list: Vec::new(),
+                });
+            },
+        );
     }
 }
 
@@ -400,7 +413,8 @@ impl Kernel for Back<'_> {
             }
             let streamlines = list.len();
             dense.own_rows(voxel, |_, row| list.push((row, 0.0)));
-            let y = &self.y[voxel * shape.samples..(voxel + 1) * shape.samples];
+            let at = voxel - self.voxels.start;
+            let y = &self.y[at * shape.samples..(at + 1) * shape.samples];
             products::<FMA>(&dense.table, y, list);
             let mut entry = 0;
             for run in dense

@@ -137,15 +137,22 @@ impl Work {
     }
 }
 
+/// What becomes of the rows from a place on as soon as A x is known there: it gets that and what is kept
+/// of the rows, and gives two numbers that are added up.
+pub type Finish<'a> = &'a (dyn Fn(usize, &[f32], &mut [f32]) -> [f64; 2] + Sync);
+
+/// Writes y from a place on.
+pub type Fill<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
+
 impl Inner {
-    fn apply(&self, x: &[f32], y: &mut [f32]) {
+    fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
         match self {
-            Self::Factorised(f) => f.apply(x, y),
-            Self::Dense(d) => d.apply(x, y),
+            Self::Factorised(f) => f.apply(x, rows, finish),
+            Self::Dense(d) => d.apply(x, rows, finish),
         }
     }
 
-    fn adjoint(&self, y: &[f32], x: &mut [f32]) {
+    fn adjoint(&self, y: Fill, x: &mut [f32]) {
         match self {
             Self::Factorised(f) => f.adjoint(y, x),
             Self::Dense(d) => d.adjoint(y, x),
@@ -243,16 +250,29 @@ impl Operator {
 
     /// y = A x.
     pub fn apply(&self, x: &[f32], y: &mut [f32]) {
+        self.apply_with(x, y, &|_, ax, y| {
+            y.copy_from_slice(ax);
+            [0.0; 2]
+        });
+    }
+
+    /// A x, of which the caller makes what it keeps while it is near.
+    pub fn apply_with(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
         let Some(mixing) = &self.mixing else {
-            return self.inner.apply(x, y);
+            return self.inner.apply(x, rows, finish);
         };
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         mixing.mix(x, self.inner_shape().fibres, &mut mixed);
-        self.inner.apply(&mixed, y);
+        self.inner.apply(&mixed, rows, finish)
     }
 
     /// x = Aᵀ y.
     pub fn adjoint(&self, y: &[f32], x: &mut [f32]) {
+        self.adjoint_of(&|from, to| to.copy_from_slice(&y[from..from + to.len()]), x);
+    }
+
+    /// Aᵀ of what the caller makes when it is wanted.
+    pub fn adjoint_of(&self, y: Fill, x: &mut [f32]) {
         let Some(mixing) = &self.mixing else {
             return self.inner.adjoint(y, x);
         };

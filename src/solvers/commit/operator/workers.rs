@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct Sums(Mutex<Vec<Vec<f32>>>);
 
-/// Calls `work(piece, own slice, sums)` for each slice of `own` (pieces of `width`, the last may be shorter;
+/// Calls `work(piece, own slice, sums, scratch)` for each slice of `own` (pieces of `width`, the last may be shorter;
 /// `count` of them even where they are empty), and adds all sums into `total`.
 pub fn run(
     kept: &Sums,
@@ -16,7 +16,7 @@ pub fn run(
     own: &mut [f32],
     width: usize,
     count: usize,
-    work: impl Fn(usize, &mut [f32], &mut [f32]) + Sync,
+    work: impl Fn(usize, &mut [f32], &mut [f32], &mut Vec<f32>) + Sync,
 ) {
     let threads = rayon::current_num_threads().min(count.max(1));
     let mut sums = std::mem::take(&mut *kept.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -33,6 +33,7 @@ pub fn run(
     sums.par_iter_mut().with_max_len(1).for_each(|sum| {
         sum.clear();
         sum.resize(total.len(), 0.0);
+        let mut scratch = Vec::new();
         loop {
             let piece = next.fetch_add(1, Ordering::Relaxed);
             let Some(slice) = slices.get(piece) else {
@@ -40,7 +41,7 @@ pub fn run(
             };
             let taken = slice.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(own) = taken {
-                work(piece, own, sum);
+                work(piece, own, sum, &mut scratch);
             }
         }
     });

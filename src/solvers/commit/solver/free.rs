@@ -5,11 +5,11 @@ use super::{Curve, Point, Problem};
 use crate::compute::Control;
 
 /// Conjugate steps of a round.
-const STEPS: u32 = 12;
+const STEPS: u32 = 20;
 /// Iterations of the first phase between two rounds.
 const BETWEEN: u32 = 10;
 /// Share of the weights above 0 that may have changed sides in an iteration.
-const STEADY: f64 = 0.01;
+const STEADY: f64 = 0.05;
 
 pub struct Free {
     since: u32,
@@ -19,7 +19,6 @@ pub struct Free {
     gradient: Vec<f32>,
     scaled: Vec<f32>,
     a_direction: Vec<f32>,
-    residual: Vec<f32>,
 }
 
 impl Free {
@@ -31,7 +30,6 @@ impl Free {
             gradient: vec![0.0; columns],
             scaled: vec![0.0; columns],
             a_direction: vec![0.0; rows],
-            residual: vec![0.0; rows],
         }
     }
 
@@ -66,7 +64,7 @@ impl Free {
         let mut moved = now.clone();
         let (mut before, mut used) = (0.0, 0);
         while used < STEPS.min(most) && !control.is_cancelled() {
-            problem.gradient(&moved.ax, &mut self.residual, &mut self.gradient);
+            problem.gradient(0.0, &moved, &moved, &mut self.gradient);
             for (i, g) in self.gradient.iter_mut().enumerate() {
                 *g += if i < intra { lasso } else { 0.0 };
                 // Those at 0 stay there.
@@ -98,7 +96,7 @@ impl Free {
             }
             let step = (fall / curvature) as f32;
             add(&mut moved.x, step, &self.direction);
-            add(&mut moved.ax, step, &self.a_direction);
+            add(&mut moved.r, step, &self.a_direction);
             used += 1;
             control.advance(1);
         }

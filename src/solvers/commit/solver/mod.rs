@@ -22,7 +22,7 @@ use super::operator::Operator;
 use crate::compute::Control;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
-use vectors::{combine, difference_square, dot, square_against};
+use vectors::{LANES, Lanes8, combine, dot, square_against};
 
 /// When it is good enough; the first that holds ends it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -112,30 +112,76 @@ pub struct Problem<'a> {
     pub without: Option<&'a [bool]>,
 }
 
-/// A point and A of it.
+/// A point, and A x − y of it.
 #[derive(Clone)]
 struct Point {
     x: Vec<f32>,
-    ax: Vec<f32>,
+    r: Vec<f32>,
     objective: f64,
 }
 
 impl Problem<'_> {
-    fn objective(&self, x: &[f32], ax: &[f32]) -> f64 {
-        0.5 * difference_square(ax, self.y) + self.penalty.value(x, self.operator.shape())
+    fn objective(&self, square: f64, x: &[f32]) -> f64 {
+        0.5 * square + self.penalty.value(x, self.operator.shape())
     }
 
     fn point(&self, x: Vec<f32>) -> Point {
-        let mut ax = vec![0.0; self.operator.rows()];
-        self.operator.apply(&x, &mut ax);
-        let objective = self.objective(&x, &ax);
-        Point { x, ax, objective }
+        let mut r = vec![0.0; self.operator.rows()];
+        let [square, _] = self.operator.apply_with(&x, &mut r, &|from, ax, r| {
+            let mut sum = Lanes8::default();
+            for ((r, ax), y) in r.iter_mut().zip(ax).zip(&self.y[from..]) {
+                *r = ax - y;
+            }
+            sum.add(r);
+            [sum.total(), 0.0]
+        });
+        let objective = self.objective(square, &x);
+        Point { x, r, objective }
     }
 
-    /// ∇ of the smooth part at a point whose A x is known.
-    fn gradient(&self, ax: &[f32], residual: &mut [f32], g: &mut [f32]) {
-        combine(residual, 1.0, ax, -1.0, self.y);
-        self.operator.adjoint(residual, g);
+    /// ∇ of the smooth part at the point (1 + β) now − β before.
+    fn gradient(&self, beta: f32, now: &Point, before: &Point, g: &mut [f32]) {
+        self.operator.adjoint_of(
+            &|from, to| {
+                let both = now.r[from..].iter().zip(&before.r[from..]);
+                for (to, (now, before)) in to.iter_mut().zip(both) {
+                    *to = now + beta * (now - before);
+                }
+            },
+            g,
+        );
+    }
+
+    /// Gives the next point the residual of its x, over that of the point before the last: |A (next − z)|²
+    /// with z = (1 + β) last − β (the one before).
+    fn residual(&self, beta: f32, last: &Point, next: &mut Point) -> f64 {
+        let Point { x, r, .. } = next;
+        let [square, moved] = self.operator.apply_with(x, r, &|from, ax, r| {
+            let (mut square, mut moved) = (Lanes8::default(), Lanes8::default());
+            let n = r.len();
+            let (y, last) = (&self.y[from..from + n], &last.r[from..from + n]);
+            let mut away = [0f32; LANES];
+            let whole = n - n % LANES;
+            for at in (0..whole).step_by(LANES) {
+                for lane in 0..LANES {
+                    let i = at + lane;
+                    let z = last[i] + beta * (last[i] - r[i]);
+                    r[i] = ax[i] - y[i];
+                    away[lane] = r[i] - z;
+                }
+                square.add(&r[at..at + LANES]);
+                moved.add(&away);
+            }
+            for i in whole..n {
+                let z = last[i] + beta * (last[i] - r[i]);
+                r[i] = ax[i] - y[i];
+                square.add(&r[i..=i]);
+                moved.add(&[r[i] - z]);
+            }
+            [square.total(), moved.total()]
+        });
+        next.objective = self.objective(square, &next.x);
+        moved
     }
 
     /// |x − prox(x − ∇/h)| / |x| in the metric.
@@ -143,8 +189,7 @@ impl Problem<'_> {
         let mut next = vec![0.0; x.len()];
         self.penalty.step(&mut next, x, g, h, self.operator.shape());
         let moved = square_against(h, &next, x);
-        let size = square_against(h, x, &vec![0.0; x.len()]);
-        (moved / size.max(f64::MIN_POSITIVE)).sqrt()
+        (moved / dot(h, x, x).max(f64::MIN_POSITIVE)).sqrt()
     }
 }
 
@@ -156,7 +201,7 @@ pub fn solve(
     curve: &Curve,
     control: &Control,
 ) -> Solution {
-    let (columns, rows) = (problem.operator.columns(), problem.operator.rows());
+    let columns = problem.operator.columns();
     let mut h = problem.metric.h.clone();
     if let Some(without) = problem.without {
         let atoms = problem.operator.shape().atoms;
@@ -174,10 +219,9 @@ pub fn solve(
     let mut now = problem.point(x);
     let mut before = now.clone();
     curve.push(now.objective);
-    let (mut z, mut az) = (now.x.clone(), now.ax.clone());
-    let (mut g, mut residual) = (vec![0.0; columns], vec![0.0; rows]);
-    let (mut t, mut quiet) = (1.0f64, 0);
-    let mut free = free::Free::new(columns, rows);
+    let (mut z, mut g) = (now.x.clone(), vec![0.0; columns]);
+    let (mut t, mut beta, mut quiet) = (1.0f64, 0.0f32, 0);
+    let mut free = free::Free::new(columns, problem.operator.rows());
     let mut iterations = 0;
     let ended = loop {
         if control.is_cancelled() {
@@ -191,26 +235,29 @@ pub fn solve(
         }
         iterations += 1;
         control.advance(1);
-        problem.gradient(&az, &mut residual, &mut g);
-        let shape = problem.operator.shape();
+        problem.gradient(beta, &now, &before, &mut g);
+        // The point before the last makes room.
         std::mem::swap(&mut before, &mut now);
-        let mut growths = 0;
-        loop {
-            problem.penalty.step(&mut now.x, &z, &g, &h, shape);
-            problem.operator.apply(&now.x, &mut now.ax);
-            let bound = square_against(&h, &now.x, &z);
-            let moved = difference_square(&now.ax, &az);
-            // Single precision, and columns that are nearly one.
-            if moved <= bound * 1.001 || growths == 8 {
-                break;
-            }
-            let factor = (moved / bound.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
-            h.iter_mut().for_each(|h| *h *= factor);
-            growths += 1;
-        }
-        now.objective = problem.objective(&now.x, &now.ax);
-        curve.push(now.objective);
+        let shape = problem.operator.shape();
+        problem.penalty.step(&mut now.x, &z, &g, &h, shape);
+        let moved = problem.residual(beta, &before, &mut now);
         let step = square_against(&h, &now.x, &z);
+        // Single precision, and columns that are nearly one.
+        if moved > step * 1.001 + f64::from(f32::EPSILON) * before.objective {
+            let factor = (moved / step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
+            h.iter_mut().for_each(|h| *h *= factor);
+            if now.objective > before.objective {
+                // From the last point again, with a shorter step.
+                std::mem::swap(&mut before, &mut now);
+                before.x.copy_from_slice(&now.x);
+                before.r.copy_from_slice(&now.r);
+                z.copy_from_slice(&now.x);
+                (t, beta) = (1.0, 0.0);
+                curve.push(now.objective);
+                continue;
+            }
+        }
+        curve.push(now.objective);
         let size = dot(&h, &now.x, &now.x);
         let turned = vectors::turns(&h, &z, &now.x, &before.x);
         let change = (before.objective - now.objective) / now.objective.max(f64::MIN_POSITIVE);
@@ -218,10 +265,9 @@ pub fn solve(
             t = 1.0;
         }
         let next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
-        let beta = ((t - 1.0) / next) as f32;
+        beta = ((t - 1.0) / next) as f32;
         t = next;
         combine(&mut z, 1.0 + beta, &now.x, -beta, &before.x);
-        combine(&mut az, 1.0 + beta, &now.ax, -beta, &before.ax);
         if stop.kkt > 0.0 && step.sqrt() <= stop.kkt * size.sqrt() {
             break Ended::Kkt;
         }
@@ -235,27 +281,25 @@ pub fn solve(
             break Ended::Objective;
         }
         if problem.penalty.groups.is_empty() && free.is_time(&before.x, &now.x) {
-            let used = free.round(
-                problem,
-                &h,
-                &mut now,
-                stop.iterations - iterations,
-                curve,
-                control,
-            );
+            let most = stop.iterations - iterations;
+            let used = free.round(problem, &h, &mut now, most, curve, control);
             iterations += used;
             if used > 0 {
-                t = 1.0;
+                (t, beta) = (1.0, 0.0);
                 z.copy_from_slice(&now.x);
-                az.copy_from_slice(&now.ax);
             }
         }
     };
-    problem.gradient(&now.ax, &mut residual, &mut g);
+    problem.gradient(0.0, &now, &now, &mut g);
+    let mut predicted = now.r;
+    predicted
+        .iter_mut()
+        .zip(problem.y)
+        .for_each(|(r, y)| *r += y);
     Solution {
         kkt: problem.kkt(&h, &now.x, &g),
         x: now.x,
-        predicted: now.ax,
+        predicted,
         objective: now.objective,
         iterations,
         ended,

@@ -2,6 +2,31 @@
 
 use rayon::prelude::*;
 
+pub const LANES: usize = 8;
+
+/// A sum of squares of some thousand numbers, in eight parts.
+#[derive(Default)]
+pub struct Lanes8([f32; LANES]);
+
+impl Lanes8 {
+    #[inline]
+    pub fn add(&mut self, values: &[f32]) {
+        let (eights, rest) = values.as_chunks::<LANES>();
+        for eight in eights {
+            for (sum, v) in self.0.iter_mut().zip(eight) {
+                *sum += v * v;
+            }
+        }
+        for (sum, v) in self.0.iter_mut().zip(rest) {
+            *sum += v * v;
+        }
+    }
+
+    pub fn total(&self) -> f64 {
+        self.0.iter().copied().map(f64::from).sum()
+    }
+}
+
 const PIECE: usize = 1 << 14;
 
 fn sum2(a: &[f32], b: &[f32], each: impl Fn(f32, f32) -> f64 + Sync) -> f64 {
@@ -21,14 +46,6 @@ fn sum3(a: &[f32], b: &[f32], c: &[f32], each: impl Fn(f32, f32, f32) -> f64 + S
         all.map(|((a, b), c)| each(*a, *b, *c)).sum::<f64>()
     };
     pieces.map(one).collect::<Vec<f64>>().into_iter().sum()
-}
-
-/// |a − b|².
-pub fn difference_square(a: &[f32], b: &[f32]) -> f64 {
-    sum2(a, b, |a, b| {
-        let d = f64::from(a - b);
-        d * d
-    })
 }
 
 /// Σ h a b.

@@ -9,7 +9,7 @@ mod kernels;
 mod to_samples;
 
 use super::workers::{self, Sums};
-use super::{Dictionary, Responses, Samples, Shape};
+use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::Lanes;
 use crate::compute::simd::dispatch;
 use crate::solvers::commit::harmonics::DEGREES;
@@ -155,23 +155,28 @@ impl Factorised {
         &self.peaks[group * self.shape.peaks..(group + 1) * self.shape.peaks]
     }
 
-    pub fn apply(&self, x: &[f32], y: &mut [f32]) {
+    pub fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
         let (intra, own) = x.split_at(self.shape.intra());
         let width = self.shape.samples * LANES;
-        let groups = y.par_chunks_exact_mut(width).enumerate();
-        groups.for_each(|(group, y)| {
-            let own_width = self.shape.own() * LANES;
-            dispatch(Forward {
-                operator: self,
-                intra,
-                own: &own[group * own_width..(group + 1) * own_width],
-                group,
-                y,
-            });
-        });
+        let groups = rows.par_chunks_exact_mut(width).enumerate();
+        let sums = groups.map_init(
+            || vec![0.0; width],
+            |y, (group, rows)| {
+                let own_width = self.shape.own() * LANES;
+                dispatch(Forward {
+                    operator: self,
+                    intra,
+                    own: &own[group * own_width..(group + 1) * own_width],
+                    group,
+                    y,
+                });
+                finish(group * width, y, rows)
+            },
+        );
+        sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
     }
 
-    pub fn adjoint(&self, y: &[f32], x: &mut [f32]) {
+    pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let groups = self.shape.voxels / LANES;
         let own_width = self.shape.own() * LANES;
@@ -182,10 +187,12 @@ impl Factorised {
             own,
             own_width,
             groups,
-            |group, own, sums| {
+            |group, own, sums, rows| {
+                rows.resize(width, 0.0);
+                y(group * width, rows);
                 dispatch(Back {
                     operator: self,
-                    y: &y[group * width..(group + 1) * width],
+                    y: rows,
                     group,
                     own,
                     intra: sums,
