@@ -193,7 +193,8 @@ fn own(folder: &Path, weights: &[f64], given: &Foreign) -> Result<Vec<f32>, Box<
     let first = given.fibres * shape.atoms;
     let mut seen = vec![0usize; given.voxels];
     for (i, &voxel) in given.peak_voxel.iter().enumerate() {
-        let place = std::mem::replace(&mut seen[voxel as usize], seen[voxel as usize] + 1);
+        let place = seen[voxel as usize];
+        seen[voxel as usize] += 1;
         let column = operator.own_column(known[voxel as usize], place);
         x[column] = (weights[first + i] / scales[shape.atoms]) as f32;
     }
