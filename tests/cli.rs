@@ -1,6 +1,7 @@
 //! The command line: every subcommand, exit codes, refusals, and "Copy as command".
 
 mod bundles;
+mod commit;
 mod cost;
 mod info;
 mod live;
@@ -52,6 +53,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
         test("cli::costs_and_pathways", cost::costs),
+        test("cli::streamlines_are_weighed", commit::weighs),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];

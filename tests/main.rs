@@ -8,6 +8,7 @@ mod architecture;
 mod backend;
 mod bundle;
 mod cli;
+mod commit;
 mod connectivity;
 mod data;
 mod density;
@@ -47,6 +48,7 @@ fn main() {
         backend::tests(),
         bundle::tests(),
         cli::tests(),
+        commit::tests(),
         connectivity::tests(),
         data::tests(),
         density::tests(),

@@ -2,8 +2,8 @@
 
 use super::runner::{Failure, Runner, print_line};
 use super::{
-    bench_eikonal, bench_fit, bench_geodesic, bench_io, bench_levelset, bench_render, bench_select,
-    bench_tracking,
+    bench_commit, bench_eikonal, bench_fit, bench_geodesic, bench_io, bench_levelset, bench_render,
+    bench_select, bench_tracking,
 };
 use crate::compute::Backend;
 use serde_json::Value;
@@ -36,12 +36,13 @@ impl Choice<'_> {
 /// Measures and gives one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
-const WORKLOADS: [(&str, Workload); 8] = [
+const WORKLOADS: [(&str, Workload); 9] = [
     ("fit", bench_fit::run),
     ("tracking", bench_tracking::run),
     ("geodesic", bench_geodesic::run),
     ("eikonal", bench_eikonal::run),
     ("levelset", bench_levelset::run),
+    ("commit", bench_commit::run),
     ("io", bench_io::run),
     ("select", bench_select::run),
     ("render", bench_render::run),

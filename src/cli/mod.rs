@@ -5,6 +5,7 @@
 
 mod align;
 mod bench;
+mod bench_commit;
 mod bench_eikonal;
 mod bench_fit;
 mod bench_geodesic;
@@ -15,6 +16,7 @@ mod bench_render;
 mod bench_select;
 mod bench_tracking;
 mod bench_volumes;
+mod commit;
 mod connectome;
 mod convert;
 mod cost;
@@ -67,6 +69,7 @@ Examples:
   arcuate replay tracts.arcuate        make its results again, and compare them
   arcuate select tracks.trx left.trx --include mask:left.nii.gz --length 20..200
   arcuate density tracks.trx --template dwi.nii.gz --out density.nii.gz
+  arcuate commit tracks.trx dwi.nii.gz --out commit
   arcuate align t1.nii.gz dwi.nii.gz --out t1_to_dwi.txt
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
@@ -145,6 +148,8 @@ pub enum Command {
     Select(select::Options),
     /// Map where streamlines pass: visits, lengths, directions per voxel
     Density(density::Options),
+    /// Find which streamlines explain the diffusion signal, and by how much
+    Commit(commit::Options),
     /// Align an image to another, rigidly; writes the affine, resamples nothing
     Align(align::Options),
     /// Write a row for each streamline: length, values, means of images along it
@@ -238,6 +243,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Methods(options) => methods::run(&options, &mut runner),
         Command::Select(options) => select::run(&options, &mut runner),
         Command::Align(options) => align::run(&options, &mut runner),
+        Command::Commit(options) => commit::run(&options, &mut runner),
         Command::Density(options) => density::run(&options, &mut runner),
         Command::Table(options) => table::run(&options, &mut runner),
         Command::Profile(options) => profile::run(&options, &mut runner),

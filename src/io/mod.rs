@@ -7,6 +7,7 @@
 //! window's record, which grows while it runs, is written line by line ([`lines`]).
 
 pub mod affine;
+pub mod arrays;
 pub mod atomic;
 pub mod bids;
 pub mod checksum;
@@ -32,6 +33,7 @@ pub mod png;
 mod polydata;
 pub mod recovery;
 pub mod scalars;
+pub mod scheme;
 pub mod session;
 mod source;
 mod stl;

@@ -3,6 +3,7 @@
 
 mod align;
 pub mod bundle;
+mod commit;
 mod density;
 mod export;
 mod fault;
@@ -22,6 +23,7 @@ mod trace;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
+pub use commit::{Committed, FitCommit};
 pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
@@ -83,6 +85,8 @@ pub enum Slot {
     Density,
     /// A level set.
     Segment,
+    /// Weights of streamlines.
+    Commit,
     /// One image to another.
     Align,
     /// Values of streamlines.
@@ -109,7 +113,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -124,6 +128,7 @@ impl Slot {
         Self::Select,
         Self::Density,
         Self::Segment,
+        Self::Commit,
         Self::Align,
         Self::Columns,
         Self::Order,
@@ -148,6 +153,12 @@ impl Slot {
         matches!(self, Self::Save | Self::Recovery)
     }
 
+    /// What a job gives back although somebody stopped it stands: a file that was finished, a backend, the
+    /// last weights of a fit.
+    fn stands(self) -> bool {
+        self.writes() || matches!(self, Self::Device | Self::Commit)
+    }
+
     fn latest_wins(self) -> bool {
         matches!(
             self,
@@ -161,6 +172,7 @@ impl Slot {
                 | Self::Region
                 | Self::Select
                 | Self::Segment
+                | Self::Commit
                 | Self::Align
                 | Self::Columns
                 | Self::Order
@@ -410,10 +422,7 @@ fn work(lane: &Lane, place: &Place, events: &Sender<Event>, wake: &(dyn Fn() + S
                 Outcome::Failed(format!("{} failed: a fault in the program", job.label))
             });
         let outcome = match outcome {
-            // A file that was finished before the cancel was felt stands, and so does a backend.
-            Outcome::Done(output) if job.slot.writes() || job.slot == Slot::Device => {
-                Outcome::Done(output)
-            }
+            Outcome::Done(output) if job.slot.stands() => Outcome::Done(output),
             _ if job.control.is_cancelled() => Outcome::Cancelled,
             outcome => outcome,
         };

@@ -4,6 +4,7 @@ mod names;
 
 use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
+use super::commit::{Committed, FitCommit};
 use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
@@ -100,6 +101,7 @@ pub enum Request {
     /// Counts where streamlines pass.
     Density(Box<MapDensity>),
     Segment(ForSegment),
+    Commit(Box<FitCommit>),
     /// Applies rules to streamlines.
     Select {
         tractogram: Tractogram,
@@ -264,6 +266,7 @@ pub enum Output {
     AffineRead(AffineRead),
     Density(Box<Mapped>),
     Segmented(Box<Segmented>),
+    Committed(Box<Committed>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
@@ -420,6 +423,10 @@ impl Request {
             Self::ReadAffine(wanted) => Ok(Output::AffineRead(wanted.run()?)),
             Self::Density(wanted) => Ok(Output::Density(Box::new(wanted.run(backend, control)?))),
             Self::Segment(work) => work.run(backend, control),
+            Self::Commit(wanted) => {
+                let done = wanted.run(backend, control)?;
+                Ok(Output::Committed(Box::new(done)))
+            }
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
                 let kept = tractogram.filtered(&selection.marks);

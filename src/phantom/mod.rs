@@ -9,6 +9,7 @@
 //!
 //! World space is RAS mm with the anterior commissure near the origin.
 
+mod arcs;
 mod bundles;
 mod cortex;
 mod deep;
@@ -26,6 +27,7 @@ mod tissue;
 mod tracts;
 mod waves;
 
+pub use arcs::Arcs;
 pub use bundles::{Bundle, Coordinates, End, Knot};
 pub use demo::{Demo, Placement, Suggestion, scan_grid, scan_options, suggestions};
 pub use head::Head;

@@ -5,6 +5,7 @@
 //! threads. Parameters have no `Default`: defaults, with their reasons, live in the window's forms.
 
 pub mod alignment;
+pub mod commit;
 pub mod connectivity;
 pub mod density;
 pub mod eikonal;

@@ -8,6 +8,7 @@ use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Role, Volume};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Interpolation, LineStyle, Transfer};
+use crate::solvers::commit;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::geodesic;
 use crate::solvers::gradient_check;
@@ -184,6 +185,46 @@ pub fn level_set(target: f32, tolerance: f32) -> level_set::Params {
 /// On voxels of 2 mm the sets of most pathways join from ε = 10 to 20 %, and up to there lie within
 /// their bundle (tests/pathway/phantom.rs).
 pub const EPSILON: f64 = 0.2;
+
+/// Diffusivities are COMMIT's for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51
+/// across them outside, which is what a volume fraction of 0.7 leaves (Szafer et al. 1995), free water in
+/// tissue and in cerebrospinal fluid.
+pub fn commit(shells: usize) -> commit::Params {
+    const ALONG: f64 = 1.7e-3;
+    commit::Params {
+        model: commit::model::Model {
+            intra: commit::model::Intra::Stick { along: ALONG },
+            extra: vec![commit::model::Zeppelin {
+                along: ALONG,
+                across: 0.51e-3,
+            }],
+            // One shell does not tell it from the others.
+            free: if shells > 1 {
+                vec![ALONG, 3.0e-3]
+            } else {
+                Vec::new()
+            },
+        },
+        switches: commit::samples::Switches {
+            merge_b0: true,
+            normalise_signal: true,
+            normalise_kernels: true,
+        },
+        blur_mm: None,
+        lasso: 0.0,
+        group: 0.0,
+        stop: commit::solver::Stop {
+            iterations: 1000,
+            objective: 1e-5,
+            kkt: 1e-4,
+            target: 0.0,
+        },
+        way: None,
+    }
+}
+
+/// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
+pub const COMMIT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
 
 pub fn pathways() -> super::pathways::Settings {
     super::pathways::Settings {

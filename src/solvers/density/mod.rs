@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use walk::Walk;
+pub use walk::Walk;
 
 /// Units of length in a mm: whole numbers of them are added.
 const UNITS_PER_MM: f64 = (1 << 24) as f64;

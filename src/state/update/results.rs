@@ -174,7 +174,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::AffineRead(read) => moved::read(state, read, effects),
         Output::Density(mapped) => maps::done(state, *mapped),
         // Asked for by the command line alone.
-        Output::Segmented(_) => {}
+        Output::Segmented(_) | Output::Committed(_) => {}
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }

@@ -1,0 +1,309 @@
+//! `arcuate bench commit`: the operator and whole fits on bundles of arcs.
+//!
+//! Made-up streamlines ([`crate::phantom::Arcs`]) in n³ voxels of 2 mm, 5 volumes of b = 0, 30 of b = 1000 and
+//! 60 of b = 2000, two peaks a voxel. The signal is that of weights on the bundles' streamlines alone and of
+//! free water, with noise (SNR 30). `a_x` and `at_y` are medians; a fit goes on for so many iterations. `thesis`
+//! has the size of Hernandez-Fernandez 2018: 399,758 streamlines, 9 radii, 4, 2 and 512 samples.
+//!
+//! `ARCUATE_BENCH_FILES` names a folder with a dictionary and a table of dmri-commit (`tests/peers/commit.py`
+//! writes it): then its operator is timed on them, and what it predicts is written there.
+
+mod peer;
+
+use super::bench::Choice;
+use super::bench_tracking::median;
+use crate::compute::{Backend, Control};
+use crate::data::Gradients;
+use crate::phantom::{Arcs, directions};
+use crate::solvers::Error;
+use crate::solvers::commit::cylinder::Timing;
+use crate::solvers::commit::dictionary::{self, Dictionary};
+use crate::solvers::commit::model::{Intra, Model, Zeppelin};
+use crate::solvers::commit::operator::{Operator, Way, Work};
+use crate::solvers::commit::samples::{Samples, Switches};
+use crate::solvers::commit::solver::{Curve, Metric, Penalty, Problem, Stop, solve};
+use glam::DVec3;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Instant;
+
+const FILES_VARIABLE: &str = "ARCUATE_BENCH_FILES";
+
+struct Case {
+    name: &'static str,
+    streamlines: usize,
+    side: usize,
+    cylinders: usize,
+    /// Number of b = 0 volumes, and each shell's b-value and directions.
+    b0: usize,
+    shells: &'static [(f64, usize)],
+    iterations: u32,
+}
+
+const TWO: &[(f64, usize)] = &[(1000.0, 30), (2000.0, 60)];
+const FOUR: &[(f64, usize)] = &[(1000.0, 64), (3000.0, 64), (5000.0, 128), (10_000.0, 240)];
+
+const CASES: [Case; 5] = [
+    Case {
+        name: "stick 5000",
+        streamlines: 5_000,
+        side: 48,
+        cylinders: 0,
+        b0: 5,
+        shells: TWO,
+        iterations: 100,
+    },
+    Case {
+        name: "stick 20000",
+        streamlines: 20_000,
+        side: 64,
+        cylinders: 0,
+        b0: 5,
+        shells: TWO,
+        iterations: 100,
+    },
+    Case {
+        name: "cylinder 5000",
+        streamlines: 5_000,
+        side: 48,
+        cylinders: 4,
+        b0: 5,
+        shells: TWO,
+        iterations: 50,
+    },
+    Case {
+        name: "cylinder 20000",
+        streamlines: 20_000,
+        side: 64,
+        cylinders: 4,
+        b0: 5,
+        shells: TWO,
+        iterations: 50,
+    },
+    // 64,309 voxels have streamlines; steps of 1 mm in 2 mm voxels give fewer segments a streamline than the
+    // thesis' tractogram has, so that there are more streamlines.
+    Case {
+        name: "thesis",
+        streamlines: 399_758,
+        side: 57,
+        cylinders: 9,
+        b0: 16,
+        shells: FOUR,
+        iterations: 10,
+    },
+];
+
+fn uniform(seed: u64) -> impl FnMut() -> f64 {
+    let mut bits = seed;
+    move || {
+        bits = bits
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn random(n: usize, seed: u64) -> Vec<f32> {
+    let mut next = uniform(seed);
+    (0..n).map(|_| next() as f32).collect()
+}
+
+fn gradients(case: &Case) -> Gradients {
+    let mut b_s_per_mm2 = vec![0.0; case.b0];
+    let mut all = vec![DVec3::ZERO; case.b0];
+    for &(b, count) in case.shells {
+        b_s_per_mm2.extend(std::iter::repeat_n(b, count));
+        all.extend(directions::half_sphere(count));
+    }
+    Gradients {
+        b_s_per_mm2,
+        directions: all,
+    }
+}
+
+fn model(cylinders: usize) -> Model {
+    let along = 1.7e-3;
+    let radius = |i: usize| 0.5 + 4.5 * i as f64 / (cylinders.max(2) - 1) as f64;
+    Model {
+        intra: match cylinders {
+            0 => Intra::Stick { along },
+            n => Intra::Cylinders {
+                along,
+                radii_um: (0..n).map(radius).collect(),
+            },
+        },
+        extra: vec![Zeppelin {
+            along,
+            across: 0.51e-3,
+        }],
+        free: vec![1.7e-3, 3.0e-3],
+    }
+}
+
+/// Median seconds of A x and Aᵀ y on random numbers.
+fn times(operator: &Operator, repeats: usize) -> [f64; 2] {
+    let (x, y) = (random(operator.columns(), 5), random(operator.rows(), 6));
+    let (mut ax, mut aty) = (vec![0.0; y.len()], vec![0.0; x.len()]);
+    let mut walls = [Vec::new(), Vec::new()];
+    for _ in 0..=repeats {
+        let begun = Instant::now();
+        operator.apply(&x, &mut ax);
+        walls[0].push(begun.elapsed().as_secs_f64());
+        let begun = Instant::now();
+        operator.adjoint(&y, &mut aty);
+        walls[1].push(begun.elapsed().as_secs_f64());
+    }
+    // The first fills the caches.
+    walls.map(|w| median(&mut w[1..].to_vec()).unwrap_or(f64::NAN))
+}
+
+/// The signal of the bundles' streamlines and of free water with noise of a thirtieth of its mean.
+fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Vec<f32> {
+    let shape = operator.shape();
+    let mut x = vec![0.0; operator.columns()];
+    let mut next = uniform(9);
+    for fibre in (0..shape.fibres).filter(|f| arcs.real[*f]) {
+        for atom in 0..shape.atoms {
+            x[fibre * shape.atoms + atom] = ((0.005 + 0.015 * next()) / shape.atoms as f64) as f32;
+        }
+    }
+    for voxel in 0..dictionary.voxels.len() {
+        for place in shape.peaks * shape.extra..shape.own() {
+            x[operator.own_column(voxel, place)] = 0.1;
+        }
+    }
+    let mut y = vec![0.0; operator.rows()];
+    operator.apply(&x, &mut y);
+    let above = y.iter().filter(|v| **v > 0.0);
+    let mean = above.clone().map(|v| f64::from(*v)).sum::<f64>() / above.count().max(1) as f64;
+    for value in y.iter_mut().filter(|v| **v > 0.0) {
+        let radius = (-2.0 * next().max(1e-300).ln()).sqrt();
+        *value += (mean / 30.0 * radius * (std::f64::consts::TAU * next()).cos()) as f32;
+    }
+    y
+}
+
+/// Of the false against the true: Mann and Whitney 1947.
+fn area_under_curve(weights: &[f64], real: &[bool]) -> f64 {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&i, &j| weights[i].total_cmp(&weights[j]));
+    let (mut ranks, mut first) = (0.0, 0);
+    for run in order.chunk_by(|&i, &j| weights[i] == weights[j]) {
+        let middle = first as f64 + 0.5 * (run.len() + 1) as f64;
+        ranks += middle * run.iter().filter(|i| real[**i]).count() as f64;
+        first += run.len();
+    }
+    let above = real.iter().filter(|r| **r).count() as f64;
+    let below = real.len() as f64 - above;
+    (ranks - above * (above + 1.0) / 2.0) / (above * below)
+}
+
+fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>, Error> {
+    let control = Control::new();
+    let begun = Instant::now();
+    let arcs = Arcs::new(case.streamlines, case.side, 11);
+    let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".into()))?;
+    let made_s = begun.elapsed().as_secs_f64();
+    let switches = Switches {
+        merge_b0: false,
+        normalise_signal: false,
+        normalise_kernels: true,
+    };
+    let timing = [Timing {
+        pulse_ms: 32.2,
+        between_ms: 43.1,
+    }];
+    let samples = Samples::new(&gradients(case), &timing, &switches)?;
+    let model = model(case.cylinders);
+    let responses = model.responses(&samples, switches.normalise_kernels);
+    let options = dictionary::Options {
+        usable: &arcs.mask.inside,
+        all: false,
+        blur_mm: None,
+        peaks: Some(&arcs.peaks),
+    };
+    let begun = Instant::now();
+    let dictionary = Dictionary::build(&arcs.tractogram, &arcs.grid, &options, &control)?;
+    let dictionary_s = begun.elapsed().as_secs_f64();
+    let work = Work::of(&dictionary, &responses, &samples);
+    let repeats = if choice.quick { 2 } else { 5 };
+    let mut lines = Vec::new();
+    let ways = [
+        Way::Factorised,
+        Way::Dense { side: 256 },
+        Way::Dense { side: 64 },
+    ];
+    for way in ways {
+        // A table of nine radii and 512 samples would take a gigabyte.
+        if case.name == "thesis" && way != Way::Factorised {
+            continue;
+        }
+        let begun = Instant::now();
+        let operator = Operator::new(&dictionary, &responses, &samples, Some(way));
+        let operator_s = begun.elapsed().as_secs_f64();
+        let [a_x_s, at_y_s] = times(&operator, repeats);
+        let y = signal(&operator, &arcs, &dictionary);
+        let begun = Instant::now();
+        let metric = Metric::new(&operator);
+        let stop = Stop {
+            iterations: if choice.quick { 5 } else { case.iterations },
+            objective: 0.0,
+            kkt: 0.0,
+            target: 0.0,
+        };
+        let curve = Curve::default();
+        let problem = Problem {
+            operator: &operator,
+            metric: &metric,
+            y: &y,
+            penalty: &Penalty::default(),
+            without: None,
+        };
+        let solution = solve(&problem, None, &stop, &curve, &control);
+        let fit_s = begun.elapsed().as_secs_f64();
+        let shape = operator.shape();
+        let weight = |f: usize| -> f64 {
+            let own = &solution.x[f * shape.atoms..(f + 1) * shape.atoms];
+            own.iter().map(|w| f64::from(*w)).sum()
+        };
+        let weights: Vec<f64> = (0..shape.fibres).map(weight).collect();
+        lines.push(json!({
+            "workload": "commit", "case": case.name, "operator": way, "picked": work.cheaper() == way,
+            "streamlines": case.streamlines, "segments": dictionary.segments.len(),
+            "voxels": dictionary.voxels.len(), "peaks": dictionary.peak_count(),
+            "samples": samples.count(), "columns": shape.atoms, "worked_on": operator.rank(),
+            "a_x_ms": 1e3 * a_x_s, "at_y_ms": 1e3 * at_y_s, "fit_s": fit_s,
+            "iterations": solution.iterations, "objective": solution.objective,
+            "kkt": solution.kkt, "area_under_curve": area_under_curve(&weights, &arcs.real),
+            "arcs_s": made_s, "dictionary_s": dictionary_s, "operator_s": operator_s,
+            "backend": backend.name(), "threads": backend.threads(),
+        }));
+    }
+    Ok(lines)
+}
+
+/// One JSON object per case and operator.
+pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
+    let failed =
+        |case: &str, error: String| json!({"workload": "commit", "case": case, "error": error});
+    if let Some(folder) = std::env::var_os(FILES_VARIABLE) {
+        let folder = PathBuf::from(folder);
+        let measured = || peer::measure(&folder, choice.quick, backend).map_err(|e| e.to_string());
+        return vec![
+            backend
+                .install(measured)
+                .unwrap_or_else(|e| failed("peer", e)),
+        ];
+    }
+    let wanted = CASES.iter().filter(|case| choice.takes(case.name));
+    // The large ones only where they are asked for.
+    let wanted = wanted.filter(|case| match choice.case {
+        None => case.name != "thesis" && !(choice.quick && case.streamlines > 5_000),
+        Some(_) => true,
+    });
+    let lines = wanted.flat_map(|case| {
+        let measured = backend.install(|| measure(case, choice, backend));
+        measured.unwrap_or_else(|e| vec![failed(case.name, e.to_string())])
+    });
+    lines.collect()
+}

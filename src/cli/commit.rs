@@ -1,0 +1,436 @@
+//! `arcuate commit`: which streamlines explain the diffusion signal, and by how much.
+
+use super::inputs::streamlines;
+use super::options::{
+    ScanOptions, ToldOptions, make_folder, not_negative, noted, noted_volume, positive,
+};
+use super::runner::{Failure, Runner};
+use super::track::must_be_streamlines;
+use crate::data::{Gradients, Mask, Tractogram, Volume};
+use crate::io::{self, quoted};
+use crate::jobs::{Committed, FitCommit, Output, Request};
+use crate::solvers::commit::Params;
+use crate::solvers::commit::cylinder::{Gamma, Timing};
+use crate::solvers::commit::model::{Intra, Zeppelin};
+use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::samples::Samples;
+use crate::solvers::commit::solver::{Curve, Ended};
+use crate::state::defaults;
+use crate::state::words::count;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate commit tracks.trx dwi.nii.gz --mask brain.nii.gz --out commit
+  arcuate commit tracks.trx dwi.nii.gz --model stick --filtered kept.trx --out commit
+  arcuate commit tracks.trx dwi.nii.gz --model cylinder --pulse 32.2 --between 43.1 --out commit
+  arcuate commit tracks.trx afd.nii.gz --model density --out sift
+  arcuate commit bundles.trx dwi.nii.gz --group 0.05 --out commit2
+
+The signal of each voxel is explained by a sum, without negative parts, of what its streamlines, the water around
+them (zeppelin, along the peaks) and free water (ball; two shells and more) would give. Files in the folder:
+weights.txt (one a streamline, in the order of the file; 0 for one that explains nothing or lies outside),
+intra.nii.gz, extra.nii.gz and free.nii.gz (shares of the three), rmse.nii.gz. Of near-duplicates a single weight is
+arbitrary: trust sums over bundles. The density model takes an image of what streamlines should add up to in each
+voxel; of a scan it takes how much the signal differs between directions.";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Inside {
+    /// Diffusion along the fibre alone
+    Stick,
+    /// Cylinders of some radii
+    Cylinder,
+    /// Cylinders of gamma-distributed radii
+    GammaCylinder,
+    /// One number a segment, its length
+    Density,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum OperatorName {
+    /// Whichever takes less work
+    Auto,
+    /// In spherical harmonics
+    Factorised,
+    /// By a look-up table of 65536 directions: the same
+    Dense,
+    /// By one of 4096, which are within 2.4°: quicker where voxels hold few segments
+    Coarse,
+}
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Streamline file
+    pub tracks: PathBuf,
+    #[command(flatten)]
+    pub scan: ScanOptions,
+    /// Voxels that take part (default: all that streamlines pass)
+    #[arg(long, value_name = "FILE")]
+    pub mask: Option<PathBuf>,
+    /// Directions of the water around fibres: three volumes a peak, world axes (default: those of tensors)
+    #[arg(long, value_name = "FILE")]
+    pub peaks: Option<PathBuf>,
+    /// What is inside the fibres
+    #[arg(long, value_enum, default_value = "stick")]
+    pub model: Inside,
+    /// Diffusivity along fibres, mm²/s [default: 0.0017]
+    #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = positive)]
+    pub along: Option<f64>,
+    /// Diffusivity across them outside, mm²/s; 0: no water around fibres [default: 0.00051]
+    #[arg(long, value_name = "D", allow_negative_numbers = true, value_delimiter = ',', value_parser = not_negative)]
+    pub across: Vec<f64>,
+    /// Diffusivity of free water, mm²/s; 0: none [default: 0.0017,0.003 with two shells and more]
+    #[arg(long, value_name = "D", allow_negative_numbers = true, value_delimiter = ',', value_parser = not_negative)]
+    pub free: Vec<f64>,
+    /// Radii of cylinders, µm [default: 0.5,2,3.5,5]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_delimiter = ',', value_parser = positive)]
+    pub radii: Vec<f64>,
+    /// A gamma distribution of radii, shape and scale (µm); may be given several times [default: 2,0.5]
+    #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma)]
+    pub gamma: Vec<Gamma>,
+    /// Length of a gradient pulse δ, ms
+    #[arg(long, value_name = "MS", requires = "between", allow_negative_numbers = true, value_parser = positive)]
+    pub pulse: Option<f64>,
+    /// From the begin of the first pulse to that of the second, Δ, ms
+    #[arg(long, value_name = "MS", requires = "pulse", allow_negative_numbers = true, value_parser = positive)]
+    pub between: Option<f64>,
+    /// Timing of each volume: a Camino scheme file
+    #[arg(long, value_name = "FILE", conflicts_with = "pulse")]
+    pub scheme: Option<PathBuf>,
+    /// Spread each streamline over a disc of this radius, mm
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
+    pub blur: Option<f64>,
+    /// Penalty of the sum of weights, as a share of the one that leaves none
+    #[arg(long, value_name = "X", default_value = "0", value_parser = share)]
+    pub lasso: f32,
+    /// The same for the groups of the file (TRX), each as one
+    #[arg(long, value_name = "X", default_value = "0", value_parser = share)]
+    pub group: f32,
+    /// Keep b = 0 volumes apart
+    #[arg(long)]
+    pub keep_b0: bool,
+    /// Signals as they are, not relative to b = 0
+    #[arg(long)]
+    pub raw_signal: bool,
+    /// Columns as they are, not of equal length
+    #[arg(long)]
+    pub raw_kernels: bool,
+    /// Most iterations
+    #[arg(long, value_name = "N", default_value = "1000")]
+    pub iterations: u32,
+    /// End where the objective changes by less than this share
+    #[arg(long, value_name = "X", default_value = "1e-5", value_parser = not_negative)]
+    pub tolerance: f64,
+    /// How the operator is applied
+    #[arg(long, value_enum, default_value = "auto")]
+    pub operator: OperatorName,
+    /// Streamlines with weights above the threshold, with their weights, as a streamline file
+    #[arg(long, value_name = "FILE")]
+    pub filtered: Option<PathBuf>,
+    /// For them [default: 0]
+    #[arg(long, value_name = "W", requires = "filtered", value_parser = not_negative)]
+    pub threshold: Option<f64>,
+    /// Folder for the results
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub told: ToldOptions,
+}
+
+fn gamma(text: &str) -> Result<Gamma, String> {
+    let numbers = text.split_once(',');
+    let parsed = numbers.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let sound = parsed.filter(|(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0);
+    sound
+        .map(|(shape, scale_um)| Gamma { shape, scale_um })
+        .ok_or_else(|| format!("expected SHAPE,SCALE, as in 2,0.5, found \"{text}\""))
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    let parsed = text.parse().ok().filter(|v: &f32| (0.0..=1.0).contains(v));
+    parsed.ok_or_else(|| format!("expected a share from 0 to 1, found \"{text}\""))
+}
+
+/// What was opened.
+struct Opened {
+    scan: Volume,
+    gradients: Option<Arc<Gradients>>,
+    /// Of the phantom.
+    mask: Option<Mask>,
+}
+
+/// Values of streamlines under which weights are exported.
+const NAME: &str = "commit";
+
+impl Options {
+    fn maps(&self) -> [PathBuf; 4] {
+        ["intra", "extra", "free", "rmse"].map(|name| self.out.join(format!("{name}.nii.gz")))
+    }
+
+    fn weights(&self) -> PathBuf {
+        self.out.join("weights.txt")
+    }
+
+    fn open(&self, runner: &mut Runner) -> Result<Opened, Failure> {
+        let plain = self.scan.gradients.is_none() && self.scan.bval.is_none();
+        let phantom = self.scan.phantom_seed()?.is_some();
+        if self.model == Inside::Density && plain && !phantom {
+            let (scan, gradients) = noted_volume(&PathBuf::from(&self.scan.scan), runner)?;
+            return Ok(Opened {
+                scan,
+                gradients,
+                mask: None,
+            });
+        }
+        let scan = self.scan.open(runner)?;
+        for note in &scan.notes {
+            eprintln!("arcuate: {note}: {}", self.scan.scan);
+        }
+        Ok(Opened {
+            scan: scan.dwi,
+            gradients: scan.gradients,
+            mask: scan.true_mask,
+        })
+    }
+
+    fn timing(&self) -> Result<Vec<Timing>, Failure> {
+        if let Some(path) = &self.scheme {
+            let rows = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
+            let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
+                pulse_ms,
+                between_ms,
+            };
+            return Ok(rows.into_iter().map(timing).collect());
+        }
+        let both = self.pulse.zip(self.between);
+        let one = both.map(|(pulse_ms, between_ms)| Timing {
+            pulse_ms,
+            between_ms,
+        });
+        Ok(one.into_iter().collect())
+    }
+
+    fn params(&self, opened: &Opened, timing: &[Timing]) -> Params {
+        let usual = defaults::commit(1).switches;
+        let shells = opened.gradients.as_ref().and_then(|gradients| {
+            let samples = Samples::new(gradients, timing, &usual).ok()?;
+            Some(samples.shells.len())
+        });
+        let mut params = defaults::commit(shells.unwrap_or(1));
+        let along = self.along.unwrap_or(1.7e-3);
+        let model = &mut params.model;
+        model.intra = match self.model {
+            Inside::Stick => Intra::Stick { along },
+            Inside::Cylinder => Intra::Cylinders {
+                along,
+                radii_um: match self.radii.as_slice() {
+                    [] => defaults::COMMIT_RADII_UM.to_vec(),
+                    radii => radii.to_vec(),
+                },
+            },
+            Inside::GammaCylinder => Intra::GammaCylinders {
+                along,
+                radii: match self.gamma.as_slice() {
+                    [] => vec![Gamma {
+                        shape: 2.0,
+                        scale_um: 0.5,
+                    }],
+                    all => all.to_vec(),
+                },
+            },
+            Inside::Density => Intra::Density,
+        };
+        if !self.across.is_empty() {
+            let each = self.across.iter().filter(|d| **d > 0.0);
+            model.extra = each.map(|&across| Zeppelin { along, across }).collect();
+        } else {
+            model.extra.iter_mut().for_each(|z| z.along = along);
+        }
+        if !self.free.is_empty() {
+            model.free = self.free.iter().copied().filter(|d| *d > 0.0).collect();
+        }
+        if self.model == Inside::Density && self.across.is_empty() {
+            model.extra.clear();
+        }
+        if self.model == Inside::Density && self.free.is_empty() {
+            model.free.clear();
+        }
+        params.switches.merge_b0 = !self.keep_b0;
+        params.switches.normalise_signal = !self.raw_signal;
+        params.switches.normalise_kernels = !self.raw_kernels;
+        params.blur_mm = self.blur;
+        params.lasso = self.lasso;
+        params.group = self.group;
+        params.stop.iterations = self.iterations;
+        params.stop.objective = self.tolerance;
+        params.way = match self.operator {
+            OperatorName::Auto => None,
+            OperatorName::Factorised => Some(Way::Factorised),
+            OperatorName::Dense => Some(Way::Dense { side: 256 }),
+            OperatorName::Coarse => Some(Way::Dense { side: 64 }),
+        };
+        params
+    }
+
+    fn command(&self) -> String {
+        let [tracks, out] = [&self.tracks, &self.out].map(|p| quoted(&p.to_string_lossy()));
+        let scan = quoted(&self.scan.scan);
+        format!(
+            "arcuate commit {tracks} {scan} --out {out}{}",
+            self.told.told()
+        )
+    }
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
+    for path in options.maps().iter().chain([&options.weights()]) {
+        runner.may_write(path)?;
+    }
+    if let Some(path) = &options.filtered {
+        must_be_streamlines(path)?;
+        runner.may_make(path)?;
+    }
+    let tractogram = streamlines(&options.tracks, &options.told, runner)?;
+    let opened = options.open(runner)?;
+    let timing = options.timing()?;
+    let params = options.params(&opened, &timing);
+    let mask = match &options.mask {
+        Some(path) => Some(noted(io::mask(path, &opened.scan.grid), path)?),
+        None => opened.mask.clone(),
+    };
+    let peaks = match &options.peaks {
+        Some(path) => Some(noted_volume(path, runner)?.0),
+        None => None,
+    };
+    let mut tensors = defaults::fit();
+    if let Some(gradients) = &opened.gradients {
+        tensors.b_range_s_per_mm2 = defaults::fit_b_range(gradients);
+    }
+    let request = Request::Commit(Box::new(FitCommit {
+        tractogram: tractogram.clone(),
+        scan: opened.scan,
+        gradients: opened.gradients,
+        timing,
+        mask,
+        peaks,
+        tensors,
+        params: params.clone(),
+        prepared: None,
+        start: None,
+        without: None,
+        curve: Curve::default(),
+    }));
+    let (Output::Committed(made), _) = runner.run(request)? else {
+        return Err(Failure::new("No weights were fitted"));
+    };
+    let files = save(options, &tractogram, &made, runner)?;
+    let (value, text) = summary(&tractogram, &params, &made, &files);
+    runner.report(&value, &text);
+    Ok(())
+}
+
+fn save(
+    options: &Options,
+    tractogram: &Tractogram,
+    made: &Committed,
+    runner: &mut Runner,
+) -> Result<Vec<PathBuf>, Failure> {
+    make_folder(&options.out)?;
+    let (fit, maps) = (&made.fit, &made.fit.maps);
+    let weighted = tractogram
+        .clone()
+        .with_per_streamline(NAME, fit.weights.clone());
+    let path = options.weights();
+    io::scalars::save_weights(&path, &weighted, NAME).map_err(|e| Failure::new(e.to_string()))?;
+    let mut files = vec![path];
+    let shape = made.prepared.operator.shape();
+    let wanted = [true, shape.extra > 0, shape.free > 0, true];
+    let volumes = [&maps.intra, &maps.extra, &maps.free, &maps.rmse];
+    let each = options.maps().into_iter().zip(volumes).zip(wanted);
+    for ((path, volume), _) in each.filter(|(_, wanted)| *wanted) {
+        runner.run(Request::SaveVolume {
+            volume: volume.clone(),
+            path: path.clone(),
+            command: options.command(),
+        })?;
+        files.push(path);
+    }
+    if let Some(path) = &options.filtered {
+        let least = options.threshold.unwrap_or(0.0) as f32;
+        let marks: Vec<bool> = fit.weights.iter().map(|w| *w > least).collect();
+        let request = Request::SaveWithValues {
+            tractogram: weighted.filtered(&marks),
+            path: path.clone(),
+            command: options.command(),
+            replace: runner.force(),
+        };
+        if let (Output::Converted(saved), _) = runner.run(request)? {
+            files.extend(saved.written);
+        }
+    }
+    Ok(files)
+}
+
+fn summary(
+    tractogram: &Tractogram,
+    params: &Params,
+    made: &Committed,
+    files: &[PathBuf],
+) -> (Value, String) {
+    let (fit, prepared) = (&made.fit, &made.prepared);
+    let (dictionary, counts) = (&prepared.dictionary, prepared.dictionary.counts);
+    let kept = fit.weights.iter().filter(|w| **w > 0.0).count();
+    let ended = match fit.ended {
+        Ended::Objective => "objective",
+        Ended::Kkt => "kkt",
+        Ended::Target => "target",
+        Ended::Iterations => "iterations",
+        Ended::Cancelled => "cancelled",
+    };
+    let (operator, side) = match prepared.operator.way() {
+        Way::Factorised => ("factorised", None),
+        Way::Dense { side } => ("dense", Some(side)),
+    };
+    let value = json!({
+        "command": "commit", "model": params.model.name(), "streamlines": tractogram.len(),
+        "with_weight": kept, "outside": counts.outside, "single_points": counts.single_points,
+        "not_finite": counts.not_finite, "inside_mm": counts.inside_mm,
+        "outside_mm": counts.outside_mm, "segments": dictionary.segments.len(),
+        "voxels": dictionary.voxels.len(), "peaks": dictionary.peak_count(),
+        "samples": prepared.samples.count(), "volumes_left_out": prepared.samples.left_out,
+        "segments_histogram": dictionary.histogram(), "bytes": prepared.demand.bytes,
+        "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
+        "iterations": fit.iterations, "ended": ended, "objective": fit.objective, "kkt": fit.kkt,
+        "rmse": fit.rmse, "bundles": fit.bundles, "curve": made.curve,
+        "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
+    });
+    let mut text = format!(
+        "{}: {} of {} streamlines have a weight; {} lie outside, {} have one point\n\
+         {} segments in {} voxels, {} samples each ({operator})\n\
+         {} iterations ({ended}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
+        params.model.name(),
+        count(kept as u64),
+        count(tractogram.len() as u64),
+        counts.outside,
+        counts.single_points,
+        count(dictionary.segments.len() as u64),
+        count(dictionary.voxels.len() as u64),
+        prepared.samples.count(),
+        fit.iterations,
+        made.fit_ms / 1e3,
+        made.prepare_ms / 1e3,
+        fit.objective,
+        fit.rmse,
+    );
+    for (name, sum) in &fit.bundles {
+        text += &format!("{name}: {sum:.4}\n");
+    }
+    for file in files {
+        text += &format!("{}\n", file.display());
+    }
+    (value, text)
+}

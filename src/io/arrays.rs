@@ -1,0 +1,31 @@
+//! Bare numbers in the order of memory, as other programs hand them to a benchmark.
+
+use super::{Error, atomic};
+use bytemuck::{NoUninit, Pod};
+use std::io::Write as _;
+use std::path::Path;
+
+/// A whole file of them, in this machine's byte order.
+pub fn read<T: Pod>(path: &Path) -> Result<Vec<T>, Error> {
+    let bytes = std::fs::read(path).map_err(|e| Error::reading(path, &e))?;
+    if bytes.len() % size_of::<T>() != 0 {
+        return Err(Error::malformed(
+            path,
+            format!("{} bytes", bytes.len()),
+            format!("a multiple of {}", size_of::<T>()),
+        ));
+    }
+    Ok(bytemuck::pod_collect_to_vec(&bytes))
+}
+
+pub fn write<T: NoUninit>(path: &Path, values: &[T]) -> Result<(), Error> {
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    atomic::write_verified(
+        path,
+        |file| Ok(file.write_all(bytes)?),
+        |written| match std::fs::read(written) {
+            Ok(found) if found == bytes => Ok(()),
+            _ => Err("it reads back differently".to_owned()),
+        },
+    )
+}

@@ -1,0 +1,177 @@
+//! Bundles of circular arcs in a ball, and as many arcs that belong to none: a tractogram whose false
+//! streamlines are known.
+//!
+//! Half of the arcs lie in 40 bundles (the same curve moved by a normal of 3 mm), the others have a place,
+//! direction and curvature of their own. Steps of 1 mm, 40 to 110 mm long, curvature up to 1/33 mm.
+
+use super::random::Random;
+use crate::data::{Grid, Mask, Tractogram, Volume, VolumeKind};
+use glam::DVec3;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+const BUNDLES: u64 = 40;
+const STEP_MM: f64 = 1.0;
+const SPREAD_MM: f64 = 3.0;
+
+pub struct Arcs {
+    pub grid: Arc<Grid>,
+    /// The ball of radius 0.9 in half the grid.
+    pub mask: Mask,
+    pub tractogram: Tractogram,
+    /// Streamlines of the bundles.
+    pub real: Vec<bool>,
+    /// Two directions in each voxel, of a smooth field that has nothing to do with the arcs.
+    pub peaks: Volume,
+}
+
+/// Uniform numbers in a row.
+struct Row {
+    random: Random,
+    next: u64,
+}
+
+impl Row {
+    fn uniform(&mut self) -> f64 {
+        self.next += 1;
+        self.random.uniform(self.next)
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    fn normal(&mut self) -> DVec3 {
+        let mut one = || {
+            let radius = (-2.0 * self.uniform().max(1e-300).ln()).sqrt();
+            radius * (std::f64::consts::TAU * self.uniform()).cos()
+        };
+        DVec3::new(one(), one(), one())
+    }
+
+    fn unit(&mut self) -> DVec3 {
+        self.normal().normalize_or(DVec3::Z)
+    }
+}
+
+struct Curve {
+    centre: DVec3,
+    along: DVec3,
+    across: DVec3,
+    curvature: f64,
+    length_mm: f64,
+}
+
+impl Curve {
+    fn random(row: &mut Row, centre: DVec3, shortest_mm: f64) -> Self {
+        let along = row.unit();
+        let across = along
+            .cross(row.normal())
+            .normalize_or(along.any_orthonormal_vector());
+        Self {
+            centre,
+            along,
+            across,
+            curvature: row.between(-0.03, 0.03),
+            length_mm: row.between(shortest_mm, 110.0),
+        }
+    }
+
+    fn points(&self, moved: DVec3, inside: impl Fn(DVec3) -> bool) -> Vec<[f32; 3]> {
+        let half = 0.5 * self.length_mm;
+        let count = (self.length_mm / STEP_MM) as usize;
+        let k = self.curvature;
+        let at = |i: usize| {
+            let s = i as f64 * STEP_MM - half;
+            let (forth, side) = if k.abs() < 1e-6 {
+                (s, 0.0)
+            } else {
+                ((k * s).sin() / k, (1.0 - (k * s).cos()) / k)
+            };
+            self.centre + moved + self.along * forth + self.across * side
+        };
+        let all = (0..=count).map(at).filter(|p| inside(*p));
+        all.map(|p| p.as_vec3().to_array()).collect()
+    }
+}
+
+impl Arcs {
+    /// So many streamlines in n³ voxels of 2 mm; `None` where that is no grid.
+    pub fn new(count: usize, n: usize, seed: u64) -> Option<Self> {
+        let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);
+        let side = n as f64 * 2.0;
+        let centre = DVec3::splat(side / 2.0 - 1.0);
+        let radius = side * 0.42;
+        let row = |stream: u64| Row {
+            random: Random::new(seed).stream(stream),
+            next: 0,
+        };
+        let mut of_bundles = row(0);
+        let bundles: Vec<Curve> = (0..BUNDLES)
+            .map(|_| {
+                let off = of_bundles.unit() * radius * of_bundles.uniform() * 0.6;
+                Curve::random(&mut of_bundles, centre + off, 60.0)
+            })
+            .collect();
+        let inside = |p: DVec3| p.distance(centre) < radius;
+        let lines: Vec<(Vec<[f32; 3]>, bool)> = (0..count as u64)
+            .into_par_iter()
+            .map(|i| {
+                let mut row = row(i + 1);
+                loop {
+                    let real = row.uniform() < 0.5;
+                    let points = if real {
+                        let which = (row.uniform() * BUNDLES as f64) as usize;
+                        let moved = row.normal() * SPREAD_MM;
+                        bundles[which.min(bundles.len() - 1)].points(moved, inside)
+                    } else {
+                        let off = row.unit() * radius * row.uniform().cbrt();
+                        Curve::random(&mut row, centre + off, 40.0).points(DVec3::ZERO, inside)
+                    };
+                    if points.len() > 20 {
+                        return (points, real);
+                    }
+                }
+            })
+            .collect();
+        let mut offsets = vec![0u64];
+        let mut end = 0;
+        offsets.extend(lines.iter().map(|(line, _)| {
+            end += line.len() as u64;
+            end
+        }));
+        let points: Vec<[f32; 3]> = lines
+            .iter()
+            .flat_map(|(line, _)| line.iter().copied())
+            .collect();
+        let at = |voxel: usize| {
+            let v = DVec3::from_array(grid.voxel(voxel).map(|v| v as f64));
+            (v - (n as f64 - 1.0) / 2.0) / (n as f64 / 2.0)
+        };
+        let voxels = grid.voxel_count();
+        let in_ball: Vec<u8> = (0..voxels)
+            .map(|v| u8::from(at(v).length() < 0.9))
+            .collect();
+        let mut peaks = vec![0f32; 6 * voxels];
+        for voxel in 0..voxels {
+            let p = at(voxel);
+            let first = DVec3::new((2.0 * p.x).cos(), (2.0 * p.y).sin(), 0.5 + p.z).normalize();
+            let second = first.cross(DVec3::new(0.3, 0.5, 0.8)).normalize();
+            for (a, value) in first
+                .to_array()
+                .into_iter()
+                .chain(second.to_array())
+                .enumerate()
+            {
+                peaks[a * voxels + voxel] = value as f32;
+            }
+        }
+        Some(Self {
+            mask: Mask::new(grid.clone(), in_ball),
+            tractogram: Tractogram::new(points, offsets),
+            real: lines.into_iter().map(|(_, real)| real).collect(),
+            peaks: Volume::new(grid.clone(), 6, VolumeKind::Scalar, peaks),
+            grid,
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Weights of what was prepared.
+
+use super::maps::Maps;
+use super::prepare::{Params, Prepared};
+use super::solver::{Curve, Ended, Group, Penalty, Problem, Solution, solve};
+use crate::compute::{Backend, Control};
+use crate::data::Tractogram;
+use crate::solvers::Error;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// Of each streamline in the order of the tractogram, all its columns together: share of the signal at
+    /// b = 0 a mm of its length. 0 where it runs through no voxel in use.
+    pub weights: Arc<[f32]>,
+    /// Column by column, where there are several.
+    pub columns: Vec<Arc<[f32]>>,
+    /// Sums of the weights times the lengths (mm) over named groups of streamlines.
+    pub bundles: BTreeMap<String, f64>,
+    pub maps: Maps,
+    pub objective: f64,
+    /// Of the root of the mean square over all samples.
+    pub rmse: f64,
+    pub iterations: u32,
+    pub kkt: f64,
+    pub ended: Ended,
+    /// All unknowns, for a warm start on the same operator.
+    pub x: Arc<[f32]>,
+}
+
+impl Prepared {
+    /// λ of shares of the smallest that leave no streamline.
+    pub fn penalty(&self, params: &Params, groups: &BTreeMap<String, Arc<[u32]>>) -> Penalty {
+        if params.lasso == 0.0 && params.group == 0.0 {
+            return Penalty::default();
+        }
+        let mut pull = vec![0.0; self.operator.columns()];
+        self.operator.adjoint(&self.y, &mut pull);
+        let shape = self.operator.shape();
+        let pull = &pull[..shape.intra()];
+        let lasso = params.lasso * pull.iter().copied().fold(0.0, f32::max);
+        let mut taken = vec![false; shape.fibres];
+        let mut made = Vec::new();
+        for members in groups.values().filter(|_| params.group > 0.0) {
+            let own = members
+                .iter()
+                .filter(|f| !std::mem::replace(&mut taken[**f as usize], true));
+            let fibres: Vec<u32> = own.copied().collect();
+            let square = |f: &u32| -> f64 {
+                let begin = *f as usize * shape.atoms;
+                let all = pull[begin..begin + shape.atoms].iter();
+                all.map(|v| f64::from(v.max(0.0)).powi(2)).sum()
+            };
+            let size = (fibres.len() as f64).sqrt();
+            let weight = fibres.iter().map(square).sum::<f64>().sqrt() / size.max(1.0);
+            made.push((fibres, size, weight));
+        }
+        let most = made.iter().map(|m| m.2).fold(0.0, f64::max);
+        let group = |(fibres, size, _): (Vec<u32>, f64, f64)| Group {
+            fibres,
+            weight: (f64::from(params.group) * most * size) as f32,
+        };
+        Penalty {
+            lasso,
+            groups: made.into_iter().map(group).collect(),
+        }
+    }
+
+    /// Fits, from weights that are known or from zero, and without some streamlines if wanted. Cancelled,
+    /// it gives the last weights, unless there are none.
+    // One argument each for what, how, whence and for how long.
+    #[allow(clippy::too_many_arguments)]
+    pub fn fit(
+        &self,
+        tractogram: &Tractogram,
+        params: &Params,
+        start: Option<&[f32]>,
+        without: Option<&[bool]>,
+        curve: &Curve,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Fit, Error> {
+        control.check()?;
+        let columns = self.operator.columns();
+        let start = start.filter(|x| x.len() == columns);
+        backend.install(|| {
+            let penalty = self.penalty(params, &tractogram.groups);
+            let problem = Problem {
+                operator: &self.operator,
+                metric: &self.metric,
+                y: &self.y,
+                penalty: &penalty,
+                without,
+            };
+            let solution = solve(&problem, start, &params.stop, curve, control);
+            Ok(self.told(tractogram, solution))
+        })
+    }
+
+    fn told(&self, tractogram: &Tractogram, solution: Solution) -> Fit {
+        let shape = self.operator.shape();
+        let scale = &self.responses.scale[0];
+        let column = |atom: usize| -> Arc<[f32]> {
+            let of = |f: usize| solution.x[f * shape.atoms + atom] / scale[atom] as f32;
+            (0..shape.fibres).map(of).collect()
+        };
+        let columns: Vec<Arc<[f32]>> = (0..shape.atoms).map(column).collect();
+        let sum = |f: usize| columns.iter().map(|c| c[f]).sum::<f32>();
+        let weights: Arc<[f32]> = (0..shape.fibres).map(sum).collect();
+        let lengths = self.dictionary.lengths_mm();
+        let of_bundle = |members: &Arc<[u32]>| -> f64 {
+            let each = members.iter().map(|f| *f as usize);
+            each.map(|f| f64::from(weights[f]) * lengths[f]).sum()
+        };
+        let bundles = tractogram.groups.iter();
+        let bundles = bundles
+            .map(|(name, members)| (name.clone(), of_bundle(members)))
+            .collect();
+        let maps = Maps::new(self, &weights, &solution);
+        let squares = maps.squares;
+        let samples = self.dictionary.voxels.len() * self.samples.count();
+        Fit {
+            columns,
+            bundles,
+            rmse: (squares / samples.max(1) as f64).sqrt(),
+            maps,
+            objective: solution.objective,
+            iterations: solution.iterations,
+            kkt: solution.kkt,
+            ended: solution.ended,
+            x: solution.x.into(),
+            weights,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Which streamlines explain the measured diffusion signal, and by how much (COMMIT: Daducci et al. 2015,
+//! IEEE Trans Med Imaging 34:246; on a graphics card: Hernandez-Fernandez 2018).
+//!
+//! *Model.* The signal of voxel v in volume s is a sum of what its streamlines, the water around them and
+//! free water would give:
+//!
+//! y_v\[s\] = Σ_q ℓ_q Σ_j L_j(o_q)\[s\] x_f(q),j + Σ_e Σ_j E_j(o_e)\[s\] x_e,j + Σ_j I_j\[s\] x_v,j
+//!
+//! over the segments q of streamlines in v (length ℓ in mm, direction o, streamline f) and its peaks e.
+//! Weights x ≥ 0 minimise ½ |A x − y|² + λ |x_f|₁ + Σ_g λ_g |x_g|₂ (COMMIT2: Schiavi et al. 2020, Sci Adv
+//! 6:eaba8245). Of many near-duplicates a single weight is arbitrary; sums over bundles are not.
+//!
+//! *The operator is exactly of low rank* ([`operator`]). A response turns with the fibre and has no
+//! direction but its axis: in even spherical harmonics up to degree 12, R(o·g) = Σ_l r_l Σ_m Y_lm(o) Y_lm(g)
+//! (addition theorem), so a shell needs the 91 numbers c_lm = Σ_q ℓ_q Y_lm(o_q) Σ_j r_j,l x_j and one small
+//! matrix product. That is the operator itself and no approximation of it beyond degree 12 ([`harmonics`]);
+//! a look-up table of responses ([`operator::dense`]) does the same work where voxels hold few segments.
+//!
+//! *Layout* ([`dictionary`]). Records of 8 bytes, voxel by voxel (`offsets`), within a voxel in the order of
+//! the streamlines: `fibre: u32`, `direction: u16` (a point of the half sphere, 256 × 256 on the unfolded
+//! octahedron, [`directions`]), `length: u16` (units of [`Dictionary::unit_mm`]). Peaks: `u16` directions,
+//! the same number of places in every voxel ([`Dictionary::peaks`]). Unknowns, as single precision: first
+//! `x[fibre · atoms + atom]`, then for each voxel in the operator's order the same number of places, peak
+//! by peak and then free water ([`operator::Shape`]). Samples of a voxel: the b = 0 ones, then shell by
+//! shell ([`Samples`]).
+//!
+//! *Solver* ([`solver`]). Accelerated projected gradients with restarts in a diagonal metric, one A x and one
+//! Aᵀ y an iteration; then conjugate gradients on the weights that are not 0. Sums of products of voxels are
+//! in single precision, all sums over voxels and weights in double. Results agree within the tolerance of
+//! the stop at any number of threads, not to the byte: streamlines cross voxels of different threads.
+
+pub mod cylinder;
+pub mod dictionary;
+pub mod directions;
+mod fit;
+pub mod harmonics;
+mod maps;
+pub mod model;
+pub mod operator;
+mod prepare;
+pub mod samples;
+pub mod solver;
+
+pub use fit::Fit;
+pub use maps::Maps;
+pub use prepare::{Demand, Inputs, Params, Prepared};

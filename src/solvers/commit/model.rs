@@ -1,0 +1,282 @@
+//! What a streamline, the water around it and free water give.
+
+use super::cylinder::{Gamma, Timing, across};
+use super::harmonics::{DEGREES, zonal};
+use super::samples::{Samples, Shell};
+use crate::solvers::Error;
+use serde::{Deserialize, Serialize};
+
+/// What is inside the fibres. Diffusivities in mm²/s.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Intra {
+    /// Diffusion along the fibre only.
+    Stick { along: f64 },
+    /// One column a radius.
+    Cylinders { along: f64, radii_um: Vec<f64> },
+    /// One column a distribution.
+    GammaCylinders { along: f64, radii: Vec<Gamma> },
+    /// One number a segment, its length: the measured value is one image, as in SIFT2 (Smith et al. 2015,
+    /// NeuroImage 119:338). Neither directions nor other compartments.
+    Density,
+}
+
+/// Hindered water around fibres, mm²/s.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Zeppelin {
+    pub along: f64,
+    pub across: f64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Model {
+    pub intra: Intra,
+    /// Each at every peak.
+    pub extra: Vec<Zeppelin>,
+    /// Free water, mm²/s.
+    pub free: Vec<f64>,
+}
+
+/// What columns look like: r_l of each shell, of each atom in turn.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Responses {
+    /// `intra[atom][shell][degree]`.
+    pub intra: Vec<Vec<[f64; DEGREES]>>,
+    pub extra: Vec<Vec<[f64; DEGREES]>>,
+    pub free: Vec<Vec<[f64; DEGREES]>>,
+    /// At b = 0: 1, unless columns were scaled.
+    pub flat: [Vec<f64>; 3],
+    /// What columns were divided by; weights are divided by it, too, before anybody sees them.
+    pub scale: [Vec<f64>; 3],
+}
+
+impl Model {
+    /// `StickZeppelinBall`, as COMMIT calls it.
+    pub fn name(&self) -> String {
+        let intra = match self.intra {
+            Intra::Stick { .. } => "Stick",
+            Intra::Cylinders { .. } => "Cylinder",
+            Intra::GammaCylinders { .. } => "GammaCylinder",
+            Intra::Density => "Density",
+        };
+        let extra = if self.extra.is_empty() {
+            ""
+        } else {
+            "Zeppelin"
+        };
+        let free = if self.free.is_empty() { "" } else { "Ball" };
+        format!("{intra}{extra}{free}")
+    }
+
+    /// Columns of a streamline.
+    pub fn atoms(&self) -> usize {
+        match &self.intra {
+            Intra::Stick { .. } | Intra::Density => 1,
+            Intra::Cylinders { radii_um, .. } => radii_um.len(),
+            Intra::GammaCylinders { radii, .. } => radii.len(),
+        }
+    }
+
+    pub fn needs_timing(&self) -> bool {
+        matches!(
+            self.intra,
+            Intra::Cylinders { .. } | Intra::GammaCylinders { .. }
+        )
+    }
+
+    /// Whether the parameters make sense by themselves.
+    pub fn check(&self) -> Result<(), Error> {
+        let say = |sentence: String| Err(Error::Input(sentence));
+        // In mm²/s nothing in a head is faster than 0.01: most likely another unit.
+        let sound = |d: f64| d > 0.0 && d <= 0.01;
+        let along = match &self.intra {
+            Intra::Stick { along }
+            | Intra::Cylinders { along, .. }
+            | Intra::GammaCylinders { along, .. } => Some(*along),
+            Intra::Density => None,
+        };
+        let each = self.extra.iter().flat_map(|z| [z.along, z.across]);
+        let all = along.into_iter().chain(each).chain(self.free.clone());
+        for d in all {
+            if !sound(d) {
+                return say(format!(
+                    "A diffusivity is {d} mm²/s, expected above 0 and at most 0.01; water in tissue has \
+                     about 0.0017"
+                ));
+            }
+        }
+        if let Some(z) = self.extra.iter().find(|z| z.across >= z.along) {
+            return say(format!(
+                "The Zeppelin's diffusivity across is {} mm²/s and along {}, expected less across",
+                z.across, z.along
+            ));
+        }
+        match &self.intra {
+            Intra::Cylinders { radii_um, .. } => {
+                if let Some(r) = radii_um.iter().find(|r| !(**r > 0.0 && **r <= 50.0)) {
+                    return say(format!(
+                        "A radius is {r} µm, expected above 0 and at most 50; axons have 0.2 to 5"
+                    ));
+                }
+            }
+            Intra::GammaCylinders { radii, .. } => {
+                let odd = |g: &&Gamma| {
+                    !(g.shape > 0.0 && g.scale_um > 0.0 && g.shape * g.scale_um <= 50.0)
+                };
+                if let Some(g) = radii.iter().find(odd) {
+                    return say(format!(
+                        "A distribution of radii has shape {} and scale {} µm, expected both above 0 and \
+                         a mean of at most 50 µm",
+                        g.shape, g.scale_um
+                    ));
+                }
+            }
+            Intra::Density if !(self.extra.is_empty() && self.free.is_empty()) => {
+                return say(
+                    "The density model has one number in each voxel, expected no other compartments; \
+                     leave Zeppelin and Ball out"
+                        .into(),
+                );
+            }
+            _ => {}
+        }
+        if self.atoms() == 0 {
+            return say("There is no radius, expected at least one; name some".into());
+        }
+        Ok(())
+    }
+
+    /// Whether a scan can carry it.
+    pub fn check_scan(&self, samples: &Samples) -> Result<(), Error> {
+        let say = |sentence: String| Err(Error::Input(sentence));
+        if self.intra == Intra::Density {
+            return Ok(());
+        }
+        if samples.shells.is_empty() {
+            return say(
+                "The scan has no volume with a diffusion weighting, expected at least one shell; choose \
+                 another scan"
+                    .into(),
+            );
+        }
+        if !self.free.is_empty() && samples.shells.len() < 2 {
+            let shell = &samples.shells[0];
+            return say(format!(
+                "Ball needs at least two shells, the scan has one ({} × b {:.0}): leave Ball out",
+                shell.volumes.len(),
+                shell.b_s_per_mm2
+            ));
+        }
+        if self.needs_timing() && samples.shells.iter().any(|s| s.timing.is_none()) {
+            return say(
+                "Cylinders need the gradients' timing, and it is not known: give δ and Δ of the protocol, \
+                 or a scheme file, or choose sticks"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// The signal of one atom of a streamline at a cosine to its direction, relative to b = 0.
+    pub fn intra_signal(&self, atom: usize, shell: &Shell, cosine: f64) -> f64 {
+        let b = shell.b_s_per_mm2;
+        let along = |d: f64| (-b * d * cosine * cosine).exp();
+        let sine2 = 1.0 - cosine * cosine;
+        let inside = |d: f64, timing: Option<Timing>, radius: f64| match timing {
+            Some(timing) => (-across(b, timing, d, radius) * sine2).exp(),
+            None => f64::NAN,
+        };
+        match &self.intra {
+            Intra::Stick { along: d } => along(*d),
+            Intra::Cylinders { along: d, radii_um } => {
+                along(*d) * inside(*d, shell.timing, radii_um[atom])
+            }
+            Intra::GammaCylinders { along: d, radii } => {
+                along(*d) * radii[atom].mean(|r| inside(*d, shell.timing, r))
+            }
+            Intra::Density => 1.0,
+        }
+    }
+
+    /// Columns as they are, or each divided by its length at unit weight, so that a penalty meets all of
+    /// them alike.
+    pub fn responses(&self, samples: &Samples, normalise: bool) -> Responses {
+        let shells = &samples.shells;
+        let intra = |atom: usize| -> Vec<[f64; DEGREES]> {
+            let one = |shell: &Shell| match (&self.intra, shell.timing) {
+                // The attenuation across is the same at all angles but for sin²: once a radius.
+                (Intra::Cylinders { along, radii_um }, Some(timing)) => {
+                    let b = shell.b_s_per_mm2;
+                    let across = across(b, timing, *along, radii_um[atom]);
+                    let d = b * along;
+                    zonal(|t| (-d * t * t - across * (1.0 - t * t)).exp())
+                }
+                (Intra::GammaCylinders { along, radii }, Some(timing)) => {
+                    let b = shell.b_s_per_mm2;
+                    let gamma = radii[atom];
+                    let value = |t: f64| {
+                        let inside = |r: f64| (-across(b, timing, *along, r) * (1.0 - t * t)).exp();
+                        (-b * along * t * t).exp() * gamma.mean(inside)
+                    };
+                    zonal(value)
+                }
+                _ => zonal(|t| self.intra_signal(atom, shell, t)),
+            };
+            shells.iter().map(one).collect()
+        };
+        let extra = |z: &Zeppelin| -> Vec<[f64; DEGREES]> {
+            let one = |shell: &Shell| {
+                let b = shell.b_s_per_mm2;
+                zonal(|t| (-b * (z.across + (z.along - z.across) * t * t)).exp())
+            };
+            shells.iter().map(one).collect()
+        };
+        let free = |d: &f64| -> Vec<[f64; DEGREES]> {
+            let one = |shell: &Shell| zonal(|_| (-shell.b_s_per_mm2 * d).exp());
+            shells.iter().map(one).collect()
+        };
+        let mut all = Responses {
+            intra: (0..self.atoms()).map(intra).collect(),
+            extra: self.extra.iter().map(extra).collect(),
+            free: self.free.iter().map(free).collect(),
+            flat: [(); 3].map(|()| Vec::new()),
+            scale: [(); 3].map(|()| Vec::new()),
+        };
+        let kinds = [&mut all.intra, &mut all.extra, &mut all.free];
+        for (kind, atoms) in kinds.into_iter().enumerate() {
+            for atom in atoms {
+                let scale = if normalise {
+                    mean_square(atom, 1.0, samples).sqrt()
+                } else {
+                    1.0
+                };
+                atom.iter_mut().flatten().for_each(|r| *r /= scale);
+                all.flat[kind].push(1.0 / scale);
+                all.scale[kind].push(scale);
+            }
+        }
+        all
+    }
+}
+
+/// The product of two columns of unit weight in one voxel, in the mean over all directions.
+pub fn product(
+    a: &[[f64; DEGREES]],
+    flat_a: f64,
+    b: &[[f64; DEGREES]],
+    flat_b: f64,
+    samples: &Samples,
+) -> f64 {
+    use std::f64::consts::PI;
+    let b0 = samples.b0.len() as f64 * flat_a * flat_b;
+    let shells = a.iter().zip(b).zip(&samples.shells).map(|((a, b), shell)| {
+        let terms = a.iter().zip(b).enumerate();
+        let power: f64 = terms.map(|(h, (a, b))| (4 * h + 1) as f64 * a * b).sum();
+        shell.volumes.len() as f64 * power / (16.0 * PI * PI)
+    });
+    b0 + shells.sum::<f64>()
+}
+
+/// The sum of squares of one.
+pub fn mean_square(atom: &[[f64; DEGREES]], flat: f64, samples: &Samples) -> f64 {
+    product(atom, flat, atom, flat, samples)
+}

@@ -1,0 +1,222 @@
+//! The operator in spherical harmonics.
+//!
+//! A lane is a voxel: eight voxels of about as many segments make a group, sorted so that few lanes wait.
+//! A step is one segment of each. Forward, its 91 harmonics, times what its streamline gives to each shell
+//! and degree, are added to 91 sums a shell; then those go to the samples through Y_lm(g). Backward the
+//! same in reverse. Nothing is added across lanes, and no harmonic is ever stored.
+
+mod kernels;
+mod to_samples;
+
+use super::workers::{self, Sums};
+use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
+use crate::compute::Lanes;
+use crate::compute::simd::dispatch;
+use crate::solvers::commit::harmonics::DEGREES;
+use kernels::{Back, Forward};
+use rayon::prelude::*;
+use to_samples::ToSamples;
+
+/// Voxels of a group.
+pub const LANES: usize = 8;
+/// Shells that are worked on at once.
+const SHELLS: usize = 4;
+/// Of a lane without a voxel.
+const NOBODY: u32 = u32::MAX;
+
+/// One segment of each voxel of a group, one cache line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    fibre: [u32; LANES],
+    direction: [u16; LANES],
+    length: [u16; LANES],
+}
+
+/// One peak of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeakStep {
+    direction: [u16; LANES],
+    /// 1 where there is one.
+    there: [f32; LANES],
+}
+
+/// r_l of one atom, of some shells.
+#[derive(Clone, Debug)]
+struct Atom {
+    r: Vec<[f32; DEGREES]>,
+    flat: f32,
+}
+
+#[derive(Debug)]
+pub struct Factorised {
+    pub shape: Shape,
+    /// Where a voxel of the dictionary is, and the reverse.
+    place: Vec<u32>,
+    /// Group g owns `steps[offsets[g]..offsets[g + 1]]`.
+    offsets: Vec<u64>,
+    steps: Vec<Step>,
+    /// `shape.peaks` a group.
+    peaks: Vec<PeakStep>,
+    unit_mm: f32,
+    intra: Vec<Atom>,
+    extra: Vec<Atom>,
+    free: Vec<Atom>,
+    b0: usize,
+    shells: Vec<ToSamples>,
+    sums: Sums,
+}
+
+fn atoms(all: &[Vec<[f64; DEGREES]>], flat: &[f64]) -> Vec<Atom> {
+    let one = |(shells, flat): (&Vec<[f64; DEGREES]>, &f64)| Atom {
+        r: shells.iter().map(|r| r.map(|v| v as f32)).collect(),
+        flat: *flat as f32,
+    };
+    all.iter().zip(flat).map(one).collect()
+}
+
+impl Factorised {
+    pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
+        let voxels = dictionary.voxels.len();
+        let count = |v: usize| dictionary.in_voxel(v).len();
+        let mut order: Vec<u32> = (0..voxels as u32).collect();
+        // By the number of segments, to within an eighth; equal ones stay neighbours in space.
+        let class = |v: u32| {
+            let n = count(v as usize) as u64;
+            let high = 64 - n.leading_zeros();
+            (n >> high.saturating_sub(4), high)
+        };
+        order.sort_by_key(|&v| {
+            let (top, high) = class(v);
+            std::cmp::Reverse((high, top))
+        });
+        let groups = voxels.div_ceil(LANES);
+        order.resize(groups * LANES, NOBODY);
+        let mut place = vec![0; voxels];
+        for (i, &v) in order.iter().enumerate().filter(|(_, v)| **v != NOBODY) {
+            place[v as usize] = i as u32;
+        }
+        let each = order.par_chunks_exact(LANES);
+        let made: Vec<Vec<Step>> = each.map(|group| steps(dictionary, group)).collect();
+        let mut offsets = vec![0];
+        let mut end = 0;
+        offsets.extend(made.iter().map(|steps| {
+            end += steps.len() as u64;
+            end
+        }));
+        let mut peaks = vec![PeakStep::default(); groups * dictionary.places];
+        for (i, &v) in order.iter().enumerate().filter(|(_, v)| **v != NOBODY) {
+            for (p, code) in dictionary.peaks_in(v as usize).iter().enumerate() {
+                let step = &mut peaks[i / LANES * dictionary.places + p];
+                step.direction[i % LANES] = *code;
+                step.there[i % LANES] = 1.0;
+            }
+        }
+        Self {
+            shape: Shape {
+                fibres: dictionary.fibres,
+                atoms: responses.intra.len(),
+                voxels: groups * LANES,
+                peaks: dictionary.places,
+                extra: responses.extra.len(),
+                free: responses.free.len(),
+                samples: samples.count(),
+            },
+            place,
+            offsets,
+            steps: made.concat(),
+            peaks,
+            unit_mm: dictionary.unit_mm as f32,
+            intra: atoms(&responses.intra, &responses.flat[0]),
+            extra: atoms(&responses.extra, &responses.flat[1]),
+            free: atoms(&responses.free, &responses.flat[2]),
+            b0: samples.b0.len(),
+            shells: samples.shells.iter().map(ToSamples::new).collect(),
+            sums: Sums::default(),
+        }
+    }
+
+    pub fn row(&self, voxel: usize, sample: usize) -> usize {
+        let place = self.place[voxel] as usize;
+        (place / LANES * self.shape.samples + sample) * LANES + place % LANES
+    }
+
+    /// Among those of the voxels.
+    pub fn own_column(&self, voxel: usize, column: usize) -> usize {
+        let place = self.place[voxel] as usize;
+        (place / LANES * self.shape.own() + column) * LANES + place % LANES
+    }
+
+    fn steps(&self, group: usize) -> &[Step] {
+        &self.steps[self.offsets[group] as usize..self.offsets[group + 1] as usize]
+    }
+
+    fn peak_steps(&self, group: usize) -> &[PeakStep] {
+        &self.peaks[group * self.shape.peaks..(group + 1) * self.shape.peaks]
+    }
+
+    pub fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
+        let (intra, own) = x.split_at(self.shape.intra());
+        let width = self.shape.samples * LANES;
+        let groups = rows.par_chunks_exact_mut(width).enumerate();
+        let sums = groups.map_init(
+            || vec![0.0; width],
+            |y, (group, rows)| {
+                let own_width = self.shape.own() * LANES;
+                dispatch(Forward {
+                    operator: self,
+                    intra,
+                    own: &own[group * own_width..(group + 1) * own_width],
+                    group,
+                    y,
+                });
+                finish(group * width, y, rows)
+            },
+        );
+        sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
+    }
+
+    pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
+        let (intra, own) = x.split_at_mut(self.shape.intra());
+        let groups = self.shape.voxels / LANES;
+        let own_width = self.shape.own() * LANES;
+        let width = self.shape.samples * LANES;
+        workers::run(
+            &self.sums,
+            intra,
+            own,
+            own_width,
+            groups,
+            |group, own, sums, rows| {
+                rows.resize(width, 0.0);
+                y(group * width, rows);
+                dispatch(Back {
+                    operator: self,
+                    y: rows,
+                    group,
+                    own,
+                    intra: sums,
+                });
+            },
+        );
+    }
+}
+
+/// The longest voxel says how many.
+fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
+    let voxels = group.iter().filter(|v| **v != NOBODY);
+    let of = |v: &u32| dictionary.in_voxel(*v as usize);
+    let count = voxels.map(|v| of(v).len()).max().unwrap_or(0);
+    let mut steps = vec![Step::default(); count];
+    for (lane, v) in group.iter().enumerate().filter(|(_, v)| **v != NOBODY) {
+        for (step, segment) in steps.iter_mut().zip(of(v)) {
+            step.fibre[lane] = segment.fibre;
+            step.direction[lane] = segment.direction;
+            step.length[lane] = segment.length;
+        }
+    }
+    steps
+}
+
+/// Eight lanes, in registers where `FMA` names them.
+type V<const FMA: bool> = Lanes<LANES, FMA>;

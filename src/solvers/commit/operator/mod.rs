@@ -1,0 +1,361 @@
+//! A x and Aᵀ y.
+//!
+//! Two ways to the same numbers. [`factorised`]: eight voxels at a time, one a lane, segment by segment into
+//! 91 harmonic sums a shell, then one small product to the samples. [`dense`]: a table row a direction, added
+//! or multiplied sample by sample. The first costs about 150 + 140 K multiply-adds a segment (K shells)
+//! whatever the number of samples and columns, and 91 a sample and voxel; the second one a segment, column
+//! and sample. [`Operator::new`] counts both and takes the cheaper. [`reference`] is the plain sum in double
+//! precision, which nobody waits for but the tests.
+
+pub mod dense;
+pub mod factorised;
+pub mod rank;
+pub mod reference;
+mod workers;
+
+use super::dictionary::Dictionary;
+use super::directions::SIDE;
+use super::model::{Responses, mean_square};
+use super::samples::Samples;
+use dense::Dense;
+use factorised::Factorised;
+use rank::Mixing;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, PoisonError};
+
+/// How the unknowns are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    pub fibres: usize,
+    /// Columns of a streamline.
+    pub atoms: usize,
+    /// Places for voxels in the operator's order, some of them empty.
+    pub voxels: usize,
+    /// Places for peaks in a voxel, and columns of each.
+    pub peaks: usize,
+    pub extra: usize,
+    /// Columns of free water.
+    pub free: usize,
+    /// Samples of a voxel, those for padding among them.
+    pub samples: usize,
+}
+
+impl Shape {
+    /// Unknowns of a voxel.
+    pub fn own(&self) -> usize {
+        self.peaks * self.extra + self.free
+    }
+
+    /// Unknowns of the streamlines; those of the voxels follow.
+    pub fn intra(&self) -> usize {
+        self.fibres * self.atoms
+    }
+
+    pub fn columns(&self) -> usize {
+        self.intra() + self.voxels * self.own()
+    }
+
+    pub fn rows(&self) -> usize {
+        self.voxels * self.samples
+    }
+}
+
+/// Which way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Way {
+    Factorised,
+    /// Directions by the middles of so many cells along a side, at most [`super::directions::SIDE`], with
+    /// which it is the same operator.
+    Dense {
+        side: u16,
+    },
+}
+
+#[derive(Debug)]
+enum Inner {
+    Factorised(Factorised),
+    Dense(Dense),
+}
+
+#[derive(Debug)]
+pub struct Operator {
+    inner: Inner,
+    way: Way,
+    /// Where fewer columns do for all of the streamlines'.
+    mixing: Option<Mixing>,
+    /// Of them, between the two.
+    mixed: Mutex<Vec<f32>>,
+    /// Squares of the columns, nearly.
+    squares: Vec<f32>,
+}
+
+/// Bytes.
+const SECOND_CACHE: f64 = 1e6;
+
+/// What of the responses may be lost in fewer columns: single precision loses as much.
+const TOLERANCE: f64 = 1e-6;
+/// The same where directions are coarse already.
+const COARSE_TOLERANCE: f64 = 1e-4;
+
+/// Vector multiply-adds that both ways take, in units of eight.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Work {
+    pub factorised: f64,
+    pub dense: f64,
+}
+
+impl Work {
+    pub fn of(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
+        let shells = samples.shells.len() as f64;
+        let (atoms, extra) = (responses.intra.len() as f64, responses.extra.len() as f64);
+        let (segments, peaks) = (
+            dictionary.segments.len() as f64,
+            dictionary.peak_count() as f64,
+        );
+        let voxels = dictionary.voxels.len() as f64;
+        let count = samples.count() as f64;
+        // Measured on one core with AVX2, in units of 0.2 ns.
+        let segment = |atoms: f64| 100.0 + shells * (110.0 + 7.0 * atoms) + 20.0;
+        let factorised =
+            (segments * segment(atoms) + peaks * segment(extra) + voxels * 91.0 * count) / 8.0;
+        // Rows come from the second cache, or from far away.
+        let table = segments.min(65536.0) * atoms * count * 4.0;
+        let far = if table > SECOND_CACHE { 16.0 } else { 5.0 };
+        let row = (count / 8.0).ceil() * far + 16.0;
+        let free = responses.free.len() as f64 * voxels;
+        let dense = (segments * atoms + peaks * extra + free) * row + voxels * count / 4.0;
+        Self { factorised, dense }
+    }
+
+    pub fn cheaper(&self) -> Way {
+        if self.factorised <= self.dense {
+            Way::Factorised
+        } else {
+            Way::Dense { side: SIDE }
+        }
+    }
+}
+
+/// What becomes of the rows from a place on as soon as A x is known there: it gets that and what is kept
+/// of the rows, and gives two numbers that are added up.
+pub type Finish<'a> = &'a (dyn Fn(usize, &[f32], &mut [f32]) -> [f64; 2] + Sync);
+
+/// Writes y from a place on.
+pub type Fill<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
+
+impl Inner {
+    fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
+        match self {
+            Self::Factorised(f) => f.apply(x, rows, finish),
+            Self::Dense(d) => d.apply(x, rows, finish),
+        }
+    }
+
+    fn adjoint(&self, y: Fill, x: &mut [f32]) {
+        match self {
+            Self::Factorised(f) => f.adjoint(y, x),
+            Self::Dense(d) => d.adjoint(y, x),
+        }
+    }
+}
+
+impl Operator {
+    pub fn new(
+        dictionary: &Dictionary,
+        responses: &Responses,
+        samples: &Samples,
+        way: Option<Way>,
+    ) -> Self {
+        let tolerance = match way {
+            Some(Way::Dense { side }) if side < SIDE => COARSE_TOLERANCE,
+            _ => TOLERANCE,
+        };
+        let mixed = Mixing::of(responses, samples, tolerance);
+        let (mixing, fewer) = mixed.map_or((None, None), |(m, r)| (Some(m), Some(r)));
+        let used = fewer.as_ref().unwrap_or(responses);
+        let way = way.unwrap_or_else(|| Work::of(dictionary, used, samples).cheaper());
+        let inner = match way {
+            Way::Factorised => Inner::Factorised(Factorised::new(dictionary, used, samples)),
+            Way::Dense { side } => Inner::Dense(Dense::new(dictionary, used, samples, side)),
+        };
+        let mean = |atoms: &[Vec<_>], kind: usize| -> Vec<f64> {
+            let each = atoms.iter().zip(&responses.flat[kind]);
+            each.map(|(atom, &flat)| mean_square(atom, flat, samples))
+                .collect()
+        };
+        let squares = [
+            mean(&responses.intra, 0),
+            mean(&responses.extra, 1),
+            mean(&responses.free, 2),
+        ];
+        Self::with(inner, way, mixing, dictionary, &squares)
+    }
+
+    /// On a table from elsewhere.
+    pub fn foreign(dictionary: &Dictionary, table: dense::Table) -> Self {
+        let squares = table.mean_squares();
+        let inner = Inner::Dense(Dense::with_table(dictionary, table));
+        Self::with(inner, Way::Dense { side: SIDE }, None, dictionary, &squares)
+    }
+
+    fn with(
+        inner: Inner,
+        way: Way,
+        mixing: Option<Mixing>,
+        dictionary: &Dictionary,
+        squares: &[Vec<f64>; 3],
+    ) -> Self {
+        let mut made = Self {
+            inner,
+            way,
+            mixing,
+            mixed: Mutex::default(),
+            squares: Vec::new(),
+        };
+        made.squares = made.column_squares(dictionary, squares);
+        made
+    }
+
+    pub fn way(&self) -> Way {
+        self.way
+    }
+
+    /// As those who use it count.
+    pub fn shape(&self) -> Shape {
+        let shape = self.inner_shape();
+        let atoms = self.mixing.as_ref().map_or(shape.atoms, |m| m.atoms);
+        Shape { atoms, ..shape }
+    }
+
+    fn inner_shape(&self) -> Shape {
+        match &self.inner {
+            Inner::Factorised(f) => f.shape,
+            Inner::Dense(d) => d.shape,
+        }
+    }
+
+    /// Columns of a streamline that are worked on.
+    pub fn rank(&self) -> usize {
+        self.inner_shape().atoms
+    }
+
+    pub fn columns(&self) -> usize {
+        self.shape().columns()
+    }
+
+    pub fn rows(&self) -> usize {
+        self.shape().rows()
+    }
+
+    /// y = A x.
+    pub fn apply(&self, x: &[f32], y: &mut [f32]) {
+        self.apply_with(x, y, &|_, ax, y| {
+            y.copy_from_slice(ax);
+            [0.0; 2]
+        });
+    }
+
+    /// A x, of which the caller makes what it keeps while it is near.
+    pub fn apply_with(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
+        let Some(mixing) = &self.mixing else {
+            return self.inner.apply(x, rows, finish);
+        };
+        let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
+        mixing.mix(x, self.inner_shape().fibres, &mut mixed);
+        self.inner.apply(&mixed, rows, finish)
+    }
+
+    /// x = Aᵀ y.
+    pub fn adjoint(&self, y: &[f32], x: &mut [f32]) {
+        self.adjoint_of(&|from, to| to.copy_from_slice(&y[from..from + to.len()]), x);
+    }
+
+    /// Aᵀ of what the caller makes when it is wanted.
+    pub fn adjoint_of(&self, y: Fill, x: &mut [f32]) {
+        let Some(mixing) = &self.mixing else {
+            return self.inner.adjoint(y, x);
+        };
+        let shape = self.inner_shape();
+        let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
+        mixed.resize(shape.columns(), 0.0);
+        self.inner.adjoint(y, &mut mixed);
+        mixing.part(&mixed, shape.fibres, x);
+    }
+
+    /// Where sample s of the dictionary's voxel v is among the rows.
+    pub fn row(&self, voxel: usize, sample: usize) -> usize {
+        match &self.inner {
+            Inner::Factorised(f) => f.row(voxel, sample),
+            Inner::Dense(d) => voxel * d.shape.samples + sample,
+        }
+    }
+
+    /// Where an unknown of the dictionary's voxel v is: peak by peak, column by column, then free water.
+    pub fn own_column(&self, voxel: usize, place: usize) -> usize {
+        match &self.inner {
+            Inner::Factorised(f) => self.shape().intra() + f.own_column(voxel, place),
+            Inner::Dense(d) => self.shape().intra() + voxel * d.shape.own() + place,
+        }
+    }
+
+    /// Samples voxel by voxel into the order of the rows; 0 in what is padding.
+    pub fn pack(&self, signals: &[f32], samples: usize) -> Vec<f32> {
+        let mut rows = vec![0.0; self.rows()];
+        for (voxel, values) in signals.chunks_exact(samples).enumerate() {
+            for (s, value) in values.iter().enumerate() {
+                rows[self.row(voxel, s)] = *value;
+            }
+        }
+        rows
+    }
+
+    /// The reverse of [`Operator::pack`].
+    pub fn unpack(&self, rows: &[f32], voxels: usize, samples: usize) -> Vec<f32> {
+        let mut out = vec![0.0; voxels * samples];
+        let each = out.par_chunks_mut(samples).enumerate();
+        each.for_each(|(voxel, values)| {
+            for (s, value) in values.iter_mut().enumerate() {
+                *value = rows[self.row(voxel, s)];
+            }
+        });
+        out
+    }
+
+    /// Sums of squares of the columns, as if all pieces of a streamline in a voxel had one direction and each
+    /// its response's mean square over directions. 0 where a column has nothing.
+    pub fn squares(&self) -> &[f32] {
+        &self.squares
+    }
+
+    fn column_squares(&self, dictionary: &Dictionary, mean: &[Vec<f64>; 3]) -> Vec<f32> {
+        let shape = self.shape();
+        let mut units = vec![0f64; shape.fibres];
+        for voxel in 0..dictionary.voxels.len() {
+            let segments = dictionary.in_voxel(voxel);
+            for run in segments.chunk_by(|a, b| a.fibre == b.fibre) {
+                let sum: f64 = run.iter().map(|s| dictionary.length_mm(s)).sum();
+                units[run[0].fibre as usize] += sum * sum;
+            }
+        }
+        let mut out = vec![0f32; shape.columns()];
+        for (fibre, square) in units.into_iter().enumerate() {
+            for atom in 0..shape.atoms {
+                out[fibre * shape.atoms + atom] = (square * mean[0][atom]) as f32;
+            }
+        }
+        for voxel in 0..dictionary.voxels.len() {
+            for peak in 0..dictionary.peaks_in(voxel).len() {
+                for atom in 0..shape.extra {
+                    let column = self.own_column(voxel, peak * shape.extra + atom);
+                    out[column] = mean[1][atom] as f32;
+                }
+            }
+            for atom in 0..shape.free {
+                let column = self.own_column(voxel, shape.peaks * shape.extra + atom);
+                out[column] = mean[2][atom] as f32;
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,145 @@
+//! Fewer columns that span the same responses.
+//!
+//! Cylinders of different radii give nearly the same: of nine radii three or four combinations hold all but
+//! a millionth. With the eigenvectors E of the atoms' products ⟨L_i, L_j⟩ (mean over all directions),
+//! L_j = Σ_n E_jn u_n, and the operator works on z_n = Σ_j E_jn x_j, as many as have eigenvalues above the
+//! square of a tolerance.
+
+use crate::solvers::commit::harmonics::DEGREES;
+use crate::solvers::commit::model::{Responses, product};
+use crate::solvers::commit::samples::Samples;
+use rayon::prelude::*;
+
+/// How atoms are made of fewer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mixing {
+    pub atoms: usize,
+    pub rank: usize,
+    /// E, `rank` a row.
+    e: Vec<f32>,
+}
+
+/// Fibres of one piece of work.
+const PIECE: usize = 4096;
+
+impl Mixing {
+    /// The mixing and the responses that it leaves; `None` where nothing is won.
+    pub fn of(
+        responses: &Responses,
+        samples: &Samples,
+        tolerance: f64,
+    ) -> Option<(Self, Responses)> {
+        let (atoms, flat) = (&responses.intra, &responses.flat[0]);
+        let n = atoms.len();
+        let mut gram = vec![vec![0.0; n]; n];
+        for i in 0..n {
+            for j in 0..n {
+                gram[i][j] = product(&atoms[i], flat[i], &atoms[j], flat[j], samples);
+            }
+        }
+        let (values, vectors) = eigen(gram);
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&i, &j| values[j].total_cmp(&values[i]));
+        let largest = order.first().map_or(0.0, |&i| values[i]);
+        order.retain(|&i| values[i] > tolerance * tolerance * largest);
+        let rank = order.len();
+        if rank >= n {
+            return None;
+        }
+        let mut fewer = responses.clone();
+        fewer.intra = order
+            .iter()
+            .map(|&v| {
+                let mut sum = vec![[0.0; DEGREES]; samples.shells.len()];
+                for (j, atom) in atoms.iter().enumerate() {
+                    for (to, from) in sum.iter_mut().flatten().zip(atom.iter().flatten()) {
+                        *to += vectors[j][v] * from;
+                    }
+                }
+                sum
+            })
+            .collect();
+        let of_flat = |v: &usize| (0..n).map(|j| vectors[j][*v] * flat[j]).sum();
+        fewer.flat[0] = order.iter().map(of_flat).collect();
+        let e = (0..n).flat_map(|j| order.iter().map(move |&v| (j, v)));
+        let e = e.map(|(j, v)| vectors[j][v] as f32).collect();
+        let atoms = n;
+        Some((Self { atoms, rank, e }, fewer))
+    }
+
+    /// z = Eᵀ x, fibre by fibre; what follows the streamlines' is copied.
+    pub fn mix(&self, x: &[f32], fibres: usize, z: &mut Vec<f32>) {
+        let (intra, own) = x.split_at(fibres * self.atoms);
+        z.resize(fibres * self.rank + own.len(), 0.0);
+        let (mixed, rest) = z.split_at_mut(fibres * self.rank);
+        rest.copy_from_slice(own);
+        let pieces = mixed
+            .par_chunks_mut(PIECE * self.rank)
+            .zip(intra.par_chunks(PIECE * self.atoms));
+        pieces.for_each(|(z, x)| {
+            for (z, x) in z
+                .chunks_exact_mut(self.rank)
+                .zip(x.chunks_exact(self.atoms))
+            {
+                z.fill(0.0);
+                for (x, e) in x.iter().zip(self.e.chunks_exact(self.rank)) {
+                    z.iter_mut().zip(e).for_each(|(z, e)| *z += e * x);
+                }
+            }
+        });
+    }
+
+    /// x = E z.
+    pub fn part(&self, z: &[f32], fibres: usize, x: &mut [f32]) {
+        let (mixed, rest) = z.split_at(fibres * self.rank);
+        let (intra, own) = x.split_at_mut(fibres * self.atoms);
+        own.copy_from_slice(rest);
+        let pieces = intra
+            .par_chunks_mut(PIECE * self.atoms)
+            .zip(mixed.par_chunks(PIECE * self.rank));
+        pieces.for_each(|(x, z)| {
+            for (x, z) in x
+                .chunks_exact_mut(self.atoms)
+                .zip(z.chunks_exact(self.rank))
+            {
+                for (x, e) in x.iter_mut().zip(self.e.chunks_exact(self.rank)) {
+                    *x = z.iter().zip(e).map(|(z, e)| z * e).sum();
+                }
+            }
+        });
+    }
+}
+
+/// Jacobi's rotations: eigenvalues, and eigenvectors as columns.
+fn eigen(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let n = a.len();
+    let mut v = vec![vec![0.0; n]; n];
+    (0..n).for_each(|i| v[i][i] = 1.0);
+    for _ in 0..60 {
+        for p in 0..n {
+            for q in p + 1..n {
+                // Below rounding of both ends.
+                if a[p][q].abs() <= f64::MIN_POSITIVE {
+                    continue;
+                }
+                let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+                let c = 1.0 / (t * t + 1.0).sqrt();
+                let s = t * c;
+                for k in 0..n {
+                    let (kp, kq) = (a[k][p], a[k][q]);
+                    (a[k][p], a[k][q]) = (c * kp - s * kq, s * kp + c * kq);
+                }
+                for k in 0..n {
+                    let (pk, qk) = (a[p][k], a[q][k]);
+                    (a[p][k], a[q][k]) = (c * pk - s * qk, s * pk + c * qk);
+                }
+                for row in &mut v {
+                    let (kp, kq) = (row[p], row[q]);
+                    (row[p], row[q]) = (c * kp - s * kq, s * kp + c * kq);
+                }
+            }
+        }
+    }
+    ((0..n).map(|i| a[i][i]).collect(), v)
+}

@@ -1,0 +1,290 @@
+//! All that comes before the first iteration: the checks, each with one sentence, and what is built once.
+
+use super::cylinder::Timing;
+use super::dictionary::{Dictionary, Options, estimate};
+use super::model::{Intra, Model, Responses};
+use super::operator::{Operator, Way};
+use super::samples::{Samples, Switches, anisotropic};
+use super::solver::{Metric, Stop};
+use crate::compute::{Backend, Control};
+use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
+use crate::solvers::Error;
+use glam::DVec3;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    pub model: Model,
+    pub switches: Switches,
+    /// Spreads each streamline over a disc of this radius, mm.
+    pub blur_mm: Option<f64>,
+    /// λ as a share of the smallest that leaves no streamline, 0 for none.
+    pub lasso: f32,
+    /// The same for groups of streamlines, each times the root of their number.
+    pub group: f32,
+    pub stop: Stop,
+    /// `None`: whichever takes less work.
+    pub way: Option<Way>,
+}
+
+/// What a fit is of.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    pub tractogram: &'a Tractogram,
+    /// A diffusion scan; for the density model it may be an image of what streamlines should add up to.
+    pub scan: &'a Volume,
+    /// `None` for such an image.
+    pub gradients: Option<&'a Gradients>,
+    /// None, one for all volumes, or one each.
+    pub timing: &'a [Timing],
+    pub mask: Option<&'a Mask>,
+    /// Three frames a peak, world axes.
+    pub peaks: Option<&'a Volume>,
+}
+
+/// What it will take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// Records, at most and nearly.
+    pub segments: u64,
+    pub bytes: u64,
+}
+
+/// Built once; weights are fitted to it as often as wanted.
+#[derive(Debug)]
+pub struct Prepared {
+    pub dictionary: Dictionary,
+    pub samples: Samples,
+    pub responses: Responses,
+    pub operator: Operator,
+    pub metric: Metric,
+    /// Measured, in the order of the operator's rows.
+    pub y: Vec<f32>,
+    pub demand: Demand,
+}
+
+/// Of all points, so many must lie in the scan's box: others belong to another space.
+const LEAST_INSIDE: f64 = 0.1;
+
+fn input<T>(sentence: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Input(sentence.into()))
+}
+
+fn on_grid(what: &str, grid: &Grid, scan: &Grid) -> Result<(), Error> {
+    if scan.matches(grid) {
+        return Ok(());
+    }
+    let side = |g: &Grid| g.shape.map(|n| n.to_string()).join(" × ");
+    input(format!(
+        "The {what} and the scan are on different grids ({} and {} voxels), expected one; resample the \
+         {what} to the scan",
+        side(grid),
+        side(scan)
+    ))
+}
+
+impl Inputs<'_> {
+    /// Everything that can be said before any work starts.
+    pub fn check(&self, params: &Params) -> Result<Samples, Error> {
+        params.model.check()?;
+        if self.tractogram.is_empty() {
+            return input(
+                "The tractogram has no streamlines, expected at least one; track or open some first",
+            );
+        }
+        let inside = self.share_inside();
+        if inside < LEAST_INSIDE {
+            return input(format!(
+                "Only {:.0} % of the streamlines' points lie in the scan's box, expected nearly all: the \
+                 two are in different spaces; align them first",
+                100.0 * inside
+            ));
+        }
+        for (value, name) in [(params.lasso, "lasso"), (params.group, "group")] {
+            if !(0.0..=1.0).contains(&value) {
+                return input(format!(
+                    "The {name} penalty is {value}, expected a share from 0 to 1 of the one that leaves \
+                     nothing"
+                ));
+            }
+        }
+        if let Some(mm) = params.blur_mm.filter(|mm| !(*mm > 0.0 && *mm <= 20.0)) {
+            return input(format!(
+                "The blur's radius is {mm} mm, expected above 0 and at most 20; leave it out for none"
+            ));
+        }
+        if let Some(mask) = self.mask {
+            on_grid("mask", &mask.grid, &self.scan.grid)?;
+            if mask.count() == 0 {
+                return input("The mask is empty, expected a voxel at least; choose another");
+            }
+        }
+        if let Some(peaks) = self.peaks {
+            on_grid("image of peaks", &peaks.grid, &self.scan.grid)?;
+            if peaks.frames % 3 != 0 || peaks.frames == 0 {
+                return input(format!(
+                    "The image of peaks has {} volumes, expected three a peak (x, y, z in world axes)",
+                    peaks.frames
+                ));
+            }
+        }
+        let samples = match (&params.model.intra, self.gradients) {
+            (Intra::Density, None) => {
+                if self.scan.frames != 1 {
+                    return input(format!(
+                        "The image of densities has {} volumes, expected one; or give a scan's gradients",
+                        self.scan.frames
+                    ));
+                }
+                return Ok(Samples::single());
+            }
+            (_, None) => {
+                return input(
+                    "The scan has no gradients, expected a b-value and a direction for each volume; name \
+                     their files",
+                );
+            }
+            (_, Some(gradients)) => {
+                if gradients.len() != self.scan.frames {
+                    return input(format!(
+                        "The scan has {} volumes and the gradients are for {}, expected as many; choose \
+                         the scan's own",
+                        self.scan.frames,
+                        gradients.len()
+                    ));
+                }
+                Samples::new(gradients, self.timing, &params.switches)?
+            }
+        };
+        params.model.check_scan(&samples)?;
+        if !params.model.extra.is_empty() && self.peaks.is_none() {
+            return input(
+                "Zeppelin needs the directions of the peaks, and there are none: give an image of peaks, \
+                 or leave Zeppelin out",
+            );
+        }
+        Ok(samples)
+    }
+
+    /// Of the points that are numbers.
+    fn share_inside(&self) -> f64 {
+        let grid = &self.scan.grid;
+        let inside = |p: &[f32; 3]| {
+            let world = DVec3::from_array(p.map(f64::from));
+            (
+                u64::from(grid.nearest(world).is_some()),
+                u64::from(world.is_finite()),
+            )
+        };
+        let points = self.tractogram.points.par_iter().map(inside);
+        let (inside, all) = points.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        inside as f64 / all.max(1) as f64
+    }
+
+    /// Records and bytes, the vectors of the solver among them.
+    pub fn demand(&self, params: &Params, samples: &Samples) -> Demand {
+        let grid = &self.scan.grid;
+        let estimate = estimate(self.tractogram, grid, params.blur_mm);
+        let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
+        let voxels = voxels.min(estimate.segments);
+        let model = &params.model;
+        let places = self.peaks.map_or(0, |p| p.frames / 3) * model.extra.len() + model.free.len();
+        let columns = (self.tractogram.len() * model.atoms()) as u64 + voxels * places as u64;
+        let rows = voxels * samples.count() as u64;
+        let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
+        // Signals, residual, four A x; eight vectors of unknowns; sums of the threads.
+        let vectors = 4 * (7 * rows + 8 * columns + sums);
+        Demand {
+            segments: estimate.segments,
+            bytes: estimate.bytes + vectors,
+        }
+    }
+}
+
+impl Prepared {
+    /// Refused where it would take more than so many bytes of memory.
+    pub fn new(
+        inputs: &Inputs,
+        params: &Params,
+        memory: Option<u64>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        match backend {
+            Backend::Cpu { .. } | Backend::Cuda { .. } => {
+                backend.install(|| Self::on_cpu(inputs, params, memory, control))
+            }
+        }
+    }
+
+    fn on_cpu(
+        inputs: &Inputs,
+        params: &Params,
+        memory: Option<u64>,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let samples = inputs.check(params)?;
+        let demand = inputs.demand(params, &samples);
+        if let Some(free) = memory.filter(|free| demand.bytes > *free) {
+            let gb = |bytes: u64| bytes as f64 / 1e9;
+            let every = (demand.bytes as f64 / free.max(1) as f64).ceil();
+            return input(format!(
+                "{} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are free; \
+                 take every {every:.0}th streamline, or a mask",
+                inputs.tractogram.len(),
+                demand.segments,
+                gb(demand.bytes),
+                gb(free)
+            ));
+        }
+        let density = params.model.intra == Intra::Density;
+        // One number in each voxel, of which nothing is made relative.
+        let derived = match inputs.gradients {
+            Some(_) if density => Some(anisotropic(inputs.scan, &samples)),
+            _ => None,
+        };
+        let scan = derived.as_ref().unwrap_or(inputs.scan);
+        let (samples, switches) = if density {
+            let switches = Switches {
+                normalise_signal: false,
+                ..params.switches
+            };
+            (Samples::single(), switches)
+        } else {
+            (samples, params.switches)
+        };
+        let usable = samples.usable(scan, inputs.mask);
+        let options = Options {
+            usable: &usable,
+            all: false,
+            blur_mm: params.blur_mm,
+            peaks: inputs.peaks.filter(|_| !params.model.extra.is_empty()),
+        };
+        let grid = &inputs.scan.grid;
+        let dictionary = Dictionary::build(inputs.tractogram, grid, &options, control)?;
+        if dictionary.segments.is_empty() {
+            return input(
+                "No streamline runs through a voxel of the mask with a signal at b = 0, expected some; \
+                 choose another mask or align the two",
+            );
+        }
+        control.check()?;
+        control.begin("Preparing signals", 0);
+        let responses = params.model.responses(&samples, switches.normalise_kernels);
+        let signals = samples.signals(scan, &dictionary.voxels, &switches);
+        control.check()?;
+        let operator = Operator::new(&dictionary, &responses, &samples, params.way);
+        let y = operator.pack(&signals, samples.count());
+        control.check()?;
+        Ok(Self {
+            metric: Metric::new(&operator),
+            dictionary,
+            samples,
+            responses,
+            operator,
+            y,
+            demand,
+        })
+    }
+}

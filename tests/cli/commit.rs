@@ -1,0 +1,135 @@
+//! `arcuate commit`: weights in the order of the file, what is filtered, and what is refused.
+
+use super::{json, refuses, small_head};
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::io::{self, Opened};
+use std::path::Path;
+
+fn streamlines(path: &Path) -> Tractogram {
+    match io::open(path, &Control::new()).unwrap() {
+        Opened::Tractogram(tractogram, _) => tractogram,
+        Opened::Volume(..) => panic!("streamlines"),
+    }
+}
+
+/// With one streamline outside the box before all others and one of one point after them.
+fn with_odd_ones(from: &Path, to: &Path) {
+    let tractogram = streamlines(from);
+    let mut points = vec![[900.0f32, 0.0, 0.0], [910.0, 0.0, 0.0]];
+    points.extend_from_slice(&tractogram.points);
+    points.push([0.0, 0.0, 0.0]);
+    let mut offsets = vec![0];
+    offsets.extend(tractogram.offsets.iter().map(|o| o + 2));
+    offsets.push(points.len() as u64);
+    let made = Tractogram::new(points, offsets);
+    io::fibres::save(to, &made, "", &Control::new()).unwrap();
+}
+
+pub fn weighs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 15, 2, here);
+    let track = [
+        "track",
+        "head/dwi.nii.gz",
+        "--seeds",
+        "random:600",
+        "--out",
+        "all.tck",
+    ];
+    json(&track, here);
+    with_odd_ones(&here.join("all.tck"), &here.join("odd.tck"));
+    let n = streamlines(&here.join("odd.tck")).len();
+    let base = ["commit", "odd.tck", "head/dwi.nii.gz"];
+    let told = json(
+        &[&base[..], &["--filtered", "kept.trx", "--out", "a"]].concat(),
+        here,
+    );
+    assert_eq!(told["model"], "StickZeppelin", "one shell has no Ball");
+    assert_eq!(
+        (told["streamlines"].as_u64(), told["single_points"].as_u64()),
+        (Some(n as u64), Some(1))
+    );
+    assert!(told["outside"].as_u64() >= Some(1));
+    let text = std::fs::read_to_string(here.join("a/weights.txt")).unwrap();
+    let lines = text.lines().filter(|l| !l.starts_with('#'));
+    let weights: Vec<f32> = lines.map(|l| l.parse().unwrap()).collect();
+    assert_eq!((weights.len(), weights[0], weights[n - 1]), (n, 0.0, 0.0));
+    let kept = streamlines(&here.join("kept.trx"));
+    let above: Vec<f32> = weights.iter().copied().filter(|w| *w > 0.0).collect();
+    assert_eq!(told["with_weight"].as_u64(), Some(above.len() as u64));
+    assert_eq!(
+        &*kept.per_streamline["commit"],
+        above.as_slice(),
+        "in the same order"
+    );
+    for map in ["intra", "extra", "rmse"] {
+        assert!(here.join(format!("a/{map}.nii.gz")).is_file());
+    }
+    assert!(
+        !here.join("a/free.nii.gz").exists(),
+        "there is no such compartment"
+    );
+    // The curve falls, and the same work in another way ends at the same place.
+    let curve: Vec<f64> = told["curve"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_f64().unwrap())
+        .collect();
+    assert!(curve[curve.len() - 1] < curve[0]);
+    let dense = json(
+        &[&base[..], &["--operator", "dense", "--out", "b"]].concat(),
+        here,
+    );
+    let objective = |v: &serde_json::Value| v["objective"].as_f64().unwrap();
+    assert!((objective(&dense) / objective(&told) - 1.0).abs() < 1e-2);
+    // One number a segment; and cylinders with the protocol's timing.
+    let density = json(
+        &[&base[..], &["--model", "density", "--out", "c"]].concat(),
+        here,
+    );
+    assert_eq!(
+        (density["model"].as_str(), density["samples"].as_u64()),
+        (Some("Density"), Some(1))
+    );
+    let timing = [
+        "--pulse",
+        "30",
+        "--between",
+        "40",
+        "--radii",
+        "1,4",
+        "--iterations",
+        "20",
+    ];
+    let line = [
+        &base[..],
+        &["--model", "cylinder"],
+        &timing,
+        &["--out", "d"],
+    ]
+    .concat();
+    assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
+    refuses(&[&base[..], &["--out", "a"]].concat(), &["--force"], here);
+    let ball = [&base[..], &["--free", "0.003", "--out", "e"]].concat();
+    refuses(&ball, &["Ball needs at least two shells"], here);
+    let cylinder = [&base[..], &["--model", "cylinder", "--out", "e"]].concat();
+    refuses(&cylinder, &["Cylinders need the gradients' timing"], here);
+    let memory = [&base[..], &["--memory", "0.001", "--out", "e"]].concat();
+    refuses(&memory, &["memory"], here);
+    std::fs::write(here.join("scan.scheme"), "VERSION: BVECTOR\n1 0 0 1000\n").unwrap();
+    let scheme = [
+        &base[..],
+        &[
+            "--model",
+            "cylinder",
+            "--scheme",
+            "scan.scheme",
+            "--out",
+            "e",
+        ],
+    ];
+    refuses(&scheme.concat(), &["BVECTOR", "scan.scheme"], here);
+}
