@@ -8,6 +8,7 @@ mod pathways;
 mod pictures;
 mod rays;
 mod saves;
+mod segment;
 mod stale;
 mod told;
 mod windows;
@@ -58,6 +59,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
+    let own = own.chain(segment::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

@@ -16,7 +16,8 @@ use super::resample::Resample;
 use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
-use super::{Outcome, Values};
+use super::steer::{Steer, Steered};
+use super::{Outcome, Values, Voice};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
 use crate::solvers::tracking::selection;
@@ -100,6 +101,8 @@ pub enum Request {
     /// Counts where streamlines pass.
     Density(Box<MapDensity>),
     Segment(ForSegment),
+    /// The surface that a hand steers.
+    Steer(Box<Steer>),
     /// Applies rules to streamlines.
     Select {
         tractogram: Tractogram,
@@ -264,6 +267,7 @@ pub enum Output {
     AffineRead(AffineRead),
     Density(Box<Mapped>),
     Segmented(Box<Segmented>),
+    Steered(Box<Steered>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
@@ -278,7 +282,7 @@ pub enum Output {
 }
 
 impl Request {
-    pub(super) fn run(self, place: &Place, control: &Control) -> Outcome {
+    pub(super) fn run(self, place: &Place, control: &Control, voice: &Voice) -> Outcome {
         let backend = place.backend();
         match self {
             Self::UseBackend { kind } => place
@@ -289,6 +293,14 @@ impl Request {
                 request.run(&place.sessions, &backend, control).map_or_else(
                     |fault| fault.outcome(again),
                     |o| Outcome::Done(Output::Session(o)),
+                )
+            }
+            Self::Steer(wanted) => {
+                let again = Box::new(Self::Steer(wanted.clone()));
+                let steered = wanted.run(&place.steered, &backend, control, voice);
+                steered.map_or_else(
+                    |fault| fault.outcome(again),
+                    |s| Outcome::Done(Output::Steered(Box::new(s))),
                 )
             }
             request => {
@@ -304,7 +316,7 @@ impl Request {
 
     pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
         match self {
-            Self::UseBackend { .. } | Self::Session(_) => {
+            Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) => {
                 Err(Fault::Said("This is for no solver".to_owned()))
             }
             Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),

@@ -3,6 +3,7 @@
 //! Pure: equal states and sizes give equal lists.
 
 pub mod pathways;
+pub mod segment;
 
 use super::colour_map::ColourMap;
 use super::draw_list::{
@@ -81,9 +82,14 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         down: plane.down * mm_per_pixel,
         images: {
             let cost = pathways::image(state);
-            images(&state.document).into_iter().chain(cost).collect()
+            let speed = segment::image(state);
+            let images = images(&state.document).into_iter();
+            images.chain(cost).chain(speed).collect()
         },
-        contours: pathways::contours(state),
+        contours: {
+            let pathways = pathways::contours(state).into_iter();
+            pathways.chain(segment::contours(state)).collect()
+        },
         lines: {
             let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
                 style: LineStyle::Lines {
@@ -147,7 +153,11 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         solids: solids(state),
         volumes: {
             let layers = volumes::volumes(state, camera).into_iter();
-            layers.chain(pathways::volumes(state, camera)).collect()
+            let surfaces = segment::volumes(state);
+            layers
+                .chain(pathways::volumes(state, camera))
+                .chain(surfaces)
+                .collect()
         },
         glyphs: glyphs::glyphs(state, None),
         moving: view.moving,
@@ -216,8 +226,10 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
 
 /// The planes of the three slice views through the crosshair, as they cross the head.
 fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
-    let cost = pathways::image(state);
-    let images: Vec<Image> = images(&state.document).into_iter().chain(cost).collect();
+    let (cost, speed) = (pathways::image(state), segment::image(state));
+    let images = images(&state.document).into_iter();
+    let images: Vec<Image> = images.chain(cost).chain(speed).collect();
+    let contours = segment::contours(state);
     if images.is_empty() {
         return Vec::new();
     }
@@ -231,6 +243,7 @@ fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
             edge_u: DVec3::AXES[u] * (high[u] - low[u]),
             edge_v: DVec3::AXES[v] * (high[v] - low[v]),
             images: images.clone(),
+            contours: contours.clone(),
             cut_out: head.clone().map(ById),
         }
     };
@@ -245,7 +258,7 @@ fn missed(state: &State) -> Option<Lines> {
     let wanted = state.view.show_missed && document.live_display().visible;
     let stopped = stopped(state);
     let missed = stopped.map_or(&live.output.missed, |s| &s.missed);
-    let tracks = state.view.task != Task::Pathways;
+    let tracks = !matches!(state.view.task, Task::Pathways);
     let shown = targeted && wanted && tracks && !missed.is_empty();
     shown.then(|| Lines {
         tractogram: ById(missed.clone()),
@@ -303,7 +316,7 @@ fn stopped(state: &State) -> Option<&Stopped> {
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
     // Pathways are seen for themselves.
-    let tracks = state.view.task != Task::Pathways;
+    let tracks = !matches!(state.view.task, Task::Pathways);
     let live = state.session.live.as_ref();
     let live = live.filter(|_| display.visible && tracks);
     let live = live.map(|live| {

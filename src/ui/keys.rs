@@ -6,9 +6,10 @@ use super::views::pane_widget;
 use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
+use crate::solvers::level_set::Sphere;
 use crate::state::{
     Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, Phase,
-    SessionAction, State, Task, Tool, defaults,
+    SegmentAction, SessionAction, State, Task, Tool, defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -121,6 +122,7 @@ fn command(
         Key::Num1 => actions.push(Action::SelectTask(Task::View)),
         Key::Num2 => actions.push(Action::SelectTask(Task::Track)),
         Key::Num3 => actions.push(Action::SelectTask(Task::Pathways)),
+        Key::Num4 => actions.push(Action::SelectTask(Task::Segment)),
         Key::Backslash => actions.push(Action::TogglePanels),
         Key::E => forms::export(state, memory, Place::Middle),
         Key::ArrowLeft
@@ -187,6 +189,24 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         actions.push(taken(state, *tool));
         return;
     }
+    if state.view.task == Task::Segment {
+        match key {
+            Key::A => {
+                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: true })));
+            }
+            Key::D => {
+                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: false })));
+            }
+            Key::Space => {
+                let action = match forms::level_set::plays(state) {
+                    true => SegmentAction::Pause,
+                    false => SegmentAction::Play,
+                };
+                return actions.push(Action::Segment(action));
+            }
+            _ => {}
+        }
+    }
     match key {
         Key::K => actions.push(Action::SetTool(toggled(state, Tool::Pick))),
         Key::M => actions.push(Action::SetTool(toggled(state, Tool::Ruler))),
@@ -236,6 +256,14 @@ fn walk(state: &State, key: Key) -> Option<Action> {
 
 /// The region of the tool in the hand, at the crosshair.
 fn place_here(state: &State) -> Option<Action> {
+    if let Tool::Sphere { add } = state.view.tool {
+        let sphere = Sphere {
+            add,
+            centre: state.view.crosshair,
+            radius_mm: defaults::SPHERE_MM,
+        };
+        return Some(Action::Segment(SegmentAction::Sphere(sphere)));
+    }
     let Tool::Place { role, cube } = state.view.tool else {
         return None;
     };

@@ -107,7 +107,7 @@ fn entries(state: &State) -> Vec<Entry> {
         );
     }
     for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3"]
+        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"]
             .get(i)
             .copied()
             .unwrap_or_default();
@@ -122,6 +122,11 @@ fn entries(state: &State) -> Vec<Entry> {
     for (tool, name, key) in super::forms::region::TOOLS {
         let name = format!("Draw: {}", name.to_lowercase());
         add(&name, key, Run::Act(Action::SetTool(tool)));
+    }
+    if state.view.task == Task::Segment {
+        add("Segment: add a sphere", "A", plain(Key::A));
+        add("Segment: remove a sphere", "D", plain(Key::D));
+        add("Segment: run or pause", "Space", plain(Key::Space));
     }
     let threshold = Run::Act(Action::SetTool(Tool::Threshold));
     add("Region from a threshold", "", threshold);
@@ -160,6 +165,7 @@ fn entries(state: &State) -> Vec<Entry> {
         (Layout::SceneFirst, "Layout: 3-D large"),
         (Layout::Single, "Layout: one view"),
         (Layout::Mosaic, "Layout: mosaic of slices"),
+        (Layout::Beside, "Layout: source beside speed"),
     ];
     for (layout, name) in layouts {
         add(name, "", Run::Act(Action::SetLayout(layout)));

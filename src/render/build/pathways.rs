@@ -196,6 +196,7 @@ fn surface(
         interpolation: Interpolation::Linear,
         lit: true,
         cut: None,
+        inside: None,
     }
 }
 

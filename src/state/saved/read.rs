@@ -2,6 +2,7 @@
 
 use super::maps;
 use super::pathways_of::{self, basis};
+use super::segments_of;
 use super::snapshots;
 use super::write::result_name;
 use super::{
@@ -138,7 +139,7 @@ pub(super) fn item(
             edits: edits(read, &layer.edits)?,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
-        Origin::Made { .. } => None,
+        Origin::Made { .. } | Origin::Segmented(_) => None,
         Origin::Density(saved) => {
             let map = maps::read(saved)?;
             Some(Item::Density {
@@ -276,6 +277,7 @@ pub fn build(
     }
     map_recipes(&mut document, read, saved);
     pathways_of::put(&mut document, read, saved, &mut notes);
+    segments_of::put(&mut document, read, saved, &mut notes);
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
