@@ -217,7 +217,12 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
     };
     let found = masks().find(|(l, _)| matches!(l.recipe, Recipe::BrainMask(_)));
     let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
-    let only = || masks().next().filter(|_| masks().count() == 1);
+    // A ventricle or a tumour is no head.
+    let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
+    let only = || {
+        let only = masks().next().filter(|_| masks().count() == 1);
+        only.filter(|(_, mask)| large(mask))
+    };
     found
         .or_else(named)
         .or_else(only)

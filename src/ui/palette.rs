@@ -3,9 +3,10 @@
 use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
-use super::{Memory, keys, regions};
+use super::{Memory, forms, keys, regions};
 use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
+use crate::state::segment::SegmentFile;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, Layout, Look, Pane, Phase, Recipe, Slab, State,
@@ -40,6 +41,8 @@ enum Run {
     Act(Action),
     /// As if pressed: what keys do is said in one place.
     Press(Key, Modifiers),
+    /// Asks where to write something of the surface.
+    Segment(SegmentFile),
     Screenshot,
     Shortcuts,
 }
@@ -127,6 +130,12 @@ fn entries(state: &State) -> Vec<Entry> {
         add("Segment: add a sphere", "A", plain(Key::A));
         add("Segment: remove a sphere", "D", plain(Key::D));
         add("Segment: run or pause", "Space", plain(Key::Space));
+        if state.resting_surface().is_some() {
+            for what in SegmentFile::ALL {
+                let name = format!("Segment: export {}", what.name().to_lowercase());
+                add(&name, "", Run::Segment(what));
+            }
+        }
     }
     let threshold = Run::Act(Action::SetTool(Tool::Threshold));
     add("Region from a threshold", "", threshold);
@@ -492,6 +501,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Act(action) => actions.push(action),
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Shortcuts => memory.shortcuts = true,
+        Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
         Run::Screenshot => {
             let purpose = Purpose::Screenshot {
                 pane: Some(Pane::Scene),

@@ -283,7 +283,7 @@ impl Held {
             let pace = self.of.pace.unwrap_or(u64::MAX);
             let steps = left
                 .min(piece)
-                .min((shown + pace).saturating_sub(step).max(1));
+                .min(shown.saturating_add(pace).saturating_sub(step).max(1));
             let begun = Instant::now();
             // A piece is done whatever is asked meanwhile: a hand that never rests sees it move.
             run.ended = run.evolution.run(steps, backend, &Control::new())?;

@@ -266,9 +266,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     speeds::show(ui, state, memory, actions);
 }
 
-/// So many as tell two hundred steps of a range apart.
+/// So many as tell a thousand steps of a range apart.
 fn decimals(span: f64) -> i32 {
-    (2.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
+    (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
 }
 
 fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {

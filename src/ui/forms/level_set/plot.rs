@@ -18,7 +18,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT + 18.0), Sense::click());
-    let inner = paint::inset(rect, space::INSET + 30.0, space::INSET);
+    let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
     let left = &state.session.segment.left;
     let curves = || left.iter().map(|l| &l.growth).chain([&live.growth]);
