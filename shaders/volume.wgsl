@@ -22,6 +22,12 @@ struct Volume {
     cut_z: vec4<f32>,
     // Cut away is what all of these are positive for, times (world, 1).
     planes: array<vec4<f32>, 3>,
+    // Texel of φ of a surface.
+    phi_x: vec4<f32>,
+    phi_y: vec4<f32>,
+    phi_z: vec4<f32>,
+    // sRGB of where cut faces cross that surface; what is left of the density outside of it.
+    phi_look: vec4<f32>,
     // Size of the scene's part of its target and of the result, px.
     size: vec4<f32>,
     // Step in texels; pixels of the scene per pixel of the result; edge of a texel, mm.
@@ -47,6 +53,7 @@ const HAS_FACE: u32 = 16u;
 const HAS_CUT: u32 = 32u;
 const SKIPS: u32 = 64u;
 const HAS_LINES: u32 = 128u;
+const HAS_PHI: u32 = 256u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
 // 1 is the scene's depth.
@@ -67,6 +74,8 @@ const HAS_LINES: u32 = 128u;
 @group(0) @binding(12) var lines_sum: texture_2d<f32>;
 @group(0) @binding(13) var lines_left: texture_2d<f32>;
 @group(0) @binding(14) var lines_depth: texture_2d<f32>;
+// Positive inside of a surface; outside where there is none.
+@group(0) @binding(15) var phi: texture_3d<f32>;
 
 const TABLE: i32 = 1024;
 const BRICK: f32 = 8.0;
@@ -264,6 +273,14 @@ fn past_empty(ray: Ray, brick: vec3<i32>, from_mm: f32, step: f32) -> i32 {
     return i32(floor((leaves(ray, brick) - from_mm) / step));
 }
 
+// φ at so many mm of a ray.
+fn phi_at(ray: Ray, at_mm: f32) -> f32 {
+    let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
+    let texel = vec3<f32>(dot(volume.phi_x, world), dot(volume.phi_y, world), dot(volume.phi_z, world));
+    let there = sample_image(phi, texel, LINEAR);
+    return select(-1.0, there.r, there.a >= 0.5);
+}
+
 fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<function, Light>) {
     let last = vec3<i32>(textureDimensions(bricks)) - 1;
     var known = vec3<i32>(-1);
@@ -313,7 +330,10 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
             continue;
         }
         // Of a segment that ends where nothing is, half is there.
-        let run = (far - near) * select(0.5, 1.0, here && there);
+        var run = (far - near) * select(0.5, 1.0, here && there);
+        if has(HAS_PHI) && phi_at(ray, 0.5 * (near + far)) < 0.0 {
+            run *= volume.phi_look.w;
+        }
         let alpha = 1.0 - exp(-mean.w * run);
         var colour = mean.rgb / mean.w;
         if has(LIT) && alpha * (*light).left > 0.002 {
@@ -438,8 +458,14 @@ fn show_face(ray: Ray, at_mm: f32, light: ptr<function, Light>) {
     let share = (value - volume.face.x) * volume.face.y;
     // Without a mask the image's black is its background, as on slices.
     let shown = select(smoothstep(0.02, 0.06, share), 1.0, has(HAS_CUT));
-    let colour = map_colour(maps, volume.rows.y, share);
-    let alpha = volume.face.z * shown;
+    var colour = map_colour(maps, volume.rows.y, share);
+    var alpha = volume.face.z * shown;
+    if has(HAS_PHI) {
+        // A line of about a voxel.
+        let line = 1.0 - smoothstep(0.4, 0.7, abs(phi_at(ray, at_mm)));
+        colour = mix(colour, volume.phi_look.rgb, line);
+        alpha = max(alpha, line);
+    }
     add(light, at_mm, colour, alpha, open_share(ray, at_mm, at_mm));
     if alpha > 0.99 {
         (*light).distance = min((*light).distance, at_mm);

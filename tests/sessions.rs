@@ -9,6 +9,7 @@ mod mutations;
 mod pathways;
 mod recovery;
 mod replay;
+mod segment;
 mod snapshots;
 
 use crate::support::test;
@@ -46,6 +47,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests());
+    let own = own.chain(segment::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The window under a real X server with real pointer and key events: opens the demo head, places a
 # seed and a target, tracks, drags the seed, saves streamlines and a picture, undoes and redoes,
-# shoots rays, sharpens and cuts them.
+# shoots rays, sharpens and cuts them, steers a surface.
 # Judged by the files it writes and by the window's own record (ARCUATE_TRACE), not by pixels.
 #
 #   bash tests/smoke.sh [BINARY]     KEEP=1 keeps the folder with files, record and last picture
@@ -229,6 +229,72 @@ shown=$(tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"command":"\([^"]*\)".*/\
 copied() { [[ $shown == 'arcuate track'* && $(timeout 5 xclip -o -selection clipboard) == "$shown" ]]; }
 until_true 10 "the same command in the clipboard" copied
 now '"errors":\[\]'
+
+# A surface, steered: sampled with P held in the left ventricle of the T1, begun with a sphere, three sliders,
+# a sphere added and one cut away on the way. Rows lie where the panel puts them.
+xdotool key ctrl+4
+until_true 20 "the task Segment" now '"task":"Segment"'
+looks "$(coronal_x -8)" "$(coronal_y 16)" >/dev/null
+xdotool keydown p
+goes "$(axial_x -6)" "$(axial_y 4)"
+xdotool mousedown 1
+for y in 6 8 10 12; do
+    goes "$(axial_x -8)" "$(axial_y "$y")"
+    sleep 0.1
+done
+xdotool mouseup 1
+xdotool keyup p
+until_true 20 "values of a ventricle" now '"sampled":[1-9]'
+xdotool key a
+goes "$(axial_x -8)" "$(axial_y 8)"
+xdotool click 1
+until_true 30 "a sphere" now '"spheres":1,.*"step":0'
+xdotool key space
+until_true 30 "a surface that moves" now '"surface":\{[^}]*"step":[1-9]'
+slides() { # Y FROM TO
+    goes "$2" "$1"
+    xdotool mousedown 1
+    goes "$((($2 + $3) / 2))" "$1"
+    sleep 0.2
+    goes "$3" "$1"
+    sleep 0.2
+    xdotool mouseup 1
+}
+events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
+more_events() { [[ $(events) -gt $1 ]]; }
+done_before=$(events)
+for row in "324 1112 1116" "352 1112 1124" "380 1128 1140"; do
+    slides $row
+    until_true 20 "a slider that acts on the way" more_events "$done_before"
+    done_before=$(events)
+done
+goes "$(axial_x 8)" "$(axial_y 8)"
+xdotool click 1
+until_true 20 "a sphere added on the way" more_events "$done_before"
+done_before=$(events)
+xdotool key d
+goes "$(axial_x -8)" "$(axial_y 20)"
+xdotool click 1
+until_true 20 "a sphere cut away on the way" more_events "$done_before"
+xdotool key Escape
+paused() { now '"plays":true' && xdotool key space; sleep 0.7; now '"plays":false' && now '"running":false'; }
+until_true 20 "a pause" paused
+xdotool key ctrl+e
+types "$folder/labels.nii.gz"
+until_true 20 "a label map" test -s "$folder/labels.nii.gz"
+xdotool key ctrl+k
+sleep 0.5
+xdotool type --delay 20 'export run script'
+xdotool key Return
+types "$folder/run.json"
+until_true 20 "a run script" test -s "$folder/run.json"
+"$binary" segment --script "$folder/run.json" --out "$folder/again" --quiet >"$folder/segment.txt"
+voxels() { gzip -dc "$1" | tail -c $((176 * 220 * 176)) | sha256sum; }
+[[ $(voxels "$folder/labels.nii.gz") == "$(voxels "$folder/again/labels.nii.gz")" ]] || {
+    echo "smoke: the script gives other voxels"; cat "$folder/segment.txt"; exit 1; }
+now '"errors":\[\]'
+xdotool key ctrl+2
+until_true 20 "the task Track" now '"task":"Track"'
 
 # The session, and all of it again without a window.
 xdotool key ctrl+s

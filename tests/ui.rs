@@ -10,6 +10,7 @@ mod pathways;
 mod rays;
 mod regions;
 mod sample;
+mod segment;
 mod sessions;
 mod settings;
 mod sliders;
@@ -152,6 +153,7 @@ pub fn tests() -> Vec<Trial> {
         sessions::tests(),
         rays::tests(),
         regions::tests(),
+        segment::tests(),
         sliders::tests(),
         told::tests(),
         trial::tests(),

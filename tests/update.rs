@@ -9,6 +9,7 @@ mod pathways;
 mod pictures;
 mod rays;
 mod saves;
+mod segment;
 mod stale;
 mod told;
 mod windows;
@@ -59,7 +60,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
-    let own = own.chain(pathway_steps::tests());
+    let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

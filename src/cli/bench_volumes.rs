@@ -54,6 +54,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                     interpolation: Interpolation::Linear,
                     lit: true,
                     cut: None,
+                    inside: None,
                 }],
                 ..bare(&camera, size_px)
             }

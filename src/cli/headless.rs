@@ -86,7 +86,7 @@ impl<'a> Headless<'a> {
                 Outcome::Failed(_) if matches!(event.slot, Slot::Pathway | Slot::Pathways) => {}
                 Outcome::Failed(sentence) => return Err(Failure::new(sentence.clone())),
                 Outcome::CardFailed(failure) => return Err(Failure::new(failure.sentence.clone())),
-                Outcome::Done(_) | Outcome::Cancelled => {}
+                Outcome::Done(_) | Outcome::Partial(_) | Outcome::Cancelled => {}
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }

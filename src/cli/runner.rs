@@ -98,7 +98,7 @@ impl Runner {
             Outcome::Done(output) => Ok((output, event.wall_ms)),
             Outcome::Failed(sentence) => Err(Failure::new(sentence)),
             Outcome::CardFailed(failure) => Err(Failure::new(failure.sentence)),
-            Outcome::Cancelled => Err(Failure::new("Cancelled")),
+            Outcome::Cancelled | Outcome::Partial(_) => Err(Failure::new("Cancelled")),
         }
     }
 

@@ -9,11 +9,12 @@ use crate::solvers::level_set::{
     Edge, Ended, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
 };
 use crate::solvers::region;
-use crate::state::defaults;
 use crate::state::recipe::ShapeSpec;
+use crate::state::recipe::segment::SegmentScript;
+use crate::state::segment::{self, Start as Begin};
 use crate::state::words::count;
+use crate::state::{Document, LayerId, defaults};
 use glam::DVec3;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -157,23 +158,6 @@ fn ball(text: &str) -> Result<(DVec3, f64), String> {
     super::region::point(place).map(|p| (p, radius))
 }
 
-/// A run as a file.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    image: PathBuf,
-    volume: usize,
-    mask: Option<PathBuf>,
-    threshold: Option<(f32, f32)>,
-    /// World mm, and how far values may be from the one there.
-    fill: Option<(DVec3, f32)>,
-    spheres: Vec<Sphere>,
-    layer: Option<PathBuf>,
-    grow_here: Vec<ShapeSpec>,
-    not_here: Vec<ShapeSpec>,
-    run: Script,
-}
-
 impl Options {
     fn files(&self) -> [PathBuf; 3] {
         let surface = match self.surface {
@@ -240,7 +224,7 @@ impl Options {
     }
 
     /// What the options ask for, as a run that is still to be done.
-    fn written(&self, image: &Path, volume: &Volume) -> Result<Written, Failure> {
+    fn written(&self, image: &Path, volume: &Volume) -> Result<SegmentScript, Failure> {
         let params = self.params(volume)?;
         let sphere = |spec: &ShapeSpec, add: bool| match spec {
             ShapeSpec::Sphere { centre, radius_mm } => Ok(Sphere {
@@ -254,7 +238,7 @@ impl Options {
         };
         let added = self.add.iter().map(|s| sphere(s, true));
         let spheres = added.chain(self.remove.iter().map(|s| sphere(s, false)));
-        Ok(Written {
+        Ok(SegmentScript {
             image: image.to_owned(),
             volume: self.volume,
             mask: self.mask.clone(),
@@ -262,6 +246,7 @@ impl Options {
             fill: self.fill.map(|at| (at, params.tolerance)),
             spheres: spheres.collect::<Result<_, _>>()?,
             layer: self.layer.clone(),
+            layer_volume: 0,
             grow_here: self.grow_here.clone(),
             not_here: self.not_here.clone(),
             run: Script {
@@ -274,40 +259,80 @@ impl Options {
     }
 }
 
-impl Written {
-    fn read(path: &Path) -> Result<Self, Failure> {
-        let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
-        serde_json::from_str(&text).map_err(|e| {
-            Failure::new(format!(
-                "Not the script of a segmentation ({e}), expected a run.json that arcuate segment wrote: {}",
-                path.display()
-            ))
-        })
-    }
+fn read(path: &Path) -> Result<SegmentScript, Failure> {
+    let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| {
+        Failure::new(format!(
+            "Not the script of a segmentation ({e}), expected a run.json that arcuate segment wrote: {}",
+            path.display()
+        ))
+    })
+}
 
-    fn start(&self, image: &Volume, runner: &Runner) -> Result<Start, Failure> {
-        let control = crate::compute::Control::new();
-        let failed = |e: crate::solvers::Error| Failure::new(e.to_string());
-        let mask = match (&self.mask, self.threshold, self.fill) {
-            (Some(path), _, _) => Some(mask(path)?),
-            (_, Some((low, high)), _) => {
-                let made = runner
-                    .backend
-                    .install(|| region::threshold(image, self.volume, (low, high), &control));
-                Some(made.map_err(failed)?)
-            }
-            (_, _, Some((at, tolerance))) => {
-                let frame = self.volume;
-                let filled = region::fill(image, frame, at, tolerance, f64::INFINITY, &control);
-                Some(filled.map_err(failed)?.mask)
-            }
-            _ => None,
-        };
-        Ok(Start {
-            mask,
-            spheres: self.spheres.clone(),
-        })
+fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Start, Failure> {
+    let control = crate::compute::Control::new();
+    let failed = |e: crate::solvers::Error| Failure::new(e.to_string());
+    let mask = match (&script.mask, script.threshold, script.fill) {
+        (Some(path), _, _) => Some(mask(path)?),
+        (_, Some((low, high)), _) => {
+            let made = runner
+                .backend
+                .install(|| region::threshold(image, script.volume, (low, high), &control));
+            Some(made.map_err(failed)?)
+        }
+        (_, _, Some((at, tolerance))) => {
+            let frame = script.volume;
+            let filled = region::fill(image, frame, at, tolerance, f64::INFINITY, &control);
+            Some(filled.map_err(failed)?.mask)
+        }
+        _ => None,
+    };
+    Ok(Start {
+        mask,
+        spheres: script.spheres.clone(),
+    })
+}
+
+/// The run of a mask in a session, for the same voxels again; an error is half a sentence.
+pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
+    let control = crate::compute::Control::new();
+    let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
+    let gone = || "its image is not here".to_owned();
+    let (volume, frame) = (image(made.image).ok_or_else(gone)?, made.frame);
+    if frame >= volume.frames {
+        return Err(gone());
     }
+    let mask = match &made.start {
+        Begin::Spheres => None,
+        Begin::Mask(_, mask) => Some(mask.clone()),
+        Begin::Values { low, high } => {
+            let range = (*low, *high);
+            Some(region::threshold(&volume, frame, range, &control).map_err(|e| e.to_string())?)
+        }
+        Begin::Filled { at, within } => {
+            let filled = region::fill(&volume, frame, *at, *within, f64::INFINITY, &control);
+            Some(filled.map_err(|e| e.to_string())?.mask)
+        }
+    };
+    let layer = match made.layer {
+        Some((id, frame)) => Some((image(id).ok_or_else(gone)?, frame)),
+        None => None,
+    };
+    let painted = made.painted.each_ref();
+    Ok(Segment {
+        start: Start {
+            mask,
+            spheres: made.spheres.clone(),
+        },
+        layer,
+        painted: painted.map(|shapes| shapes.first().map(|s| s.mask_on(&volume.grid))),
+        script: made.script.clone(),
+        again: true,
+        watched: false,
+        reference: None,
+        frame,
+        image: volume,
+    })
 }
 
 fn mask(path: &Path) -> Result<Mask, Failure> {
@@ -336,8 +361,32 @@ fn painted(specs: &[ShapeSpec], image: &Volume) -> Result<Option<Mask>, Failure>
     Ok(all)
 }
 
+/// `phantom:SEED` is the built-in head's T1, `phantom:SEED:dwi` its scan.
+fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure> {
+    let Some(name) = path.to_str().and_then(|p| p.strip_prefix("phantom:")) else {
+        return Ok(None);
+    };
+    let (seed, scan) = match name.strip_suffix(":dwi") {
+        Some(seed) => (seed, true),
+        None => (name, false),
+    };
+    let seed = seed.parse().map_err(|_| {
+        Failure::usage(format!(
+            "Found {}, expected phantom:1 or phantom:1:dwi",
+            path.display()
+        ))
+    })?;
+    let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
+        return Err(Failure::new("No head was made"));
+    };
+    Ok(Some(if scan { demo.dwi } else { demo.t1 }))
+}
+
 fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
-    let (volume, _) = noted_volume(path, runner)?;
+    let volume = match built_in(path, runner)? {
+        Some(volume) => volume,
+        None => noted_volume(path, runner)?.0,
+    };
     let wrong = if volume.kind == VolumeKind::Rgb {
         "Found a colour image, expected one with a number in each voxel".to_owned()
     } else if frame >= volume.frames {
@@ -356,7 +405,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in &files {
         runner.may_write(file)?;
     }
-    let again = options.script.as_deref().map(Written::read).transpose()?;
+    let again = options.script.as_deref().map(read).transpose()?;
     let frame = again.as_ref().map_or(options.volume, |w| w.volume);
     let path = match (&again, &options.image) {
         (Some(written), _) => written.image.clone(),
@@ -369,12 +418,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => options.written(&path, &image)?,
     };
     let layer = match &written.layer {
-        Some(path) => Some((scalar(path, 0, runner)?, 0)),
+        Some(path) => Some((
+            scalar(path, written.layer_volume, runner)?,
+            written.layer_volume,
+        )),
         None => None,
     };
     let reference = options.reference.as_deref().map(mask).transpose()?;
     let work = Segment {
-        start: written.start(&image, runner)?,
+        start: start(&written, &image, runner)?,
         layer,
         painted: [
             painted(&written.grow_here, &image)?,
@@ -411,7 +463,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 fn save(
     options: &Options,
     [labels, surface, script]: &[PathBuf; 3],
-    written: &Written,
+    written: &SegmentScript,
     made: &Segmented,
     runner: &mut Runner,
 ) -> Result<(), Failure> {

@@ -18,6 +18,7 @@ mod resample;
 mod segment;
 pub mod session;
 mod shoot;
+mod steer;
 mod trace;
 
 /// What was found in a folder.
@@ -38,6 +39,9 @@ pub use request::{FitKey, Loaded, Output, Request, Saved};
 pub use resample::{Kept, Resample};
 pub use segment::{ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
+pub use steer::{
+    Back, Figures, Hand, Leaked, Near, Origin, Play, Resume, Steer, Steered, Surfaced, Thing,
+};
 pub use trace::Trace;
 
 /// In the words of `--backend`, for the window's state.
@@ -210,6 +214,8 @@ pub struct Event {
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Outcome {
+    /// How it stands; the job goes on.
+    Partial(Output),
     Done(Output),
     Cancelled,
     /// One sentence.
@@ -227,6 +233,8 @@ struct Pending {
 struct Queue {
     waiting: VecDeque<Pending>,
     running: Option<Job>,
+    /// How the running job stands, until somebody looks.
+    partial: Option<Event>,
     closed: bool,
 }
 
@@ -239,6 +247,31 @@ struct Lane {
 impl Lane {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells how a job stands that goes on.
+struct Voice<'a> {
+    lane: &'a Lane,
+    job: &'a Job,
+    started: Instant,
+    wake: &'a (dyn Fn() + Send + Sync),
+}
+
+impl Voice<'_> {
+    /// Whether what was told last was looked at: nobody waits for what is told meanwhile.
+    fn is_heard(&self) -> bool {
+        self.lane.lock().partial.is_none()
+    }
+
+    fn tell(&self, output: Output) {
+        self.lane.lock().partial = Some(Event {
+            slot: self.job.slot,
+            ticket: self.job.ticket,
+            wall_ms: self.started.elapsed().as_secs_f64() * 1e3,
+            outcome: Outcome::Partial(output),
+        });
+        (self.wake)();
     }
 }
 
@@ -361,14 +394,17 @@ impl Jobs {
 
     /// The events since the last call, without those of replaced jobs.
     pub fn poll(&mut self) -> Vec<Event> {
+        let lanes = self.lanes.iter();
+        let partial: Vec<Event> = lanes.filter_map(|(_, l)| l.lock().partial.take()).collect();
         let newest = |slot: Slot| {
             self.newest
                 .iter()
                 .find(|(s, _)| *s == slot)
                 .map_or(0, |(_, t)| *t)
         };
-        self.events
-            .try_iter()
+        partial
+            .into_iter()
+            .chain(self.events.try_iter())
             .filter(|e| e.ticket >= newest(e.slot))
             .collect()
     }
@@ -417,16 +453,27 @@ fn work(lane: &Lane, place: &Place, events: &Sender<Event>, wake: &(dyn Fn() + S
         let Pending { job, request } = pending;
         let started = Instant::now();
         // A panic is a fault of ours; the document and the other jobs live on.
-        let outcome = catch_unwind(AssertUnwindSafe(|| request.run(place, &job.control)))
-            .unwrap_or_else(|_| {
-                Outcome::Failed(format!("{} failed: a fault in the program", job.label))
-            });
+        let voice = Voice {
+            lane,
+            job: &job,
+            started,
+            wake,
+        };
+        let run = || request.run(place, &job.control, &voice);
+        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            Outcome::Failed(format!("{} failed: a fault in the program", job.label))
+        });
         let outcome = match outcome {
             Outcome::Done(output) if job.slot.stands() => Outcome::Done(output),
             _ if job.control.is_cancelled() => Outcome::Cancelled,
             outcome => outcome,
         };
-        lane.lock().running = None;
+        {
+            let mut queue = lane.lock();
+            queue.running = None;
+            // What follows says more.
+            queue.partial = None;
+        }
         let wall_ms = started.elapsed().as_secs_f64() * 1e3;
         let (slot, ticket) = (job.slot, job.ticket);
         // Nobody may listen any more; what waits is done all the same.

@@ -7,10 +7,11 @@ use crate::data::LendImage;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The backend that the next job runs on, jobs that run keep theirs; and what is remembered of
-/// sessions.
+/// sessions and of the surface in the hand.
 pub(super) struct Place {
     backend: Mutex<Backend>,
     pub sessions: super::session::Memory,
+    pub steered: super::steer::Memory,
     /// Of the window, once it is there.
     pub lends: OnceLock<LendImage>,
 }
@@ -33,6 +34,7 @@ impl Place {
         Self {
             backend: Mutex::new(backend),
             sessions: super::session::Memory::default(),
+            steered: super::steer::Memory::default(),
             lends: OnceLock::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! What can be asked of a worker, and what it answers.
 
 mod names;
+mod saving;
 
 use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
@@ -17,7 +18,8 @@ use super::resample::Resample;
 use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
-use super::{Outcome, Values};
+use super::steer::{Steer, Steered};
+use super::{Outcome, Values, Voice};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
 use crate::solvers::tracking::selection;
@@ -102,6 +104,8 @@ pub enum Request {
     Density(Box<MapDensity>),
     Segment(ForSegment),
     Commit(Box<FitCommit>),
+    /// The surface that a hand steers.
+    Steer(Box<Steer>),
     /// Applies rules to streamlines.
     Select {
         tractogram: Tractogram,
@@ -267,6 +271,7 @@ pub enum Output {
     Density(Box<Mapped>),
     Segmented(Box<Segmented>),
     Committed(Box<Committed>),
+    Steered(Box<Steered>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
@@ -281,7 +286,7 @@ pub enum Output {
 }
 
 impl Request {
-    pub(super) fn run(self, place: &Place, control: &Control) -> Outcome {
+    pub(super) fn run(self, place: &Place, control: &Control, voice: &Voice) -> Outcome {
         let backend = place.backend();
         match self {
             Self::UseBackend { kind } => place
@@ -292,6 +297,14 @@ impl Request {
                 request.run(&place.sessions, &backend, control).map_or_else(
                     |fault| fault.outcome(again),
                     |o| Outcome::Done(Output::Session(o)),
+                )
+            }
+            Self::Steer(wanted) => {
+                let again = Box::new(Self::Steer(wanted.clone()));
+                let steered = wanted.run(&place.steered, &backend, control, voice);
+                steered.map_or_else(
+                    |fault| fault.outcome(again),
+                    |s| Outcome::Done(Output::Steered(Box::new(s))),
                 )
             }
             request => {
@@ -307,7 +320,7 @@ impl Request {
 
     pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
         match self {
-            Self::UseBackend { .. } | Self::Session(_) => {
+            Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) => {
                 Err(Fault::Said("This is for no solver".to_owned()))
             }
             Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
@@ -543,47 +556,7 @@ impl Request {
     }
 }
 
-/// As a surface, where the name says so, else as a mask; returns "surface" for one.
-fn save_shape(
-    shape: &Shape,
-    path: &Path,
-    command: &str,
-    control: &Control,
-) -> Result<Option<&'static str>, String> {
-    let (saved, what) = match shape {
-        Shape::Mask(mask) if !io::surface::is_named(path) => {
-            (io::nifti::save_mask(path, mask, command, control), None)
-        }
-        shape => {
-            let surface = Surface::of_shape(shape);
-            let saved = io::surface::save(path, &surface, command, control);
-            (saved, Some("surface"))
-        }
-    };
-    saved.map_err(|e| e.to_string())?;
-    Ok(what)
-}
-
 /// Bytes; some is left for what follows: the file, the window.
 pub(super) fn memory_for_curves() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
-}
-
-/// Writes the values of a streamline file that is there.
-fn save_values(values: &Values, tck: &Path, tractogram: &Tractogram) -> Result<(), String> {
-    let name = &values.name;
-    let points = io::scalars::save_points(&values.tsf, tck, tractogram, name);
-    let all = points.and_then(|()| io::scalars::save_weights(&values.weights, tractogram, name));
-    all.map_err(|error| {
-        let file = tck.file_name().unwrap_or_default().to_string_lossy();
-        format!("{file} is saved, its measures are not: {error}")
-    })
-}
-
-fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, Fault> {
-    Ok(Output::Saved(Saved {
-        path,
-        what,
-        revision,
-    }))
 }

@@ -12,6 +12,7 @@ use crate::solvers::level_set::{
     surface,
 };
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A run from its start.
@@ -60,20 +61,36 @@ pub enum ForSegment {
         path: PathBuf,
         command: String,
     },
+    /// The surface of φ as a file.
+    SaveField {
+        field: Arc<Field>,
+        path: PathBuf,
+        command: String,
+    },
+    /// A script and the masks that it names.
+    SaveScript {
+        text: String,
+        path: PathBuf,
+        masks: Vec<(Mask, PathBuf)>,
+    },
 }
 
 impl ForSegment {
     pub(super) fn slot(&self) -> Slot {
         match self {
             Self::Run(_) => Slot::Segment,
-            Self::SaveSurface { .. } => Slot::Save,
+            Self::SaveSurface { .. } | Self::SaveField { .. } | Self::SaveScript { .. } => {
+                Slot::Save
+            }
         }
     }
 
     pub(super) fn label(&self) -> String {
         match self {
             Self::Run(_) => "Segmenting".to_owned(),
-            Self::SaveSurface { path, .. } => {
+            Self::SaveSurface { path, .. }
+            | Self::SaveField { path, .. }
+            | Self::SaveScript { path, .. } => {
                 let name = path.file_name().map(Path::new);
                 format!("Saving {}", name.unwrap_or(path).display())
             }
@@ -87,17 +104,42 @@ impl ForSegment {
                 surface,
                 path,
                 command,
-            } => {
-                let saved = io::surface::save(&path, &surface, &command, control);
-                saved.map_err(|e| e.to_string())?;
+            } => save_surface(&surface, path, &command, control),
+            Self::SaveField {
+                field,
+                path,
+                command,
+            } => save_surface(&surface(&field), path, &command, control),
+            Self::SaveScript { text, path, masks } => {
+                let command = format!("arcuate segment --script {}", path.display());
+                for (mask, to) in masks {
+                    let saved = io::nifti::save_mask(&to, &mask.whole(), &command, control);
+                    saved.map_err(|e| e.to_string())?;
+                }
+                io::atomic::write_text(&path, &text).map_err(|e| e.to_string())?;
                 Ok(Output::Saved(Saved {
                     path,
-                    what: "surface".to_owned(),
+                    what: "run script".to_owned(),
                     revision: None,
                 }))
             }
         }
     }
+}
+
+fn save_surface(
+    surface: &Surface,
+    path: PathBuf,
+    command: &str,
+    control: &Control,
+) -> Result<Output, Fault> {
+    let saved = io::surface::save(&path, surface, command, control);
+    saved.map_err(|e| e.to_string())?;
+    Ok(Output::Saved(Saved {
+        path,
+        what: "surface".to_owned(),
+        revision: None,
+    }))
 }
 
 impl Segment {

@@ -3,6 +3,7 @@
 //! Pure: equal states and sizes give equal lists.
 
 pub mod pathways;
+pub mod segment;
 
 use super::colour_map::ColourMap;
 use super::draw_list::{
@@ -81,10 +82,14 @@ pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
         down: plane.down * mm_per_pixel,
         images: {
             let cost = pathways::image(state);
+            let speed = segment::image(state);
             let below = pathways::ground(state, images(&state.document));
-            below.into_iter().chain(cost).collect()
+            below.into_iter().chain(cost).chain(speed).collect()
         },
-        contours: pathways::contours(state),
+        contours: {
+            let pathways = pathways::contours(state).into_iter();
+            pathways.chain(segment::contours(state)).collect()
+        },
         lines: {
             let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
                 style: LineStyle::Lines {
@@ -148,7 +153,11 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         solids: solids(state),
         volumes: {
             let layers = volumes::volumes(state, camera).into_iter();
-            layers.chain(pathways::volumes(state, camera)).collect()
+            let surfaces = segment::volumes(state);
+            layers
+                .chain(pathways::volumes(state, camera))
+                .chain(surfaces)
+                .collect()
         },
         glyphs: glyphs::glyphs(state, None),
         moving: view.moving,
@@ -208,7 +217,12 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
     };
     let found = masks().find(|(l, _)| matches!(l.recipe, Recipe::BrainMask(_)));
     let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
-    let only = || masks().next().filter(|_| masks().count() == 1);
+    // A ventricle or a tumour is no head.
+    let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
+    let only = || {
+        let only = masks().next().filter(|_| masks().count() == 1);
+        only.filter(|(_, mask)| large(mask))
+    };
     found
         .or_else(named)
         .or_else(only)
@@ -217,9 +231,10 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
 
 /// The planes of the three slice views through the crosshair, as they cross the head.
 fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
-    let cost = pathways::image(state);
+    let (cost, speed) = (pathways::image(state), segment::image(state));
     let below = pathways::ground(state, images(&state.document));
-    let images: Vec<Image> = below.into_iter().chain(cost).collect();
+    let images: Vec<Image> = below.into_iter().chain(cost).chain(speed).collect();
+    let contours = segment::contours(state);
     if images.is_empty() {
         return Vec::new();
     }
@@ -233,6 +248,7 @@ fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
             edge_u: DVec3::AXES[u] * (high[u] - low[u]),
             edge_v: DVec3::AXES[v] * (high[v] - low[v]),
             images: images.clone(),
+            contours: contours.clone(),
             cut_out: head.clone().map(ById),
         }
     };
@@ -307,7 +323,7 @@ fn stopped(state: &State) -> Option<&Stopped> {
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
     // Pathways are seen for themselves.
-    let tracks = state.view.task != Task::Pathways;
+    let tracks = !matches!(state.view.task, Task::Pathways);
     let live = state.session.live.as_ref();
     let live = live.filter(|_| display.visible && tracks);
     let live = live.map(|live| {

@@ -21,10 +21,12 @@ pub enum ColourMap {
     GreenRed,
     /// Why streamlines stopped: [`ColourMap::STOP_COLOURS`].
     Stops,
+    /// Black negative, blue positive, as in Lefohn 2004.
+    Speed,
 }
 
 impl ColourMap {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Grey,
         Self::Viridis,
         Self::Magma,
@@ -34,6 +36,7 @@ impl ColourMap {
         Self::Mask,
         Self::GreenRed,
         Self::Stops,
+        Self::Speed,
     ];
 
     /// Those that make sense for an image.
@@ -76,6 +79,7 @@ impl ColourMap {
             Self::Mask => "Single colour",
             Self::GreenRed => "Green to red",
             Self::Stops => "Stop reasons",
+            Self::Speed => "Speed",
         }
     }
 
@@ -122,6 +126,13 @@ impl ColourMap {
             Self::Mask => &[[0x9A, 0xA4, 0xB2], [0x9A, 0xA4, 0xB2]],
             Self::GreenRed => &[[0x22, 0xB1, 0x4C], [0xF2, 0xE6, 0x3A], [0xE0, 0x2B, 0x20]],
             Self::Stops => &Self::STOP_COLOURS,
+            Self::Speed => &[
+                [0x00, 0x00, 0x00],
+                [0x00, 0x00, 0x00],
+                [0x06, 0x0A, 0x18],
+                [0x1E, 0x4F, 0xC8],
+                [0x5A, 0xA0, 0xFF],
+            ],
         }
     }
 

@@ -117,6 +117,8 @@ pub struct SliceQuad {
     pub edge_u: DVec3,
     pub edge_v: DVec3,
     pub images: Vec<Image>,
+    /// Over the images.
+    pub contours: Vec<Contour>,
     pub cut_out: Option<ById<Mask>>,
 }
 
@@ -145,6 +147,18 @@ pub struct VolumeDraw {
     /// Lit where the value changes.
     pub lit: bool,
     pub cut: Option<CutAway>,
+    pub inside: Option<Inside>,
+}
+
+/// A surface within which a volume is shown as it is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Inside {
+    /// Positive inside.
+    pub phi: ById<Volume>,
+    /// What is left of a cloud's density outside, 0..1.
+    pub outside: f32,
+    /// sRGB of the surface's crossing with cut faces.
+    pub line: [u8; 3],
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

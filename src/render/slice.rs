@@ -1,7 +1,7 @@
 //! Image layers on planes: slice views, and the cut-out slices of the 3-D view.
 
 use super::colour_map::ColourMap;
-use super::draw_list::{Image, Interpolation, SlicePane, SliceQuad};
+use super::draw_list::{Contour, Image, Interpolation, SlicePane, SliceQuad};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::textures::{Key, Textures, colour_map_row};
 use crate::data::VolumeKind;
@@ -144,26 +144,38 @@ impl Slices {
         };
         let mut layers: Vec<Layer> = list.images.iter().map(layer).collect();
         for contour in &list.contours {
-            let (key, texture) = textures.frame(gpu, &contour.volume.0, 0);
-            used.push(key);
-            let nothing = textures.nothing.clone();
-            let views = [texture.view.clone(), nothing.clone(), nothing];
-            let [r, g, b] = contour.colour.map(|c| f32::from(c) / 255.0);
-            let uniform = LayerUniform {
-                image: plane.in_texels(&texture.texel_from_world),
-                line: [r, g, b, contour.opacity],
-                limits: [
-                    0.0,
-                    contour.level,
-                    contour.every.unwrap_or(0.0),
-                    contour.width_px * list.scale,
-                ],
-                kind: [CONTOUR, 0, 1, 1],
-                ..Default::default()
-            };
+            let (uniform, views) = Self::line(gpu, textures, contour, plane, list.scale, used);
             layers.push(self.bind(gpu, textures, uniform, views));
         }
         layers
+    }
+
+    /// A contour as a layer.
+    fn line(
+        gpu: &Gpu,
+        textures: &mut Textures,
+        contour: &Contour,
+        plane: Plane,
+        scale: f32,
+        used: &mut Vec<Key>,
+    ) -> (LayerUniform, [wgpu::TextureView; 3]) {
+        let (key, texture) = textures.frame(gpu, &contour.volume.0, 0);
+        used.push(key);
+        let nothing = textures.nothing.clone();
+        let [r, g, b] = contour.colour.map(|c| f32::from(c) / 255.0);
+        let uniform = LayerUniform {
+            image: plane.in_texels(&texture.texel_from_world),
+            line: [r, g, b, contour.opacity],
+            limits: [
+                0.0,
+                contour.level,
+                contour.every.unwrap_or(0.0),
+                contour.width_px * scale,
+            ],
+            kind: [CONTOUR, 0, 1, 1],
+            ..Default::default()
+        };
+        (uniform, [texture.view.clone(), nothing.clone(), nothing])
     }
 
     /// The layers of a slice in the 3-D view, for a target of so many samples; `rough` where speed counts.
@@ -206,6 +218,17 @@ impl Slices {
             } else if index == 0 {
                 // Only the bottom image has a background to cut away.
                 uniform.kind[0] |= CUT_BLACK;
+            }
+            layers.push(self.bind(gpu, textures, uniform, views));
+        }
+        for contour in &list.contours {
+            let (mut uniform, mut views) = Self::line(gpu, textures, contour, plane, 1.0, used);
+            uniform.corners = corners;
+            uniform.kind[3] = samples;
+            if let Some(cut) = &cut {
+                uniform.kind[0] |= HAS_CUT;
+                uniform.cut = plane.in_texels(&cut.texel_from_world);
+                views[2] = cut.view.clone();
             }
             layers.push(self.bind(gpu, textures, uniform, views));
         }

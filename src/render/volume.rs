@@ -62,6 +62,8 @@ struct VolumeUniform {
     texel_rows: [[f32; 4]; 3],
     cut_rows: [[f32; 4]; 3],
     planes: [[f32; 4]; CutAway::MOST],
+    phi_rows: [[f32; 4]; 3],
+    phi_look: [f32; 4],
     size: [f32; 4],
     march: [f32; 4],
     window: [f32; 4],
@@ -80,6 +82,7 @@ const HAS_FACE: u32 = 16;
 const HAS_CUT: u32 = 32;
 const SKIPS: u32 = 64;
 const HAS_LINES: u32 = 128;
+const HAS_PHI: u32 = 256;
 
 /// Pictures of volumes, as large as the scene, with the distance of the nearest opaque surface.
 pub(super) struct Fog {
@@ -157,6 +160,7 @@ impl Volumes {
                     Slot::Image2,
                     Slot::Image2,
                     Slot::Image2,
+                    Slot::Image3,
                 ],
             );
             let module = gpu.shader("volume", shader(samples, gpu.filters));
@@ -216,6 +220,16 @@ impl Volumes {
                 uniform.cut_rows = affine_rows(&texture.texel_from_world);
                 within = texture.view.clone();
             }
+            let mut around = textures.nothing.clone();
+            if let Some(inside) = &volume.inside {
+                let (key, texture) = textures.frame(gpu, &inside.phi.0, 0);
+                used.push(key);
+                uniform.kind[0] |= HAS_PHI;
+                uniform.phi_rows = affine_rows(&texture.texel_from_world);
+                let [r, g, b] = rgb(inside.line);
+                uniform.phi_look = [r, g, b, inside.outside];
+                around = texture.view.clone();
+            }
             let ends = i + 1 == volumes.len();
             // In the last volume, all others being behind it.
             if through.is_some() && ends && quality.per_pixel == 1 {
@@ -245,6 +259,7 @@ impl Volumes {
                     View(sum),
                     View(left),
                     View(depths),
+                    View(&around),
                 ],
             );
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {

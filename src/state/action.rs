@@ -9,6 +9,7 @@ use super::maps::Wanted;
 use super::pathways::PathwayAction;
 use super::pictures::Shot;
 use super::sampling::SampleAction;
+use super::segment::SegmentAction;
 use super::settings::Settings;
 use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
 use super::{Camera, Drawing};
@@ -261,6 +262,7 @@ pub enum Action {
         wanted: Wanted,
     },
     Pathway(PathwayAction),
+    Segment(SegmentAction),
     /// With P held over a slice.
     Sample(SampleAction),
     // Where solvers run

@@ -182,6 +182,22 @@ pub fn level_set(target: f32, tolerance: f32) -> level_set::Params {
     }
 }
 
+/// Nothing is looked for yet; leaks pause what runs.
+pub fn segment() -> super::segment::Settings {
+    super::segment::Settings {
+        params: level_set(0.5, 0.1),
+        told: false,
+        watched: true,
+        pace: None,
+        speed_opacity: 0.0,
+        curve: false,
+        dims: false,
+    }
+}
+
+/// Of a sphere that a click places, mm.
+pub const SPHERE_MM: f64 = 4.0;
+
 /// On voxels of 2 mm the sets of most pathways join from ε = 10 to 20 %, and up to there lie within
 /// their bundle (tests/pathway/phantom.rs).
 pub const EPSILON: f64 = 0.2;

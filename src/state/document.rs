@@ -5,6 +5,7 @@ use super::moved::Moved;
 use super::pathways::{self, KeptPathway};
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
 use super::saved::{Absent, LeftOut, SavedLayer};
+use super::segment::{Segmentation, Segmented};
 use super::session::Curves;
 use super::volume_look::VolumeLook;
 use super::{Recipe, Told};
@@ -208,6 +209,9 @@ pub struct Document {
     pub edits: BTreeMap<LayerId, Arc<Vec<Edit>>>,
     pub pathways: pathways::Settings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
+    pub segment: Segmentation,
+    /// How masks were segmented.
+    pub segmented: BTreeMap<LayerId, Arc<Segmented>>,
     /// What is asked about streamlines, and what was measured.
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
@@ -286,6 +290,8 @@ impl Default for Document {
             edits: BTreeMap::new(),
             pathways: super::defaults::pathways(),
             kept_pathways: Vec::new(),
+            segment: Segmentation::default(),
+            segmented: BTreeMap::new(),
             bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
@@ -464,6 +470,11 @@ impl Document {
             || !self.left_out.is_empty()
             || measured
             || !self.kept_pathways.is_empty()
+            || !self.segment.spheres.is_empty()
+            || self
+                .layers
+                .iter()
+                .any(|l| self.segmented.contains_key(&l.id))
             || !self.moved.is_empty()
     }
 

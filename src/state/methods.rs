@@ -1,6 +1,7 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
 mod pathways;
+mod segment;
 
 use super::document::{Content, Layer, MadeMask, Method};
 use super::moved::How;
@@ -132,6 +133,7 @@ pub fn methods(state: &State) -> String {
         text += &curves(&made, &regions, document.rays.cut, &kept, &mut citations);
     }
     text += &pathways::pathways(state, &mut citations);
+    text += &segment::segments(state, &mut citations);
     let _ = write!(
         text,
         " Everything was computed with Arcuate {} ({}).",

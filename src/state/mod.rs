@@ -27,6 +27,7 @@ pub mod report;
 pub mod sampling;
 pub mod saved;
 pub mod saving;
+pub mod segment;
 pub mod session;
 pub mod settings;
 pub mod space;
@@ -38,8 +39,8 @@ pub mod words;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, Completed, Ffmpeg, Folder, FoundPathway, Job, SaveLabels, SaveMasks, SavePlace,
-    Slot, Values, Visit, Which,
+    BackendKind, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked, Near, Play,
+    SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit, Which,
 };
 pub use action::{Action, Effect, Phase, RegionsChange};
 pub use bundle::BundleAction;
@@ -51,6 +52,7 @@ pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use saving::{Leaving, SessionAction};
+pub use segment::SegmentAction;
 pub use session::{Live, Message, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;

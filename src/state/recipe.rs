@@ -1,6 +1,7 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
 pub mod pathway;
+pub mod segment;
 mod shape_spec;
 
 pub use shape_spec::ShapeSpec;
@@ -94,6 +95,8 @@ pub enum Recipe {
         params: crate::solvers::pathway::Params,
         epsilon: f64,
     },
+    /// A mask by a level set.
+    Segment(Box<segment::SegmentRecipe>),
     /// Moved in the world.
     Moved {
         of: Box<Recipe>,
@@ -452,6 +455,7 @@ impl Recipe {
                  without a file: export that region as a mask first, or save the session, whose command \
                  makes all of it again"
             )),
+            Self::Segment(made) => made.no_command(),
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
@@ -470,6 +474,7 @@ impl Recipe {
             Self::Geodesic { .. } => "rays.tck",
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { .. } => "pathway",
+            Self::Segment(_) => "segmentation",
             Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
             _ => "tracks.tck",
         };
@@ -480,6 +485,7 @@ impl Recipe {
     pub fn command_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", path(out));
         match self {
+            Self::Segment(made) => made.command(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),

@@ -46,6 +46,40 @@ fn layer(layer: &Layer) -> Value {
     })
 }
 
+/// The surface in the hand.
+fn segment(state: &State) -> Value {
+    let (segment, working) = (&state.document.segment, &state.session.segment);
+    let params = &segment.settings.params;
+    let live = working.live.as_ref().map(|live| {
+        let figures = live.figures.as_ref();
+        let dice = figures
+            .and_then(|f| f.agreement.as_ref()?.as_ref().ok())
+            .map(|a| a.dice);
+        json!({
+            "step": live.step,
+            "inside": live.inside,
+            "active": live.active,
+            "ended": format!("{:?}", live.ended),
+            "events": live.script.events.len(),
+            "steps_per_s": live.steps_per_s,
+            "ml": figures.map(|f| f.measures.volume_ml),
+            "dice": dice,
+        })
+    });
+    json!({
+        "told": segment.settings.told,
+        "target": params.target,
+        "tolerance": params.tolerance,
+        "smoothness": params.smoothness,
+        "sampled": working.sample.as_ref().map(|s| s.count()),
+        "spheres": segment.spheres.len(),
+        "running": working.running,
+        "plays": working.play != crate::jobs::Play::Rest,
+        "failed": working.failed,
+        "surface": live,
+    })
+}
+
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
     let (document, view, session) = (&state.document, &state.view, &state.session);
@@ -69,6 +103,7 @@ pub fn state(state: &State) -> Value {
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
         "live_error": session.live_error,
+        "segment": segment(state),
         "backend": session.backend,
         "status": session.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),

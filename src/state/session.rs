@@ -9,6 +9,7 @@ use super::pictures::Turning;
 use super::recipe::MediumRecipe;
 use super::sampling::Sample;
 use super::saving::Saving;
+use super::segment;
 use super::settings::Settings;
 use super::{Document, Recipe};
 use crate::data::region::RegionId;
@@ -288,6 +289,8 @@ pub struct Session {
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
     pub pathways: pathways::Working,
+    /// The surface in the hand.
+    pub segment: segment::Working,
     /// While P is held.
     pub sample: Option<Sample>,
     pub saving: Saving,
@@ -341,6 +344,7 @@ impl Session {
             bundle: Working::default(),
             together: Vec::new(),
             pathways: pathways::Working::default(),
+            segment: segment::Working::default(),
             sample: None,
             saving: Saving::default(),
         }

@@ -13,16 +13,18 @@ pub enum Task {
     View,
     Track,
     Pathways,
+    Segment,
 }
 
 impl Task {
-    pub const ALL: [Self; 3] = [Self::View, Self::Track, Self::Pathways];
+    pub const ALL: [Self; 4] = [Self::View, Self::Track, Self::Pathways, Self::Segment];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::View => "View",
             Self::Track => "Track",
             Self::Pathways => "Pathways",
+            Self::Segment => "Segment",
         }
     }
 }
@@ -68,6 +70,8 @@ pub enum Layout {
     Single,
     /// Slices of one orientation in rows.
     Mosaic,
+    /// A slice of the image beside the same of the speeds, 3-D below.
+    Beside,
 }
 
 /// What the 3-D view shows of streamlines: only what is near a slice.
@@ -120,6 +124,12 @@ pub enum Tool {
         role: Role,
         cube: bool,
     },
+    /// Add a sphere to the surface that is segmented, or cut one away.
+    Sphere {
+        add: bool,
+    },
+    /// Pass over values of the image that is segmented.
+    Sample,
     /// Paint voxels of the region in the hand, or take them away.
     Brush,
     Rectangle,
@@ -300,10 +310,10 @@ impl View {
     /// is to be placed, since it is placed on them.
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
-            Task::View => self.show_slices_in_scene,
+            Task::View | Task::Segment => self.show_slices_in_scene,
             Task::Track | Task::Pathways => self.show_slices_with_tracks,
         };
-        switched_on || matches!(self.tool, Tool::Place { .. })
+        switched_on || matches!(self.tool, Tool::Place { .. } | Tool::Sphere { .. })
     }
 
     /// Screen right and screen down of a slice view in world axes.

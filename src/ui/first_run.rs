@@ -278,6 +278,9 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Task::Track => {
             "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
         }
+        Task::Segment => {
+            "Sample what you look for, drop a sphere in it, and steer the surface that grows"
+        }
         Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
     };
     let inner = paint::inset(rect, 15.0, 15.0);

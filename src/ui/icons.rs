@@ -53,3 +53,8 @@ pub const BRAIN: &str = "\u{e74e}";
 pub const CURVE: &str = "\u{eb00}";
 pub const TERMINAL: &str = "\u{eae8}";
 pub const EXPORT: &str = "\u{eaf0}";
+pub const PAUSE: &str = "\u{e39e}";
+pub const STEP: &str = "\u{e5a6}";
+pub const REWIND: &str = "\u{e6a8}";
+/// The task Segment.
+pub const POLYGON: &str = "\u{e6d0}";

@@ -6,9 +6,10 @@ use super::views::pane_widget;
 use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
+use crate::solvers::level_set::Sphere;
 use crate::state::{
     Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, PathwayAction,
-    Phase, RegionsChange, SessionAction, Slot, State, Task, Tool, defaults,
+    Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool, defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -114,8 +115,8 @@ fn command(
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(Leaving::New))),
         // What is chosen while the first file is read is there when it has been.
-        Key::Num1 | Key::Num2 | Key::Num3 if !typing && (open || loading(state)) => {
-            let at = [Key::Num1, Key::Num2, Key::Num3]
+        Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 if !typing && (open || loading(state)) => {
+            let at = [Key::Num1, Key::Num2, Key::Num3, Key::Num4]
                 .iter()
                 .position(|k| *k == key);
             let task = at.and_then(|at| Task::ALL.get(at).copied());
@@ -197,6 +198,24 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         actions.push(taken(state, *tool));
         return;
     }
+    if state.view.task == Task::Segment {
+        match key {
+            Key::A => {
+                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: true })));
+            }
+            Key::D => {
+                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: false })));
+            }
+            Key::Space => {
+                let action = match forms::level_set::plays(state) {
+                    true => SegmentAction::Pause,
+                    false => SegmentAction::Play,
+                };
+                return actions.push(Action::Segment(action));
+            }
+            _ => {}
+        }
+    }
     match key {
         Key::K => actions.push(Action::SetTool(toggled(state, Tool::Pick))),
         Key::M => actions.push(Action::SetTool(toggled(state, Tool::Ruler))),
@@ -246,6 +265,14 @@ fn walk(state: &State, key: Key) -> Option<Action> {
 
 /// The region of the tool in the hand, at the crosshair.
 fn place_here(state: &State) -> Option<Action> {
+    if let Tool::Sphere { add } = state.view.tool {
+        let sphere = Sphere {
+            add,
+            centre: state.view.crosshair,
+            radius_mm: defaults::SPHERE_MM,
+        };
+        return Some(Action::Segment(SegmentAction::Sphere(sphere)));
+    }
     let Tool::Place { role, cube } = state.view.tool else {
         return None;
     };

@@ -5,9 +5,10 @@ mod pathways;
 use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
-use super::{Memory, keys, regions};
+use super::{Memory, forms, keys, regions};
 use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
+use crate::state::segment::SegmentFile;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, Layout, Look, Pane, Phase, Recipe, Slab, State,
@@ -42,6 +43,8 @@ enum Run {
     Act(Action),
     /// As if pressed: what keys do is said in one place.
     Press(Key, Modifiers),
+    /// Asks where to write something of the surface.
+    Segment(SegmentFile),
     Screenshot,
     Shortcuts,
 }
@@ -112,7 +115,7 @@ fn entries(state: &State) -> Vec<Entry> {
         );
     }
     for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3"]
+        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"]
             .get(i)
             .copied()
             .unwrap_or_default();
@@ -127,6 +130,17 @@ fn entries(state: &State) -> Vec<Entry> {
     for (tool, name, key) in super::forms::region::TOOLS {
         let name = format!("Draw: {}", name.to_lowercase());
         add(&name, key, Run::Act(Action::SetTool(tool)));
+    }
+    if state.view.task == Task::Segment {
+        add("Segment: add a sphere", "A", plain(Key::A));
+        add("Segment: remove a sphere", "D", plain(Key::D));
+        add("Segment: run or pause", "Space", plain(Key::Space));
+        if state.resting_surface().is_some() {
+            for what in SegmentFile::ALL {
+                let name = format!("Segment: export {}", what.name().to_lowercase());
+                add(&name, "", Run::Segment(what));
+            }
+        }
     }
     let threshold = Run::Act(Action::SetTool(Tool::Threshold));
     add("Region from a threshold", "", threshold);
@@ -165,6 +179,7 @@ fn entries(state: &State) -> Vec<Entry> {
         (Layout::SceneFirst, "Layout: 3-D large"),
         (Layout::Single, "Layout: one view"),
         (Layout::Mosaic, "Layout: mosaic of slices"),
+        (Layout::Beside, "Layout: source beside speed"),
     ];
     for (layout, name) in layouts {
         add(name, "", Run::Act(Action::SetLayout(layout)));
@@ -505,6 +520,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Act(action) => actions.push(action),
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Shortcuts => memory.shortcuts = true,
+        Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
         Run::Screenshot => {
             let purpose = Purpose::Screenshot {
                 pane: Some(Pane::Scene),

@@ -173,6 +173,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                     forms::tensor_fit::show(ui, state, memory, actions);
                 }
                 Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
+                Task::Segment => forms::level_set::show(ui, state, memory, actions),
                 Task::Track => {
                     let narrow = memory.narrow;
                     forms::tracking::show(ui, state, memory, narrow, actions);
@@ -193,6 +194,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             Task::View => forms::tensor_fit::foot(ui, buttons, state, memory, actions),
             Task::Track => forms::tracking::foot(ui, buttons, state, memory, actions),
             Task::Pathways => forms::eikonal::foot(ui, buttons, state, memory, actions),
+            Task::Segment => forms::level_set::foot(ui, buttons, state, memory, actions),
         }
     });
 }

@@ -43,6 +43,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
     }
     all.extend(passing(state));
     all.extend(costs(state));
+    all.extend(surface(state));
     if let Some(id) = state.session.selected_region
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
@@ -100,6 +101,30 @@ fn costs(state: &State) -> Vec<Reading> {
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
     vec![side(0), side(1), reading(COST, total)]
+}
+
+/// Speed and signed distance at the crosshair.
+fn surface(state: &State) -> Vec<Reading> {
+    let at = state.view.crosshair;
+    let signed = |v: f64, digits: usize| {
+        let sign = if v > 0.0 { "+" } else { "" };
+        format!("{sign}{}", format::fixed(v, digits))
+    };
+    let speed = state.session.segment.speed.as_ref();
+    let speed = speed
+        .filter(|_| state.shows_speed())
+        .and_then(|s| s.nearest(0, at));
+    let speed = speed.map(|v| reading("Speed", signed(f64::from(v), 2)));
+    let live = crate::render::build::segment::live(state);
+    let phi = live.and_then(|l| {
+        let phi = f64::from(l.phi.nearest(0, at)?);
+        // Beyond the band only the side is known.
+        (phi.abs() < f64::from(l.field.clamp)).then(|| {
+            let mm = signed(phi * l.field.h_mm, 1);
+            reading("Signed distance φ", format::with_unit(&mm, "mm"))
+        })
+    });
+    speed.into_iter().chain(phi).collect()
 }
 
 /// u₁ + u₂.

@@ -64,6 +64,8 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("E", "Place a terminate region"),
                 ("B", "Brush; again: eraser"),
                 ("U,  L,  G", "Rectangle, polygon, fill"),
+                ("A,  D", "Add, remove a sphere (Segment)"),
+                ("Space", "Run or pause (Segment)"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),
                 ("Right-drag", "Erase, tool in hand"),
@@ -88,7 +90,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("F6,  Tab", "Next view or panel, control"),
                 ("Space", "Press what has the focus"),
-                ("Ctrl + 1, 2, 3", "View, Track, Pathways"),
+                ("Ctrl + 1 – 4", "View, Track, Pathways, Segment"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),

@@ -8,7 +8,7 @@ use super::{Memory, file_menu, icons, quit};
 use crate::state::{Action, Convention, Layout, Look, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-const LAYOUTS: [(Layout, &str, &str); 4] = [
+const LAYOUTS: [(Layout, &str, &str); 5] = [
     (Layout::Grid, icons::GRID, "Four views"),
     (
         Layout::SceneFirst,
@@ -17,6 +17,7 @@ const LAYOUTS: [(Layout, &str, &str); 4] = [
     ),
     (Layout::Single, icons::SINGLE, "One view"),
     (Layout::Mosaic, icons::LAYERS, "Mosaic of slices"),
+    (Layout::Beside, icons::POLYGON, "Source beside speed"),
 ];
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -34,6 +35,7 @@ pub fn task_icon(task: Task) -> &'static str {
         Task::View => icons::BRAIN,
         Task::Track => icons::PATH,
         Task::Pathways => icons::CURVE,
+        Task::Segment => icons::POLYGON,
     }
 }
 

@@ -57,6 +57,7 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
         interpolation: Interpolation::Linear,
         lit: true,
         cut: None,
+        inside: None,
     };
     let image = Image {
         volume: ById(excess.clone()),

@@ -243,6 +243,7 @@ fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
         edge_u: DVec3::X * (high.x - low.x),
         edge_v: DVec3::Z * (high.z - low.z),
         images: vec![image(volume, (0.0, 1.0))],
+        contours: Vec::new(),
         cut_out: cut_out.map(ById),
     }
 }

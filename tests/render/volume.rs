@@ -86,6 +86,7 @@ fn cloud(volume: &Volume, transfer: Transfer) -> VolumeDraw {
         interpolation: Interpolation::Linear,
         lit: false,
         cut: None,
+        inside: None,
     }
 }
 

@@ -232,6 +232,7 @@ fn surface(
         interpolation: Interpolation::Linear,
         lit: true,
         cut: None,
+        inside: None,
     }
 }
 

@@ -65,6 +65,7 @@ fn draw(
                 within: head_mask(&state.document).map(ById),
             }),
         }),
+        inside: super::segment::inside(state),
     })
 }
 

@@ -83,6 +83,21 @@ impl Field {
         }
     }
 
+    /// Nothing is inside.
+    pub fn outside(grid: &Arc<Grid>, h_mm: f64, clamp: f32, brick: usize) -> Self {
+        let volume = brick.pow(3);
+        let mut pages = vec![-clamp; volume];
+        pages.resize(2 * volume, clamp);
+        Self {
+            grid: grid.clone(),
+            h_mm,
+            clamp,
+            brick,
+            table: vec![OUTSIDE; counts(grid.shape, brick).iter().product()],
+            pages,
+        }
+    }
+
     /// With pages for all bricks within so many voxels of the band.
     pub fn surrounded(&self, margin: usize) -> Self {
         let mut out = self.clone();
@@ -151,30 +166,37 @@ impl Field {
 
     /// As values by voxel.
     pub fn dense(&self) -> Vec<f32> {
-        let [nx, ny, _] = self.grid.shape;
-        let mut out = vec![0.0; self.grid.voxel_count()];
-        out.par_chunks_mut(nx)
-            .enumerate()
-            .for_each(|(row, values)| {
-                for (x, value) in values.iter_mut().enumerate() {
-                    *value = self.value([x, row % ny, row / ny]);
-                }
-            });
-        out
+        self.by_voxel(|v| v)
     }
 
     /// The voxels inside.
     pub fn mask(&self) -> Mask {
+        Mask::new(self.grid.clone(), self.by_voxel(|v| u8::from(v > 0.0)))
+    }
+
+    /// Row by row, brick by brick.
+    fn by_voxel<T: Copy + Default + Send + Sync>(&self, of: impl Fn(f32) -> T + Sync) -> Vec<T> {
         let [nx, ny, _] = self.grid.shape;
-        let mut out = vec![0u8; self.grid.voxel_count()];
+        let (b, shape) = (self.brick, self.counts());
+        let mut out = vec![T::default(); self.grid.voxel_count()];
+        let constants = [OUTSIDE, INSIDE].map(|slot| of(self.pages[slot as usize * b * b * b]));
         out.par_chunks_mut(nx)
             .enumerate()
             .for_each(|(row, values)| {
-                for (x, value) in values.iter_mut().enumerate() {
-                    *value = u8::from(self.value([x, row % ny, row / ny]) > 0.0);
+                let (y, z) = (row % ny, row / ny);
+                let first = shape[0] * (y / b + shape[1] * (z / b));
+                let within = b * (y % b + b * (z % b));
+                for (brick, part) in values.chunks_mut(b).enumerate() {
+                    match self.table[first + brick] {
+                        side if side <= INSIDE => part.fill(constants[side as usize]),
+                        slot => {
+                            let page = &self.pages[slot as usize * b * b * b + within..];
+                            part.iter_mut().zip(page).for_each(|(to, v)| *to = of(*v));
+                        }
+                    }
                 }
             });
-        Mask::new(self.grid.clone(), out)
+        out
     }
 
     /// Voxels with |φ| below so much, those inside, and all.

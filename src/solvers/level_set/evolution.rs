@@ -191,6 +191,16 @@ impl Evolution {
         self.engine.field(&self.like)
     }
 
+    /// As it was after so many steps, or at the last one before of which the state was kept.
+    pub fn field_before(&self, step: u64) -> Field {
+        self.history.before(step).field(&self.like)
+    }
+
+    /// Sum of the grey values inside, in quanta, and how many voxels that are.
+    pub fn inside(&self) -> (i64, u64) {
+        (self.sum, self.inside.last().copied().unwrap_or(0))
+    }
+
     /// Voxels with |φ| < so many shortest edges.
     pub fn near(&self, within: f32) -> Result<u64, Error> {
         Ok(self.field()?.census(within).near)

@@ -134,6 +134,12 @@ impl History {
         &self.states[keep - 1]
     }
 
+    /// The last state not after a step, later ones being kept.
+    pub fn before(&self, step: u64) -> &Packed {
+        let after = self.states.partition_point(|s| s.step <= step).max(1);
+        &self.states[after - 1]
+    }
+
     pub fn bytes(&self) -> usize {
         self.states.iter().map(Packed::bytes).sum()
     }

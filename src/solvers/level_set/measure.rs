@@ -1,11 +1,12 @@
 //! Numbers about a surface, and about how far it is from a reference.
 
-use super::bricks::Field;
+use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use super::nearest::Nearest;
 use super::surface::surface;
 use crate::data::{Mask, Surface};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
 /// Half the width of the smoothed step that volumes are taken with, longest voxel edges: a share of
@@ -15,7 +16,7 @@ const SOFT: f64 = 0.6;
 /// longest is at most 0.1 % short.
 const DIRECTIONS: usize = 1000;
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measures {
     /// Of the surface, finer than voxels.
     pub volume_ml: f64,
@@ -29,13 +30,17 @@ pub struct Measures {
 
 /// Needs the backend's threads installed.
 pub fn measures(field: &Field) -> Measures {
+    measures_of(field, &surface(field))
+}
+
+/// The same where the surface is known. Needs the backend's threads installed.
+pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
     let census = field.census(3.0);
-    let surface = surface(field);
     Measures {
         volume_ml: volume_ml(field),
         voxels: census.inside,
-        area_mm2: area_mm2(&surface),
-        diameter_mm: diameter_mm(&surface),
+        area_mm2: area_mm2(surface),
+        diameter_mm: diameter_mm(surface),
         active: census.near,
     }
 }
@@ -50,13 +55,24 @@ fn volume_ml(field: &Field) -> f64 {
         t if t <= -1.0 => 0.0,
         t => 0.5 * (1.0 + t + (PI * t).sin() / PI),
     };
-    let [nx, ny, nz] = grid.shape;
-    let row = |r: usize| -> f64 {
-        (0..nx)
-            .map(|x| soft(f64::from(field.value([x, r % ny, r / ny]))))
-            .sum()
+    let (b, shape) = (field.brick, field.counts());
+    // Summed brick by brick in their order: the same at any number of threads.
+    let of_brick = |i: usize| -> f64 {
+        let first = origin(i, shape, b);
+        let size = [0, 1, 2].map(|a| b.min(grid.shape[a] - first[a]));
+        let page = match field.table[i] {
+            OUTSIDE => return 0.0,
+            INSIDE => return size.iter().product::<usize>() as f64,
+            slot => slot as usize * b * b * b,
+        };
+        let rows = (0..size[1] * size[2]).map(|r| page + b * (r % size[1] + b * (r / size[1])));
+        let values = rows.flat_map(|row| &field.pages[row..row + size[0]]);
+        values.map(|v| soft(f64::from(*v))).sum()
     };
-    let sums: Vec<f64> = (0..ny * nz).into_par_iter().map(row).collect();
+    let sums: Vec<f64> = (0..field.table.len())
+        .into_par_iter()
+        .map(of_brick)
+        .collect();
     sums.iter().sum::<f64>() * grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
 }
 

@@ -21,6 +21,7 @@
 mod alarm;
 mod bricks;
 mod cpu;
+mod crop;
 mod cuda;
 mod engine;
 mod evolution;
@@ -40,11 +41,12 @@ mod visit;
 pub use alarm::{Alarm, Leak};
 pub use bricks::{Census, Field};
 pub use evolution::{Evolution, Size};
-pub use measure::{Agreement, Measures, agreement, measures};
+pub use measure::{Agreement, Measures, agreement, measures, measures_of};
+pub use nearest::Nearest;
 pub use params::{Edge, LayerSpeed, Layout, Mode, Params};
 pub use probe::Probe;
 pub use script::{Ended, Event, Script, What};
-pub use speed::Inputs;
+pub use speed::{Inputs, speed_picture};
 pub use start::{Sphere, Start};
 pub use surface::surface;
 

@@ -2,6 +2,7 @@
 
 use glam::Vec3;
 
+#[derive(Clone, Debug)]
 pub struct Nearest {
     points: Vec<Vec3>,
 }

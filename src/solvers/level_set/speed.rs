@@ -1,7 +1,7 @@
 //! Speeds that do not depend on the surface.
 
 use super::bricks::{counts, origin};
-use super::params::{Mode, Params};
+use super::params::{Layout, Mode, Params};
 use super::stencil::Stencil;
 use crate::data::{Mask, Volume};
 use glam::DVec3;
@@ -327,6 +327,44 @@ impl Speeds {
             .map(at)
             .collect()
     }
+}
+
+/// Speeds at each voxel, edges and, where the sum and number of the voxels inside are known, the region's
+/// statistics in them, the curvature not: positive grows. Of mode `Paper` in units of the tolerance.
+/// Needs the backend's threads installed.
+pub fn speed_picture(
+    inputs: &Inputs,
+    params: &Params,
+    inside: Option<(i64, u64)>,
+) -> Result<Volume, String> {
+    let grid = &inputs.image.grid;
+    let stencil = Stencil::new(grid, Layout::BEST.band)?;
+    let speeds = Speeds::new(inputs, params, &stencil);
+    let total = || {
+        (0..grid.voxel_count())
+            .into_par_iter()
+            .with_min_len(1 << 14)
+    };
+    let all = match inside {
+        Some(_) if speeds.region() > 0.0 => total().map(|i| inputs.quantum(i)).sum(),
+        _ => 0,
+    };
+    let all = (all, grid.voxel_count() as u64);
+    let [p0, p1, weight] = inside.map_or([0.0; 3], |inside| speeds.region_rule(inside, all));
+    let unit = match params.mode {
+        Mode::Scaled => 1.0,
+        Mode::Paper => params.tolerance.max(f32::MIN_POSITIVE),
+    };
+    let at = |i: usize| {
+        let own = speeds.at(i) / unit;
+        if !params.extra() {
+            return own;
+        }
+        let [stop, .., value] = speeds.extra(i);
+        stop * (own + weight * (p0 + p1 * value).clamp(-1.0, 1.0))
+    };
+    let values: Vec<f32> = total().map(at).collect();
+    Ok(Volume::scalar(grid.clone(), values))
 }
 
 fn raised([xx, yy, zz, xy, xz, yz]: &[f32; 6], [x, y, z]: [f32; 3]) -> [f32; 3] {

@@ -73,6 +73,14 @@ pub struct Start {
 impl Start {
     pub fn field(&self, grid: &Arc<Grid>, stencil: &Stencil, layout: &Layout) -> Field {
         let (h, clamp) = (stencil.h_mm, stencil.clamp);
+        if self.mask.is_none() && !layout.everywhere {
+            // The same values, and only where spheres are.
+            let nothing = Field::outside(grid, h, clamp, layout.brick);
+            return self
+                .spheres
+                .iter()
+                .fold(nothing, |field, sphere| edited(&field, sphere));
+        }
         let same = self.mask.as_ref().is_some_and(|m| m.grid.matches(grid));
         let within = |voxel: [usize; 3]| match &self.mask {
             None => false,

@@ -11,6 +11,7 @@ mod maps;
 mod pathways_of;
 mod read;
 mod regions_of;
+mod segments_of;
 mod snapshots;
 mod write;
 
@@ -25,6 +26,7 @@ use super::document::{Display, Document, Method};
 use super::moved::How;
 use super::pathways;
 use super::recipe::MediumRecipe;
+use super::segment::Settings;
 use super::session::Curves;
 use super::view::View;
 use crate::data::turn::Turn;
@@ -33,6 +35,7 @@ use crate::io::Space;
 use crate::jobs::session::{Entry, ReadSession, Store};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::level_set::{Measures, Script, Sphere};
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::selection::Runs;
 use crate::solvers::{pathway, tensor_fit, tracking};
@@ -82,6 +85,8 @@ pub struct SavedDocument {
     pub pathways: pathways::Settings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,
+    #[serde(default)]
+    pub segment: SavedSegmentation,
     #[serde(default)]
     pub store: Store,
     /// Regions in it are named by their places in the list.
@@ -151,6 +156,8 @@ pub enum Origin {
     Kept(Box<SavedCurves>),
     /// Where another layer's streamlines pass.
     Density(Box<SavedDensity>),
+    /// A mask by a level set.
+    Segmented(Box<SavedSegment>),
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -221,6 +228,66 @@ pub struct SavedPathway {
     pub basis: SavedBasis,
     pub regions: Vec<SavedRegion>,
     pub params: pathway::Params,
+}
+
+/// What a surface begins with, before spheres.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub enum SavedStart {
+    #[default]
+    Spheres,
+    Mask {
+        name: String,
+        mask: usize,
+    },
+    Values {
+        low: f32,
+        high: f32,
+    },
+    Filled {
+        at: DVec3,
+        within: f32,
+    },
+}
+
+/// The surface in the hand.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedSegmentation {
+    pub settings: Settings,
+    /// A layer.
+    pub image: Option<u64>,
+    pub start: SavedStart,
+    pub spheres: Vec<Sphere>,
+    pub reference: Option<u64>,
+    pub layer: Option<u64>,
+    /// Regions by their places in the list.
+    pub painted: [Option<usize>; 2],
+    /// How far it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<SavedRun>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRun {
+    pub script: Script,
+    /// Spheres by their places in the list, and after how many steps they were placed.
+    pub placed: Vec<(usize, u64)>,
+}
+
+/// A mask, and all that it was segmented from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedSegment {
+    pub image: u64,
+    pub frame: usize,
+    pub start: SavedStart,
+    pub spheres: Vec<Sphere>,
+    pub layer: Option<(u64, usize)>,
+    pub painted: [Vec<SavedRegion>; 2],
+    pub script: Script,
+    pub mask: usize,
+    /// sRGB.
+    pub colour: [u8; 3],
+    pub measures: Option<Measures>,
 }
 
 /// All that kept streamlines were made from.

@@ -3,6 +3,7 @@
 use super::maps;
 use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
+use super::segments_of;
 use super::snapshots;
 use super::write::result_name;
 use super::{
@@ -137,7 +138,7 @@ pub(super) fn item(
             entry: None,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
-        Origin::Made { .. } => None,
+        Origin::Made { .. } | Origin::Segmented(_) => None,
         Origin::Density(saved) => {
             let map = maps::read(saved)?;
             Some(Item::Density {
@@ -267,6 +268,7 @@ pub fn build(
         }
     }
     pathways_of::put(&mut document, read, saved);
+    segments_of::put(&mut document, read, saved, &mut notes);
     notes.extend(regions_of::left_out(&document));
     document.absent = missing
         .into_iter()

@@ -150,7 +150,7 @@ impl Lists<'_> {
         paths.iter().map(|p| self.file(p, false)).collect()
     }
 
-    fn mask(&mut self, mask: &Mask) -> usize {
+    pub(super) fn mask(&mut self, mask: &Mask) -> usize {
         let same = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == mask.id());
         self.masks.iter().position(same).unwrap_or_else(|| {
             self.masks.push(Stored::Mask(mask.clone()));
@@ -215,6 +215,13 @@ impl Lists<'_> {
                 let kept = d.kept_pathways.iter();
                 kept.map(|k| self.pathway(d, k)).chain(lost).collect()
             },
+            segment: {
+                // A snapshot keeps what it was to become.
+                let own = std::ptr::eq(d, &self.state.document);
+                let live = self.state.session.segment.live.clone().filter(|_| own);
+                let run = live.as_ref().map(|l| (&l.script, &*l.placed));
+                self.segmentation(d, run)
+            },
             store: d.store,
             bundle: d.bundle.renamed(|id| {
                 let place = d.regions.iter().position(|r| r.id == id)?;
@@ -257,6 +264,20 @@ impl Lists<'_> {
                 name: layer.name.clone(),
                 display: finite(&layer.display),
                 from: Origin::Density(Box::new(maps::saved(map, template))),
+                turn: None,
+                moved: None,
+                moved_how: How::default(),
+                edits: Vec::new(),
+                replaced: None,
+            });
+        }
+        let segmented = document.segmented.get(&layer.id);
+        if let (Some(made), Held::Mask(mask)) = (segmented, &layer.content) {
+            return Some(SavedLayer {
+                id: layer.id.0,
+                name: layer.name.clone(),
+                display: finite(&layer.display),
+                from: Origin::Segmented(Box::new(self.segment(document, made, mask))),
                 turn: None,
                 moved: None,
                 moved_how: How::default(),
@@ -430,7 +451,8 @@ impl Lists<'_> {
                     self.renumber(read, template, &mut [])?;
                 }
             }
-            Origin::Head { .. } | Origin::Made { .. } => {}
+            // Its mask is in the session: never absent.
+            Origin::Segmented(_) | Origin::Head { .. } | Origin::Made { .. } => {}
         }
         for edit in &mut layer.edits {
             let SavedEdit::Select(rules) = edit else {

@@ -1,6 +1,6 @@
 //! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
 
-use super::{pathways, tracks};
+use super::{pathways, segment, tracks};
 use crate::jobs::{BackendKind, CardFailure, Placed, Request, Slot};
 use crate::state::{Effect, State};
 
@@ -48,6 +48,7 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     session.rays_per_ms = None;
     session.medium = None;
     pathways::moved(state);
+    segment::moved(state);
     let session = &mut state.session;
     if session.wanted_setting.take() == Some(placed.kind) {
         session.backend_setting = placed.kind;

@@ -19,6 +19,7 @@ mod rays;
 mod regions;
 mod results;
 mod sampling;
+mod segment;
 mod sessions;
 mod settings;
 mod tensors;
@@ -30,6 +31,7 @@ pub use kept::losses;
 pub use maps::sent;
 pub use moved::fixed_name;
 pub use pathways::{find as find_pathway, told as pathway_recipe};
+pub use segment::{now as segmented_now, recipe_of as segmented_recipe, told as segment_recipe};
 pub use sessions::{is_session, wrong_files};
 
 use super::action::{Action, Effect, Phase};
@@ -53,6 +55,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     apply(state, action, &mut effects);
     follow::follow(state);
     pathways::follow(state, &mut effects);
+    segment::follow(state, &mut effects);
     skip_done(state);
     bundle::follow(state, &mut effects);
     effects
@@ -153,7 +156,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
         Action::ToggleSlicesInScene => match state.view.task {
-            Task::View => state.view.show_slices_in_scene ^= true,
+            Task::View | Task::Segment => state.view.show_slices_in_scene ^= true,
             Task::Track | Task::Pathways => state.view.show_slices_with_tracks ^= true,
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
@@ -291,6 +294,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         Action::Sample(action) => sampling::act(state, action),
         Action::Pathway(action) => pathways::act(state, action, effects),
+        Action::Segment(action) => segment::act(state, action, effects),
         Action::FindCards => backend::find_cards(state, effects),
         Action::LoadKernels => backend::load_kernels(effects),
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
@@ -594,6 +598,7 @@ fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     match slot {
         Slot::Live => tracks::stopped(state),
         Slot::Pathway => pathways::stopped(state),
+        Slot::Segment => segment::stopped(state),
         _ => {}
     }
 }

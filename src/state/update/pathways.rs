@@ -521,6 +521,12 @@ pub(super) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     }
 }
 
+/// The voxels of a pathway and its name.
+pub fn named_mask(state: &State, of: Option<LayerId>) -> Option<(String, crate::data::Mask)> {
+    let (found, epsilon, name) = one(state, of)?;
+    Some((name, found.mask(epsilon)))
+}
+
 /// Writes something of a pathway.
 fn save(
     state: &mut State,

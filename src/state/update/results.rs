@@ -2,8 +2,8 @@
 
 use super::moved;
 use super::{
-    axes, backend, bundle, fitting, kept, making, maps, opening, pathways, rays, sessions, tensors,
-    tracks,
+    axes, backend, bundle, fitting, kept, making, maps, opening, pathways, rays, segment, sessions,
+    tensors, tracks,
 };
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
@@ -12,6 +12,13 @@ use crate::state::{Effect, State};
 use std::sync::Arc;
 
 pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
+    // The job goes on.
+    if let Outcome::Partial(output) = event.outcome {
+        if let Output::Steered(steered) = output {
+            segment::done(state, *steered, false);
+        }
+        return;
+    }
     let label = state
         .session
         .jobs
@@ -50,6 +57,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         _ => None,
     };
     match event.outcome {
+        Outcome::Partial(_) => {}
+        Outcome::Cancelled if event.slot == Slot::Segment => segment::stopped(state),
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -67,6 +76,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
                 format!("{name} was not solved again: {why}"),
             );
         }
+        Outcome::Failed(why) if event.slot == Slot::Segment => segment::failed(state, why),
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
             state.session.live_error = Some(why);
@@ -80,6 +90,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::CardFailed(failure) => {
             if event.slot == Slot::Pathway {
                 pathways::failed(state, failure.found.clone());
+            }
+            if event.slot == Slot::Segment {
+                segment::failed(state, failure.found.clone());
             }
             backend::card_failed(state, event.slot, failure, effects);
         }
@@ -173,6 +186,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Aligned(aligned) => moved::aligned(state, &aligned, effects),
         Output::AffineRead(read) => moved::read(state, read, effects),
         Output::Density(mapped) => maps::done(state, *mapped),
+        Output::Steered(steered) => segment::done(state, *steered, true),
         // Asked for by the command line alone.
         Output::Segmented(_) | Output::Committed(_) => {}
         Output::Converted(done) => {

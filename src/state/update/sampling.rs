@@ -1,6 +1,6 @@
 //! Sampling: which image, what its values are, and the transfer function they make.
 
-use super::{edit, pathways};
+use super::{edit, pathways, segment};
 use crate::data::VolumeKind;
 use crate::jobs::FoundPathway;
 use crate::render::draw_list::Transfer;
@@ -51,6 +51,16 @@ fn begin(state: &State) -> Option<Sample> {
         let most = f64::from(FoundPathway::MOST_EXCESS);
         return Some(excess.only_below(most).shown_as(100.0, "%"));
     }
+    if state.view.task == Task::Segment {
+        let (layer, image) = state.document.segmented_image()?;
+        // Samples of one image add up.
+        let known = state.session.segment.sample.clone();
+        let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
+        let frame = crate::state::segment::frame_of(layer, image);
+        let fresh = || Sample::new(Sampled::Layer(layer.id), layer.name.clone(), (image, frame));
+        let sample = known.unwrap_or_else(fresh);
+        return Some(sample.shown_as(f64::from(layer.unit_scale), ""));
+    }
     let scalar = |l: &&Layer| {
         let volume = l.content.volume().filter(|v| v.labels.is_none());
         volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
@@ -83,6 +93,12 @@ fn end(state: &mut State, sample: &Sample) {
 
 /// The curve of what is shown as a cloud.
 fn take_over(state: &mut State, sample: &Sample) {
+    if state.view.task == Task::Segment {
+        segment::sampled(state, sample);
+        if !state.document.segment.settings.curve {
+            return;
+        }
+    }
     match sample.of {
         Sampled::Excess => {
             let settings = state.document.pathways.clone();

@@ -111,7 +111,14 @@ fn go(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
 
 /// Takes everything away that belongs to the document.
 pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
-    for slot in [Slot::Live, Slot::Fit, Slot::Track, Slot::Rank, Slot::Remake] {
+    for slot in [
+        Slot::Live,
+        Slot::Fit,
+        Slot::Track,
+        Slot::Rank,
+        Slot::Remake,
+        Slot::Segment,
+    ] {
         effects.push(Effect::Cancel(slot));
     }
     super::pathways::leave(state, effects);
@@ -127,6 +134,10 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
     session.bundle = Working::default();
+    session.segment = crate::state::segment::Working {
+        run: session.segment.run + 1,
+        ..Default::default()
+    };
     (session.snapshots, session.comparing) = (Vec::new(), None);
     session.unsaved = false;
     session.revision += 1;

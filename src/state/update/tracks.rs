@@ -225,6 +225,9 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
 /// A task is looked at; what was put off for that of pathways is done in the others.
 pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
     state.view.task = task;
+    if task == Task::Segment {
+        segment::entered(state);
+    }
     if state.view.task != Task::Pathways && std::mem::take(&mut state.session.pathways.tracks_due) {
         retrack(state, false, effects);
     }

@@ -4,11 +4,12 @@ use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::bundle::Drawer;
 use crate::state::pathways::{PathwayAction, PathwayFile};
+use crate::state::segment::SegmentFile;
 use crate::state::session::Exports;
 use crate::state::update::is_session;
 use crate::state::{
     Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks,
-    SessionAction, Shot, State, Turn, Values,
+    SegmentAction, SessionAction, Shot, State, Turn, Values,
 };
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,8 @@ pub enum Purpose {
         of: Option<LayerId>,
         what: PathwayFile,
     },
+    /// Of the surface that is segmented.
+    Segment(SegmentFile),
     /// What lies under the views, as a table.
     Csv(Drawer),
     /// A file of the session that is being opened, by its number.
@@ -143,6 +146,11 @@ impl Purpose {
                 PathwayFile::Path => "Export the cheapest path",
                 _ => "Export the cost",
             },
+            Self::Segment(what) => match what {
+                SegmentFile::Labels => "Export the label map",
+                SegmentFile::Surface => "Export the surface",
+                SegmentFile::Script => "Export the run",
+            },
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Absent(_, name) => {
                 return format!("Where is {name} now?");
@@ -176,6 +184,7 @@ impl Purpose {
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
             Self::Screenshot { .. } => Some(Exports::PICTURE),
             Self::Pathway { what, .. } => Some(what.kind()),
+            Self::Segment(_) => Some(Exports::REGION),
         }
     }
 
@@ -206,6 +215,11 @@ impl Purpose {
                 let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
                 ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
             }
+            Self::Segment(SegmentFile::Labels) => vec!["nii.gz", "nii"],
+            Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
+                .map(|f| f.extensions()[0])
+                .collect(),
+            Self::Segment(SegmentFile::Script) => vec!["json"],
             Self::Screenshot { .. } => vec!["png"],
             Self::Csv(_) => vec!["csv"],
         }
@@ -247,6 +261,10 @@ impl Purpose {
                 let images = ["NIfTI gz", "NIfTI"].map(str::to_owned);
                 images.into_iter().chain(surfaces).collect()
             }
+            Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
+                .map(Format::short_name)
+                .collect(),
+            Self::Segment(SegmentFile::Script) => vec!["JSON".to_owned()],
             _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
         }
     }
@@ -271,6 +289,7 @@ impl Purpose {
             Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
+            Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
             Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),

@@ -8,6 +8,7 @@ pub mod display;
 pub mod eikonal;
 pub mod geodesic;
 pub mod glyphs;
+pub mod level_set;
 pub mod measure;
 pub mod mosaic;
 pub mod region;
@@ -21,7 +22,8 @@ use super::Memory;
 use super::files::{Place, Purpose, suggestion};
 use super::layers;
 use crate::state::pathways::PathwayFile;
-use crate::state::update::pathway_recipe;
+use crate::state::segment::SegmentFile;
+use crate::state::update::{pathway_recipe, segment_recipe};
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -45,6 +47,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     match state.view.task {
         Task::View => shown(),
         Task::Pathways => pathway_recipe(state, None),
+        Task::Segment => segment_recipe(state),
         Task::Track => {
             let selected = || selected_tracks(state).map(|l| l.recipe.clone());
             match state.session.live {
@@ -67,6 +70,10 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
     if state.view.task == Task::Pathways {
         if state.final_pathway().is_some() {
             eikonal::ask(state, memory, None, PathwayFile::Mask, place);
+        }
+    } else if state.view.task == Task::Segment {
+        if state.resting_surface().is_some() {
+            level_set::ask(state, memory, SegmentFile::Labels, place);
         }
     } else if state.view.task == Task::Track && selected_tracks(state).is_none() {
         // As the button, which says why.

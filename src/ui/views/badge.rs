@@ -3,6 +3,7 @@
 
 use crate::solvers::tracking::Seeding;
 use crate::state::pathways::Standing as Path;
+use crate::state::segment::Standing as Surface;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{self, count};
 use crate::ui::theme::{self, Palette, radius, size};
@@ -25,6 +26,9 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
     if state.view.task == Task::Pathways {
         return pathway(state);
     }
+    if state.view.task == Task::Segment {
+        return segment(state);
+    }
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
     let ms = format::with_unit(&format::fixed(live.wall_ms.max(1.0), 0), "ms");
     let words = match standing {
@@ -45,6 +49,21 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
         Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),
         Path::Updating => ("Updating…".to_owned(), Standing::Updating),
         Path::OutOfDate => ("Out of date".to_owned(), Standing::OutOfDate),
+    })
+}
+
+/// The same of the surface that is segmented.
+fn segment(state: &State) -> Option<(String, Standing)> {
+    let live = state.session.segment.live.as_ref()?;
+    let rate = format::with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
+    Some(match state.segment_standing()? {
+        Surface::Running => (format!("Running · {rate}"), Standing::Updating),
+        Surface::Leaked => ("Paused · leak".to_owned(), Standing::OutOfDate),
+        Surface::Converged => ("Stands still".to_owned(), Standing::Final),
+        Surface::Paused | Surface::Ended => (
+            format!("Paused · step {}", count(live.step)),
+            Standing::Final,
+        ),
     })
 }
 

@@ -50,6 +50,11 @@ pub enum Kind {
     Place {
         centre: DVec3,
     },
+    /// A sphere that is added to a surface or cut from it.
+    Sphere {
+        centre: DVec3,
+        add: bool,
+    },
     Pan,
     /// Nearer or farther; where it began.
     Zoom {
@@ -202,6 +207,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Zoom { .. }
         | Kind::Crosshair
         | Kind::Place { .. }
+        | Kind::Sphere { .. }
         | Kind::Stroke { .. }
         | Kind::Rectangle { .. }
         | Kind::Fill { .. }

@@ -6,6 +6,8 @@ use egui::{Rect, emath::GuiRounding as _, pos2};
 
 /// Share of the width that the 3-D view takes beside three slices.
 const SCENE_SHARE: f32 = 0.68;
+/// Share of the height that a slice and its speeds take.
+const BESIDE_SHARE: f32 = 0.56;
 
 /// The panes on screen with their rectangles, on whole pixels.
 pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) -> Vec<(Pane, Rect)> {
@@ -41,7 +43,26 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
                 (Pane::Coronal, cell(beside, third(2.0))),
             ]
         }
+        Layout::Beside => {
+            let pane = if single == Pane::Scene {
+                Pane::Axial
+            } else {
+                single
+            };
+            vec![
+                (pane, cell(FIRST, (0.0, BESIDE_SHARE))),
+                (Pane::Scene, cell(ALL, (BESIDE_SHARE, 1.0))),
+            ]
+        }
         // Its slices have places of their own.
         Layout::Single | Layout::Mosaic => vec![(single, cell(ALL, ALL))],
     }
+}
+
+/// Where the speeds stand in [`Layout::Beside`]: beside the slice of the image.
+pub fn beside(panes: &[(Pane, Rect)], area: Rect) -> Option<(Pane, Rect)> {
+    let (pane, slice) = panes.first()?;
+    let left = slice.right() + VIEW_GAP;
+    let place = Rect::from_min_max(pos2(left, slice.top()), pos2(area.right(), slice.bottom()));
+    Some((*pane, place))
 }

@@ -5,6 +5,7 @@
 //! sent when nothing changed.
 
 mod badge;
+mod beside;
 mod choose;
 mod chrome;
 mod compare;
@@ -25,6 +26,7 @@ mod scene_paint;
 mod scene_view;
 mod slice_paint;
 mod slice_view;
+mod spheres;
 mod trace;
 
 use crate::render::PaneId;
@@ -114,6 +116,7 @@ impl Views {
         let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
         self.panes.clone_from(&panes);
+        let speeds = (view.layout == Layout::Beside).then(|| layout::beside(&panes, area));
         let mut hovered = None;
         let comparing = state.session.comparing.as_ref();
         let comparing = comparing.map(|c| (c, c.seen(state)));
@@ -143,6 +146,9 @@ impl Views {
                 let stroke = Stroke::new(2.0, theme::palette(ui.style()).accent);
                 painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
             }
+        }
+        if let Some(place) = speeds.flatten() {
+            self.speeds(ui, place, state, actions);
         }
         if hovered.is_none_or(|pane| pane == Pane::Scene) {
             self.brush = None;
@@ -195,7 +201,11 @@ impl Views {
     /// The panes that pictures use in the renderer.
     pub fn still_panes() -> impl Iterator<Item = PaneId> {
         let slices = mosaic::FIRST_STILL..mosaic::FIRST_STILL + View::MOST_SLICES as u32;
-        (100..104).chain(200..204).chain(slices).map(PaneId)
+        (100..104)
+            .chain(200..204)
+            .chain(slices)
+            .chain([701])
+            .map(PaneId)
     }
 
     /// The camera to draw with: the view's, or, after a jump to a preset, one on its way there.

@@ -5,7 +5,7 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, ink, pointer, rings, ruler};
+use super::{Views, badge, fan, ink, pointer, rings, ruler, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -220,6 +220,8 @@ impl Views {
             ink::plate_beside(painter, beside, part, &region.name, colour, &mut around);
             taken.extend(around.split_off(before));
         }
+        let hand = pointer(ui).filter(|_| hovered);
+        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };

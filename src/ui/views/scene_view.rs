@@ -3,11 +3,11 @@
 use super::choose::is_about_lines;
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, pointer, wheel_steps};
+use super::{Views, pointer, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::render::build::{self, Size};
-use crate::state::{Action, Camera, Pane, Phase, State, Tool};
+use crate::state::{Action, Camera, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{self, List, pixels};
 use egui::{CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
@@ -253,7 +253,11 @@ impl Views {
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
             Some(Kind::Choose) => CursorIcon::Crosshair,
             Some(_) => CursorIcon::Grabbing,
-            None if matches!(scene.state.view.tool, Tool::Place { .. } | Tool::Pick) => {
+            None if matches!(
+                scene.state.view.tool,
+                Tool::Place { .. } | Tool::Sphere { .. } | Tool::Pick
+            ) =>
+            {
                 CursorIcon::Crosshair
             }
             None => pointer(ui)
@@ -291,6 +295,11 @@ fn scene_press(
                         .slice_under(at)
                         .map_or(Kind::Orbit, |centre| Kind::Place { centre }),
                 );
+            }
+            if let Tool::Sphere { add } = state.view.tool {
+                // Beside surface and slices there is nothing to place on: the view turns.
+                let centre = spheres::under(scene, at);
+                return Some(centre.map_or(Kind::Orbit, |centre| Kind::Sphere { centre, add }));
             }
             let Some((id, part)) = scene.region_under(at) else {
                 return Some(Kind::Orbit);
@@ -367,6 +376,14 @@ fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                     shape: hands::new_shape(role, cube, *centre, dragged),
                 });
             }
+        }
+        Kind::Sphere { centre, add } => {
+            let plane = (*centre, scene.camera.forward());
+            let far = at.distance(drag.pressed) >= CLICK;
+            let edge = scene.on_plane(at, plane).filter(|_| far);
+            actions.push(Action::MoveCrosshair(*centre));
+            let sphere = spheres::new(*add, *centre, edge.map(|p| p.distance(*centre)));
+            actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
         Kind::Orbit | Kind::Pan if scene.state.view.moving => {
             // The last move of this frame, if there was one, is where the camera stays.

@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, fan, grip, ink, pointer, rings};
+use super::{Views, fan, grip, ink, pointer, rings, spheres};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -146,6 +146,8 @@ impl Views {
         self.drawing_marks(ui, painter, slice, at);
         self.ruler_marks(painter, slice, at);
         sampled(painter, slice);
+        spheres::on_slice(painter, slice);
+        spheres::preview(painter, slice, self.drag.as_ref(), at);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {

@@ -3,13 +3,13 @@
 use super::cut::{Cut, to_screen, to_world};
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, path_under, pointer, wheel_steps};
+use super::{Views, path_under, pointer, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
 use crate::render::draw_list::SlicePane;
 use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{Action, Gesture, Pane, Phase, State, Tool};
+use crate::state::{Action, Gesture, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
 use egui::{Color32, CursorIcon, Key, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
@@ -108,7 +108,10 @@ impl Views {
         if self.drag.is_none()
             && let Some((button, at)) = hands::press(ui, response)
             && let Some(kind) = match button {
-                PointerButton::Primary if ui.input(|i| i.key_down(Key::P)) => {
+                PointerButton::Primary
+                    if ui.input(|i| i.key_down(Key::P))
+                        || slice.state.view.tool == Tool::Sample =>
+                {
                     Some(sample(slice, at, actions))
                 }
                 _ => self.slice_press(slice, button, at, modifiers, actions),
@@ -191,6 +194,10 @@ impl Views {
                 if let Tool::Place { .. } = state.view.tool {
                     let centre = slice.world(at);
                     return Some(Kind::Place { centre });
+                }
+                if let Tool::Sphere { add } = state.view.tool {
+                    let centre = slice.world(at);
+                    return Some(Kind::Sphere { centre, add });
                 }
                 let Some((id, part)) = self.region_under(slice, at) else {
                     return gesture(slice, mouse.left());
@@ -398,6 +405,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         Kind::Pan
         | Kind::Zoom { .. }
         | Kind::Place { .. }
+        | Kind::Sphere { .. }
         | Kind::Orbit
         | Kind::Stroke { .. }
         | Kind::Rectangle { .. }
@@ -422,6 +430,13 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                     shape: hands::new_shape(role, cube, *centre, dragged),
                 });
             }
+        }
+        Kind::Sphere { centre, add } => {
+            let far = at.distance(drag.pressed) >= CLICK;
+            let dragged = far.then(|| slice.world(at).distance(*centre));
+            move_crosshair(slice, *centre, actions);
+            let sphere = spheres::new(*add, *centre, dragged);
+            actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
         Kind::Window { .. } if drag.button == PointerButton::Primary && !drag.changed => {
             move_crosshair(slice, slice.world(drag.pressed), actions);

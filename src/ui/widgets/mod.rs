@@ -1,6 +1,7 @@
 //! Widgets of our own: painted by hand so that they look as designed, each with an accessible name,
 //! a role, and keys.
 
+pub mod band;
 pub mod button;
 pub mod charts;
 pub mod cut;

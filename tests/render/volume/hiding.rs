@@ -136,6 +136,7 @@ fn ends_at_opaque() {
             edge_u: DVec3::X * 60.0,
             edge_v: DVec3::Z * 60.0,
             images: vec![image(&grey, (0.0, 2.0))],
+            contours: Vec::new(),
             cut_out: None,
         };
         for slice in [false, true] {

@@ -1,0 +1,43 @@
+//! Writing files.
+
+USES
+
+/// As a surface, where the name says so, else as a mask; returns "surface" for one.
+pub(super) fn save_shape(
+    shape: &Shape,
+    path: &Path,
+    command: &str,
+    control: &Control,
+) -> Result<Option<&'static str>, String> {
+    let (saved, what) = match shape {
+        Shape::Mask(mask) if !io::surface::is_named(path) => {
+            (io::nifti::save_mask(path, mask, command, control), None)
+        }
+        shape => {
+            let surface = Surface::of_shape(shape);
+            let saved = io::surface::save(path, &surface, command, control);
+            (saved, Some("surface"))
+        }
+    };
+    saved.map_err(|e| e.to_string())?;
+    Ok(what)
+}
+
+/// Writes the values of a streamline file that is there.
+pub(super) fn save_values(values: &Values, tck: &Path, tractogram: &Tractogram) -> Result<(), String> {
+    let name = &values.name;
+    let points = io::scalars::save_points(&values.tsf, tck, tractogram, name);
+    let all = points.and_then(|()| io::scalars::save_weights(&values.weights, tractogram, name));
+    all.map_err(|error| {
+        let file = tck.file_name().unwrap_or_default().to_string_lossy();
+        format!("{file} is saved, its measures are not: {error}")
+    })
+}
+
+pub(super) fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, Fault> {
+    Ok(Output::Saved(Saved {
+        path,
+        what,
+        revision,
+    }))
+}

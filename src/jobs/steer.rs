@@ -1,0 +1,213 @@
+//! A level set in the hand: one run that goes on from request to request.
+//!
+//! A request says all that is wanted (speeds, spheres, whether it runs), so that the newest stands for
+//! those before it. The worker brings the run there, moves the surface in pieces, and shows it whenever
+//! somebody has looked at the last picture.
+
+mod held;
+mod near;
+
+pub(super) use held::Memory;
+pub use near::{Near, Thing};
+
+use super::Voice;
+use super::fault::Fault;
+use crate::compute::{Backend, Control};
+use crate::data::{Mask, Shape, Volume};
+use crate::solvers::level_set::{
+    Agreement, Ended, Field, Leak, Measures, Params, Script, Size, Sphere,
+};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// A sphere that a hand placed, by its number.
+pub type Hand = (u64, Sphere);
+
+/// How far a run is to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Play {
+    Rest,
+    /// Up to so many steps since its start.
+    Until(u64),
+    /// Until the surface stands still, is gone or leaks.
+    Run,
+}
+
+/// Back to the state after so many steps; done once for each number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Back {
+    pub number: u64,
+    pub step: u64,
+}
+
+/// How far a run was, in another window or on another backend.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Resume {
+    pub script: Script,
+    /// Spheres that were placed since the start, and after how many steps.
+    pub placed: Vec<(u64, u64)>,
+}
+
+/// What the surface begins with, before spheres.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    Nothing,
+    Mask(Mask),
+    /// Voxels with values from here to there.
+    Values {
+        low: f32,
+        high: f32,
+    },
+    /// Voxels connected to a world point whose values are within so much of the one there.
+    Filled {
+        at: DVec3,
+        within: f32,
+    },
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Nothing, Self::Nothing) => true,
+            (Self::Mask(a), Self::Mask(b)) => a.id() == b.id(),
+            (Self::Values { low, high }, Self::Values { low: l, high: h }) => (low, high) == (l, h),
+            (Self::Filled { at, within }, Self::Filled { at: a, within: w }) => {
+                (at, within) == (a, w)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// All that is wanted of a run.
+#[derive(Clone, Debug)]
+pub struct Steer {
+    /// Another number begins anew.
+    pub run: u64,
+    pub image: Volume,
+    pub frame: usize,
+    pub origin: Origin,
+    /// Another image whose values are a speed.
+    pub layer: Option<(Volume, usize)>,
+    /// Where to grow, where not to.
+    pub painted: [Vec<Arc<Shape>>; 2],
+    pub params: Params,
+    pub spheres: Vec<Hand>,
+    /// Where a run begins that is not there yet.
+    pub resume: Option<Arc<Resume>>,
+    pub back: Option<Back>,
+    pub play: Play,
+    /// A leak ends it.
+    pub watched: bool,
+    /// Steps from picture to picture; none: as many as fit.
+    pub pace: Option<u64>,
+    pub reference: Option<Mask>,
+    /// The speeds are looked at, too.
+    pub speed: bool,
+    /// Distances to these are told.
+    pub things: Vec<Thing>,
+}
+
+impl Steer {
+    /// Whether both are about the same image with the same speeds beside it.
+    fn same_inputs(&self, other: &Self) -> bool {
+        let layer = |of: &Self| of.layer.as_ref().map(|(v, frame)| (v.id(), *frame));
+        let same = |(a, b): (&Arc<Shape>, &Arc<Shape>)| Arc::ptr_eq(a, b);
+        let painted = self.painted.iter().zip(&other.painted);
+        let mut painted = painted.map(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same));
+        self.image.id() == other.image.id()
+            && self.frame == other.frame
+            && layer(self) == layer(other)
+            && painted.all(|same| same)
+    }
+
+    /// Whether a run of the one is one of the other.
+    fn same_run(&self, other: &Self) -> bool {
+        self.same_inputs(other) && self.run == other.run && self.origin == other.origin
+    }
+}
+
+impl PartialEq for Steer {
+    fn eq(&self, other: &Self) -> bool {
+        let reference = |of: &Self| of.reference.as_ref().map(Mask::id);
+        self.same_run(other)
+            && self.params == other.params
+            && self.spheres == other.spheres
+            && (self.back, self.play, self.watched) == (other.back, other.play, other.watched)
+            && (self.pace, self.speed) == (other.pace, other.speed)
+            && reference(self) == reference(other)
+            && self.things == other.things
+    }
+}
+
+/// How it stands.
+#[derive(Clone, Debug)]
+pub struct Steered {
+    pub run: u64,
+    /// Voxels of the image without a value.
+    pub missing: usize,
+    /// Of the speeds that were asked for.
+    pub speed: Option<Volume>,
+    /// Spheres that were not placed, and why; the surface is as it was.
+    pub refused: Vec<(u64, String)>,
+    /// None while there is nothing to begin with.
+    pub surface: Option<Surfaced>,
+}
+
+/// A surface and what is said about it.
+#[derive(Clone, Debug)]
+pub struct Surfaced {
+    pub field: Arc<Field>,
+    /// φ around the surface.
+    pub phi: Volume,
+    /// Of the voxels inside, once it rests.
+    pub mask: Option<Mask>,
+    pub step: u64,
+    /// What was done so far.
+    pub script: Script,
+    /// The steps after which spheres were placed since the start.
+    pub placed: Vec<(u64, u64)>,
+    pub ended: Ended,
+    pub leak: Option<Leaked>,
+    /// Voxels inside by steps, thinned out.
+    pub growth: Vec<(u64, u64)>,
+    pub inside: u64,
+    /// Voxels with |φ| < 3 h.
+    pub active: u64,
+    pub size: Size,
+    pub steps_per_s: f64,
+    pub figures: Option<Figures>,
+}
+
+/// A leak, and where.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Leaked {
+    pub leak: Leak,
+    /// World mm: the middle of what is new.
+    pub at: Option<DVec3>,
+    /// Share of the voxels inside before.
+    pub grown: f64,
+}
+
+/// What takes a while to know.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Of the surface after so many steps.
+    pub step: u64,
+    pub measures: Measures,
+    pub agreement: Option<Result<Agreement, String>>,
+    pub near: Vec<Near>,
+}
+
+impl Steer {
+    pub(super) fn run(
+        self,
+        memory: &Memory,
+        backend: &Backend,
+        control: &Control,
+        voice: &Voice,
+    ) -> Result<Steered, Fault> {
+        control.begin("Steering the surface", 0);
+        memory.steer(self, backend, control, voice)
+    }
+}

@@ -1,0 +1,486 @@
+//! The run that the worker holds.
+
+use super::near::Trees;
+use super::{Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
+use crate::compute::{Backend, Control};
+use crate::data::{Mask, Volume};
+use crate::jobs::Voice;
+use crate::jobs::fault::Fault;
+use crate::jobs::request::Output;
+use crate::solvers::Error;
+use crate::solvers::level_set::{
+    Ended, Evolution, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture, surface,
+};
+use crate::solvers::region;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A piece of a run takes about so long: between two a newer request is heard.
+const PIECE: Duration = Duration::from_millis(12);
+/// Figures of a moving surface come so often at most, and take a fifth of the time.
+const FIGURES: Duration = Duration::from_millis(250);
+const FIGURES_SHARE: u32 = 5;
+/// Points of the plot of volume.
+const PLOTTED: usize = 400;
+/// Between two looks at whether the last picture was seen.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// Of the one worker that steers; nobody waits for it.
+#[derive(Default)]
+pub(in crate::jobs) struct Memory(Mutex<Option<Held>>);
+
+struct Held {
+    of: Steer,
+    /// Where it runs.
+    backend: String,
+    inputs: Inputs,
+    /// What it begins with, where that is no sphere.
+    mask: Option<Mask>,
+    run: Option<Run>,
+    speed: Option<(Params, (i64, u64), Volume)>,
+    trees: Trees,
+}
+
+struct Run {
+    evolution: Evolution,
+    /// Spheres of the start.
+    start: Vec<Hand>,
+    /// Those placed since, and after how many steps.
+    placed: Vec<(Hand, u64)>,
+    /// The last way back that was gone.
+    back: u64,
+    ended: Ended,
+    leak: Option<Leaked>,
+    steps_per_s: f64,
+    figures: Option<Figures>,
+    /// When those were made, and how long that took.
+    figured: Option<(Instant, Duration)>,
+}
+
+impl Memory {
+    pub fn steer(
+        &self,
+        wanted: Steer,
+        backend: &Backend,
+        control: &Control,
+        voice: &Voice,
+    ) -> Result<Steered, Fault> {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let label = backend.label();
+        let held = match memory.take() {
+            Some(held) if held.of.same_run(&wanted) && held.backend == label => held,
+            // On another backend, or with other speeds beside it, a run begins anew.
+            old => Held::new(&wanted, label, old, backend, control)?,
+        };
+        let held = memory.insert(held);
+        let refused = held.follow(wanted, backend, control)?;
+        held.go(refused, backend, control, voice)
+    }
+}
+
+impl Held {
+    fn new(
+        wanted: &Steer,
+        label: String,
+        old: Option<Self>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Fault> {
+        let known = old.filter(|old| old.of.same_inputs(wanted));
+        let inputs = match known {
+            Some(old) => old.inputs,
+            None => backend.install(|| inputs(wanted)).map_err(Error::Input)?,
+        };
+        let (image, frame) = (&wanted.image, wanted.frame);
+        let mask = match &wanted.origin {
+            Origin::Nothing => None,
+            Origin::Mask(mask) => Some(mask.clone()),
+            Origin::Values { low, high } => {
+                Some(backend.install(|| region::threshold(image, frame, (*low, *high), control))?)
+            }
+            Origin::Filled { at, within } => {
+                Some(region::fill(image, frame, *at, *within, f64::INFINITY, control)?.mask)
+            }
+        };
+        Ok(Self {
+            of: wanted.clone(),
+            backend: label,
+            inputs,
+            mask,
+            run: None,
+            speed: None,
+            trees: Trees::default(),
+        })
+    }
+
+    /// Brings the run to what is wanted, but for steps; returns the spheres that could not be placed.
+    fn follow(
+        &mut self,
+        wanted: Steer,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<(u64, String)>, Fault> {
+        let before = std::mem::replace(&mut self.of, wanted);
+        let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
+        if let Some(run) = &mut self.run
+            && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
+        {
+            run.figures = None;
+        }
+        let spheres = self.of.spheres.clone();
+        let adds = self.mask.is_some() || spheres.iter().any(|(_, s)| s.add);
+        if !adds {
+            self.run = None;
+            return Ok(Vec::new());
+        }
+        let begun = |run: &Run| run.evolution.step() > 0;
+        let stays = self.run.as_ref().is_some_and(|run| match begun(run) {
+            true => spheres.starts_with(&run.start),
+            false => spheres == run.start,
+        });
+        let mut refused = Vec::new();
+        if !stays {
+            let resumed = self.of.resume.clone().filter(|_| self.run.is_none());
+            let begun = match resumed {
+                Some(resume) => self.resumed(&resume, &spheres, backend, control),
+                None => self.begin(spheres.clone(), backend, control),
+            };
+            match begun {
+                Ok(run) => self.run = Some(run),
+                Err(Error::Input(why)) => {
+                    // The newest of them is what is wrong, if those before it were right.
+                    let last = spheres.last().filter(|(number, _)| {
+                        let before = self.run.as_ref().map_or(&[][..], |run| &run.start);
+                        before.iter().all(|(n, _)| n != number)
+                    });
+                    let (number, _) = last.ok_or(Error::Input(why.clone()))?;
+                    refused.push((*number, why));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            return Ok(refused);
+        }
+        let Some(run) = &mut self.run else {
+            return Ok(refused);
+        };
+        if let Some(back) = self.of.back.filter(|b| b.number > run.back) {
+            run.back = back.number;
+            run.rewind(back.step, backend)?;
+        }
+        let since = &spheres[run.start.len().min(spheres.len())..];
+        let same = run.placed.iter().zip(since);
+        let same = same
+            .take_while(|((placed, _), wanted)| placed == *wanted)
+            .count();
+        if let Some((_, step)) = run.placed.get(same) {
+            let step = *step;
+            run.rewind(step, backend)?;
+        }
+        for hand in since.iter().skip(run.placed.len()) {
+            match run.evolution.edit(&hand.1, backend) {
+                Ok(()) => {
+                    run.placed.push((*hand, run.evolution.step()));
+                    run.forget();
+                }
+                Err(Error::Input(why)) => refused.push((hand.0, why)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(refused)
+    }
+
+    fn begin(
+        &self,
+        spheres: Vec<Hand>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Run, Error> {
+        let start = Start {
+            mask: self.mask.clone(),
+            spheres: spheres.iter().map(|(_, sphere)| *sphere).collect(),
+        };
+        let params = &self.of.params;
+        let layout = Layout::BEST;
+        let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
+        Ok(Run {
+            evolution,
+            start: spheres,
+            placed: Vec::new(),
+            back: self.of.back.map_or(0, |b| b.number),
+            ended: Ended::Steps,
+            leak: None,
+            steps_per_s: 0.0,
+            figures: None,
+            figured: None,
+        })
+    }
+
+    /// Goes to where a run was.
+    fn resumed(
+        &self,
+        resume: &Resume,
+        spheres: &[Hand],
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Run, Error> {
+        let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
+        let start: Vec<Hand> = spheres
+            .iter()
+            .filter(|(n, _)| later(*n).is_none())
+            .copied()
+            .collect();
+        let placed = spheres
+            .iter()
+            .filter_map(|hand| Some((*hand, later(hand.0)?.1)));
+        let run = self.begin(start, backend, control)?;
+        let of = Start {
+            mask: self.mask.clone(),
+            spheres: run.start.iter().map(|(_, sphere)| *sphere).collect(),
+        };
+        let (evolution, ended) =
+            Evolution::replay(&self.inputs, &of, &resume.script, backend, control)?;
+        Ok(Run {
+            evolution,
+            placed: placed.collect(),
+            ended,
+            ..run
+        })
+    }
+
+    /// Moves the surface as far as is wanted, and shows it on the way.
+    fn go(
+        &mut self,
+        refused: Vec<(u64, String)>,
+        backend: &Backend,
+        control: &Control,
+        voice: &Voice,
+    ) -> Result<Steered, Fault> {
+        self.see_speed(backend)?;
+        if let Some(run) = &self.run
+            && self.of.play != Play::Rest
+            && run.evolution.step() == 0
+            && *run.evolution.params() != self.of.params
+        {
+            // At the start a change of speeds is no event.
+            let start = run.start.clone();
+            self.run = Some(self.begin(start, backend, control)?);
+        }
+        let mut piece = 1;
+        let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
+        loop {
+            let Some(run) = &mut self.run else { break };
+            let step = run.evolution.step();
+            let left = match self.of.play {
+                Play::Rest => 0,
+                Play::Until(end) => end.saturating_sub(step),
+                Play::Run => u64::MAX,
+            };
+            if left == 0 {
+                break;
+            }
+            run.evolution.set(&self.of.params, backend)?;
+            run.evolution.watched = self.of.watched;
+            let pace = self.of.pace.unwrap_or(u64::MAX);
+            let steps = left
+                .min(piece)
+                .min(shown.saturating_add(pace).saturating_sub(step).max(1));
+            let begun = Instant::now();
+            // A piece is done whatever is asked meanwhile: a hand that never rests sees it move.
+            run.ended = run.evolution.run(steps, backend, &Control::new())?;
+            let took = begun.elapsed().as_secs_f64().max(1e-9);
+            let done = run.evolution.step().saturating_sub(step);
+            if done > 0 {
+                let now = done as f64 / took;
+                let share = if run.steps_per_s > 0.0 { 0.8 } else { 0.0 };
+                run.steps_per_s = run.steps_per_s * share + now * (1.0 - share);
+                piece = ((now * PIECE.as_secs_f64()) as u64).clamp(1, 1 << 16);
+            }
+            if run.ended != Ended::Steps {
+                break;
+            }
+            if control.is_cancelled() {
+                return Err(Error::Cancelled.into());
+            }
+            let due = run.evolution.step() >= shown.saturating_add(pace);
+            while due && !voice.is_heard() && !control.is_cancelled() {
+                std::thread::sleep(GLANCE);
+            }
+            if voice.is_heard() && (due || self.of.pace.is_none()) {
+                shown = run.evolution.step();
+                let steered = self.shown(&refused, false, backend)?;
+                voice.tell(Output::Steered(Box::new(steered)));
+            }
+        }
+        self.shown(&refused, true, backend)
+    }
+
+    /// The speeds as they are wanted now.
+    fn see_speed(&mut self, backend: &Backend) -> Result<(), Fault> {
+        if !self.of.speed {
+            self.speed = None;
+            return Ok(());
+        }
+        let params = &self.of.params;
+        let run = self.run.as_ref().filter(|_| params.region > 0.0);
+        let inside = run.map(|run| run.evolution.inside());
+        let key = inside.unwrap_or_default();
+        let known = |(p, i, _): &(Params, (i64, u64), Volume)| p == params && *i == key;
+        if !self.speed.as_ref().is_some_and(known) {
+            params.check().map_err(Error::Input)?;
+            let picture = backend.install(|| speed_picture(&self.inputs, params, inside));
+            self.speed = Some((params.clone(), key, picture.map_err(Error::Input)?));
+        }
+        Ok(())
+    }
+
+    fn shown(
+        &mut self,
+        refused: &[(u64, String)],
+        rests: bool,
+        backend: &Backend,
+    ) -> Result<Steered, Fault> {
+        let surface = match self.run.take() {
+            None => None,
+            Some(mut run) => {
+                let surfaced = self.surfaced(&mut run, rests, backend);
+                self.run = Some(run);
+                Some(surfaced?)
+            }
+        };
+        if rests {
+            self.see_speed(backend)?;
+        }
+        Ok(Steered {
+            run: self.of.run,
+            missing: self.inputs.missing,
+            speed: self.speed.as_ref().map(|(.., speed)| speed.clone()),
+            refused: refused.to_vec(),
+            surface,
+        })
+    }
+
+    fn surfaced(
+        &mut self,
+        run: &mut Run,
+        rests: bool,
+        backend: &Backend,
+    ) -> Result<Surfaced, Fault> {
+        let evolution = &run.evolution;
+        let step = evolution.step();
+        let field = Arc::new(evolution.field()?);
+        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let phi = backend.install(|| field.cropped()).ok_or_else(gone)?;
+        let mask = rests.then(|| backend.install(|| field.mask()));
+        let due = run.figured.is_none_or(|(last, took)| {
+            last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
+        });
+        if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
+            let begun = Instant::now();
+            let own = surface(&field);
+            let measures = backend.install(|| measures_of(&field, &own));
+            let agreement = self.of.reference.as_ref().map(|reference| {
+                let found = mask
+                    .clone()
+                    .unwrap_or_else(|| backend.install(|| field.mask()));
+                backend.install(|| agreement(&found, reference))
+            });
+            let near = self.trees.near(&self.of.things, &field, &own.points, rests);
+            run.figures = Some(Figures {
+                step,
+                measures,
+                agreement,
+                near,
+            });
+            run.figured = Some((begun, begun.elapsed()));
+        }
+        if let Ended::Leaked(leak) = run.ended
+            && run.leak.is_none_or(|l| l.leak != leak)
+        {
+            let before = evolution.field_before(leak.from);
+            let was = evolution.growth().get(leak.from as usize).copied();
+            let (was, now) = (was.unwrap_or(1).max(1) as f64, evolution.inside().1 as f64);
+            run.leak = Some(Leaked {
+                leak,
+                at: field.grown_since(&before),
+                grown: now / was - 1.0,
+            });
+        }
+        let counts = evolution.growth();
+        let every = counts.len().div_ceil(PLOTTED).max(1);
+        let mut growth: Vec<(u64, u64)> = counts
+            .iter()
+            .enumerate()
+            .step_by(every)
+            .map(|(i, n)| (i as u64, *n))
+            .collect();
+        let last = (step, evolution.inside().1);
+        if growth.last() != Some(&last) {
+            growth.push(last);
+        }
+        let census = field.census(3.0);
+        Ok(Surfaced {
+            phi,
+            mask,
+            step,
+            script: evolution.script(),
+            placed: run
+                .placed
+                .iter()
+                .map(|((number, _), step)| (*number, *step))
+                .collect(),
+            ended: run.ended,
+            leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
+            growth,
+            inside: census.inside,
+            active: census.near,
+            size: evolution.size(),
+            steps_per_s: run.steps_per_s,
+            figures: run.figures.clone(),
+            field,
+        })
+    }
+}
+
+impl Run {
+    /// To the state after so many steps; spheres placed then or later are forgotten.
+    fn rewind(&mut self, step: u64, backend: &Backend) -> Result<(), Fault> {
+        self.evolution.rewind(step, backend, &Control::new())?;
+        self.placed.retain(|(_, at)| *at < step);
+        self.ended = Ended::Steps;
+        self.leak = None;
+        self.forget();
+        Ok(())
+    }
+
+    /// Figures were of another surface.
+    fn forget(&mut self) {
+        self.figures = None;
+        self.figured = None;
+        self.ended = Ended::Steps;
+    }
+}
+
+fn inputs(wanted: &Steer) -> Result<Inputs, String> {
+    let mut inputs = Inputs::new(&wanted.image, wanted.frame)?;
+    if let Some((layer, frame)) = &wanted.layer {
+        inputs = inputs.with_layer(layer, *frame);
+    }
+    let grid = &wanted.image.grid;
+    let [grow, hold] = wanted.painted.each_ref().map(|shapes| {
+        let mut all: Option<Mask> = None;
+        for shape in shapes {
+            let mask = shape.mask_on(grid);
+            all = Some(match all {
+                None => mask,
+                Some(before) => region::combine(
+                    region::Combine::Union,
+                    &crate::data::Shape::Mask(before),
+                    &crate::data::Shape::Mask(mask),
+                    grid,
+                ),
+            });
+        }
+        all
+    });
+    Ok(inputs.with_painted(grow.as_ref(), hold.as_ref()))
+}

@@ -1,0 +1,126 @@
+//! Segmentation: the surface's contour on slices and itself in 3-D, the speeds.
+
+use super::super::colour_map::ColourMap;
+use super::super::draw_list::{
+    ById, Contour, Image, Inside, Interpolation, SlicePane, Transfer, VolumeDraw, VolumeStyle,
+};
+use super::Size;
+use crate::data::Volume;
+use crate::state::document::Layer;
+use crate::state::segment::LIVE_RGB;
+use crate::state::volume_look::VolumeLook;
+use crate::state::{Pane, State, Surfaced, Task};
+
+const CONTOUR_PX: f32 = 2.0;
+const KEPT_PX: f32 = 1.6;
+/// What is left of a cloud outside the surface.
+const OUTSIDE: f32 = 0.04;
+/// Speeds of ±1 are the ends of the colours.
+pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
+
+/// The surface where it is looked at.
+pub fn live(state: &State) -> Option<&Surfaced> {
+    let live = state.session.segment.live.as_deref();
+    live.filter(|_| state.view.task == Task::Segment)
+}
+
+/// Masks that were segmented here, with φ or what stands for it, and the value at the surface.
+fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> {
+    let layers = state.document.layers.iter().filter(|l| l.display.visible);
+    layers.filter_map(|layer| {
+        let made = state.document.segmented.get(&layer.id)?;
+        let crate::state::Content::Mask(mask) = &layer.content else {
+            return None;
+        };
+        Some(match &made.phi {
+            Some(phi) => (&**layer, phi, 0.0, made.colour),
+            None => (&**layer, mask.image(), 0.5, made.colour),
+        })
+    })
+}
+
+pub fn contours(state: &State) -> Vec<Contour> {
+    let contour = |volume: &Volume, level, colour, width_px| Contour {
+        volume: ById(volume.clone()),
+        level,
+        every: None,
+        colour,
+        opacity: 1.0,
+        width_px,
+    };
+    let kept = kept(state).map(|(_, phi, level, colour)| contour(phi, level, colour, KEPT_PX));
+    let live = live(state).map(|live| contour(&live.phi, 0.0, LIVE_RGB, CONTOUR_PX));
+    kept.chain(live).collect()
+}
+
+/// Straight from φ, with no mesh between.
+pub fn volumes(state: &State) -> Vec<VolumeDraw> {
+    let kept = kept(state).map(|(_, phi, level, colour)| surface(phi, level, colour));
+    let live = live(state).map(|live| surface(&live.phi, 0.0, LIVE_RGB));
+    kept.chain(live).collect()
+}
+
+/// What other volumes are shown in.
+pub fn inside(state: &State) -> Option<Inside> {
+    let live = live(state)?;
+    Some(Inside {
+        phi: ById(live.phi.clone()),
+        outside: if state.document.segment.settings.dims {
+            OUTSIDE
+        } else {
+            1.0
+        },
+        line: LIVE_RGB,
+    })
+}
+
+fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
+    VolumeDraw {
+        volume: ById(phi.clone()),
+        frame: 0,
+        window: (-1.0, 1.0),
+        transfer: Transfer::cost(),
+        reference_mm: VolumeLook::usual_mm(phi),
+        style: VolumeStyle::Surface {
+            level,
+            below: false,
+            colour,
+            opacity: 1.0,
+        },
+        interpolation: Interpolation::Linear,
+        lit: true,
+        cut: None,
+        inside: None,
+    }
+}
+
+fn speed(state: &State, opacity: f32) -> Option<Image> {
+    let speed = state.session.segment.speed.as_ref()?;
+    let shown = state.shows_speed() && opacity > 0.0;
+    shown.then(|| Image {
+        volume: ById(speed.clone()),
+        frame: 0,
+        window: SPEEDS,
+        colour_map: ColourMap::Speed,
+        opacity,
+        interpolation: Interpolation::Linear,
+        brightness: 1.0,
+        hide_below: None,
+        transparent_below: false,
+        fades: false,
+    })
+}
+
+/// The speeds over the other images.
+pub fn image(state: &State) -> Option<Image> {
+    speed(state, state.document.segment.settings.speed_opacity)
+}
+
+/// A slice of the speeds with the surface's contour.
+pub fn speed_slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
+    let mut list = super::slice(state, pane, size)?;
+    list.images = speed(state, 1.0).into_iter().collect();
+    list.lines = Vec::new();
+    list.glyphs = None;
+    Some(list)
+}

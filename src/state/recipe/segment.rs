@@ -1,0 +1,154 @@
+//! A segmentation as a file, and the command that makes it.
+
+use super::{ShapeSpec, path};
+use crate::io::quoted;
+use crate::solvers::level_set::{Mode, Params, Script, Sphere};
+use crate::state::defaults;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A run as `arcuate segment` writes and reads it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SegmentScript {
+    /// A file, or `phantom:SEED` for the built-in head's T1, `phantom:SEED:dwi` for its scan.
+    pub image: PathBuf,
+    pub volume: usize,
+    pub mask: Option<PathBuf>,
+    pub threshold: Option<(f32, f32)>,
+    /// World mm, and how far values may be from the one there.
+    pub fill: Option<(DVec3, f32)>,
+    pub spheres: Vec<Sphere>,
+    pub layer: Option<PathBuf>,
+    /// Which volume of it.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub layer_volume: usize,
+    pub grow_here: Vec<ShapeSpec>,
+    pub not_here: Vec<ShapeSpec>,
+    pub run: Script,
+}
+
+fn is_first(volume: &usize) -> bool {
+    *volume == 0
+}
+
+/// Where a segmentation comes from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SegmentRecipe {
+    pub script: SegmentScript,
+    /// What it needs and no file holds: an image, a mask.
+    pub unfiled: Option<String>,
+    /// Where the script was written.
+    pub file: Option<PathBuf>,
+}
+
+impl SegmentRecipe {
+    /// Why there is no command.
+    pub fn no_command(&self) -> Option<String> {
+        if self.file.is_some() {
+            return None;
+        }
+        if let Some(what) = &self.unfiled {
+            return Some(format!(
+                "There is no command for this segmentation, since \"{what}\" is in no file: export that \
+                 first, or save the session, whose command makes all of it again"
+            ));
+        }
+        let told = self.script.run.events.is_empty() && self.script.layer_volume == 0;
+        (!told).then(|| {
+            "There is no short command for a run that was changed on the way: export its run script first, \
+             which arcuate segment does again"
+                .to_owned()
+        })
+    }
+
+    pub fn command(&self, out: &Path) -> String {
+        if let Some(file) = &self.file {
+            return format!(
+                "arcuate segment --script {} --out {}",
+                path(file),
+                path(out)
+            );
+        }
+        match self.no_command() {
+            Some(sentence) => format!("# {sentence}"),
+            None => format!(
+                "arcuate segment {} --out {}",
+                self.script.arguments(),
+                path(out)
+            ),
+        }
+    }
+}
+
+impl SegmentScript {
+    fn arguments(&self) -> String {
+        let mut text = path(&self.image);
+        if self.volume > 0 {
+            text += &format!(" --volume {}", self.volume);
+        }
+        if let Some(mask) = &self.mask {
+            text += &format!(" --mask {}", path(mask));
+        }
+        if let Some((low, high)) = self.threshold {
+            text += &format!(" --threshold {low}..{high}");
+        }
+        if let Some((DVec3 { x, y, z }, _)) = self.fill {
+            text += &format!(" --fill {x},{y},{z}");
+        }
+        for sphere in &self.spheres {
+            let spec = ShapeSpec::Sphere {
+                centre: sphere.centre,
+                radius_mm: sphere.radius_mm,
+            };
+            let option = if sphere.add { "add" } else { "remove" };
+            text += &format!(" --{option} {spec}");
+        }
+        if let Some(layer) = &self.layer {
+            text += &format!(" --layer {}", path(layer));
+        }
+        for (option, specs) in [("grow-here", &self.grow_here), ("not-here", &self.not_here)] {
+            for spec in specs {
+                text += &format!(" --{option} {}", quoted(&spec.to_string()));
+            }
+        }
+        text += &of_params(&self.run.params);
+        text + &format!(" --steps {} --ignore-leaks", self.run.steps)
+    }
+}
+
+/// What is not as usual is said.
+fn of_params(p: &Params) -> String {
+    let usual = defaults::level_set(p.target, p.tolerance);
+    let mut text = format!(
+        " --target {} --tolerance {} --smoothness {}",
+        p.target, p.tolerance, p.smoothness
+    );
+    for (option, value, usual) in [
+        ("intensity", p.intensity, usual.intensity),
+        ("region", p.region, usual.region),
+        ("bias", p.bias, usual.bias),
+        ("rescaling", p.rescaling, usual.rescaling),
+    ] {
+        if value != usual {
+            text += &format!(" --{option} {value}");
+        }
+    }
+    if p.redistance_every != usual.redistance_every {
+        text += &format!(" --redistance-every {}", p.redistance_every);
+    }
+    if let Some(edge) = p.edge.filter(|e| e.weight > 0.0) {
+        text += &format!(" --edge {} --edge-contrast {}", edge.weight, edge.contrast);
+    }
+    if let Some(layer) = p.layer {
+        text += &format!(
+            " --layer-range {}..{} --layer-weight {}",
+            layer.low, layer.high, layer.weight
+        );
+    }
+    if p.mode == Mode::Paper {
+        text += " --paper";
+    }
+    text
+}

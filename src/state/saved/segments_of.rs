@@ -1,0 +1,247 @@
+//! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
+//! hand as its script.
+
+use super::read::region;
+use super::write::Lists;
+use super::{
+    Origin, SavedDocument, SavedLayer, SavedRegion, SavedRun, SavedSegment, SavedSegmentation,
+    SavedStart,
+};
+use crate::data::{Mask, Region, Role, Shape};
+use crate::jobs::session::ReadSession;
+use crate::jobs::{Hand, Resume};
+use crate::solvers::level_set::Script;
+use crate::state::Document;
+use crate::state::document::{Content, Layer, LayerId};
+use crate::state::segment::{Segmentation, Segmented, Start};
+use crate::state::update::segmented_recipe;
+use std::sync::Arc;
+
+/// Far above what a hand does; a damaged session asks for no hours.
+const MOST_STEPS: u64 = 1_000_000_000;
+
+impl Lists<'_> {
+    fn start(&mut self, start: &Start) -> SavedStart {
+        match start {
+            Start::Spheres => SavedStart::Spheres,
+            Start::Mask(name, mask) => SavedStart::Mask {
+                name: name.clone(),
+                mask: self.mask(mask),
+            },
+            Start::Values { low, high } => SavedStart::Values {
+                low: *low,
+                high: *high,
+            },
+            Start::Filled { at, within } => SavedStart::Filled {
+                at: *at,
+                within: *within,
+            },
+        }
+    }
+
+    pub(super) fn segment(
+        &mut self,
+        document: &Document,
+        made: &Segmented,
+        mask: &Mask,
+    ) -> SavedSegment {
+        let mut shapes = |shapes: &[Arc<Shape>]| -> Vec<SavedRegion> {
+            let saved = shapes.iter().map(|shape| {
+                let region = Region {
+                    id: crate::data::region::RegionId(0),
+                    name: String::new(),
+                    role: Role::Mask,
+                    shape: shape.clone(),
+                    colour: None,
+                    visible: true,
+                };
+                self.region(document, &region)
+            });
+            saved.collect()
+        };
+        let painted = [shapes(&made.painted[0]), shapes(&made.painted[1])];
+        SavedSegment {
+            image: made.image.0,
+            frame: made.frame,
+            start: self.start(&made.start),
+            spheres: made.spheres.clone(),
+            layer: made.layer.map(|(id, frame)| (id.0, frame)),
+            painted,
+            script: made.script.clone(),
+            mask: self.mask(mask),
+            colour: made.colour,
+            measures: made.measures,
+        }
+    }
+
+    /// `run`: the surface as it is, and after how many steps spheres were placed.
+    pub(super) fn segmentation(
+        &mut self,
+        document: &Document,
+        run: Option<(&Script, &[(u64, u64)])>,
+    ) -> SavedSegmentation {
+        let segment = &document.segment;
+        let place = |number: &u64| segment.spheres.iter().position(|(n, _)| n == number);
+        let painted = segment.painted.map(|id| {
+            let mut regions = document.regions.iter();
+            regions.position(|r| Some(r.id) == id)
+        });
+        SavedSegmentation {
+            settings: segment.settings.clone(),
+            image: segment.image.map(|id| id.0),
+            start: self.start(&segment.start),
+            spheres: segment.spheres.iter().map(|(_, sphere)| *sphere).collect(),
+            reference: segment.reference.map(|id| id.0),
+            layer: segment.layer.map(|id| id.0),
+            painted,
+            run: run
+                .filter(|(script, _)| script.steps > 0)
+                .map(|(script, placed)| SavedRun {
+                    script: script.clone(),
+                    placed: placed
+                        .iter()
+                        .filter_map(|(number, step)| Some((place(number)?, *step)))
+                        .collect(),
+                }),
+        }
+    }
+}
+
+fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
+    Ok(match saved {
+        SavedStart::Spheres => Start::Spheres,
+        SavedStart::Mask { name, mask } => {
+            let mask = read.masks.get(*mask).and_then(Option::as_ref);
+            let mask = mask.ok_or("the mask that it begins with is damaged")?;
+            Start::Mask(name.clone(), mask.clone())
+        }
+        SavedStart::Values { low, high } => Start::Values {
+            low: *low,
+            high: *high,
+        },
+        SavedStart::Filled { at, within } => Start::Filled {
+            at: *at,
+            within: *within,
+        },
+    })
+}
+
+fn sound(script: &Script) -> Result<(), String> {
+    script.params.check()?;
+    script.layout.check()?;
+    if script.steps > MOST_STEPS {
+        return Err(format!("it has {} steps", script.steps));
+    }
+    Ok(())
+}
+
+fn one(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedSegment,
+) -> Result<(Mask, Segmented), String> {
+    let mask = read.masks.get(saved.mask).and_then(Option::as_ref);
+    let mask = mask.ok_or("its mask is damaged")?.clone();
+    sound(&saved.script)?;
+    let shapes = |all: &[SavedRegion]| -> Result<Vec<Arc<Shape>>, String> {
+        all.iter()
+            .map(|r| Ok(region(document, read, r)?.shape))
+            .collect()
+    };
+    let made = Segmented {
+        image: LayerId(saved.image),
+        frame: saved.frame,
+        start: start(read, &saved.start)?,
+        spheres: saved.spheres.clone(),
+        layer: saved.layer.map(|(id, frame)| (LayerId(id), frame)),
+        painted: [shapes(&saved.painted[0])?, shapes(&saved.painted[1])?],
+        script: saved.script.clone(),
+        phi: None,
+        colour: saved.colour,
+        measures: saved.measures,
+    };
+    Ok((mask, made))
+}
+
+/// Puts them into a document whose other layers and regions are there.
+pub(super) fn put(
+    document: &mut Document,
+    read: &ReadSession,
+    saved: &SavedDocument,
+    notes: &mut Vec<String>,
+) {
+    for (place, layer) in saved.layers.iter().enumerate() {
+        let Origin::Segmented(from) = &layer.from else {
+            continue;
+        };
+        match one(document, read, from) {
+            Ok((mask, made)) => {
+                let (id, made) = (LayerId(layer.id), Arc::new(made));
+                let content = Content::Mask(mask);
+                let recipe = segmented_recipe(document, &made, None);
+                let made_layer = Layer {
+                    id,
+                    name: layer.name.clone(),
+                    content,
+                    display: layer.display.clone(),
+                    recipe,
+                    path: None,
+                    unit: "",
+                    unit_scale: 1.0,
+                    notes: Vec::new(),
+                };
+                // Others of the session may not be there.
+                let before = |l: &SavedLayer| document.layer(LayerId(l.id)).is_some();
+                let at = saved.layers[..place].iter().filter(|l| before(l)).count();
+                let at = at.min(document.layers.len());
+                document.layers.insert(at, Arc::new(made_layer));
+                document.segmented.insert(id, made);
+            }
+            Err(why) => notes.push(format!("The mask \"{}\" is left out: {why}", layer.name)),
+        }
+    }
+    match segmentation(document, read, &saved.segment) {
+        Ok(segment) => document.segment = segment,
+        Err(why) => notes.push(format!("The surface that was segmented is left out: {why}")),
+    }
+}
+
+fn segmentation(
+    document: &mut Document,
+    read: &ReadSession,
+    saved: &SavedSegmentation,
+) -> Result<Segmentation, String> {
+    let start = start(read, &saved.start)?;
+    let spheres = saved.spheres.iter();
+    let spheres: Vec<Hand> = spheres.map(|s| (document.fresh_id(), *s)).collect();
+    let there = |id: Option<u64>| {
+        let id = id.map(LayerId);
+        id.filter(|id| document.layer(*id).is_some())
+    };
+    let painted = saved.painted.map(|place| {
+        let region = place.and_then(|place| document.regions.get(place));
+        region.map(|r| r.id)
+    });
+    let resume = match &saved.run {
+        Some(run) => {
+            sound(&run.script)?;
+            let placed = run.placed.iter();
+            let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
+            Some(Arc::new(Resume {
+                script: run.script.clone(),
+                placed: placed.collect(),
+            }))
+        }
+        None => None,
+    };
+    Ok(Segmentation {
+        settings: saved.settings.clone().sound(),
+        image: there(saved.image),
+        start,
+        reference: there(saved.reference),
+        layer: there(saved.layer),
+        painted,
+        spheres,
+        resume,
+    })
+}

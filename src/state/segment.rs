@@ -1,0 +1,357 @@
+//! Segmentation: what the surface begins with and what steers it; what happens meanwhile.
+
+use super::document::{Content, Document, Layer, LayerId};
+use super::sampling::Sample;
+use super::{Phase, State, Task};
+use crate::data::region::RegionId;
+use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind};
+use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
+use crate::solvers::level_set::{Ended, Measures, Params, Script, Sphere};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Controls of the task Segment.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    pub params: Params,
+    /// Somebody said what is looked for; until then the target is a guess.
+    pub told: bool,
+    /// A leak pauses it.
+    pub watched: bool,
+    /// Steps from picture to picture; none: as many as fit.
+    pub pace: Option<u64>,
+    /// 0..1, of the speeds over the slices.
+    pub speed_opacity: f32,
+    /// What is sampled is also made opaque where the image is a cloud.
+    pub curve: bool,
+    /// Clouds are dim outside the surface.
+    pub dims: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        super::defaults::segment()
+    }
+}
+
+impl Settings {
+    /// With numbers that make sense, whatever a file says.
+    pub fn sound(self) -> Self {
+        let usual = super::defaults::segment();
+        let opacity = self.speed_opacity;
+        Self {
+            params: match self.params.check() {
+                Ok(()) => self.params,
+                Err(_) => usual.params,
+            },
+            pace: self.pace.map(|n| n.clamp(1, 1_000_000)),
+            speed_opacity: if opacity.is_finite() {
+                opacity.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            ..self
+        }
+    }
+}
+
+/// What the surface begins with, before spheres.
+#[derive(Clone, Debug, Default)]
+pub enum Start {
+    #[default]
+    Spheres,
+    /// A mask by its name.
+    Mask(String, Mask),
+    Values {
+        low: f32,
+        high: f32,
+    },
+    /// All that is connected to a world point and within so much of the value there.
+    Filled {
+        at: DVec3,
+        within: f32,
+    },
+}
+
+impl Start {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Spheres => "Spheres",
+            Self::Mask(name, _) => name,
+            Self::Values { .. } => "Threshold",
+            Self::Filled { .. } => "Flood fill",
+        }
+    }
+}
+
+/// What of a document is about the surface in the hand.
+#[derive(Clone, Debug, Default)]
+pub struct Segmentation {
+    pub settings: Settings,
+    /// None: nobody chose one yet.
+    pub image: Option<LayerId>,
+    pub start: Start,
+    /// By numbers that are never used again.
+    pub spheres: Vec<Hand>,
+    /// A mask to compare with.
+    pub reference: Option<LayerId>,
+    /// An image whose values are a speed.
+    pub layer: Option<LayerId>,
+    /// Regions where to grow, where not to.
+    pub painted: [Option<RegionId>; 2],
+    /// How far the surface of a session was; gone there as soon as it is looked at.
+    pub resume: Option<Arc<Resume>>,
+}
+
+/// How a mask was segmented.
+#[derive(Clone, Debug)]
+pub struct Segmented {
+    pub image: LayerId,
+    pub frame: usize,
+    pub start: Start,
+    /// Of the start.
+    pub spheres: Vec<Sphere>,
+    pub layer: Option<(LayerId, usize)>,
+    pub painted: [Vec<Arc<Shape>>; 2],
+    pub script: Script,
+    /// φ around its surface; of a session that was opened the mask stands for it.
+    pub phi: Option<Volume>,
+    /// sRGB.
+    pub colour: [u8; 3],
+    pub measures: Option<Measures>,
+}
+
+/// What a user does with the surface.
+#[derive(Clone, Debug)]
+pub enum SegmentAction {
+    Set {
+        settings: Settings,
+        phase: Phase,
+    },
+    Image(LayerId),
+    Start(Start),
+    /// Begins with a mask layer.
+    StartFromLayer(LayerId),
+    StartFromRegion(RegionId),
+    /// With a kept pathway, or the live one.
+    StartFromPathway(Option<LayerId>),
+    /// With what is connected to the crosshair's voxel.
+    StartFromFill,
+    Sphere(Sphere),
+    /// Takes back one by its number.
+    TakeBack(u64),
+    /// All spheres, and the surface.
+    Clear,
+    Play,
+    Pause,
+    Step,
+    /// Back to the state after so many steps.
+    Rewind(u64),
+    /// Forgets what was sampled.
+    Unsample,
+    Reference(Option<LayerId>),
+    SpeedLayer(Option<LayerId>),
+    /// Where to grow (0), where not to (1).
+    Painted(usize, Option<RegionId>),
+    Keep,
+    /// Makes a region of the voxels inside.
+    Region(Role),
+    Save {
+        what: SegmentFile,
+        path: PathBuf,
+    },
+}
+
+/// What of a surface can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SegmentFile {
+    Labels,
+    Surface,
+    Script,
+}
+
+impl SegmentFile {
+    pub const ALL: [Self; 3] = [Self::Labels, Self::Surface, Self::Script];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Labels => "Label map…",
+            Self::Surface => "Surface…",
+            Self::Script => "Run script…",
+        }
+    }
+
+    /// Ends a file's name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Labels => "labels",
+            Self::Surface => "surface",
+            Self::Script => "run",
+        }
+    }
+}
+
+/// A stretch of the plot that was gone back from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Left {
+    pub growth: Vec<(u64, u64)>,
+    /// From where it leaked.
+    pub leak: Option<u64>,
+}
+
+/// What happens meanwhile.
+#[derive(Clone, Debug)]
+pub struct Working {
+    /// Begins anew with another number.
+    pub run: u64,
+    pub play: Play,
+    pub back: Option<Back>,
+    /// What was asked for last; nothing is asked for twice.
+    pub asked: Option<Box<Steer>>,
+    pub running: bool,
+    pub live: Option<Arc<Surfaced>>,
+    /// Voxels of the image without a value.
+    pub missing: usize,
+    pub speed: Option<Volume>,
+    /// Why there is no result.
+    pub failed: Option<String>,
+    pub left: Vec<Left>,
+    /// To be kept as soon as it rests.
+    pub keeps: bool,
+    /// All that was sampled.
+    pub sample: Option<Sample>,
+    /// Where the script of the run as it was then is, and how many steps and changes that had.
+    pub written: Option<(PathBuf, Script)>,
+}
+
+impl Default for Working {
+    fn default() -> Self {
+        Self {
+            run: 1,
+            play: Play::Rest,
+            back: None,
+            asked: None,
+            running: false,
+            live: None,
+            missing: 0,
+            speed: None,
+            failed: None,
+            left: Vec::new(),
+            keeps: false,
+            sample: None,
+            written: None,
+        }
+    }
+}
+
+/// The surface in slices and in 3-D.
+pub const LIVE_RGB: [u8; 3] = [0xFF, 0xD4, 0x00];
+
+/// How the surface stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    Running,
+    /// Somebody paused it, or it has not begun.
+    Paused,
+    /// It stands still by itself.
+    Converged,
+    Leaked,
+    Ended,
+}
+
+/// The number of a layer's volume that is shown.
+pub fn frame_of(layer: &Layer, volume: &Volume) -> usize {
+    layer.display.frame.min(volume.frames.saturating_sub(1))
+}
+
+/// What can be segmented: numbers, not colours or labels.
+pub fn scalar(layer: &Layer) -> Option<&Volume> {
+    let volume = layer.content.volume()?;
+    (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
+}
+
+impl Document {
+    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that
+    /// was opened.
+    pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
+        fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
+            Some((l, scalar(l)?))
+        }
+        let layers = || self.layers.iter().rev();
+        let chosen = self.segment.image.and_then(|id| self.layer(id));
+        let shown = || layers().filter(|l| l.display.visible).find_map(of);
+        let opened = || layers().filter(|l| matches!(l.content, Content::Image(_)));
+        let own = || {
+            opened().find_map(|l| {
+                let fit = matches!(l.recipe, super::Recipe::Fit { .. });
+                of(l).filter(|_| !fit)
+            })
+        };
+        chosen
+            .and_then(of)
+            .or_else(shown)
+            .or_else(own)
+            .or_else(|| layers().find_map(of))
+    }
+
+    /// The mask that is compared with, of the image's grid or another.
+    pub fn reference_mask(&self) -> Option<&Mask> {
+        match &self.layer(self.segment.reference?)?.content {
+            Content::Mask(mask) => Some(mask),
+            _ => None,
+        }
+    }
+
+    pub fn segmented_of(&self, mask: DataId) -> Option<&Arc<Segmented>> {
+        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask);
+        let layer = self.layers.iter().find(same)?;
+        self.segmented.get(&layer.id)
+    }
+}
+
+impl State {
+    /// Why the surface cannot run, in a sentence's words.
+    pub fn cannot_segment(&self) -> Option<&'static str> {
+        let segment = &self.document.segment;
+        if self.document.segmented_image().is_none() {
+            return Some("There is no image of numbers: open one");
+        }
+        if !segment.settings.told {
+            return Some("Hold P and drag over what you look for, or set target and range");
+        }
+        let begins = !matches!(segment.start, Start::Spheres);
+        if !begins && !segment.spheres.iter().any(|(_, s)| s.add) {
+            return Some("Press A, then click in what you look for");
+        }
+        None
+    }
+
+    pub fn segment_standing(&self) -> Option<Standing> {
+        let working = &self.session.segment;
+        let live = working.live.as_ref()?;
+        Some(match live.ended {
+            _ if working.running && working.play != Play::Rest => Standing::Running,
+            Ended::Leaked(_) => Standing::Leaked,
+            Ended::Vanished | Ended::Filled => Standing::Ended,
+            Ended::Converged => Standing::Converged,
+            Ended::Steps => Standing::Paused,
+        })
+    }
+
+    /// Whether speeds are looked at.
+    pub fn shows_speed(&self) -> bool {
+        self.view.task == Task::Segment
+            && (self.document.segment.settings.speed_opacity > 0.0
+                || self.view.layout == super::Layout::Beside)
+    }
+
+    /// The surface at rest, with its voxels.
+    pub fn resting_surface(&self) -> Option<(&Arc<Surfaced>, &Mask)> {
+        let working = &self.session.segment;
+        let live = working.live.as_ref().filter(|_| !working.running)?;
+        Some((live, live.mask.as_ref()?))
+    }
+}

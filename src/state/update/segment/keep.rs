@@ -1,0 +1,305 @@
+//! What stays of a surface: mask layers, regions, files, the command that makes it.
+
+use super::{NONE_YET, anew};
+use crate::data::region::RegionId;
+use crate::data::{Mask, Region, Role, Shape};
+use crate::jobs::{ForSegment, Play, Request, Surfaced};
+use crate::state::document::{Content, Layer, LayerId};
+use crate::state::recipe::segment::{SegmentRecipe, SegmentScript};
+use crate::state::recipe::{ShapeSpec, Source};
+use crate::state::segment::{SegmentFile, Segmented, Start, frame_of, scalar};
+use crate::state::session::Severity;
+use crate::state::update::edit;
+use crate::state::words::{fixed, with_unit};
+use crate::state::{Display, Document, Effect, Recipe, State, defaults};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How the surface as it is was made.
+fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
+    let (layer, image) = document.segmented_image()?;
+    let segment = &document.segment;
+    let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
+    let start = segment.spheres.iter().filter(|(n, _)| !later(n));
+    let shapes = |region: &Option<RegionId>| {
+        let region = region.and_then(|id| document.region(id));
+        region.map(|r| r.shape.clone()).into_iter().collect()
+    };
+    Some(Segmented {
+        image: layer.id,
+        frame: frame_of(layer, image),
+        start: segment.start.clone(),
+        spheres: start.map(|(_, sphere)| *sphere).collect(),
+        layer: segment.layer.and_then(|id| {
+            let layer = document.layer(id)?;
+            Some((id, frame_of(layer, scalar(layer)?)))
+        }),
+        painted: segment.painted.each_ref().map(shapes),
+        script: live.script.clone(),
+        phi: Some(live.phi.clone()),
+        colour: [0; 3],
+        measures: live.figures.as_ref().map(|f| f.measures),
+    })
+}
+
+/// Files that a script names.
+struct Files<'a> {
+    document: &'a Document,
+    /// Masks without a file go beside this one.
+    beside: Option<&'a Path>,
+    /// What is in no file and has no place beside.
+    unfiled: Option<String>,
+    masks: Vec<(Mask, PathBuf)>,
+}
+
+impl Files<'_> {
+    fn image(&mut self, id: LayerId) -> PathBuf {
+        let layer = self.document.layer(id);
+        let name = layer.map_or_else(String::new, |l| l.name.clone());
+        let layer = layer.filter(|l| !self.document.moved.contains_key(&l.id));
+        let found = layer.and_then(|layer| match (&layer.path, &layer.recipe) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Recipe::Phantom { seed } | Recipe::Scan(Source::Phantom { seed })) => {
+                let part = match layer.content {
+                    Content::Scan { .. } => ":dwi",
+                    _ => "",
+                };
+                Some(PathBuf::from(format!("phantom:{seed}{part}")))
+            }
+            _ => None,
+        });
+        found.unwrap_or_else(|| {
+            self.unfiled.get_or_insert(name);
+            PathBuf::new()
+        })
+    }
+
+    fn mask(&mut self, name: &str, mask: &Mask) -> PathBuf {
+        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
+        let layer = self.document.layers.iter().find(same);
+        let there = layer.filter(|l| !self.document.moved.contains_key(&l.id));
+        if let Some(path) = there.and_then(|l| l.path.clone()) {
+            return path;
+        }
+        let Some(file) = self.beside else {
+            self.unfiled.get_or_insert(name.to_owned());
+            return PathBuf::new();
+        };
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let number = self.masks.len() + 1;
+        let path = file.with_file_name(format!("{stem}-mask-{number}.nii.gz"));
+        self.masks.push((mask.clone(), path.clone()));
+        path
+    }
+
+    fn shape(&mut self, shape: &Shape) -> ShapeSpec {
+        let path = match shape {
+            Shape::Mask(mask) => self.mask("a region of the speed", mask),
+            _ => PathBuf::new(),
+        };
+        // A path is there, so every shape can be said.
+        ShapeSpec::of(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
+    }
+}
+
+/// The script of a segmentation. Masks without a file go beside `beside`, if there is one; what else is
+/// in no file is named.
+fn script(
+    document: &Document,
+    made: &Segmented,
+    beside: Option<&Path>,
+) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
+    let mut files = Files {
+        document,
+        beside,
+        unfiled: None,
+        masks: Vec::new(),
+    };
+    let mask = match &made.start {
+        Start::Mask(name, mask) => Some(files.mask(name, mask)),
+        _ => None,
+    };
+    let [grow_here, not_here] = made
+        .painted
+        .each_ref()
+        .map(|shapes| shapes.iter().map(|s| files.shape(s)).collect());
+    let script = SegmentScript {
+        image: files.image(made.image),
+        volume: made.frame,
+        mask,
+        threshold: match made.start {
+            Start::Values { low, high } => Some((low, high)),
+            _ => None,
+        },
+        fill: match made.start {
+            Start::Filled { at, within } => Some((at, within)),
+            _ => None,
+        },
+        spheres: made.spheres.clone(),
+        layer: made.layer.map(|(id, _)| files.image(id)),
+        layer_volume: made.layer.map_or(0, |(_, frame)| frame),
+        grow_here,
+        not_here,
+        run: made.script.clone(),
+    };
+    (script, files.unfiled, files.masks)
+}
+
+pub fn recipe_of(document: &Document, made: &Segmented, file: Option<PathBuf>) -> Recipe {
+    let (script, unfiled, _) = script(document, made, None);
+    Recipe::Segment(Box::new(SegmentRecipe {
+        script,
+        unfiled,
+        file,
+    }))
+}
+
+/// How the surface at rest was made.
+pub fn now(state: &State) -> Option<Segmented> {
+    made(&state.document, state.resting_surface()?.0)
+}
+
+/// The command of the surface in the hand.
+pub fn told(state: &State) -> Option<Recipe> {
+    let (live, _) = state.resting_surface()?;
+    let made = made(&state.document, live)?;
+    let working = &state.session.segment;
+    let written = working.written.as_ref();
+    let written = written.filter(|(_, script)| *script == live.script);
+    Some(recipe_of(
+        &state.document,
+        &made,
+        written.map(|(path, _)| path.clone()),
+    ))
+}
+
+/// Makes a mask layer of the surface as it is.
+pub(super) fn keep(state: &mut State) {
+    let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
+        let working = &mut state.session.segment;
+        if working.live.is_some() {
+            // Kept as it is once it rests.
+            (working.keeps, working.play) = (true, Play::Rest);
+        } else {
+            state.session.say(Severity::Information, NONE_YET);
+        }
+        return;
+    };
+    let Some(mut made) = made(&state.document, &live) else {
+        return;
+    };
+    let used = state.document.segmented.len();
+    made.colour = defaults::CATEGORIES[used % defaults::CATEGORIES.len()];
+    let recipe = recipe_of(&state.document, &made, None);
+    let ml = made
+        .measures
+        .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
+    let mut id = LayerId(0);
+    edit(state, "Keep as mask", false, |document| {
+        id = LayerId(document.fresh_id());
+        let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
+        let mut names = (1..).map(|n| format!("Segment {n}"));
+        let layer = Layer {
+            id,
+            name: names.find(|name| !taken(name)).unwrap_or_default(),
+            content: Content::Mask(mask),
+            display: Display {
+                visible: true,
+                ..defaults::mask_display()
+            },
+            recipe,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        };
+        document.layers.push(Arc::new(layer));
+        document.segmented.insert(id, Arc::new(made));
+        // The next structure begins with nothing.
+        document.segment.start = Start::Spheres;
+        document.segment.spheres.clear();
+    });
+    anew(state);
+    state.session.segment.live = None;
+    state.session.status = match ml {
+        Some(ml) => format!("Kept {ml} as a mask"),
+        None => "Kept the surface as a mask".to_owned(),
+    };
+}
+
+/// A region of the voxels inside: mask or obstacle of streamlines, rays and costs.
+pub(super) fn region(state: &mut State, role: Role) {
+    let Some((_, mask)) = state.resting_surface() else {
+        let sentence = match state.session.segment.live {
+            Some(_) => "The surface moves: pause it first",
+            None => NONE_YET,
+        };
+        return state.session.say(Severity::Information, sentence);
+    };
+    let shape = Arc::new(Shape::Mask(mask.clone()));
+    let mut id = RegionId(0);
+    edit(state, "Region of a surface", false, |document| {
+        id = RegionId(document.fresh_id());
+        let name = document.region_name(role);
+        document.regions.push(Arc::new(Region {
+            id,
+            name,
+            role,
+            shape,
+            colour: None,
+            visible: true,
+        }));
+    });
+    state.session.selected_region = Some(id);
+    state.session.status = format!(
+        "Made a region of the surface: {}",
+        role.name().to_lowercase()
+    );
+}
+
+pub(super) fn save(state: &mut State, what: SegmentFile, path: PathBuf, effects: &mut Vec<Effect>) {
+    let resting = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
+    let made = resting
+        .as_ref()
+        .and_then(|(live, _)| made(&state.document, live));
+    let Some(((live, mask), made)) = resting.zip(made) else {
+        let sentence = match state.session.segment.live {
+            Some(_) => "The surface moves: pause it first",
+            None => NONE_YET,
+        };
+        return state.session.say(Severity::Information, sentence);
+    };
+    let command = || told(state).map_or_else(String::new, |r| r.command());
+    let request = match what {
+        SegmentFile::Labels => Request::SaveMask {
+            mask,
+            path,
+            command: command(),
+        },
+        SegmentFile::Surface => Request::Segment(ForSegment::SaveField {
+            field: live.field.clone(),
+            path,
+            command: command(),
+        }),
+        SegmentFile::Script => {
+            let (script, unfiled, masks) = script(&state.document, &made, Some(&path));
+            if let Some(name) = unfiled {
+                let sentence = format!(
+                    "A run script names its image, and \"{name}\" is in no file: export it first, then \
+                     open that"
+                );
+                return state.session.say(Severity::Information, sentence);
+            }
+            let Ok(text) = serde_json::to_string_pretty(&script) else {
+                return;
+            };
+            state.session.segment.written = Some((path.clone(), live.script.clone()));
+            Request::Segment(ForSegment::SaveScript {
+                text: text + "\n",
+                path,
+                masks,
+            })
+        }
+    };
+    effects.push(Effect::Submit(request));
+}

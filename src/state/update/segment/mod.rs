@@ -1,0 +1,476 @@
+//! Segmentation: what is wanted of the surface after each change, and what comes of it.
+
+mod keep;
+
+pub use keep::{now, recipe_of, told};
+
+use super::{edit, exported, layers, pathways, tracks};
+use crate::data::region::RegionId;
+use crate::jobs::{Back, Origin, Play, Request, Resume, Slot, Steer, Steered, Thing};
+use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
+use crate::state::document::{Content, LayerId};
+use crate::state::sampling::Sample;
+use crate::state::segment::{Left, SegmentAction, Settings, Start, Working, frame_of, scalar};
+use crate::state::session::{Exports, Severity};
+use crate::state::words::count;
+use crate::state::{Effect, Phase, State, Task};
+use std::sync::Arc;
+
+const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
+/// Steps of the button that steps.
+const STEPS: u64 = 10;
+
+pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) {
+    match action {
+        SegmentAction::Set { settings, phase } => set(state, settings, phase),
+        SegmentAction::Image(layer) => choose(state, layer),
+        SegmentAction::Start(start) => begin_with(state, start),
+        SegmentAction::StartFromLayer(id) => {
+            let named = state
+                .document
+                .layer(id)
+                .map(|l| (l.name.clone(), l.content.clone()));
+            if let Some((name, Content::Mask(mask))) = named {
+                begin_with(state, Start::Mask(name, mask));
+            }
+        }
+        SegmentAction::StartFromRegion(id) => {
+            let image = state
+                .document
+                .segmented_image()
+                .map(|(_, v)| v.grid.clone());
+            let region = state.document.region(id).cloned();
+            if let Some((grid, region)) = image.zip(region) {
+                let mask = region.shape.mask_on(&grid);
+                begin_with(state, Start::Mask(region.name.clone(), mask));
+            }
+        }
+        SegmentAction::StartFromPathway(of) => {
+            if let Some((name, mask)) = pathways::named_mask(state, of) {
+                begin_with(state, Start::Mask(name, mask));
+            }
+        }
+        SegmentAction::StartFromFill => {
+            let (at, within) = (
+                state.view.crosshair,
+                state.document.segment.settings.params.tolerance,
+            );
+            begin_with(state, Start::Filled { at, within });
+        }
+        SegmentAction::Sphere(sphere) => place(state, sphere),
+        SegmentAction::TakeBack(number) => {
+            edit(state, "Take sphere back", false, |d| {
+                d.segment.spheres.retain(|(n, _)| *n != number);
+            });
+        }
+        SegmentAction::Clear => clear(state),
+        SegmentAction::Play => play(state),
+        SegmentAction::Pause => state.session.segment.play = Play::Rest,
+        SegmentAction::Step => {
+            if let Some(why) = state.cannot_segment() {
+                return state.session.say(Severity::Information, why);
+            }
+            let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
+            state.session.segment.play = Play::Until(step + STEPS);
+        }
+        SegmentAction::Rewind(step) => rewind(state, step),
+        SegmentAction::Unsample => state.session.segment.sample = None,
+        SegmentAction::Reference(layer) => {
+            edit(state, "Reference", false, |d| d.segment.reference = layer);
+        }
+        SegmentAction::SpeedLayer(layer) => speed_layer(state, layer),
+        SegmentAction::Painted(which, region) => {
+            edit(state, "Speed regions", false, |d| {
+                if let Some(painted) = d.segment.painted.get_mut(which) {
+                    *painted = region;
+                }
+            });
+        }
+        SegmentAction::Keep => keep::keep(state),
+        SegmentAction::Region(role) => {
+            keep::region(state, role);
+            tracks::retrack(state, false, effects);
+        }
+        SegmentAction::Save { what, path } => {
+            exported(state, Exports::REGION, &path, effects);
+            keep::save(state, what, path, effects);
+        }
+    }
+}
+
+pub fn set(state: &mut State, settings: Settings, phase: Phase) {
+    let live = phase == Phase::Live;
+    edit(state, "Segmentation", live, |d| {
+        d.segment.settings = settings
+    });
+}
+
+/// Segments another image, and shows it.
+fn choose(state: &mut State, id: LayerId) {
+    let Some(layer) = state.document.layer(id) else {
+        return;
+    };
+    if !layer.display.visible {
+        layers::show_only(state, id);
+    }
+    edit(state, "Image to segment", false, |d| {
+        d.segment.image = Some(id);
+        d.segment.settings.told = false;
+    });
+    state.session.segment.sample = None;
+    guess(state);
+}
+
+/// A target to begin with: the middle of what is shown.
+fn guess(state: &mut State) {
+    let Some((layer, _)) = state.document.segmented_image() else {
+        return;
+    };
+    let (low, high) = layer.display.window;
+    let id = layer.id;
+    let segment = &mut state.document.segment;
+    segment.image = Some(id);
+    if !segment.settings.told {
+        segment.settings.params.target = 0.5 * (low + high);
+        segment.settings.params.tolerance = (0.1 * (high - low)).max(f32::MIN_POSITIVE);
+    }
+}
+
+/// The task is looked at: its image is to be seen.
+pub fn entered(state: &mut State) {
+    if state
+        .document
+        .segment
+        .image
+        .is_some_and(|id| state.document.layer(id).is_some())
+    {
+        return;
+    }
+    let Some((layer, _)) = state.document.segmented_image() else {
+        return;
+    };
+    let (id, visible) = (layer.id, layer.display.visible);
+    if !visible {
+        layers::show_only(state, id);
+        state.session.selected_layer = None;
+    }
+    guess(state);
+}
+
+fn begin_with(state: &mut State, start: Start) {
+    edit(state, "Start of the surface", false, |d| {
+        d.segment.start = start;
+        d.segment.spheres.clear();
+    });
+    anew(state);
+}
+
+/// Another run.
+fn anew(state: &mut State) {
+    let working = &mut state.session.segment;
+    working.run += 1;
+    (working.play, working.back) = (Play::Rest, None);
+    working.left.clear();
+}
+
+fn clear(state: &mut State) {
+    edit(state, "Clear the surface", false, |d| {
+        d.segment.start = Start::Spheres;
+        d.segment.spheres.clear();
+    });
+    anew(state);
+}
+
+fn place(state: &mut State, sphere: Sphere) {
+    guess(state);
+    let label = if sphere.add {
+        "Add sphere"
+    } else {
+        "Remove sphere"
+    };
+    edit(state, label, false, |d| {
+        let number = d.fresh_id();
+        d.segment.spheres.push((number, sphere));
+    });
+}
+
+fn play(state: &mut State) {
+    match state.cannot_segment() {
+        Some(why) => state.session.say(Severity::Information, why),
+        None => {
+            state.session.segment.play = Play::Run;
+            // A surface that stands still looks again.
+            state.session.segment.asked = None;
+        }
+    }
+}
+
+fn rewind(state: &mut State, step: u64) {
+    let working = &mut state.session.segment;
+    let Some(live) = working.live.clone() else {
+        return;
+    };
+    let step = step.min(live.step);
+    let after = live.growth.iter().filter(|(at, _)| *at >= step);
+    let leak = live.leak.map(|l| l.leak.from).filter(|from| *from >= step);
+    let growth: Vec<(u64, u64)> = after.copied().collect();
+    if growth.len() > 1 {
+        working.left.push(Left { growth, leak });
+    }
+    let number = working.back.map_or(1, |b| b.number + 1);
+    working.back = Some(Back { number, step });
+    working.play = Play::Rest;
+    let gone: Vec<u64> = live
+        .placed
+        .iter()
+        .filter(|(_, at)| *at >= step)
+        .map(|p| p.0)
+        .collect();
+    if !gone.is_empty() {
+        edit(state, "Rewind", false, |d| {
+            d.segment.spheres.retain(|(n, _)| !gone.contains(n));
+        });
+    }
+    state.session.status = format!("Back after {} steps", count(step));
+}
+
+/// A layer whose values are a speed: from its window's low end, inwards, to the high one, outwards.
+fn speed_layer(state: &mut State, layer: Option<LayerId>) {
+    let window = layer
+        .and_then(|id| state.document.layer(id))
+        .map(|l| l.display.window);
+    edit(state, "Speed of a layer", false, |d| {
+        d.segment.layer = layer.filter(|_| window.is_some());
+        d.segment.settings.params.layer = window.map(|(low, high)| LayerSpeed {
+            weight: 1.0,
+            low,
+            high: if high > low { high } else { low + 1.0 },
+        });
+    });
+}
+
+/// What was sampled is what is looked for.
+pub fn sampled(state: &mut State, sample: &Sample) {
+    let (mean, spread) = (sample.mean() as f32, sample.deviation() as f32);
+    let tolerance = Probe::SPREADS as f32 * spread;
+    state.session.segment.sample = Some(sample.clone());
+    if !(tolerance > 0.0) {
+        let sentence =
+            "The sampled voxels do not differ: pass over more, so that their noise is known";
+        return state.session.say(Severity::Information, sentence);
+    }
+    guess(state);
+    edit(state, "Target of what was sampled", false, |d| {
+        let settings = &mut d.segment.settings;
+        (settings.params.target, settings.params.tolerance) = (mean, tolerance);
+        settings.told = true;
+    });
+}
+
+/// All that the document asks of the surface; `None` without an image.
+fn wanted(state: &State) -> Option<Steer> {
+    let (document, working) = (&state.document, &state.session.segment);
+    let segment = &document.segment;
+    let (layer, image) = document.segmented_image()?;
+    let speed_layer = segment.layer.and_then(|id| {
+        let layer = document.layer(id)?;
+        let volume = scalar(layer)?;
+        Some((volume.clone(), frame_of(layer, volume)))
+    });
+    let mut params = segment.settings.params.clone();
+    params.layer = params.layer.filter(|_| speed_layer.is_some());
+    let shapes = |region: &Option<RegionId>| {
+        let region = region.and_then(|id| document.region(id));
+        region.map(|r| r.shape.clone()).into_iter().collect()
+    };
+    Some(Steer {
+        run: working.run,
+        frame: frame_of(layer, image),
+        image: image.clone(),
+        origin: match &segment.start {
+            Start::Spheres => Origin::Nothing,
+            Start::Mask(_, mask) => Origin::Mask(mask.clone()),
+            Start::Values { low, high } => Origin::Values {
+                low: *low,
+                high: *high,
+            },
+            Start::Filled { at, within } => Origin::Filled {
+                at: *at,
+                within: *within,
+            },
+        },
+        layer: speed_layer,
+        painted: segment.painted.each_ref().map(shapes),
+        params,
+        spheres: segment.spheres.clone(),
+        resume: segment.resume.clone(),
+        back: working.back,
+        play: working.play,
+        watched: segment.settings.watched,
+        pace: segment.settings.pace,
+        reference: document.reference_mask().cloned(),
+        speed: state.shows_speed(),
+        things: things(state),
+    })
+}
+
+/// What the surface may come near to: streamlines that are shown, pathways.
+fn things(state: &State) -> Vec<Thing> {
+    let document = &state.document;
+    let mut things: Vec<Thing> = Vec::new();
+    if let Some(live) = state.final_live().filter(|l| !l.output.kept.is_empty()) {
+        things.push(Thing::Lines(
+            "Live tracks".to_owned(),
+            live.output.kept.clone(),
+        ));
+    }
+    for layer in document.layers.iter().filter(|l| l.display.visible) {
+        if let Content::Tractogram(lines) = &layer.content {
+            things.push(Thing::Lines(layer.name.clone(), lines.clone()));
+        }
+    }
+    for kept in document.kept_pathways.iter().filter(|k| k.visible) {
+        if let Some(found) = &kept.found {
+            let level = kept.epsilon as f32;
+            things.push(Thing::Set(kept.name.clone(), found.excess.clone(), level));
+        }
+    }
+    things
+}
+
+/// Asks for what is missing: after every change of the state.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.view.task != Task::Segment {
+        if state.session.segment.play != Play::Rest {
+            state.session.segment.play = Play::Rest;
+            if state.session.segment.running {
+                effects.push(Effect::Cancel(Slot::Segment));
+            }
+        }
+        return;
+    }
+    let Some(wanted) = wanted(state) else {
+        state.session.segment.live = None;
+        return;
+    };
+    let begins =
+        !matches!(wanted.origin, Origin::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
+    let working = &mut state.session.segment;
+    if !(begins || wanted.speed || working.live.is_some()) {
+        return;
+    }
+    if working.asked.as_deref() == Some(&wanted) {
+        return;
+    }
+    working.failed = None;
+    working.running = true;
+    working.asked = Some(Box::new(wanted.clone()));
+    effects.push(Effect::Submit(Request::Steer(Box::new(wanted))));
+}
+
+/// How it stands; `rests`: the job has ended.
+pub fn done(state: &mut State, steered: Steered, rests: bool) {
+    let working = &mut state.session.segment;
+    if steered.run != working.run {
+        return;
+    }
+    working.missing = steered.missing;
+    working.speed = steered.speed;
+    working.live = steered.surface.map(Arc::new);
+    if working.live.is_some() {
+        state.document.segment.resume = None;
+    }
+    for (number, why) in steered.refused {
+        state.document.segment.spheres.retain(|(n, _)| *n != number);
+        if let Some(asked) = &mut state.session.segment.asked {
+            asked.spheres.retain(|(n, _)| *n != number);
+        }
+        state.session.say(Severity::Warning, why);
+    }
+    if !rests {
+        return;
+    }
+    let working = &mut state.session.segment;
+    working.running = false;
+    let Some(live) = working.live.clone() else {
+        working.play = Play::Rest;
+        return;
+    };
+    let stops = match live.ended {
+        Ended::Steps => !matches!(working.play, Play::Run),
+        Ended::Converged => true,
+        Ended::Vanished | Ended::Filled | Ended::Leaked(_) => true,
+    };
+    let played = working.play != Play::Rest;
+    // A surface that stands still goes on by itself once something else is asked of it.
+    if stops && live.ended != Ended::Converged {
+        working.play = Play::Rest;
+        if let Some(asked) = &mut working.asked {
+            asked.play = Play::Rest;
+        }
+    }
+    match live.ended {
+        Ended::Converged if played => {
+            state.session.status =
+                format!("The surface stands still after {} steps", count(live.step));
+        }
+        Ended::Vanished | Ended::Filled if played => {
+            if let Some(sentence) = live.ended.sentence() {
+                state.session.say(Severity::Warning, sentence);
+            }
+        }
+        _ => {}
+    }
+    if std::mem::take(&mut state.session.segment.keeps) {
+        keep::keep(state);
+    }
+}
+
+/// It could not be done, and why.
+pub fn failed(state: &mut State, why: String) {
+    let working = &mut state.session.segment;
+    working.running = false;
+    working.keeps = false;
+    working.play = Play::Rest;
+    if let Some(asked) = &mut working.asked {
+        asked.play = Play::Rest;
+    }
+    working.failed = Some(why);
+}
+
+/// The user stopped it: how it stands is asked for.
+pub fn stopped(state: &mut State) {
+    let working = &mut state.session.segment;
+    working.play = Play::Rest;
+    working.running = false;
+    working.asked = None;
+}
+
+/// Another backend: it is brought there by the next request.
+pub fn moved(state: &mut State) {
+    let working = &mut state.session.segment;
+    (working.asked, working.play) = (None, Play::Rest);
+    // The other backend goes there by the script.
+    state.document.segment.resume = working.live.as_ref().map(|live| {
+        Arc::new(Resume {
+            script: live.script.clone(),
+            placed: live.placed.clone(),
+        })
+    });
+}
+
+impl Working {
+    /// The earlier state that the button goes back to: before the leak, else before the last change by
+    /// hand, else the start.
+    pub fn earlier(&self) -> u64 {
+        let Some(live) = &self.live else { return 0 };
+        if let Some(leaked) = live.leak {
+            return leaked.leak.from;
+        }
+        let events = live.script.events.iter().rev().map(|e| e.step);
+        events
+            .into_iter()
+            .find(|step| *step < live.step)
+            .unwrap_or(0)
+    }
+}

@@ -1,0 +1,482 @@
+//! The task Segment: a surface that a hand steers.
+
+mod plot;
+mod results;
+mod speeds;
+
+use super::display::{extent, select_row};
+use super::walk;
+use crate::data::Role;
+use crate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start, scalar};
+use crate::state::{Action, Content, LayerId, Phase, Play, Severity, State, Tool, defaults};
+use crate::ui::Memory;
+use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::band::BandHistogram;
+use crate::ui::widgets::button::{Button, IconButton, segmented};
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, paint, rows, section};
+use crate::ui::{format, icons, panels};
+use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
+
+/// Bars within the tolerance.
+const BAND: Color32 = Color32::from_rgb(0x7A, 0xA2, 0xFF);
+
+fn act(actions: &mut Vec<Action>, action: SegmentAction) {
+    actions.push(Action::Segment(action));
+}
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    section::head(ui, "Inputs");
+    inputs(ui, state, actions);
+    section::end(ui);
+    controls(ui, state, memory, actions);
+    section::end(ui);
+    results::show(ui, state, memory, actions);
+    section::end(ui);
+}
+
+/// What can be chosen for the start.
+#[derive(Clone, Copy)]
+enum From {
+    Spheres,
+    Threshold,
+    Fill,
+    Layer(LayerId),
+    Region(crate::data::region::RegionId),
+    Pathway(Option<LayerId>),
+}
+
+fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let document = &state.document;
+    let image = document.segmented_image();
+    let name = image.map_or("none", |(layer, _)| &layer.name);
+    let help = "The image whose values draw the surface";
+    let chosen = select_row(ui, "Image", help, name, |ui| {
+        let mut chosen = None;
+        for layer in document.layers.iter().rev().filter(|l| scalar(l).is_some()) {
+            let now = image.is_some_and(|(l, _)| l.id == layer.id);
+            if menu::Item::new(&layer.name)
+                .icon(icons::IMAGE)
+                .chosen(now)
+                .show(ui)
+            {
+                chosen = Some(layer.id);
+            }
+        }
+        chosen
+    });
+    if let Some(layer) = chosen {
+        act(actions, SegmentAction::Image(layer));
+    }
+    start(ui, state, actions);
+    let masks = || {
+        document
+            .layers
+            .iter()
+            .filter(|l| matches!(l.content, Content::Mask(_)))
+    };
+    if masks().next().is_none() {
+        return;
+    }
+    let reference = document.segment.reference.and_then(|id| document.layer(id));
+    let shown = reference.map_or("none", |l| &l.name);
+    let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
+    let chosen = select_row(ui, "Reference", help, shown, |ui| {
+        let mut chosen = None;
+        if menu::Item::new("none").chosen(reference.is_none()).show(ui) {
+            chosen = Some(None);
+        }
+        for layer in masks() {
+            let now = document.segment.reference == Some(layer.id);
+            if menu::Item::new(&layer.name)
+                .icon(icons::REGION)
+                .chosen(now)
+                .show(ui)
+            {
+                chosen = Some(Some(layer.id));
+            }
+        }
+        chosen
+    });
+    if let Some(layer) = chosen {
+        act(actions, SegmentAction::Reference(layer));
+    }
+}
+
+fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let document = &state.document;
+    let segment = &document.segment;
+    let spheres = segment.spheres.len();
+    let shown = match (&segment.start, spheres) {
+        (Start::Spheres, 0) => "spheres".to_owned(),
+        (Start::Spheres, 1) => "1 sphere".to_owned(),
+        (Start::Spheres, n) => format!("{n} spheres"),
+        (start, 0) => start.name().to_owned(),
+        (start, n) => format!("{}, {n} sph.", start.name()),
+    };
+    let help = "What the surface begins with; spheres add to it or cut from it at any time";
+    let chosen = select_row(ui, "Start", help, &shown, |ui| {
+        let mut chosen = None;
+        let mut item = |ui: &mut Ui, name: &str, from: From| {
+            if menu::Item::new(name).show(ui) {
+                chosen = Some(from);
+            }
+        };
+        item(ui, "Spheres (A, then click)", From::Spheres);
+        item(ui, "Threshold: within the range", From::Threshold);
+        item(ui, "Flood fill from the crosshair", From::Fill);
+        for layer in &document.layers {
+            if matches!(layer.content, Content::Mask(_)) {
+                item(ui, &format!("Mask {}", layer.name), From::Layer(layer.id));
+            }
+        }
+        for region in &document.regions {
+            item(
+                ui,
+                &format!("Region {}", region.name),
+                From::Region(region.id),
+            );
+        }
+        for kept in &document.kept_pathways {
+            if kept.found.is_some() {
+                item(
+                    ui,
+                    &format!("Pathway {}", kept.name),
+                    From::Pathway(Some(kept.id)),
+                );
+            }
+        }
+        if state.final_pathway().is_some() {
+            item(ui, "Live pathway", From::Pathway(None));
+        }
+        chosen
+    });
+    let params = &segment.settings.params;
+    let Some(from) = chosen else { return };
+    act(
+        actions,
+        match from {
+            From::Spheres => SegmentAction::Start(Start::Spheres),
+            From::Threshold => SegmentAction::Start(Start::Values {
+                low: params.target - params.tolerance,
+                high: params.target + params.tolerance,
+            }),
+            From::Fill => SegmentAction::StartFromFill,
+            From::Layer(id) => SegmentAction::StartFromLayer(id),
+            From::Region(id) => SegmentAction::StartFromRegion(id),
+            From::Pathway(of) => SegmentAction::StartFromPathway(of),
+        },
+    );
+    if matches!(from, From::Spheres) {
+        actions.push(Action::SetTool(Tool::Sphere { add: true }));
+    }
+}
+
+fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let place = section::head(ui, "Controls");
+    let settings = &state.document.segment.settings;
+    let params = &settings.params;
+    let usual = Settings {
+        params: defaults::level_set(params.target, params.tolerance),
+        told: settings.told,
+        ..defaults::segment()
+    };
+    let mut set = |settings: Settings, phase: Phase| {
+        act(actions, SegmentAction::Set { settings, phase });
+    };
+    if walk::reset(ui, place, *settings == usual) {
+        set(usual.clone(), Phase::Done);
+    }
+    let mut told = |target: f32, tolerance: f32, phase: Phase| {
+        let mut changed = settings.clone();
+        (changed.params.target, changed.params.tolerance) = (target, tolerance);
+        changed.told = true;
+        set(changed, phase);
+    };
+    if let Some((layer, volume)) = state.document.segmented_image() {
+        let fact = match &state.session.segment.sample {
+            Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
+            None => String::new(),
+        };
+        panels::caption(ui, "Grow where T − ε < value < T + ε", &fact);
+        let frame = crate::state::segment::frame_of(layer, volume);
+        let (least, most) = extent(memory, volume, frame);
+        let scale = layer.unit_scale;
+        let (low, high) = volume.percentiles(frame, 0.001, 0.999);
+        let range = (
+            low.min(params.target),
+            high.max(params.target).max(low + f32::MIN_POSITIVE),
+        );
+        let histogram = BandHistogram {
+            name: "Target and range",
+            counts: memory.counted.of(volume, frame, range),
+            range,
+            target: params.target,
+            tolerance: params.tolerance,
+            scale,
+            colour: BAND,
+        };
+        if let Some(((target, tolerance), phase)) = histogram.show(ui) {
+            told(target, tolerance, phase);
+        }
+        let scaled = |v: f32| f64::from(v * scale);
+        let decimals = decimals(scaled(high) - scaled(low));
+        let row = SliderRow::new(
+            "Target T",
+            scaled(params.target),
+            scaled(low)..=scaled(high),
+        )
+        .decimals(decimals)
+        .limits(scaled(least)..=scaled(most))
+        .unit(layer.unit)
+        .help("Grows where the value is within ε of this; hold P and drag on a slice to sample it");
+        if let Some((target, phase)) = row.value(ui) {
+            told((target as f32) / scale, params.tolerance, phase);
+        }
+        let span = scaled(high) - scaled(low);
+        let row = SliderRow::new(
+            "Range ε",
+            scaled(params.tolerance),
+            span * 1e-3..=span * 0.5,
+        )
+        .decimals(decimals)
+        .limits(0.0..=10.0 * span)
+        .unit(layer.unit)
+        .help("How far from T values still belong: 1.5 standard deviations of what was sampled");
+        if let Some((tolerance, phase)) = row.value(ui) {
+            told(params.target, (tolerance as f32) / scale, phase);
+        }
+    }
+    let row = SliderRow::new("Smoothness", f64::from(params.smoothness), 0.0..=1.0)
+        .default(f64::from(usual.params.smoothness))
+        .help("Weight of the curvature, 1 − a: higher is smoother and stops leaks");
+    if let Some((smoothness, phase)) = row.value(ui) {
+        let mut changed = settings.clone();
+        changed.params.smoothness = smoothness as f32;
+        set(changed, phase);
+    }
+    if let Some(why) = &state.session.segment.failed {
+        let p = theme::palette(ui.style());
+        Note::new(p, Severity::Error, why).show(ui);
+    }
+    transport(ui, state, actions);
+    tools(ui, state, actions);
+    speeds::show(ui, state, memory, actions);
+}
+
+/// So many as tell a thousand steps of a range apart.
+fn decimals(span: f64) -> i32 {
+    (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
+}
+
+fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    ui.add_space(4.0);
+    let (rect, _) =
+        ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let working = &state.session.segment;
+    let running = state.segment_standing() == Some(Standing::Running);
+    let why = state.cannot_segment();
+    let button = match running {
+        true => Button::primary("Pause").icon(icons::PAUSE).hint("Space"),
+        false => Button::primary("Run")
+            .icon(icons::PLAY)
+            .disabled(why)
+            .hint("Space"),
+    };
+    let place = Rect::from_min_size(row.min, vec2(button.width(ui).max(84.0), space::BUTTON));
+    if button.show_at(ui, place).clicked() {
+        act(
+            actions,
+            match running {
+                true => SegmentAction::Pause,
+                false => SegmentAction::Play,
+            },
+        );
+    }
+    let step = working.live.as_ref().map_or(0, |live| live.step);
+    let earlier = working.earlier();
+    let back = format!(
+        "Back after {} steps: before the last change",
+        format::count(earlier)
+    );
+    let buttons = [
+        (icons::STEP, "Ten steps", why.is_some(), SegmentAction::Step),
+        (
+            icons::REWIND,
+            &*back,
+            step == 0,
+            SegmentAction::Rewind(earlier),
+        ),
+        (
+            icons::RESET,
+            "Back to the start",
+            step == 0,
+            SegmentAction::Rewind(0),
+        ),
+        (
+            icons::TRASH,
+            "Clear: no spheres, no surface",
+            working.live.is_none() && state.document.segment.spheres.is_empty(),
+            SegmentAction::Clear,
+        ),
+    ];
+    let mut x = place.right() + 6.0;
+    for (icon, name, off, action) in buttons {
+        let place = Rect::from_min_size(pos2(x, row.top()), vec2(space::BUTTON, space::BUTTON));
+        x = place.right() + 4.0;
+        if IconButton::new(icon, name)
+            .disabled(off)
+            .show_at(ui, place)
+            .clicked()
+        {
+            act(actions, action);
+        }
+    }
+    let p = theme::palette(ui.style());
+    let word = match state.segment_standing() {
+        _ if working.live.is_none() => String::new(),
+        _ => format!("step {}", format::count(step)),
+    };
+    paint::right(ui.painter(), row, &word, theme::regular(size::LABEL), p.t3);
+    ui.add_space(6.0);
+}
+
+/// What a click on a slice does.
+fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let (rect, _) =
+        ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let tools = [
+        Tool::Sample,
+        Tool::Sphere { add: true },
+        Tool::Sphere { add: false },
+    ];
+    let words = ["Sample  P", "Add sphere  A", "Remove  D"];
+    let now = tools.iter().position(|t| *t == state.view.tool);
+    if let Some(i) = segmented(ui, row, "Tool", &words, now.unwrap_or(usize::MAX)) {
+        actions.push(Action::SetTool(tools[i]));
+    }
+    if state.session.segment.live.is_none()
+        && let Some(why) = state.cannot_segment()
+    {
+        ui.add_space(4.0);
+        rows::hint(ui, why);
+    }
+}
+
+pub fn foot(
+    ui: &mut Ui,
+    place: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let none = state.session.segment.live.is_none();
+    let none = none.then_some("There is no surface yet: press A, then click in what you look for");
+    let moves = state.resting_surface().is_none();
+    let why = none.or(moves.then_some("The surface moves: pause it first"));
+    let buttons = vec![
+        Button::primary("Keep as mask")
+            .icon(icons::PLUS)
+            .disabled(none)
+            .hint("As a layer; the next structure begins"),
+        Button::plain("Export…")
+            .icon(icons::EXPORT)
+            .disabled(why)
+            .hint("Ctrl+E: the label map"),
+    ];
+    let (responses, end) = panels::button_row(ui, place, buttons);
+    if responses[0].clicked() {
+        act(actions, SegmentAction::Keep);
+    }
+    if why.is_none() {
+        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let chosen = menu::popup(&responses[1], 190.0, |ui| {
+            let mut chosen = None;
+            for what in SegmentFile::ALL {
+                if menu::Item::new(what.name()).show(ui) {
+                    chosen = Some(what);
+                }
+            }
+            chosen
+        });
+        if let Some(what) = chosen {
+            ask(state, memory, what, above);
+        }
+    }
+    let command = super::recipe(state);
+    if panels::copy_command(ui, place, end, command.is_some()) {
+        actions.extend(command.map(Action::CopyCommand));
+    }
+}
+
+/// Asks where to write something of the surface.
+pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) {
+    let purpose = Purpose::Segment(what);
+    let text = suggestion(state, what.word(), &purpose);
+    memory.files.type_path(purpose, place, &text);
+}
+
+/// A note about a leak, with the way back.
+fn leak(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let Some(leaked) = state.session.segment.live.as_ref().and_then(|l| l.leak) else {
+        return;
+    };
+    let p = theme::palette(ui.style());
+    let percent = format::with_unit(&format::fixed(100.0 * leaked.grown, 0), "%");
+    let spot = leaked.at.map_or_else(String::new, |at| {
+        let z = format::with_unit(&format::fixed(at.z, 0), "mm");
+        let [x, y] = [at.x, at.y].map(|v| format::fixed(v, 0));
+        format!(" near {x}, {y}, {z}")
+    });
+    let text = format!(
+        "It leaks: {percent} more since step {}{spot}. Go back, then raise the smoothness, narrow ε, or cut \
+         the gap with a sphere",
+        format::count(leaked.leak.from)
+    );
+    let note = Note::new(p, Severity::Warning, &text)
+        .action("Go back")
+        .leave("Show it");
+    match note.show(ui) {
+        Some(Answer::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
+        Some(Answer::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
+        _ => {}
+    }
+}
+
+/// Roles that a region of the surface can have.
+const ROLES: [(Role, &str); 6] = [
+    (Role::Mask, "Mask: paths keep inside"),
+    (Role::Exclude, "Exclude: paths keep out"),
+    (Role::Terminate, "Terminate: paths end there"),
+    (Role::Include, "Include: paths pass it"),
+    (Role::Seed, "Seed: paths begin there"),
+    (Role::Target, "Target: paths reach it"),
+];
+
+fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    if state.resting_surface().is_none() {
+        return;
+    }
+    let help = "A region of the voxels inside, for tracking, rays and costs";
+    let chosen = select_row(ui, "Use as", help, "region…", |ui| {
+        let mut chosen = None;
+        for (role, words) in ROLES {
+            if menu::Item::new(words).show(ui) {
+                chosen = Some(role);
+            }
+        }
+        chosen
+    });
+    if let Some(role) = chosen {
+        act(actions, SegmentAction::Region(role));
+    }
+}
+
+/// Whether the surface is asked to move.
+pub fn plays(state: &State) -> bool {
+    state.session.segment.play != Play::Rest && state.segment_standing() == Some(Standing::Running)
+}

@@ -1,0 +1,130 @@
+//! Volume by step: what was gone back from stays as a trace, leaks are marked, a click goes back.
+
+use super::results::voxels_ml;
+use crate::state::{State, Surfaced};
+use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::paint;
+use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+const HEIGHT: f32 = 76.0;
+const LINE: Color32 = Color32::from_rgb(0xFF, 0xD4, 0x00);
+/// On white yellow is hard to see.
+const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
+const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
+
+/// Returns the step that was clicked.
+pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
+    let p = theme::palette(ui.style());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT + 18.0), Sense::click());
+    let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
+    let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
+    let left = &state.session.segment.left;
+    let curves = || left.iter().map(|l| &l.growth).chain([&live.growth]);
+    let last = curves()
+        .flatten()
+        .map(|(step, _)| *step)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let most = curves()
+        .flatten()
+        .map(|(_, n)| *n)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let top = nice(voxels_ml(state, most));
+    let at = |(step, voxels): (u64, u64)| {
+        let x = step as f32 / last as f32;
+        let y = (voxels_ml(state, voxels) / top) as f32;
+        pos2(
+            plot.left() + x * plot.width(),
+            plot.bottom() - y * plot.height(),
+        )
+    };
+    let painter = ui.painter();
+    let font = theme::regular(size::CAPTION);
+    for (share, value) in [(0.0, 0.0), (0.5, 0.5 * top), (1.0, top)] {
+        let y = plot.bottom() - plot.height() * share;
+        painter.hline(plot.x_range(), y.round() + 0.5, Stroke::new(1.0, p.line));
+        let place = Rect::from_min_max(
+            pos2(rect.left() + space::INSET, y - 7.0),
+            pos2(plot.left() - 5.0, y + 7.0),
+        );
+        paint::right(painter, place, &significant(value), font.clone(), p.t3);
+    }
+    let curve = |points: &[(u64, u64)], colour: Color32, wide: f32| {
+        let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
+        painter.add(Shape::line(line, Stroke::new(wide, colour)));
+    };
+    let span = |from: u64, to: u64| {
+        let x = at((from, 0)).x..=at((to, 0)).x;
+        let band = Rect::from_x_y_ranges(x, plot.y_range());
+        painter.rect_filled(band, 0.0, p.warning.gamma_multiply(0.16));
+    };
+    for gone in left {
+        if let (Some(from), Some((to, _))) = (gone.leak, gone.growth.last()) {
+            span(from, *to);
+        }
+        let colour = if gone.leak.is_some() { LEAK } else { p.t3 };
+        curve(&gone.growth, colour.gamma_multiply(0.8), 1.25);
+    }
+    let dark = p.canvas == Color32::BLACK;
+    let ink = if dark { LINE } else { LINE_ON_WHITE };
+    let leak = live.leak.map(|l| l.leak.from);
+    if let Some(from) = leak {
+        span(from, live.step);
+    }
+    let until = leak.unwrap_or(u64::MAX);
+    let split = live.growth.partition_point(|(step, _)| *step <= until);
+    curve(&live.growth[..split], ink, 1.75);
+    if split > 0 {
+        curve(&live.growth[split - 1..], LEAK, 1.75);
+    }
+    let end = at((live.step, live.inside));
+    painter.circle_filled(end, 3.0, if leak.is_some() { LEAK } else { ink });
+    let texts = Rect::from_min_max(
+        pos2(plot.left(), plot.bottom() + 2.0),
+        pos2(plot.right(), rect.bottom()),
+    );
+    paint::left(painter, texts, "0", font.clone(), p.t3);
+    let steps = format!("{} steps", count(last));
+    paint::right(painter, texts, &steps, font.clone(), p.t3);
+    let marked = leak.or_else(|| left.iter().rev().find_map(|l| l.leak));
+    if let Some(from) = marked {
+        let x = at((from, 0))
+            .x
+            .clamp(plot.left() + 24.0, plot.right() - 80.0);
+        let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(40.0, 14.0));
+        paint::centre(painter, place, "leak", font, p.warning);
+    }
+    let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
+    let spoken = format!("Volume after {} steps: {now}", count(live.step));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
+    let step_at = |x: f32| {
+        let share = ((x - plot.left()) / plot.width()).clamp(0.0, 1.0);
+        (share * last as f32).round() as u64
+    };
+    let hovered = response
+        .hover_pos()
+        .map(|at| step_at(at.x))
+        .filter(|s| *s < live.step);
+    if let Some(step) = hovered {
+        let x = at((step, 0)).x;
+        painter.vline(x, plot.y_range(), Stroke::new(1.0, p.t2));
+    }
+    let clicked = response.clicked();
+    if let Some(step) = hovered {
+        response.on_hover_text(format!("Click: back after {} steps", count(step)));
+    }
+    hovered.filter(|_| clicked)
+}
+
+/// 1, 2 or 5 times a power of ten, not below the value.
+fn nice(value: f64) -> f64 {
+    let power = 10f64.powf(value.max(1e-9).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0];
+    let fits = steps.into_iter().find(|s| s * power >= value);
+    fits.unwrap_or(10.0) * power
+}

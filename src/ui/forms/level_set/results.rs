@@ -1,0 +1,216 @@
+//! What is known of the surface.
+
+use super::{act, as_region, leak, plot};
+use crate::state::segment::{SegmentAction, Standing};
+use crate::state::{Action, Figures, State, Surfaced};
+use crate::ui::Memory;
+use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::IconButton;
+use crate::ui::widgets::{paint, rows, section};
+use crate::ui::{icons, panels};
+use egui::{Rect, Sense, Ui, WidgetInfo, pos2, vec2};
+
+const MORE: &str = "Agreement with the reference";
+const SPHERES: &str = "Spheres";
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let working = &state.session.segment;
+    let Some(live) = &working.live else {
+        section::head(ui, "Results");
+        rows::hint(ui, "Nothing yet: sample, add a sphere, run");
+        return;
+    };
+    let fact = format!("{} active voxels", count(live.active));
+    section::head_with(ui, "Results", &fact);
+    three(ui, state, live);
+    speed_line(ui, state, live);
+    leak(ui, state, actions);
+    panels::caption(ui, "Volume, ml", "");
+    if let Some(step) = plot::show(ui, state, live) {
+        act(actions, SegmentAction::Rewind(step));
+    }
+    if working.missing > 0 {
+        let text = format!(
+            "{} voxels have no value: the surface keeps out of them",
+            count(working.missing as u64)
+        );
+        rows::hint(ui, &text);
+    }
+    if let Some(figures) = &live.figures {
+        near(ui, figures);
+        agreement(ui, figures, memory);
+    }
+    as_region(ui, state, actions);
+    spheres(ui, state, memory, actions);
+}
+
+fn volume_ml(state: &State, live: &Surfaced) -> f64 {
+    let figures = live.figures.as_ref().filter(|f| f.step == live.step);
+    figures.map_or_else(|| voxels_ml(state, live.inside), |f| f.measures.volume_ml)
+}
+
+/// Of so many voxels.
+pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
+    let image = state.document.segmented_image();
+    let voxel = image.map_or(1.0, |(_, v)| {
+        v.grid.world_from_voxel.matrix3.determinant().abs()
+    });
+    voxels as f64 * voxel * 1e-3
+}
+
+/// Three figures side by side.
+fn three(ui: &mut Ui, state: &State, live: &Surfaced) {
+    let figures = live.figures.as_ref();
+    let volume = with_unit(&significant(volume_ml(state, live)), "ml");
+    let area = figures.map_or("…".to_owned(), |f| {
+        with_unit(&significant(f.measures.area_mm2 * 1e-2), "cm²")
+    });
+    let dice = figures
+        .and_then(|f| f.agreement.as_ref())
+        .and_then(|a| a.as_ref().ok());
+    let third = match dice {
+        Some(agreement) => ("Dice, reference", fixed(agreement.dice, 3)),
+        None => (
+            "Longest diameter",
+            figures.map_or("…".to_owned(), |f| {
+                with_unit(&fixed(f.measures.diameter_mm, 1), "mm")
+            }),
+        ),
+    };
+    let p = theme::palette(ui.style());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 34.0), Sense::hover());
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    let cells = [("Volume", volume), ("Surface", area), third];
+    let wide = inner.width() / 3.0;
+    for (i, (name, value)) in cells.iter().enumerate() {
+        let left = inner.left() + wide * i as f32;
+        let place =
+            |y: f32| Rect::from_min_size(pos2(left, inner.top() + y), vec2(wide - 4.0, 16.0));
+        paint::left(
+            ui.painter(),
+            place(0.0),
+            name,
+            theme::regular(size::CAPTION),
+            p.t2,
+        );
+        paint::left(
+            ui.painter(),
+            place(16.0),
+            value,
+            theme::semibold(size::BODY),
+            p.t1,
+        );
+    }
+    response.widget_info(|| {
+        let words: Vec<String> = cells
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        WidgetInfo::labeled(egui::Role::Label, true, words.join(", "))
+    });
+}
+
+fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
+    let rate = with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
+    let words = match state.segment_standing() {
+        Some(Standing::Running) => format!("Running, {rate}"),
+        Some(Standing::Converged) => "Stands still".to_owned(),
+        Some(Standing::Leaked) => "Paused: a leak".to_owned(),
+        _ if live.step == 0 => "At the start".to_owned(),
+        _ => format!("Paused, {rate} before"),
+    };
+    rows::reading(
+        ui,
+        &words,
+        &format!("{} bricks", count(live.size.bricks as u64)),
+    );
+}
+
+/// The shortest ways to bundles and pathways.
+fn near(ui: &mut Ui, figures: &Figures) {
+    for near in &figures.near {
+        let value = match near.mm {
+            Some(0.0) => "goes through".to_owned(),
+            Some(mm) => with_unit(&fixed(mm, 1), "mm"),
+            None => "once it rests".to_owned(),
+        };
+        rows::reading(ui, &format!("To {}", near.name), &value);
+    }
+}
+
+fn agreement(ui: &mut Ui, figures: &Figures, memory: &mut Memory) {
+    let Some(agreement) = &figures.agreement else {
+        return;
+    };
+    let agreement = match agreement {
+        Ok(agreement) => agreement,
+        Err(why) => return rows::hint(ui, why),
+    };
+    let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, !memory.narrow));
+    if clicked {
+        memory.toggle(MORE);
+    }
+    if !open {
+        return;
+    }
+    let m = &figures.measures;
+    let readings = [
+        ("Sensitivity", fixed(agreement.sensitivity, 3)),
+        ("Specificity", fixed(agreement.specificity, 4)),
+        ("Total correct fraction", fixed(agreement.correct, 4)),
+        (
+            "Mean distance",
+            with_unit(&fixed(agreement.mean_mm, 2), "mm"),
+        ),
+        (
+            "Hausdorff, 95 %",
+            with_unit(&fixed(agreement.hausdorff95_mm, 2), "mm"),
+        ),
+        (
+            "Longest diameter",
+            with_unit(&fixed(m.diameter_mm, 1), "mm"),
+        ),
+    ];
+    for (name, value) in readings {
+        rows::reading(ui, name, &value);
+    }
+}
+
+/// The spheres in their order; each can be taken back.
+fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let spheres = &state.document.segment.spheres;
+    if spheres.is_empty() {
+        return;
+    }
+    let (open, clicked) = section::fold(ui, SPHERES, memory.is_open(SPHERES, false));
+    if clicked {
+        memory.toggle(SPHERES);
+    }
+    if !open {
+        return;
+    }
+    for (i, (number, sphere)) in spheres.iter().enumerate() {
+        let what = if sphere.add { "Add" } else { "Remove" };
+        let mm = with_unit(&fixed(sphere.radius_mm, 1), "mm");
+        let name = format!("{what} {}", i + 1);
+        let response = rows::list_row(ui, &name, ("sphere", *number), false);
+        let inner = paint::inset(response.rect, space::INSET, space::INSET);
+        let p = theme::palette(ui.style());
+        paint::left(
+            ui.painter(),
+            inner,
+            &name,
+            theme::regular(size::LABEL),
+            p.t1,
+        );
+        let value = paint::inset(inner, 0.0, 34.0);
+        paint::right(ui.painter(), value, &mm, theme::regular(size::LABEL), p.t3);
+        let take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
+        if take.show_right(ui, inner).clicked() {
+            act(actions, SegmentAction::TakeBack(*number));
+        } else if response.clicked() {
+            actions.push(Action::MoveCrosshair(sphere.centre));
+        }
+    }
+}

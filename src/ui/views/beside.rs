@@ -1,0 +1,90 @@
+//! The same slice of the speeds beside that of the image (Lefohn 2004, figure 5.2): blue grows, black
+//! shrinks.
+
+use super::hands::CLICK;
+use super::slice_view::Slice;
+use super::{Views, ink, slice_paint, spheres};
+use crate::render::PaneId;
+use crate::render::build::{self, Size};
+use crate::state::{Action, Pane, SegmentAction, State, Tool};
+use crate::ui::paint_callback::{List, pixels};
+use crate::ui::theme::{self, IN_VIEW, size};
+use egui::{Align2, Color32, Id, Rect, Sense, Ui, WidgetInfo, vec2};
+use glam::DVec2;
+
+const FIRST: u32 = 700;
+
+impl Views {
+    pub(super) fn speeds(
+        &mut self,
+        ui: &mut Ui,
+        (pane, rect): (Pane, Rect),
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some((slice, _)) = Slice::new(ui, pane, rect, state) else {
+            return;
+        };
+        let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+        let size_of = Size {
+            points,
+            pixels_per_point: f64::from(ui.pixels_per_point()),
+        };
+        let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+        painter.rect_filled(rect, 0.0, Color32::BLACK);
+        if let Some(list) = build::segment::speed_slice(state, pane, size_of) {
+            let ctx = ui.ctx().clone();
+            let id = PaneId(FIRST + u32::from(self.still));
+            painter.add(pixels(&ctx, rect, id, List::Slice(list)));
+        }
+        spheres::on_slice(&painter, &slice);
+        if state.view.show_crosshair {
+            slice_paint::crosshair(&painter, &slice);
+        }
+        if state.view.show_letters {
+            slice_paint::letters(&painter, &slice, &[]);
+        }
+        slice_paint::scale_bar(&painter, &slice);
+        let name = match state.session.segment.speed {
+            Some(_) => "Speed",
+            None => "Speed: sample what you look for first",
+        };
+        let at = rect.left_top() + vec2(10.0, 16.0);
+        let words = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
+        ink::text_over(&painter, at, Align2::LEFT_CENTER, &words, &[]);
+        let corner = rect.right_bottom() - vec2(12.0, 8.0);
+        let legend = [(
+            "blue grows, black shrinks",
+            theme::regular(size::CAPTION),
+            IN_VIEW.t2,
+        )];
+        ink::text(&painter, corner, Align2::RIGHT_BOTTOM, &legend);
+        if self.still {
+            return;
+        }
+        let response = ui.interact(rect, Id::unique("speeds"), Sense::click_and_drag());
+        let label = format!("Speed, {} slice", pane.name().to_lowercase());
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::Canvas, true, &label));
+        let Some(at) = response.interact_pointer_pos() else {
+            return;
+        };
+        let world = slice.world(at).clamp(slice.bounds.0, slice.bounds.1);
+        match state.view.tool {
+            Tool::Sphere { add } => {
+                let pressed = ui.input(|i| i.pointer.press_origin());
+                let ends = response.drag_stopped() || response.clicked();
+                if let Some(pressed) = pressed.or(Some(at)).filter(|_| ends) {
+                    let far = pressed.distance(at) >= CLICK;
+                    let centre = slice.world(pressed);
+                    let dragged = far.then(|| slice.world(at).distance(centre));
+                    let sphere = spheres::new(add, centre, dragged);
+                    actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
+                }
+            }
+            _ if response.is_pointer_button_down_on() || response.clicked() => {
+                actions.push(Action::MoveCrosshair(world));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The task Segment as a user drives it.
+
+use super::{Window, click, small_scan, submitted, type_over, window};
+use crate::support::test;
+use arcuate::jobs::{Play, Request, Steer};
+use arcuate::solvers::level_set::Sphere;
+use arcuate::state::{Action, SegmentAction, Task, Tool, update};
+use egui_kittest::kittest::Queryable as _;
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::a surface is asked for, run and paused", run),
+        test("ui::target and range are dragged and typed", target),
+        test("ui::further speeds steer the surface", speeds),
+    ]
+}
+
+fn segmenting() -> Window {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    window.get_by_label("Segment").click();
+    window.run();
+    assert_eq!(window.state().state.view.task, Task::Segment);
+    window
+}
+
+fn steered(window: &Window) -> Option<Steer> {
+    let last = submitted(window).into_iter().rev().find_map(|r| match r {
+        Request::Steer(wanted) => Some(wanted),
+        _ => None,
+    });
+    last.map(|wanted| (**wanted).clone())
+}
+
+fn act(window: &mut Window, action: SegmentAction) {
+    let app = window.state_mut();
+    let effects = update(&mut app.state, Action::Segment(action));
+    app.effects.extend(effects);
+    window.run();
+}
+
+fn field(window: &mut Window, name: &str, text: &str) {
+    let field = window.get_by_role_and_label(egui::Role::TextInput, name);
+    field.click();
+    window.run();
+    type_over(window, text);
+}
+
+fn place(window: &mut Window) {
+    let sphere = Sphere {
+        add: true,
+        centre: DVec3::new(0.0, -10.0, 10.0),
+        radius_mm: 12.0,
+    };
+    act(window, SegmentAction::Sphere(sphere));
+}
+
+fn run() {
+    let mut window = segmenting();
+    window.get_by_label_contains("Hold P and drag over what you look for");
+    field(&mut window, "Target T", "0.5");
+    assert!(window.state().state.document.segment.settings.told);
+    window.get_by_label_contains("Press A, then click in what you look for");
+    window.key_press(egui::Key::A);
+    window.run();
+    assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
+    click(&mut window, "Tool: Remove  D");
+    assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
+    assert!(steered(&window).is_none(), "nothing to begin with");
+    place(&mut window);
+    let asked = steered(&window).expect("asked for");
+    assert_eq!((asked.play, asked.spheres.len()), (Play::Rest, 1));
+    window.key_press(egui::Key::Space);
+    window.run();
+    assert_eq!(steered(&window).expect("asked for").play, Play::Run);
+    click(&mut window, "Clear: no spheres, no surface");
+    assert!(window.state().state.document.segment.spheres.is_empty());
+}
+
+fn target() {
+    let mut window = segmenting();
+    let histogram = window
+        .get_by_role_and_label(egui::Role::Slider, "Target and range")
+        .rect();
+    let from = histogram.center();
+    window.drag_at(from);
+    window.run();
+    let before = window
+        .state()
+        .state
+        .document
+        .segment
+        .settings
+        .params
+        .clone();
+    for by in [10.0, 20.0] {
+        window.hover_at(from + egui::vec2(by, 0.0));
+        window.run();
+    }
+    window.drop_at(from + egui::vec2(20.0, 0.0));
+    window.run();
+    let after = window
+        .state()
+        .state
+        .document
+        .segment
+        .settings
+        .params
+        .clone();
+    assert!(
+        after.target > before.target,
+        "{} after {}",
+        after.target,
+        before.target
+    );
+    assert_eq!(after.tolerance, before.tolerance);
+    click(&mut window, "Undo");
+    assert!(window.state().state.document.segment.settings.params.target < after.target);
+    field(&mut window, "Smoothness", "0.55");
+    assert_eq!(
+        window
+            .state()
+            .state
+            .document
+            .segment
+            .settings
+            .params
+            .smoothness,
+        0.55
+    );
+}
+
+fn speeds() {
+    let mut window = segmenting();
+    field(&mut window, "Target T", "0.5");
+    place(&mut window);
+    click(&mut window, "Further speeds");
+    field(&mut window, "Region means", "0.8");
+    field(&mut window, "Edge stopping", "0.5");
+    let asked = steered(&window).expect("asked for");
+    assert_eq!(asked.params.region, 0.8);
+    assert_eq!(asked.params.edge.map(|e| e.weight), Some(0.5));
+    window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
+    click(&mut window, "Display, steps");
+    assert!(!asked.speed);
+    field(&mut window, "Speed overlay", "40");
+    assert!(steered(&window).expect("asked for").speed);
+    click(&mut window, "Pause at leaks");
+    assert!(!steered(&window).expect("asked for").watched);
+    click(&mut window, "Reset to defaults");
+    let settings = &window.state().state.document.segment.settings;
+    assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
+}

@@ -1,0 +1,469 @@
+//! The surface in the hand: sampled, placed, run, steered, gone back, undone, kept; what is said where it
+//! cannot be.
+
+use super::Window;
+use crate::support::{Random, test};
+use arcuate::data::{Grid, Role, Volume};
+use arcuate::jobs::{Loaded, Request};
+use arcuate::solvers::level_set::{Ended, Sphere, What};
+use arcuate::state::document::Content;
+use arcuate::state::sampling::SampleAction;
+use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
+use arcuate::state::{Action, Phase, Play, Surfaced, Task};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::segment::sampled_placed_run", run),
+        test("update::segment::sliders_and_spheres_are_events", steered),
+        test("update::segment::the_way_back", back),
+        test("update::segment::undo_takes_a_sphere_back", undone),
+        test("update::segment::what_cannot_be_is_said", said),
+        test("update::segment::kept_and_begun_anew", kept),
+        test("update::segment::starts", starts),
+        test("update::segment::where_it_is_looked_at", looked_at),
+    ]
+}
+
+const RADIUS_MM: f64 = 11.0;
+
+/// A ball of 100 in 20, with noise of 4.
+fn image() -> Volume {
+    let grid = Grid::axis_aligned([28, 28, 28], DVec3::splat(1.5), DVec3::splat(-20.25));
+    let grid = grid.expect("a grid");
+    let mut random = Random::fresh("segment");
+    let value = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let mean = if at.length() < RADIUS_MM { 100.0 } else { 20.0 };
+        (mean + 4.0 * random.normal()) as f32
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    Volume::scalar(Arc::new(grid), values)
+}
+
+fn opened(volume: Volume) -> Window {
+    let mut window = Window::new();
+    window.act(Action::Event(super::file(
+        "/data/t1.nii.gz",
+        Loaded::Image(volume),
+    )));
+    window.act(Action::SelectTask(Task::Segment));
+    window
+}
+
+fn act(window: &mut Window, action: SegmentAction) {
+    window.act(Action::Segment(action));
+}
+
+fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f64) {
+    act(
+        window,
+        SegmentAction::Sphere(Sphere {
+            add,
+            centre,
+            radius_mm,
+        }),
+    );
+}
+
+fn sample(window: &mut Window) {
+    let (from, to) = (dvec3(-6.0, 0.0, 0.0), dvec3(6.0, 3.0, 0.0));
+    window.act(Action::Sample(SampleAction::Begin(from)));
+    window.act(Action::Sample(SampleAction::Over(from, to)));
+    window.act(Action::Sample(SampleAction::End));
+}
+
+fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
+    let mut settings = window.state.document.segment.settings.clone();
+    edit(&mut settings);
+    act(window, SegmentAction::Set { settings, phase });
+}
+
+fn live(window: &Window) -> &Surfaced {
+    window
+        .state
+        .session
+        .segment
+        .live
+        .as_ref()
+        .expect("a surface")
+}
+
+fn messages(window: &Window) -> String {
+    let all = window.state.session.messages.iter();
+    all.map(|m| m.text.clone()).collect::<Vec<_>>().join("\n")
+}
+
+/// Sampled, with a sphere in the middle.
+fn ready() -> Window {
+    let mut window = opened(image());
+    sample(&mut window);
+    sphere(&mut window, true, DVec3::ZERO, 5.0);
+    window
+}
+
+fn run() {
+    let mut window = opened(image());
+    assert!(window.state.cannot_segment().is_some(), "nobody said what");
+    sample(&mut window);
+    let settings = &window.state.document.segment.settings;
+    assert!(
+        (settings.params.target - 100.0).abs() < 6.0,
+        "{}",
+        settings.params.target
+    );
+    // One and a half standard deviations.
+    assert!(
+        (3.0..10.0).contains(&settings.params.tolerance),
+        "{}",
+        settings.params.tolerance
+    );
+    let first = window
+        .state
+        .session
+        .segment
+        .sample
+        .as_ref()
+        .expect("sampled")
+        .count();
+    sample(&mut window);
+    let again = window
+        .state
+        .session
+        .segment
+        .sample
+        .as_ref()
+        .expect("sampled")
+        .count();
+    assert_eq!(first, again, "the same voxels count once");
+    assert!(
+        window.state.cannot_segment().is_some(),
+        "nothing to begin with"
+    );
+    sphere(&mut window, true, DVec3::ZERO, 5.0);
+    assert_eq!(window.state.cannot_segment(), None);
+    assert_eq!(live(&window).step, 0, "shown before it runs");
+    // What noise leaves out the curvature takes in.
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Play);
+    let found = live(&window);
+    assert_eq!(found.ended, Ended::Converged);
+    assert_eq!(window.state.segment_standing(), Some(Standing::Converged));
+    let figures = found.figures.as_ref().expect("figures");
+    let ball = 4.0 / 3.0 * std::f64::consts::PI * RADIUS_MM.powi(3) * 1e-3;
+    // Half a voxel of the radius is a fifth of the volume.
+    assert!(
+        (figures.measures.volume_ml / ball - 1.0).abs() < 0.1,
+        "{}",
+        figures.measures.volume_ml
+    );
+    assert!((figures.measures.diameter_mm - 2.0 * RADIUS_MM).abs() < 1.5);
+    let steps = found.growth.iter().map(|(step, _)| *step);
+    assert!(steps.clone().zip(steps.skip(1)).all(|(a, b)| a < b));
+    // At the start a change of speeds is none of the run's.
+    assert!(found.script.events.is_empty());
+    assert_eq!(found.script.params.tolerance, 20.0);
+    let command = arcuate::state::update::segment_recipe(&window.state)
+        .expect("a recipe")
+        .command();
+    assert!(
+        command.starts_with("arcuate segment /data/t1.nii.gz --add sphere:0,0,0,5 --target"),
+        "{command}"
+    );
+    assert!(
+        command.contains(&format!("--steps {}", found.step)),
+        "{command}"
+    );
+}
+
+fn steered() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    assert_eq!(live(&window).step, 10);
+    assert_eq!(
+        window.state.session.segment.play,
+        Play::Rest,
+        "a step is over"
+    );
+    // Paused: nothing is an event before it goes on.
+    for smoothness in [0.4, 0.5, 0.6] {
+        set(&mut window, Phase::Live, |s| {
+            s.params.smoothness = smoothness
+        });
+    }
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.6);
+    assert!(live(&window).script.events.is_empty());
+    act(&mut window, SegmentAction::Step);
+    assert_eq!(live(&window).step, 20);
+    sphere(&mut window, false, dvec3(4.0, 0.0, 0.0), 3.0);
+    sphere(&mut window, true, dvec3(-6.0, 0.0, 0.0), 4.0);
+    act(&mut window, SegmentAction::Step);
+    let script = &live(&window).script;
+    let steps: Vec<u64> = script.events.iter().map(|e| e.step).collect();
+    assert_eq!(steps, [10, 20, 20]);
+    assert!(matches!(&script.events[0].what, What::Params(p) if p.smoothness == 0.6));
+    assert!(matches!(&script.events[1].what, What::Sphere(s) if !s.add));
+    assert_eq!(script.steps, 30);
+    assert_eq!(live(&window).placed.len(), 2);
+    let command = arcuate::state::update::segment_recipe(&window.state).expect("a recipe");
+    assert!(command.no_command().is_some(), "its script is in no file");
+    // The file is asked for with the script and stands for the command from then on.
+    let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
+    let what = SegmentFile::Script;
+    act(&mut window, SegmentAction::Save { what, path });
+    let command = arcuate::state::update::segment_recipe(&window.state)
+        .expect("a recipe")
+        .command();
+    assert_eq!(
+        command,
+        "arcuate segment --script /nowhere/at/all/run.json --out segmentation"
+    );
+}
+
+fn back() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    for _ in 0..3 {
+        act(&mut window, SegmentAction::Step);
+    }
+    let then = live(&window).mask.clone().expect("at rest");
+    sphere(&mut window, false, DVec3::ZERO, 4.0);
+    act(&mut window, SegmentAction::Step);
+    assert_eq!(live(&window).step, 40);
+    assert_eq!(window.state.document.segment.spheres.len(), 2);
+    assert_eq!(window.state.session.segment.earlier(), 30);
+    act(&mut window, SegmentAction::Rewind(30));
+    assert_eq!(live(&window).step, 30);
+    assert_eq!(
+        window.state.document.segment.spheres.len(),
+        1,
+        "the cut went with it"
+    );
+    assert_eq!(
+        live(&window).mask.as_ref().expect("at rest").inside,
+        then.inside
+    );
+    assert_eq!(
+        window.state.session.segment.left.len(),
+        1,
+        "the plot remembers"
+    );
+    act(&mut window, SegmentAction::Rewind(0));
+    assert_eq!(live(&window).step, 0);
+    assert_eq!(window.state.document.segment.spheres.len(), 1);
+    act(&mut window, SegmentAction::Clear);
+    assert!(window.state.session.segment.live.is_none());
+}
+
+fn undone() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    let then = live(&window).mask.clone().expect("at rest");
+    sphere(&mut window, true, dvec3(8.0, 0.0, 0.0), 4.0);
+    let more = live(&window).mask.clone().expect("at rest");
+    assert!(more.count() > then.count());
+    act(&mut window, SegmentAction::Step);
+    window.act(Action::Undo);
+    assert_eq!(live(&window).step, 10, "back before it");
+    assert_eq!(
+        live(&window).mask.as_ref().expect("at rest").inside,
+        then.inside
+    );
+    window.act(Action::Redo);
+    assert_eq!(
+        live(&window).mask.as_ref().expect("at rest").inside,
+        more.inside
+    );
+}
+
+fn said() {
+    let mut window = ready();
+    sphere(&mut window, true, DVec3::splat(300.0), 5.0);
+    assert!(
+        messages(&window).contains("holds no voxel of the image"),
+        "{}",
+        messages(&window)
+    );
+    assert_eq!(
+        window.state.document.segment.spheres.len(),
+        1,
+        "it is not there"
+    );
+    assert_eq!(live(&window).step, 0);
+    act(&mut window, SegmentAction::Step);
+    let then = live(&window).mask.clone().expect("at rest");
+    sphere(&mut window, false, DVec3::ZERO, 40.0);
+    assert!(
+        messages(&window).contains("no voxel left after the cut"),
+        "{}",
+        messages(&window)
+    );
+    assert_eq!(
+        live(&window).mask.as_ref().expect("at rest").inside,
+        then.inside
+    );
+    sphere(&mut window, true, DVec3::ZERO, 80.0);
+    assert!(
+        messages(&window).contains("no voxel outside any more"),
+        "{}",
+        messages(&window)
+    );
+    assert_eq!(window.state.document.segment.spheres.len(), 1);
+    // ε = 0.
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 0.0);
+    act(&mut window, SegmentAction::Play);
+    let why = window.state.session.segment.failed.clone().expect("why");
+    assert!(why.contains("tolerance"), "{why}");
+    assert_eq!(
+        live(&window).mask.as_ref().expect("at rest").inside,
+        then.inside
+    );
+    // A target that nothing has: the surface vanishes, the state before is kept.
+    set(&mut window, Phase::Done, |s| {
+        (s.params.target, s.params.tolerance) = (1000.0, 1.0)
+    });
+    act(&mut window, SegmentAction::Play);
+    assert_eq!(live(&window).ended, Ended::Vanished);
+    assert!(live(&window).inside > 0);
+    assert!(
+        messages(&window).contains("vanished"),
+        "{}",
+        messages(&window)
+    );
+    assert_eq!(window.state.session.segment.play, Play::Rest);
+    // All of the image is within the tolerance.
+    set(&mut window, Phase::Done, |s| {
+        (s.params.target, s.params.tolerance) = (60.0, 1000.0)
+    });
+    act(&mut window, SegmentAction::Play);
+    assert_eq!(live(&window).ended, Ended::Filled);
+    // An image of one value; one with voxels that have none.
+    let grid = image().grid.clone();
+    let mut flat = opened(Volume::scalar(grid.clone(), vec![5.0; grid.voxel_count()]));
+    set(&mut flat, Phase::Done, |s| s.told = true);
+    sphere(&mut flat, true, DVec3::ZERO, 5.0);
+    let why = flat.state.session.segment.failed.clone().expect("why");
+    assert!(why.contains("expected an image with contrast"), "{why}");
+    let mut holes = image().frame(0).to_vec();
+    holes.iter_mut().step_by(97).for_each(|v| *v = f32::NAN);
+    let missing = holes.iter().filter(|v| v.is_nan()).count();
+    let mut holed = opened(Volume::scalar(grid, holes));
+    sample(&mut holed);
+    sphere(&mut holed, true, DVec3::ZERO, 5.0);
+    assert_eq!(holed.state.session.segment.missing, missing);
+}
+
+fn kept() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Play);
+    let mask = live(&window).mask.clone().expect("at rest");
+    act(&mut window, SegmentAction::Region(Role::Exclude));
+    assert_eq!(window.state.document.regions.len(), 1);
+    act(&mut window, SegmentAction::Keep);
+    let layer = window
+        .state
+        .document
+        .layers
+        .last()
+        .expect("a layer")
+        .clone();
+    let Content::Mask(held) = &layer.content else {
+        panic!("a mask");
+    };
+    assert_eq!(held.inside, mask.inside);
+    assert!(window.state.document.segmented.contains_key(&layer.id));
+    assert!(
+        layer
+            .recipe
+            .command()
+            .starts_with("arcuate segment /data/t1.nii.gz")
+    );
+    assert!(
+        window.state.session.segment.live.is_none(),
+        "the next one begins"
+    );
+    assert!(window.state.document.segment.spheres.is_empty());
+    // The reference of the next.
+    act(&mut window, SegmentAction::Reference(Some(layer.id)));
+    sphere(&mut window, true, dvec3(2.0, 1.0, 0.0), 6.0);
+    act(&mut window, SegmentAction::Play);
+    let figures = live(&window).figures.as_ref().expect("figures");
+    let agreement = figures
+        .agreement
+        .as_ref()
+        .expect("compared")
+        .as_ref()
+        .expect("on one grid");
+    assert!(agreement.dice > 0.97, "{}", agreement.dice);
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    assert!(window.state.document.segmented.is_empty());
+}
+
+fn starts() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(
+        &mut window,
+        SegmentAction::Start(Start::Values {
+            low: 80.0,
+            high: 120.0,
+        }),
+    );
+    let inside = live(&window).inside;
+    let voxels = image()
+        .frame(0)
+        .iter()
+        .filter(|v| (80.0..=120.0).contains(*v))
+        .count() as u64;
+    // Noise is drawn anew for each image; redistancing rounds single voxels off.
+    assert!(
+        (inside as f64 / voxels as f64 - 1.0).abs() < 0.05,
+        "{inside} of {voxels}"
+    );
+    window.act(Action::MoveCrosshair(dvec3(1.0, 0.0, 0.0)));
+    act(&mut window, SegmentAction::StartFromFill);
+    assert!((live(&window).inside as f64 / voxels as f64 - 1.0).abs() < 0.08);
+    window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
+    let region = window.state.document.regions[0].id;
+    act(&mut window, SegmentAction::StartFromRegion(region));
+    assert!(live(&window).inside > 0 && live(&window).inside < inside);
+    act(&mut window, SegmentAction::Start(Start::Spheres));
+    assert!(window.state.session.segment.live.is_none());
+}
+
+fn looked_at() {
+    let steers = |window: &Window| {
+        let all = window.requests.iter();
+        all.filter(|r| matches!(r, Request::Steer(_))).count()
+    };
+    let mut window = ready();
+    let count = steers(&window);
+    window.act(Action::MoveCrosshair(DVec3::ONE));
+    assert_eq!(steers(&window), count, "a look asks for nothing");
+    window.act(Action::SelectTask(Task::View));
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
+    assert_eq!(steers(&window), count, "nobody looks");
+    window.act(Action::SelectTask(Task::Segment));
+    assert_eq!(steers(&window), count + 1);
+    assert!(window.state.session.segment.speed.is_none());
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
+    let speed = window.state.session.segment.speed.clone().expect("speeds");
+    let params = &window.state.document.segment.settings.params;
+    let at = speed.nearest(0, DVec3::ZERO).expect("inside");
+    assert!(at.abs() <= params.advection() + 1e-6);
+    let outside = speed
+        .nearest(0, DVec3::splat(18.0))
+        .expect("inside the image");
+    assert_eq!(
+        outside,
+        -params.advection(),
+        "far from the target it shrinks"
+    );
+}
