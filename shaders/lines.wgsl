@@ -60,10 +60,12 @@ fn tangent_of(packed: u32) -> vec3<f32> {
 }
 
 fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
-    if style.kind.x == BY_DIRECTION {
+    // No direction is so long; `begin` of slices says why that is asked.
+    let kind = select(0u, style.kind.x, abs(tangent.x) < 2.0);
+    if kind == BY_DIRECTION {
         return abs(tangent);
     }
-    if style.kind.x == BY_VALUE {
+    if kind == BY_VALUE {
         let value = values[slot];
         // Missing values are grey.
         if value < -3.0e38 {

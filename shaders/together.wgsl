@@ -83,30 +83,33 @@ fn vs_together(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32
 @fragment
 fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let at = position.xy;
+    // No fragment lies left of its target; `begin` of slices says why that is asked.
+    let there = position.x > -1.0;
+    let has = select(vec4<f32>(0.0), together.glass, there);
     var colour = textureLoad(scene, vec2<i32>(at), 0).rgb;
-    if together.hollows.x > 0.0 {
+    if select(0.0, together.hollows.x, there) > 0.0 {
         colour *= light_left(at);
     }
-    if together.glass.z > 0.5 {
+    if has.z > 0.5 {
         let sum = textureLoad(through_sum, vec2<i32>(at), 0);
         let left = textureLoad(through_left, vec2<i32>(at), 0).r;
         colour = mix(sum.rgb / max(sum.a, 1e-6), colour, left);
     }
-    if together.glass.w > 1.5 {
+    if has.w > 1.5 {
         let volumes = coarse(fog, together.glass.w, at);
         colour = colour * (1.0 - volumes.a) + volumes.rgb;
-    } else if together.glass.w > 0.5 {
+    } else if has.w > 0.5 {
         let volumes = textureLoad(fog, vec2<i32>(at), 0);
         colour = colour * (1.0 - volumes.a) + volumes.rgb;
     }
     var over = vec4<f32>(0.0);
-    if together.glass.y > 0.5 && together.glass.x > 0.5 {
+    if has.y > 0.5 && has.x > 0.5 {
         let size = ceil(together.scene.xy / together.glass.x);
         let texel = clamp(at / together.glass.x, vec2<f32>(0.5), size - 0.5);
         over = textureSampleLevel(glass, smooth_sampler, texel / together.scene.zw, 0.0);
-    } else if together.glass.x > 1.5 {
+    } else if has.x > 1.5 {
         over = coarse(glass, together.glass.x, at);
-    } else if together.glass.x > 0.5 {
+    } else if has.x > 0.5 {
         over = textureLoad(glass, vec2<i32>(at), 0);
     }
     colour = colour * (1.0 - over.a) + over.rgb;

@@ -287,7 +287,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
-    let pathway = &found.pathway;
+    let (pathway, path) = (&found.pathway, &found.path);
     let weak = found.weakest.as_ref();
     let (part_mm, weakest, middle) = weak.map_or((0.0, 0.0, DVec3::ZERO), |w| {
         (w.length_mm, w.cost_per_mm, w.at)

@@ -119,11 +119,11 @@ fn compose(
         if let ToSum::Curves {
             tractogram, stored, ..
         } = result
+            && *stored
+            && wanted(tractogram, draft.store)
         {
-            if *stored && wanted(tractogram, draft.store) {
-                let file = session::store(&absolute, tractogram, &sum.sha256, control);
-                sum.file = Some(file.map_err(|e| e.to_string())?);
-            }
+            let file = session::store(&absolute, tractogram, &sum.sha256, control);
+            sum.file = Some(file.map_err(|e| e.to_string())?);
         }
         results.push(sum);
     }
