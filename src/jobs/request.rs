@@ -21,11 +21,12 @@ use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
 use super::{Outcome, Values, Voice};
 use crate::compute::{Backend, BackendKind, Control, DataId};
-use crate::data::{Gradients, Grid, Mask, Region, Shape, Surface, TensorField, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
 use crate::{io, phantom};
-use std::path::{Path, PathBuf};
+use saving::{save_shape, save_values, saved};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All that a fit depends on: its result is put where just this is wanted.

@@ -1,6 +1,12 @@
 //! Writing files.
 
-USES
+use super::super::fault::Fault;
+use super::super::{Saved, Values};
+use super::Output;
+use crate::compute::Control;
+use crate::data::{Shape, Surface, Tractogram};
+use crate::io;
+use std::path::{Path, PathBuf};
 
 /// As a surface, where the name says so, else as a mask; returns "surface" for one.
 pub(super) fn save_shape(
@@ -24,7 +30,11 @@ pub(super) fn save_shape(
 }
 
 /// Writes the values of a streamline file that is there.
-pub(super) fn save_values(values: &Values, tck: &Path, tractogram: &Tractogram) -> Result<(), String> {
+pub(super) fn save_values(
+    values: &Values,
+    tck: &Path,
+    tractogram: &Tractogram,
+) -> Result<(), String> {
     let name = &values.name;
     let points = io::scalars::save_points(&values.tsf, tck, tractogram, name);
     let all = points.and_then(|()| io::scalars::save_weights(&values.weights, tractogram, name));

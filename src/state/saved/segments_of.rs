@@ -1,7 +1,7 @@
 //! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
 //! hand as its script.
 
-use super::read::region;
+use super::regions_of::region;
 use super::write::Lists;
 use super::{
     Origin, SavedDocument, SavedLayer, SavedRegion, SavedRun, SavedSegment, SavedSegmentation,
@@ -111,7 +111,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
     Ok(match saved {
         SavedStart::Spheres => Start::Spheres,
         SavedStart::Mask { name, mask } => {
-            let mask = read.masks.get(*mask).and_then(Option::as_ref);
+            let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
             let mask = mask.ok_or("the mask that it begins with is damaged")?;
             Start::Mask(name.clone(), mask.clone())
         }
@@ -140,7 +140,7 @@ fn one(
     read: &ReadSession,
     saved: &SavedSegment,
 ) -> Result<(Mask, Segmented), String> {
-    let mask = read.masks.get(saved.mask).and_then(Option::as_ref);
+    let mask = read.masks.get(saved.mask).and_then(|m| m.as_ref().ok());
     let mask = mask.ok_or("its mask is damaged")?.clone();
     sound(&saved.script)?;
     let shapes = |all: &[SavedRegion]| -> Result<Vec<Arc<Shape>>, String> {

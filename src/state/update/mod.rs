@@ -22,6 +22,7 @@ mod sampling;
 mod segment;
 mod sessions;
 mod settings;
+mod stopping;
 mod tensors;
 mod tracks;
 
@@ -38,7 +39,7 @@ use super::action::{Action, Effect, Phase};
 use super::comparing;
 use super::moved::How;
 use super::session::{Exports, GuideStep, Severity};
-use super::view::{Layout, Pane, Slab, SliceCamera, Task, Tool, View};
+use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
 use crate::data::Role;
 use crate::jobs::{Request, Slot};
@@ -47,6 +48,7 @@ use opening::exported;
 use regions::change_all;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use stopping::{escape, stop};
 pub(super) use tracks::is_current;
 
 /// Applies one action; what it returns is for the window to carry out.
@@ -568,37 +570,5 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
                 .clone_into(&mut state.session.status);
         }
         (Some(sentence), None) => state.session.say(Severity::Information, sentence),
-    }
-}
-
-/// Does the first that applies.
-fn escape(state: &mut State, effects: &mut Vec<Effect>) {
-    if pictures::stop(state) {
-        // The pictures are kept that are there.
-    } else if state.view.tool != Tool::Crosshair {
-        drawing::take(state, Tool::Crosshair, effects);
-    } else if let Some(job) = state
-        .session
-        .jobs
-        .iter()
-        .rev()
-        .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
-    {
-        stop(state, job.slot, effects);
-    } else if state.session.bundle.chosen.take().is_none() {
-        state.session.selected_region = None;
-        state.session.selected_layer = None;
-        state.session.pathways.selected = None;
-    }
-}
-
-/// Stops a job because the user wants it, and says what that leaves.
-fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
-    effects.push(Effect::Cancel(slot));
-    match slot {
-        Slot::Live => tracks::stopped(state),
-        Slot::Pathway => pathways::stopped(state),
-        Slot::Segment => segment::stopped(state),
-        _ => {}
     }
 }

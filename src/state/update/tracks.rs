@@ -1,6 +1,6 @@
 //! Streamlines and rays of the regions as they are: asking for them, taking them in.
 
-use super::rays;
+use super::{rays, segment};
 use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;

@@ -38,11 +38,15 @@ impl Views {
             painter.add(pixels(&ctx, rect, id, List::Slice(list)));
         }
         spheres::on_slice(&painter, &slice);
-        if state.view.show_crosshair {
-            slice_paint::crosshair(&painter, &slice);
-        }
+        let under = painter.add(egui::Shape::Noop);
+        let mut words = Vec::new();
         if state.view.show_letters {
-            slice_paint::letters(&painter, &slice, &[]);
+            words.extend(slice_paint::letters(&painter, &slice, &[], &|middle| {
+                middle
+            }));
+        }
+        if state.view.show_crosshair {
+            painter.set(under, slice_paint::crosshair(&painter, &slice, &words));
         }
         slice_paint::scale_bar(&painter, &slice);
         let name = match state.session.segment.speed {
