@@ -204,7 +204,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let frame = crate::state::segment::frame_of(layer, volume);
         let (least, most) = extent(memory, volume, frame);
         let scale = layer.unit_scale;
-        let (low, high) = volume.percentiles(frame, 0.001, 0.999);
+        let (low, high) = volume.percentiles(frame, 0.01, 0.998);
         let range = (
             low.min(params.target),
             high.max(params.target).max(low + f32::MIN_POSITIVE),
