@@ -374,9 +374,8 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
     if has(LIT) && dot(normal, normal) > 0.0 {
         colour = lit(colour, normal, ray.direction);
     }
-    let opacity = volume.window.w;
-    add(light, at_mm, colour, opacity, open_share(ray, at_mm, at_mm));
-    if opacity > 0.99 {
+    add(light, at_mm, colour, volume.window.w, open_share(ray, at_mm, at_mm));
+    if volume.window.w > 0.99 {
         (*light).distance = min((*light).distance, at_mm);
     }
 }

@@ -205,7 +205,8 @@ fn sentences() {
     ];
     for error in &all {
         let text = error.to_string();
-        assert!(text.starts_with(char::is_uppercase), "{text}");
+        let begins = |c: char| c.is_uppercase() || c.is_ascii_digit();
+        assert!(text.starts_with(begins), "{text}");
         assert!(text.contains("--backend cpu") && !text.contains('\n'));
         assert!(!error.found().contains("--backend"), "{text}");
     }

@@ -324,7 +324,11 @@ fn not_started() {
     let phase = Phase::Done;
     window.act(Action::SetTrack { params, phase });
     let status = &window.state.session.status;
-    assert_eq!(status, "No streamline started (2\u{202F}000 tries)");
+    let why = (&window.state.session.live_error, window.said());
+    assert_eq!(
+        status, "No streamline started (2\u{202F}000 tries)",
+        "{why:?}"
+    );
 }
 
 fn demo() {

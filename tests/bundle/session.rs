@@ -5,6 +5,7 @@ use crate::support::Window;
 use crate::tracking::fields::region;
 use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::bundle::{Drawer, How, Measurement, Sieve, Use, lines_of};
+use arcuate::state::saving::Changed;
 use arcuate::state::{Action, BundleAction, Leaving, Pane, SessionAction};
 use glam::DVec3;
 use std::path::Path;
@@ -143,6 +144,8 @@ pub(super) fn refused() {
     write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::Leave(Leaving::Open(path))));
+    let answer = Changed::UseAsItIs;
+    other.act(Action::Session(SessionAction::Answer { index: 0, answer }));
     other.act(Action::Session(SessionAction::OpenAnyway));
     assert!(other.state.document.layer_named("all").is_none());
     let absent = &other.state.document.absent;

@@ -37,7 +37,7 @@ fn turn(pictures: usize, folder: &Path) -> u64 {
     }
     let count = pictures.to_string();
     let out = format!("{pictures}.png");
-    command.args(["--turntable", &count, "--backend", "cpu", "--out", &out]);
+    command.args(["--turntable", &count, "--out", &out]);
     let command = command.current_dir(folder).stderr(Stdio::piped());
     let mut process = command.stdout(Stdio::null()).spawn().expect("it starts");
     let mut peak = 0;

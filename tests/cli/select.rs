@@ -131,7 +131,10 @@ pub(super) fn selects() {
         &[],
         "add a region, --group, --length, --value, --image, --stop or --number",
     );
-    usage(&["--length", "9..2"], "expected LOW..HIGH");
+    usage(
+        &["--length", "9..2"],
+        "the lower limit 9 is above the higher one 2",
+    );
     usage(&["--length", ".."], "expected LOW..HIGH");
     usage(&["--value", "fa"], "expected NAME=LOW..HIGH");
     usage(&["--image", "fa.nii.gz"], "expected FILE:LOW..HIGH");

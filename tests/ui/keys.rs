@@ -277,7 +277,8 @@ fn sheet() {
                 continue;
             };
             let place = row.rect();
-            if place.height() != 22.0 || place.left() < 100.0 || place.right() > 1180.0 {
+            if (place.height() - 22.0).abs() > 0.5 || place.left() < 100.0 || place.right() > 1180.0
+            {
                 continue;
             }
             found += 1;
