@@ -79,7 +79,8 @@ pub struct Options {
     /// Diffusivity along fibres, mm²/s [default: 0.0017]
     #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = positive)]
     pub along: Option<f64>,
-    /// Diffusivity across them outside, mm²/s; 0: no water around fibres [default: 0.00051]
+    /// Diffusivity across them outside, mm²/s; 0: no water around fibres [default: 0.00051; with
+    /// one shell 0.00051,0.0012]
     #[arg(long, value_name = "D", allow_negative_numbers = true, value_delimiter = ',', value_parser = not_negative)]
     pub across: Vec<f64>,
     /// Diffusivity of free water, mm²/s; 0: none [default: 0.0017,0.003 with two shells and more]

@@ -207,18 +207,21 @@ pub const EPSILON: f64 = 0.2;
 /// tissue and in cerebrospinal fluid.
 pub fn commit(shells: usize) -> commit::Params {
     const ALONG: f64 = 1.7e-3;
+    let zeppelin = |across: f64| commit::model::Zeppelin {
+        along: ALONG,
+        across,
+    };
     commit::Params {
         model: commit::model::Model {
             intra: commit::model::Intra::Stick { along: ALONG },
-            extra: vec![commit::model::Zeppelin {
-                along: ALONG,
-                across: 0.51e-3,
-            }],
-            // One shell does not tell it from the others.
-            free: if shells > 1 {
-                vec![ALONG, 3.0e-3]
-            } else {
-                Vec::new()
+            // One shell does not tell free water from the others: a rounder zeppelin takes its part.
+            extra: match shells {
+                0 | 1 => vec![zeppelin(0.51e-3), zeppelin(1.2e-3)],
+                _ => vec![zeppelin(0.51e-3)],
+            },
+            free: match shells {
+                0 | 1 => Vec::new(),
+                _ => vec![ALONG, 3.0e-3],
             },
         },
         switches: commit::samples::Switches {

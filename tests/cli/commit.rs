@@ -112,6 +112,8 @@ pub fn weighs() {
     ]
     .concat();
     assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
+    // Of a file that needs no word of its own.
+    let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     refuses(&[&base[..], &["--out", "a"]].concat(), &["--force"], here);
     let ball = [&base[..], &["--free", "0.003", "--out", "e"]].concat();
     refuses(&ball, &["Ball needs at least two shells"], here);

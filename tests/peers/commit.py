@@ -173,7 +173,11 @@ def main(root):
     dump("peak_direction.u16", D["EC"]["dir"], "u2")
     dump("table.f32", np.concatenate(rows), "f4")
     dump("x.f64", weights, "f8")
-    dump("norms.f64", np.concatenate([K["wmr_norm"], K["wmh_norm"], K["iso_norm"]]), "f8")
+    # Its columns are scaled by the responses' and by the streamlines' norms.
+    kept = np.asarray(D["TRK"]["kept"]).astype(bool)
+    lines_of = np.asarray(D["TRK"]["norm"], float)[kept]
+    scales = [np.outer(K["wmr_norm"], lines_of).ravel(), np.repeat(K["wmh_norm"], peaks), np.repeat(K["iso_norm"], voxels)]
+    dump("x_own.f64", weights / np.concatenate(scales), "f8")
     dump("voxels.u32", D["MASK_ix"] + n * (D["MASK_iy"] + n * D["MASK_iz"]), "u4")
     for name in ("fibres.tck", "mask.nii", "peaks.nii", "scan.b", "scan.scheme"):
         shutil.copy(at(name), at("dump", name))
@@ -182,7 +186,6 @@ def main(root):
     their_aty = timed(lambda: mit.A.T.dot(theirs))
 
     # A signal of the bundles' streamlines and of free water, with noise of a thirtieth of its mean.
-    kept = np.asarray(D["TRK"]["kept"]).astype(bool)
     r = np.random.default_rng(7)
     planted = np.zeros(mit.A.shape[1])
     for j in range(atoms):
@@ -198,7 +201,7 @@ def main(root):
     begun = time.perf_counter()
     mit.fit(tol_fun=1e-12, max_iter=options.iters)
     their_fit = time.perf_counter() - begun
-    found = np.concatenate([np.ravel(v) for v in mit.get_coeffs(get_normalized=True)])
+    found = np.concatenate([np.ravel(v) for v in mit.get_coeffs(get_normalized=False)])
     objective = 0.5 * float(((np.asarray(mit.A.dot(found)) - y) ** 2).sum())
     dump("y.f64", y, "f8")
     dump("objective.f64", [objective], "f8")

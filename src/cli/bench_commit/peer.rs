@@ -81,7 +81,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     operator.apply(&x, &mut y);
     let predicted = operator.unpack(&y, n(voxels), n(samples));
     arrays::write(&at("predicted.f32"), &predicted)?;
-    let own = own(folder, &theirs, &given)?;
+    let own = own(folder, &given)?;
     arrays::write(&at("own_predicted.f32"), &own)?;
     let [a_x_s, at_y_s] = times(&operator, if quick { 2 } else { 5 });
     let measured: Vec<f64> = arrays::read(&at("y.f64"))?;
@@ -115,7 +115,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
 }
 
 /// What our own dictionary predicts from their weights, in the order of their voxels.
-fn own(folder: &Path, weights: &[f64], given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
+fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
     let (control, at) = (Control::new(), |name: &str| folder.join(name));
     let volume = |name: &str| match io::open(&at(name), &control)? {
         Opened::Volume(volume, _) => Ok(volume),
@@ -182,12 +182,12 @@ fn own(folder: &Path, weights: &[f64], given: &Foreign) -> Result<Vec<f32>, Box<
             .map_err(|_| "a voxel is unknown")
     };
     let known: Vec<usize> = places.iter().map(|p| known(*p)).collect::<Result<_, _>>()?;
-    let scales: Vec<f64> = arrays::read(&at("norms.f64"))?;
+    // Of columns that are not scaled.
+    let weights: Vec<f64> = arrays::read(&at("x_own.f64"))?;
     let mut x = vec![0f32; operator.columns()];
     for fibre in 0..given.fibres {
         for atom in 0..shape.atoms {
-            let weight = weights[atom * given.fibres + fibre] / scales[atom];
-            x[fibre * shape.atoms + atom] = weight as f32;
+            x[fibre * shape.atoms + atom] = weights[atom * given.fibres + fibre] as f32;
         }
     }
     let first = given.fibres * shape.atoms;
@@ -196,14 +196,13 @@ fn own(folder: &Path, weights: &[f64], given: &Foreign) -> Result<Vec<f32>, Box<
         let place = seen[voxel as usize];
         seen[voxel as usize] += 1;
         let column = operator.own_column(known[voxel as usize], place);
-        x[column] = (weights[first + i] / scales[shape.atoms]) as f32;
+        x[column] = weights[first + i] as f32;
     }
     let first = first + given.peak_voxel.len();
     for voxel in 0..given.voxels {
         for atom in 0..shape.free {
-            let weight =
-                weights[first + atom * given.voxels + voxel] / scales[shape.atoms + 1 + atom];
-            x[operator.own_column(known[voxel], shape.peaks + atom)] = weight as f32;
+            let column = operator.own_column(known[voxel], shape.peaks + atom);
+            x[column] = weights[first + atom * given.voxels + voxel] as f32;
         }
     }
     let mut y = vec![0.0; operator.rows()];

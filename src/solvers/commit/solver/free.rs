@@ -6,6 +6,8 @@ use crate::compute::Control;
 
 /// Conjugate steps of a round.
 const STEPS: u32 = 20;
+/// Points of a round's search at most.
+const SEARCH: u32 = 4;
 /// Iterations of the first phase between two rounds.
 const BETWEEN: u32 = 10;
 /// Share of the weights above 0 that may have changed sides in an iteration.
@@ -63,7 +65,7 @@ impl Free {
         let intra = problem.operator.shape().intra();
         let mut moved = now.clone();
         let (mut before, mut used) = (0.0, 0);
-        while used < STEPS.min(most) && !control.is_cancelled() {
+        while used < STEPS.min(most.saturating_sub(SEARCH)) && !control.is_cancelled() {
             problem.gradient(0.0, &moved, &moved, &mut self.gradient);
             for (i, g) in self.gradient.iter_mut().enumerate() {
                 *g += if i < intra { lasso } else { 0.0 };
@@ -107,7 +109,7 @@ impl Free {
         let way: &mut Vec<f32> = &mut self.direction;
         combine(way, 1.0, &moved.x, -1.0, &now.x);
         let mut share = 1.0;
-        for _ in 0..4 {
+        for _ in 0..SEARCH {
             let x = now
                 .x
                 .iter()
