@@ -19,8 +19,9 @@ impl Probe {
     /// of how its border is blurred, nor how far away other tissues are. In T1 images it is half way from
     /// CSF to grey matter.
     pub const SHARE: f64 = 0.25;
-    /// Shares of the voxels, background left out, between which the range lies.
-    const RANGE: (f64, f64) = (0.02, 0.98);
+    /// Shares of the voxels, background left out, between which the range lies; those of the display, so
+    /// that they are known.
+    const RANGE: (f64, f64) = (0.01, 0.99);
 
     /// Voxels without a value are passed over.
     pub fn add(&mut self, value: f32) {
