@@ -1,45 +1,31 @@
-// Level sets in bricks of 8 x 8 x 8 voxels; see src/solvers/level_set/mod.rs. row.rs there does the same
-// for eight voxels at a time.
+// Level sets in bricks of 8 x 8 x 8 voxels; see src/solvers/level_set/mod.rs, and fronts.cuh for the scheme.
 //
-// A block computes one brick at a time: it loads the page and a shell of one voxel, then either every voxel
-// (plain: 256 threads, for few bricks) or those whose neighbourhood is not constant (listed: 64 threads, for
-// many). A step reads one copy of the pages and the tables, and writes the other copy; nothing that is read
-// changes while it runs. Bricks that the band comes near to are wished for: an atomic stamp lets one block
-// win, which takes a page from the stack and fills it in the new copy alone. Between steps one block
-// publishes those pages and frees the ones that have been constant and unwished for some steps. So the
-// values are those of the whole volume, whatever the order of pages.
+// A launch makes some passes over all bricks, all blocks being resident together. Warps compute parts of
+// 4 x 4 x 2 voxels, constant ones excepted. Where bricks are few, a block of 256 threads has one of them in
+// shared memory for the whole launch; what neighbours need goes from block to block as words of a value and
+// the number of passes that made it, so that a pass costs one round trip. Where they are many, a warp is a
+// block, and a launch one pass over them, which reads one copy of the pages and writes the other; likewise
+// where there are more bricks than blocks that fit, with all blocks meeting between passes.
 //
-// The tables may be settled every few steps: then wishes reach as many voxels ahead.
+// Bricks that the band comes near to in a launch's last pass are wished for, as far ahead as a launch has
+// passes: an atomic stamp lets one block win, which takes a page from the stack and fills it in the new copy
+// alone. Between launches one block publishes those pages and frees the ones that have been constant and
+// unwished for some passes. So the values are those of the whole volume, whatever the order of pages.
 
-#include "common.cuh"
+#include "fronts.cuh"
 
 // Where bricks without a page point: pages of -clamp and of +clamp.
 constexpr int OUTSIDE = 0, INSIDE = 1;
 // Steps that a page outlives its use.
 constexpr int LINGER = 8;
-constexpr float SNAP = 1e-3f, FLAT = 1e-6f, LOW_SLOPE = 0.9f, HIGH_SLOPE = 1.1f;
-constexpr u32 ALL = ~0u, NONE = ~0u;
-constexpr int ISOTROPIC = 0, ORTHOGONAL = 1, SHEARED = 2;
-enum Pass { STEP, REDISTANCE_FIRST, REDISTANCE, PAPER };
-
-// Numbers of the steps to come, in the card's memory: graphs stay as they are when sliders move.
-struct Rules {
-    float dt, curvature, rescaling, clamp, pace, advection, low, high;
-    float w[6], root[3];
-    int offsets;
-    int e[6][3];
-    float rho[6];
-    // Weight of the region term, voxels of the image, sum of their quanta.
-    float region;
-    u32 unused;
-    long long voxels, total;
-};
-static_assert(sizeof(Rules) == 8 * 4 + 10 * 4 + 24 * 4 + 2 * 4 + 2 * 8, "as Rules in cuda.rs");
-
+constexpr u32 ALL = ~0u, NONE = ~0u, BORDER = 1u << 31;
+// Entries of Tables::halo.
+constexpr int HALO = 488;
 struct State {
     int step, top, high, activated, retired, logged;
     float region[3];
-    u32 unused;
+    // Blocks that have come to a barrier.
+    u32 arrived;
     long long inside, sum;
 };
 static_assert(sizeof(State) == 10 * 4 + 2 * 8, "as State in cuda.rs");
@@ -55,7 +41,8 @@ struct Tables {
     State* state;
     // By brick: its page; when it was last wished for.
     int *page_of, *wished;
-    // By page: x | y << 10 | z << 20 of its brick, or NONE; 27 neighbours in 32 places.
+    // By page: x | y << 10 | z << 20 of its brick, and BORDER at the grid's, or NONE; 27 neighbours in 32
+    // places.
     u32* place;
     int* neighbours;
     int* stack;
@@ -65,253 +52,122 @@ struct Tables {
     // By brick: planes of 512 numbers; grey values as whole numbers, where a term needs their sum.
     const float* speeds;
     const int* quanta;
-    // Of the shell: neighbour << 21 | place in the tile << 10 | place in the page; 72 rows' halves, then
-    // single values, 272 in all.
+    // Of the shell: neighbour << 21 | place in the tile << 10 | place in its page or sides. Warps have
+    // halves of rows (0 to 63, 128 to 135), quarters of columns (64 to 95, 160 to 167), or single values
+    // (96 to 127).
     const u32* shell;
+    // Likewise of single values of pages alone, all 488 of them.
+    const u32* halo;
+    // Two copies of so many pages: a value, and above it the passes that made it.
+    u64* exchange;
+    u32 exchanged, unused;
     u32 size[3], bricks[3];
-    int planes, unused;
+    int planes;
+    // Where the pages' sides lie behind the pages.
+    u32 sides;
 };
 
-// Rows of 8 and planes without bank conflicts, from -1 to 8.
-__device__ __forceinline__ int at(int x, int y, int z) {
-    z++;
-    y++;
-    return 4 + (z >> 1) * 240 + y * 24 + (z & 1) * 12 + x;
-}
-constexpr int TILE = 1204;
-
-__device__ __forceinline__ u32 bits(float v) { return __float_as_uint(v); }
-
-__device__ __forceinline__ float clamped(float v, float clamp) {
-    return fabsf(v) >= clamp - SNAP ? copysignf(clamp, v) : v;
+// A value with the number of passes that made it is one word: who reads it needs no other sign.
+__device__ __forceinline__ void put(u64* to, float v, u32 passes) {
+    u64 word = (u64)passes << 32 | bits(v);
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
 }
 
-// Squared one-sided gradients towards larger and smaller values, extremes of the neighbours.
-struct Upwind {
-    float up, down, most, least;
-    __device__ __forceinline__ explicit Upwind(float c) : up(0), down(0), most(c), least(c) {}
-    __device__ __forceinline__ void pair(float c, float a, float b, float rho) {
-        float high = fmaxf(a, b), low = fminf(a, b);
-        float rise = fmaxf(high - c, 0.0f), fall = fmaxf(c - low, 0.0f);
-        up = fmaf(rise * rho, rise, up);
-        down = fmaf(fall * rho, fall, down);
-        most = fmaxf(most, high);
-        least = fminf(least, low);
-    }
-    __device__ __forceinline__ float inwards(float c) const { return c >= 0.0f ? down : up; }
-    __device__ __forceinline__ float nearest(float c) const { return c >= 0.0f ? least : -most; }
+__device__ __forceinline__ u64 look(const u64* at) {
+    u64 word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+    return word;
+}
+
+// Of a brick at the grid's border: room from its first voxel to the grid's last, and on which sides the
+// grid begins with it.
+struct Border {
+    int x, y, z;
+    u32 sides;
 };
 
-struct Central {
-    float gradient, curvature;
-};
-
-struct Around {
-    float c, xm, xp, ym, yp, zm, zp;
-};
-
-template <int KIND>
-__device__ __forceinline__ Central central(const Around& n, float xy, float xz, float yz, const Rules& r) {
-    float c2 = n.c + n.c;
-    float xx = n.xp + n.xm - c2, yy = n.yp + n.ym - c2, zz = n.zp + n.zm - c2;
-    float x = n.xp - n.xm, y = n.yp - n.ym, z = n.zp - n.zm;
-    constexpr float part = FLAT * 2.0f / 3.0f;
-    if (KIND == SHEARED) {
-        float px = r.w[0] * x + r.w[3] * y + r.w[4] * z;
-        float py = r.w[3] * x + r.w[1] * y + r.w[5] * z;
-        float pz = r.w[4] * x + r.w[5] * y + r.w[2] * z;
-        float squared = px * x + py * y + pz * z;
-        float hxy = 0.5f * xy, hxz = 0.5f * xz, hyz = 0.5f * yz;
-        float trace = r.w[0] * xx + r.w[1] * yy + r.w[2] * zz + r.w[3] * hxy + r.w[4] * hxz + r.w[5] * hyz;
-        float along = px * px * xx + py * py * yy + pz * pz * zz + px * py * hxy + px * pz * hxz + py * pz * hyz;
-        float numerator = trace * squared - along + trace * part;
-        return {0.5f * sqrtf(fmaxf(squared, 0.0f)), numerator / (squared + FLAT)};
-    }
-    if (KIND == ORTHOGONAL) {
-        float sx = r.root[0], sy = r.root[1], sz = r.root[2];
-        xx *= r.w[0];
-        yy *= r.w[1];
-        zz *= r.w[2];
-        xy *= sx * sy;
-        xz *= sx * sz;
-        yz *= sy * sz;
-        x *= sx;
-        y *= sy;
-        z *= sz;
-    }
-    float x2 = x * x, y2 = y * y, z2 = z * z, squared = x2 + y2 + z2;
-    float mixed = fmaf(x * y, xy, fmaf(x * z, xz, y * z * yz));
-    float straight = fmaf(xx, y2 + z2, fmaf(yy, x2 + z2, zz * (x2 + y2)));
-    float numerator = fmaf(xx + yy + zz, part, fmaf(mixed, -0.5f, straight));
-    return {0.5f * sqrtf(squared), numerator / (squared + FLAT)};
+__device__ __forceinline__ u32 brick_of(const Tables& t, u32 place) {
+    return ((place >> 20 & 1023) * t.bricks[1] + (place >> 10 & 1023)) * t.bricks[0] + (place & 1023);
 }
 
-// One voxel. Neighbours of the sheared pairs are read from the tile, at (x, y, z).
-template <int KIND>
-__device__ __forceinline__ Upwind upwind(const Around& n, const Rules& r, const float* tile, int x, int y, int z) {
-    Upwind u(n.c);
-    if (KIND == SHEARED) {
-        for (int k = 0; k < r.offsets; k++) {
-            int i = r.e[k][0], j = r.e[k][1], l = r.e[k][2];
-            u.pair(n.c, tile[at(x - i, y - j, z - l)], tile[at(x + i, y + j, z + l)], r.rho[k]);
-        }
-    } else {
-        u.pair(n.c, n.xm, n.xp, KIND == ISOTROPIC ? 1.0f : r.w[0]);
-        u.pair(n.c, n.ym, n.yp, KIND == ISOTROPIC ? 1.0f : r.w[1]);
-        u.pair(n.c, n.zm, n.zp, KIND == ISOTROPIC ? 1.0f : r.w[2]);
-    }
-    return u;
+__device__ __forceinline__ Border border_of(const Tables& t, u32 place) {
+    u32 x = place & 1023, y = place >> 10 & 1023, z = place >> 20 & 1023;
+    return {(int)(t.size[0] - x * 8), (int)(t.size[1] - y * 8), (int)(t.size[2] - z * 8),
+            (u32)((x == 0) | (y == 0) << 1 | (z == 0) << 2)};
 }
 
-// `data`: of the voxel in the first plane of speeds.
-template <int KIND, bool EXTRA>
-__device__ __forceinline__ float step(
-    const Around& n, const Central& m, const Upwind& u, const Rules& r, const float* region, const float* data) {
-    float far = sqrtf(u.inwards(n.c)), most = 2.0f * fmaxf(m.gradient, far);
-    float bend = fmaxf(fminf(m.curvature, most), -most);
-    float speed = __ldg(data), weight = r.curvature, drift = 0.0f;
-    if (EXTRA) {
-        float stop = __ldg(data + 512), value = __ldg(data + 5 * 512);
-        float own = fmaxf(fminf(fmaf(region[1], value, region[0]), 1.0f), -1.0f);
-        speed = fmaf(own, region[2], speed) * stop;
-        weight *= stop;
-        float ax = __ldg(data + 2 * 512), ay = __ldg(data + 3 * 512), az = __ldg(data + 4 * 512);
-        drift = fmaxf(ax, 0.0f) * (n.xp - n.c) + fminf(ax, 0.0f) * (n.c - n.xm) + fmaxf(ay, 0.0f) * (n.yp - n.c) +
-                fminf(ay, 0.0f) * (n.c - n.ym) + fmaxf(az, 0.0f) * (n.zp - n.c) + fminf(az, 0.0f) * (n.c - n.zm);
-    }
-    float forwards = sqrtf(speed >= 0.0f ? u.up : u.down);
-    float share = fmaxf(fminf(2.0f * u.nearest(n.c), 1.0f), 0.0f);
-    float off = 1.0f - fmaf(share, far - m.gradient, m.gradient);
-    float spared = (1.0f - LOW_SLOPE) * (1.0f - share);
-    off -= fmaxf(fminf(off, spared), -spared);
-    float change = fmaf(speed, forwards, fmaf(weight, bend, r.rescaling * n.c * off)) + drift;
-    return clamped(fmaf(change, r.dt, n.c), r.clamp);
-}
-
-__device__ __forceinline__ float redistance(
-    const Around& n, const Central& m, const Upwind& u, const Rules& r, bool first) {
-    float far = sqrtf(u.inwards(n.c)), kept = n.c;
-    if (!(-u.nearest(n.c) >= 0.0f)) {
-        float pace = r.pace * (1.0f - far);
-        return clamped(n.c + (n.c >= 0.0f ? pace : -pace), r.clamp);
-    }
-    if (first) {
-        float slope = fmaxf(fmaxf(m.gradient, 0.5f * far), 1e-3f);
-        kept = n.c * fminf(fmaxf(slope, LOW_SLOPE), HIGH_SLOPE) / slope;
-    }
-    return clamped(kept, r.clamp);
-}
-
-// Lefohn 2004, appendix A.
-__device__ __forceinline__ float paper(const float* q, const int* up, const int* down, const Rules& r, float speed) {
-    float c = q[0], mean = 0.0f, rise2 = 0.0f, fall2 = 0.0f, squared = 0.0f;
-#pragma unroll
-    for (int a = 0; a < 3; a++) {
-        float ahead = q[up[a]] - c, back = c - q[down[a]], here = 0.5f * (q[up[a]] - q[down[a]]);
-        squared = fmaf(here, here, squared);
-        float faces[2] = {ahead, back};
-#pragma unroll
-        for (int side = 0; side < 2; side++) {
-            const float* next = q + (side ? down[a] : up[a]);
-            float length = faces[side] * faces[side];
-#pragma unroll
-            for (int o = 0; o < 3; o++)
-                if (o != a) {
-                    float across = 0.25f * ((q[up[o]] - q[down[o]]) + (next[up[o]] - next[down[o]]));
-                    length = fmaf(across, across, length);
-                }
-            float normal = faces[side] * rsqrtf(length + 1e-12f);
-            mean += side ? -normal : normal;
-        }
-        float x = fmaxf(ahead, 0.0f), y = fmaxf(-back, 0.0f);
-        rise2 = fmaf(x, x, fmaf(y, y, rise2));
-        x = fminf(ahead, 0.0f);
-        y = fminf(-back, 0.0f);
-        fall2 = fmaf(x, x, fmaf(y, y, fall2));
-    }
-    float keep = r.rescaling * c * (1.0f - sqrtf(squared));
-    float force = fmaf(0.5f * mean, r.curvature, speed) + keep;
-    float gradient = sqrtf(force >= 0.0f ? rise2 : fall2);
-    return clamped(fmaf(force * gradient, r.dt, c), r.clamp);
-}
-
-// What a voxel becomes; `i`: its place in the page.
-template <int KIND, bool EXTRA, int PASS>
-__device__ __forceinline__ float become(
-    const float* tile, int x, int y, int z, const Rules& r, const float* region, const float* data) {
-    const float* q = tile + at(x, y, z);
-    // Planes lie in pairs.
-    bool odd = (z & 1) == 0;
-    int up = odd ? 228 : 12, down = odd ? -12 : -228;
-    const float *a = q + up, *b = q + down;
-    Around n = {q[0], q[-1], q[1], q[-24], q[24], b[0], a[0]};
-    if (PASS == PAPER) {
-        int ups[3] = {1, 24, up}, downs[3] = {-1, -24, down};
-        return paper(q, ups, downs, r, __ldg(data));
-    }
-    float xy = (q[25] - q[23]) - (q[-23] - q[-25]);
-    float xz = (a[1] - a[-1]) - (b[1] - b[-1]), yz = (a[24] - a[-24]) - (b[24] - b[-24]);
-    Central m = central<KIND>(n, xy, xz, yz, r);
-    Upwind u = upwind<KIND>(n, r, tile, x, y, z);
-    if (PASS == STEP) return step<KIND, EXTRA>(n, m, u, r, region, data);
-    return redistance(n, m, u, r, PASS == REDISTANCE_FIRST);
-}
-
-// Neighbours that a voxel of the band wishes for, `margin` voxels from its brick's faces.
-__device__ __forceinline__ u32 wishes(int x, int y, int z, int margin) {
-    u32 row = 2u | (x < margin ? 1u : 0u) | (x > 7 - margin ? 4u : 0u);
-    u32 plane = row << 3 | (y < margin ? row : 0u) | (y > 7 - margin ? row << 6 : 0u);
-    return plane << 9 | (z < margin ? plane : 0u) | (z > 7 - margin ? plane << 18 : 0u);
-}
-
-// The page and its shell into the tile. Bricks at the grid's border repeat its last voxels.
+// The page and shell of a brick at the grid's border, which repeats the grid's last voxels. `pages`: where
+// they are read, or null: then as words of so many `passes`. `slots`: times 512.
 template <int THREADS>
-__device__ __forceinline__ void load(
-    const Tables& t, const float* now, float* tile, const int* slots, int page, const u32* first, bool border) {
-    int i = threadIdx.x;
-    if (border) {
-        for (; i < 1000; i += THREADS) {
-            int own[3] = {i % 10 - 1, i / 10 % 10 - 1, i / 100 - 1}, k = 0, in = 0;
-            int scale[3] = {1, 3, 9}, line[3] = {1, 8, 64};
-            for (int a = 0; a < 3; a++) {
-                int v = min(max((int)first[a] + own[a], 0), (int)t.size[a] - 1) - (int)first[a];
-                k += scale[a] * (v < 0 ? 0 : v > 7 ? 2 : 1);
-                in += line[a] * (v & 7);
+__device__ __noinline__ void load_border(
+    const float* pages, const u64* words, u32 passes, float clamp, float* tile, const int* slots, Border b) {
+    for (int i = threadIdx.x; i < 1000; i += THREADS) {
+        int x = i % 10 - 1, y = i / 10 % 10 - 1, z = i / 100 - 1;
+        int u = min(max(x, b.sides & 1 ? 0 : -1), b.x - 1), v = min(max(y, b.sides & 2 ? 0 : -1), b.y - 1);
+        int w = min(max(z, b.sides & 4 ? 0 : -1), b.z - 1);
+        int k = (u < 0 ? 0 : u > 7 ? 2 : 1) + (v < 0 ? 0 : v > 7 ? 6 : 3) + (w < 0 ? 0 : w > 7 ? 18 : 9);
+        int slot = slots[k];
+        u32 from = slot + (u & 7) + 8 * (v & 7) + 64 * (w & 7);
+        float value = slot == INSIDE * 512 ? clamp : -clamp;
+        if (slot >= 2 * 512) {
+            if (pages) value = __ldcg(pages + from);
+            else {
+                u64 word;
+                do word = look(words + from);
+                while ((u32)(word >> 32) != passes);
+                value = __uint_as_float((u32)word);
             }
-            tile[at(own[0], own[1], own[2])] = now[(size_t)slots[k] * 512 + in];
         }
-        return;
-    }
-    for (; i < 128; i += THREADS) {
-        int row = i >> 1;
-        float4 v = *(const float4*)(now + (size_t)page * 512 + i * 4);
-        *(float4*)(tile + at((i & 1) * 4, row & 7, row >> 3)) = v;
-    }
-    for (i = threadIdx.x; i < 272; i += THREADS) {
-        u32 e = __ldg(t.shell + i);
-        const float* from = now + (size_t)slots[e >> 21] * 512 + (e & 1023);
-        float* to = tile + (e >> 10 & 2047);
-        if (i < 72) *(float4*)to = *(const float4*)from;
-        else *to = *from;
+        tile[at(x, y, z)] = value;
     }
 }
 
-// What became of a brick, by its first warp. `seen`: bits 0 to 26 neighbours wished for, 13 itself; 28 some
+// A bit for each part of a thread whose voxel lies in the grid.
+template <int PARTS>
+__device__ __forceinline__ u32 within(Border b, int x0, int y0, int z0) {
+    u32 valid = 0;
+#pragma unroll
+    for (int k = 0; k < PARTS; k++)
+        if (x0 + 4 * (k & 1) < b.x && y0 + 4 * (k >> 1 & 1) < b.y && z0 + 2 * (k >> 2) < b.z) valid |= 1u << k;
+    return valid;
+}
+
+// Kinds of entries of the shell, 32 at a time.
+__device__ __forceinline__ bool is_row(int group, int lane) { return group < 2 || (group == 4 && lane < 8); }
+__device__ __forceinline__ bool is_column(int group, int lane) { return group == 2 || (group == 5 && lane < 8); }
+__device__ __forceinline__ bool is_single(int group) { return group == 3; }
+
+// Read again rather than kept, as registers are short.
+__device__ __forceinline__ u32 entry(const u32* at) {
+    u32 e;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(e) : "l"(at));
+    return e;
+}
+
+// Whether anything about a voxel is not constant.
+__device__ __forceinline__ u32 differs(const float* q, float clamp) {
+    u32 same = bits(q[0]);
+    return (bits(q[-1]) ^ same) | (bits(q[1]) ^ same) | (bits(q[-ROW]) ^ same) | (bits(q[ROW]) ^ same) |
+           (bits(q[-PLANE]) ^ same) | (bits(q[PLANE]) ^ same) | ((same & 0x7fffffffu) ^ bits(clamp));
+}
+
+// What became of a brick in a launch's last pass, by its first warp. `seen`: as wishes takes it; 28 some
 // voxel inside, 29 some outside.
 __device__ __forceinline__ void report(
-    const Tables& t, float* next, int page, u32 place, u32 seen, const int* slots, int now_step, bool settles) {
+    const Tables& t, float* next, int page, u32 place, u32 seen, const int* slots, int now_step, int margin) {
     int lane = threadIdx.x & 31, brick = -1, slot = 2, fresh = -1;
-    int bx = place & 1023, by = place >> 10 & 1023, bz = place >> 20;
-    if (lane < 27 && lane != 13 && (seen >> lane & 1)) {
+    int bx = place & 1023, by = place >> 10 & 1023, bz = place >> 20 & 1023;
+    u32 wished = wishes(seen, margin);
+    if (lane < 27 && lane != 13 && (wished >> lane & 1)) {
         u32 x = bx + lane % 3 - 1, y = by + lane / 3 % 3 - 1, z = bz + lane / 9 - 1;
         if (x < t.bricks[0] && y < t.bricks[1] && z < t.bricks[2]) {
             brick = (z * t.bricks[1] + y) * t.bricks[0] + x;
-            slot = slots[lane];
+            slot = slots[lane] >> 9;
         }
     }
     if (brick >= 0) {
         if (slot >= 2) t.wished[brick] = now_step;
-        else if (settles && atomicExch(t.wished + brick, now_step) != now_step) {
+        else if (atomicExch(t.wished + brick, now_step) != now_step) {
             // As many pages as bricks: there is one.
             int top = atomicSub(&t.state->top, 1) - 1;
             fresh = t.stack[top];
@@ -322,186 +178,342 @@ __device__ __forceinline__ void report(
     for (u32 left = some; left; left &= left - 1) {
         int from = __ffs(left) - 1, to = __shfl_sync(ALL, fresh, from);
         float value = __shfl_sync(ALL, slot, from) == INSIDE ? clamp : -clamp;
-        for (int i = lane; i < 512; i += 32) next[(size_t)to * 512 + i] = value;
+        for (int i = lane; i < 512; i += 32) next[(u32)(to * 512 + i)] = value;
+        for (int i = lane; i < 128; i += 32) next[t.sides + (u32)(to * 128 + i)] = value;
     }
     if (fresh >= 0) t.taken[atomicAdd(&t.state->activated, 1)] = make_int2(brick, fresh);
     int own = (bz * t.bricks[1] + by) * t.bricks[0] + bx;
-    if (lane == 0 && settles && !(seen >> 13 & 1) && (seen >> 28 & 3) != 3 && t.wished[own] + LINGER < now_step)
+    if (lane == 0 && !(seen & 255) && (seen >> 28 & 3) != 3 && now_step - t.wished[own] > LINGER)
         t.idle[atomicAdd(&t.state->retired, 1)] = page * 2 + (seen >> 28 & 1);
 }
 
-// Voxels that changed sides: their number, and what their grey values add.
-__device__ __forceinline__ void count(
-    const Tables& t, float was, float is, bool valid, u32 brick, int i, int pass, int ahead, bool summed) {
-    bool a = was > 0.0f, b = is > 0.0f;
-    if (valid && a != b) {
-        State* s = t.state;
-        bool stepped = pass == STEP || pass == PAPER;
-        // What redistancing does belongs to the step before, which has been added up.
-        int entry = stepped ? s->logged + ahead : max(s->logged - 1, 0);
-        if (!stepped) atomicAdd((u64*)&s->inside, b ? 1ull : ~0ull);
-        atomicAdd(&t.log[entry].flips, 1u);
-        atomicAdd(&t.log[entry].growth, b ? 1 : -1);
-        if (summed) {
-            long long q = t.quanta[(size_t)brick * 512 + i];
-            atomicAdd((u64*)&s->sum, (u64)(b ? q : -q));
-        }
+// Voxels of a thread that changed sides: how many did, and what their grey values add. `came`, `went`: a
+// bit for each part; `quanta`: of the brick, or null; `first`: the thread's first voxel.
+template <int PASS>
+__device__ __noinline__ void count(
+    State* s, Counted* log, const int* quanta, u32 came, u32 went, int first, int pass) {
+    bool stepped = PASS == STEP || PASS == PAPER;
+    // What redistancing does belongs to the step before, which has been added up.
+    int entry = stepped ? s->logged + pass : max(s->logged - 1, 0), growth = __popc(came) - __popc(went);
+    if (!stepped) atomicAdd((u64*)&s->inside, (u64)(long long)growth);
+    atomicAdd(&log[entry].flips, (u32)__popc(came | went));
+    atomicAdd(&log[entry].growth, growth);
+    if (!quanta) return;
+    for (u32 left = came | went; left; left &= left - 1) {
+        int k = __ffs(left) - 1;
+        long long q = quanta[first + place_of(k)];
+        atomicAdd((u64*)&s->sum, (u64)(came >> k & 1 ? q : -q));
     }
 }
 
-// `ahead`: of this step until the tables are settled; `margin`: how far wishes reach.
-template <int THREADS, int KIND, bool EXTRA, int PASS>
-__device__ __forceinline__ void plain(const Tables& t, const float* now, float* next, int ahead, int margin) {
-    constexpr int DEEP = 512 / THREADS;
-    __shared__ __align__(16) float tile[TILE];
+// So many passes over a brick. `first_copy`: of the pages, which the launch's first pass reads; `made`: in
+// this launch before; `margin`: how far wishes reach after the last, or 0; `begins`: the first of them is
+// the first of redistancing.
+template <int KIND, bool EXTRA, int PASS>
+__device__ __forceinline__ void few(
+    const Tables& t, float* first_copy, float* other_copy, int page, int passes, int made, int margin, bool begins) {
+    const float* now = made & 1 ? other_copy : first_copy;
+    __shared__ __align__(16) float tiles[2][TILE];
     __shared__ int slots[32];
     __shared__ u32 seen;
-    const int me = threadIdx.x, x = me & 7, y = me >> 3 & 7, z0 = (me >> 6) * DEEP;
-    const Rules& r = *t.rules;
+    const int me = threadIdx.x, lane = me & 31, warp = me >> 5;
+    // Of the thread's first voxel; hidden from the compiler, which would keep its coordinates in registers.
+    int first = (lane & 3) + 8 * ((lane >> 2 & 3) + 4 * (warp & 1)) + 64 * ((lane >> 4) + 2 * (warp >> 1));
+    asm("" : "+r"(first));
     const State* s = t.state;
-    const int high = s->high, now_step = s->step + ahead;
-    const bool settles = margin > 0;
+    const u32 place = t.place[page];
+    if (place == NONE) return;
+    const Rules r = *t.rules;
     const float region[3] = {s->region[0], s->region[1], s->region[2]};
-    for (int page = 2 + blockIdx.x; page < high; page += gridDim.x) {
-        u32 place = t.place[page];
-        if (place == NONE) continue;
-        if (me < 32) slots[me] = t.neighbours[page * 32 + me];
-        if (me == 0) seen = 0;
-        u32 first[3] = {(place & 1023) * 8, (place >> 10 & 1023) * 8, (place >> 20) * 8};
-        bool border = false;
-        for (int a = 0; a < 3; a++) border |= first[a] == 0 | first[a] + 8 >= t.size[a];
-        u32 brick = ((place >> 20) * t.bricks[1] + (place >> 10 & 1023)) * t.bricks[0] + (place & 1023);
-        __syncthreads();
-        load<THREADS>(t, now, tile, slots, page, first, border);
-        __syncthreads();
-        const float* data = t.speeds + (size_t)brick * 512 * t.planes;
-        u32 mine = 0;
-        for (int k = 0; k < DEEP; k++) {
-            int z = z0 + k, i = z * 64 + (me & 63);
-            const float* q = tile + at(x, y, z);
-            bool odd = (z & 1) == 0;
-            int up = odd ? 228 : 12, down = odd ? -12 : -228;
-            float c = q[0], v = c;
-            u32 own = bits(c);
-            u32 differ = (bits(q[-1]) ^ own) | (bits(q[1]) ^ own) | (bits(q[-24]) ^ own) | (bits(q[24]) ^ own) |
-                         (bits(q[down]) ^ own) | (bits(q[up]) ^ own) | ((own & 0x7fffffffu) ^ bits(r.clamp));
-            // Gradients of sheared grids look along diagonals, too: nothing is left out.
-            if (KIND == SHEARED || __any_sync(ALL, differ != 0)) {
-                v = become<KIND, EXTRA, PASS>(tile, x, y, z, r, region, data + i);
-                bool valid = first[0] + x < t.size[0] && first[1] + y < t.size[1] && first[2] + z < t.size[2];
-                count(t, c, v, valid, brick, i, PASS, ahead, t.quanta != nullptr);
-            }
-            next[(size_t)page * 512 + i] = v;
-            bool valid = first[0] + x < t.size[0] && first[1] + y < t.size[1] && first[2] + z < t.size[2];
-            if (valid) {
-                if (fabsf(v) < r.clamp) mine |= wishes(x, y, z, margin);
-                mine |= v > 0.0f ? 1u << 28 : 2u << 28;
-            }
-        }
-        for (int i = 16; i; i >>= 1) mine |= __shfl_xor_sync(ALL, mine, i);
-        if ((me & 31) == 0) atomicOr(&seen, mine);
-        __syncthreads();
-        if (me < 32) report(t, next, page, place, seen, slots, now_step, settles);
-        __syncthreads();
+    const u32 base = s->step + made;
+    const bool border = place & BORDER;
+    const float* data = t.speeds;
+    float speed[2] = {0.0f, 0.0f};
+    if (PASS != REDISTANCE) {
+        data += (size_t)brick_of(t, place) * 512 * t.planes + first;
+        speed[0] = __ldg(data);
+        speed[1] = __ldg(data + 4);
     }
-}
-
-// 64 threads; warps list the voxels whose neighbourhood is not constant, and compute the list.
-template <int KIND>
-__device__ __forceinline__ void listed(const Tables& t, const float* now, float* next, int ahead, int margin) {
-    __shared__ __align__(16) float tile[TILE];
-    __shared__ u32 list[2][256];
-    __shared__ int slots[32];
-    __shared__ u32 seen;
-    const int me = threadIdx.x, lane = me & 31, warp = me >> 5, x = me & 7, y = me >> 3;
-    const Rules& r = *t.rules;
-    const State* s = t.state;
-    const int high = s->high, now_step = s->step + ahead;
-    const bool settles = margin > 0;
-    const float region[3] = {0.0f, 0.0f, 0.0f};
-    for (int page = 2 + blockIdx.x; page < high; page += gridDim.x) {
-        u32 place = t.place[page];
-        if (place == NONE) continue;
-        if (me < 32) slots[me] = t.neighbours[page * 32 + me];
-        if (me == 0) seen = 0;
-        u32 first[3] = {(place & 1023) * 8, (place >> 10 & 1023) * 8, (place >> 20) * 8};
-        bool border = false;
-        for (int a = 0; a < 3; a++) border |= first[a] == 0 | first[a] + 8 >= t.size[a];
-        u32 brick = ((place >> 20) * t.bricks[1] + (place >> 10 & 1023)) * t.bricks[0] + (place & 1023);
-        __syncthreads();
-        load<64>(t, now, tile, slots, page, first, border);
-        __syncthreads();
-        const float* data = t.speeds + (size_t)brick * 512 * t.planes;
-        float* out = next + (size_t)page * 512;
-        int found = 0;
-        u32* own_list = list[warp];
-        u32 mine = 0;
-        float before = tile[at(x, y, -1)], c = tile[at(x, y, 0)];
-        bool wide = first[0] + x < t.size[0] && first[1] + y < t.size[1];
+    if (me < 32) slots[me] = t.neighbours[page * 32 + me] * 512;
+    if (me == 0) seen = 0;
+    __syncthreads();
+    // Where words of the halo come from.
+    u32 from[2];
+    if (border) {
+        load_border<256>(now, nullptr, 0, r.clamp, tiles[0], slots, border_of(t, place));
+    } else {
+        if (me < 128) {
+            int row = me >> 1;
+            *(float4*)(tiles[0] + at((me & 1) * 4, row & 7, row >> 3)) =
+                __ldcg((const float4*)now + (u32)(page * 128 + me));
+        }
 #pragma unroll
-        for (int z = 0; z < 8; z++) {
-            const float* q = tile + at(x, y, z);
-            float behind = tile[at(x, y, z + 1)];
-            u32 own = bits(c);
-            u32 differ = (bits(q[-1]) ^ own) | (bits(q[1]) ^ own) | (bits(q[-24]) ^ own) | (bits(q[24]) ^ own) |
-                         (bits(before) ^ own) | (bits(behind) ^ own) | ((own & 0x7fffffffu) ^ bits(r.clamp));
-            u32 some = __ballot_sync(ALL, differ != 0);
-            if (differ) own_list[found + __popc(some & ((1u << lane) - 1))] = z * 64 + me;
-            else {
-                out[z * 64 + me] = c;
-                if (wide && first[2] + z < t.size[2]) mine |= c > 0.0f ? 1u << 28 : 2u << 28;
-            }
-            found += __popc(some);
-            before = c;
-            c = behind;
+        for (int k = 0; k < 2; k++) {
+            u32 e = me + k * 256 < HALO ? __ldg(t.halo + me + k * 256) : 0;
+            u32 slot = slots[e >> 21];
+            from[k] = slot + (e & 1023);
+            tiles[0][e >> 10 & 2047] = __ldcg(now + from[k]);
+            // Constant pages stay as they are, those outside an even number.
+            if (slot < 2 * 512) from[k] = slot == INSIDE * 512 ? NONE : NONE - 1;
         }
-        __syncwarp();
-        for (int k = lane; k < found; k += 32) {
-            int i = own_list[k], vx = i & 7, vy = i >> 3 & 7, vz = i >> 6;
-            float was = tile[at(vx, vy, vz)];
-            float v = become<KIND, false, STEP>(tile, vx, vy, vz, r, region, data + i);
-            out[i] = v;
-            bool valid = first[0] + vx < t.size[0] && first[1] + vy < t.size[1] && first[2] + vz < t.size[2];
-            count(t, was, v, valid, brick, i, STEP, ahead, t.quanta != nullptr);
-            if (valid) {
-                if (fabsf(v) < r.clamp) mine |= wishes(vx, vy, vz, margin);
-                mine |= v > 0.0f ? 1u << 28 : 2u << 28;
-            }
+    }
+    const int mine = at(first & 3, first >> 3 & 7, first >> 6);
+    u32 is = 0, band = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (int pass = 0; pass < passes; pass++) {
+        const float* q = tiles[pass & 1] + mine;
+        const bool last = pass + 1 == passes;
+        float v[2] = {q[0], q[4]};
+        u32 was = (v[0] > 0.0f ? 1u : 0u) | (v[1] > 0.0f ? 2u : 0u);
+        band = 0;
+        if (KIND == SHEARED || __any_sync(ALL, (differs(q, r.clamp) | differs(q + 4, r.clamp)) != 0)) {
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                v[k] = become<KIND, EXTRA, PASS>(
+                    q + 4 * k, r, t.rules, region, speed[k], data + 4 * k, begins && pass == 0);
+            band = (fabsf(v[0]) < r.clamp ? 1u : 0u) | (fabsf(v[1]) < r.clamp ? 2u : 0u);
         }
-        for (int i = 16; i; i >>= 1) mine |= __shfl_xor_sync(ALL, mine, i);
-        if (lane == 0) atomicOr(&seen, mine);
+        is = (v[0] > 0.0f ? 1u : 0u) | (v[1] > 0.0f ? 2u : 0u);
+        if (!last) {
+            u64* words = t.exchange + (size_t)(~pass & 1) * t.exchanged * 512;
+            u64* to = words + (page * 512 + first);
+            int x = first & 3, y = first >> 3 & 7, z = first >> 6;
+            bool outer = (y == 0) | (y == 7) | (z == 0) | (z == 7) | border;
+            if (outer | (x == 0)) put(to, v[0], base + pass + 1);
+            if (outer | (x == 3)) put(to + 4, v[1], base + pass + 1);
+            float* then = tiles[~pass & 1];
+            then[mine] = v[0];
+            then[mine + 4] = v[1];
+            if (border) {
+                __syncthreads();
+                load_border<256>(
+                    nullptr, words, base + pass + 1, r.clamp, then, slots, border_of(t, t.place[page]));
+            } else {
+                bool open[2];
+                float value[2];
+#pragma unroll
+                for (int k = 0; k < 2; k++) {
+                    open[k] = from[k] < NONE - 1;
+                    value[k] = from[k] == NONE ? r.clamp : -r.clamp;
+                }
+                while (open[0] | open[1]) {
+                    u64 word[2];
+#pragma unroll
+                    for (int k = 0; k < 2; k++)
+                        if (open[k]) word[k] = look(words + from[k]);
+#pragma unroll
+                    for (int k = 0; k < 2; k++)
+                        if (open[k] && (u32)(word[k] >> 32) == base + pass + 1) {
+                            value[k] = __uint_as_float((u32)word[k]);
+                            open[k] = false;
+                        }
+                }
+                then[entry(t.halo + me) >> 10 & 2047] = value[0];
+                if (me + 256 < HALO) then[entry(t.halo + me + 256) >> 10 & 2047] = value[1];
+            }
+        } else {
+            float* out = (made + passes) & 1 ? other_copy : first_copy;
+            out[(u32)(page * 512 + first)] = v[0];
+            out[(u32)(page * 512 + first + 4)] = v[1];
+            float* side = out + (t.sides + (u32)(page * 128 + (first >> 3)));
+            if ((first & 3) == 0) side[0] = v[0];
+            if ((first & 3) == 3) side[64] = v[1];
+        }
+        u32 flips = was ^ is;
+        if (flips && border) flips &= within<2>(border_of(t, t.place[page]), first & 3, first >> 3 & 7, first >> 6);
+        if (flips) {
+            const int* quanta = t.quanta ? t.quanta + (size_t)brick_of(t, t.place[page]) * 512 : nullptr;
+            count<PASS>(t.state, t.log, quanta, flips & is, flips & was, first, made + pass);
+        }
         __syncthreads();
-        if (me < 32) report(t, next, page, place, seen, slots, now_step, settles);
-        __syncthreads();
+    }
+    if (margin == 0) return;
+    u32 valid = 3;
+    if (border) valid = within<2>(border_of(t, t.place[page]), first & 3, first >> 3 & 7, first >> 6);
+    u32 own = spread(band & valid, first & 3, first >> 3 & 7, first >> 6);
+    own |= (is & valid ? 1u << 28 : 0u) | (~is & valid & 3u ? 2u << 28 : 0u);
+    for (int i = 16; i; i >>= 1) own |= __shfl_xor_sync(ALL, own, i);
+    if (lane == 0) atomicOr(&seen, own);
+    __syncthreads();
+    float* out = (made + passes) & 1 ? other_copy : first_copy;
+    if (me < 32) report(t, out, page, t.place[page], seen, slots, base + passes - 1, margin);
+}
+
+// Waits for all blocks, which are resident together; `times`: that they will have come here.
+__device__ __forceinline__ void meet(u32* arrived, u32 times) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(arrived, 1u);
+        while (*(volatile u32*)arrived < times * gridDim.x);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+// So many passes over all bricks: at once where every brick has a block, else one after the other.
+template <int KIND, bool EXTRA, int PASS>
+__device__ __forceinline__ void blocks(
+    const Tables& t, const float* now, float* next, int passes, int margin, int begins) {
+    // Passes at once.
+    const int high = t.state->high, some = high - 2 <= gridDim.x && high <= t.exchanged ? passes : 1;
+#pragma unroll 1
+    for (int made = 0; made < passes; made += some) {
+        if (made > 0) meet(&t.state->arrived, made);
+#pragma unroll 1
+        for (int page = 2 + blockIdx.x; page < t.state->high; page += gridDim.x) {
+            few<KIND, EXTRA, PASS>(
+                t, (float*)now, next, page, some, made, made + some == passes ? margin : 0, begins && made == 0);
+            __syncthreads();
+        }
     }
 }
 
-#define PLAIN(name, kind, extra, pass)                                                       \
-    extern "C" __global__ void __launch_bounds__(256, 3) level_set_##name(                      \
-        Tables t, const float* now, float* next, int ahead, int margin) {                    \
-        plain<256, kind, extra, pass>(t, now, next, ahead, margin);                          \
+// One pass over all bricks, a warp taking one after the other.
+template <int KIND, int PASS>
+__device__ __forceinline__ void many(const Tables& t, const float* now, float* next, int margin, int begins) {
+    // Planes of 64 apart, so that parts have no bank conflicts.
+    constexpr int PARTS = 16, STAGE = 68, GROUPS = 6;
+    __shared__ __align__(16) float tile[TILE];
+    // Speeds at first, then what became of the voxels.
+    __shared__ __align__(16) float stage[8 * STAGE];
+    __shared__ int slots[32];
+    const int me = threadIdx.x, x0 = me & 3, y0 = me >> 2 & 3, z0 = me >> 4, first = x0 + 8 * y0 + 64 * z0;
+    const Rules r = *t.rules;
+    const int high = t.state->high, step = t.state->step;
+    const float* q0 = tile + at(x0, y0, z0);
+    float* stage0 = stage + (x0 + 8 * y0 + STAGE * z0);
+    // To and fro: what the pass before wrote last is still in the cache.
+    const bool back = step & 1;
+    int turn = blockIdx.x, page = back ? high - 1 - turn : 2 + turn;
+    if (turn >= high - 2) return;
+    u32 place = t.place[page];
+#pragma unroll 1
+    while (true) {
+        turn += gridDim.x;
+        const int then = back ? high - 1 - turn : 2 + turn;
+        const u32 then_place = turn < high - 2 ? t.place[then] : NONE;
+        if (place != NONE) {
+            const bool border = place & BORDER;
+            const u32 brick = brick_of(t, place);
+            float4 own[4], speeds[4], line[GROUPS];
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                own[k] = __ldcg((const float4*)now + (u32)(page * 128 + me + k * 32));
+                if (PASS != REDISTANCE) speeds[k] = __ldg((const float4*)t.speeds + ((size_t)brick * 128 + me + k * 32));
+            }
+            slots[me] = t.neighbours[page * 32 + me] * 512;
+            __syncwarp();
+            if (!border) {
+#pragma unroll
+                for (int k = 0; k < GROUPS; k++) {
+                    u32 e = entry(t.shell + me + k * 32), page_at = slots[e >> 21], place = e & 1023;
+                    line[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+                    if (is_row(k, me)) line[k] = __ldcg((const float4*)(now + (page_at + place)));
+                    else {
+                        const float* at = now + (t.sides + (page_at >> 2) + place);
+                        if (is_column(k, me)) line[k] = __ldcg((const float4*)at);
+                        else if (is_single(k)) line[k].x = __ldcg(at);
+                    }
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                int i = me + k * 32, row = i >> 1;
+                *(float4*)(tile + at((i & 1) * 4, row & 7, row >> 3)) = own[k];
+                if (PASS != REDISTANCE) *(float4*)(stage + (i >> 4) * STAGE + (i & 15) * 4) = speeds[k];
+            }
+            u32 valid = ALL;
+            if (border) {
+                __syncwarp();
+                const Border edge = border_of(t, place);
+                load_border<32>(now, nullptr, 0, r.clamp, tile, slots, edge);
+                valid = within<PARTS>(edge, x0, y0, z0);
+            } else {
+#pragma unroll
+                for (int k = 0; k < GROUPS; k++) {
+                    float* to = tile + (entry(t.shell + me + k * 32) >> 10 & 2047);
+                    if (is_row(k, me)) *(float4*)to = line[k];
+                    else if (is_column(k, me)) {
+                        to[0] = line[k].x;
+                        to[ROW] = line[k].y;
+                        to[2 * ROW] = line[k].z;
+                        to[3 * ROW] = line[k].w;
+                    } else if (is_single(k)) to[0] = line[k].x;
+                }
+            }
+            __syncwarp();
+            // A bit for each part.
+            u32 was = 0, is = 0, band = 0;
+#pragma unroll 8
+            for (int k = 0; k < PARTS; k++) {
+                const float* q = q0 + (4 * (k & 1) + 4 * ROW * (k >> 1 & 1) + 2 * PLANE * (k >> 2));
+                float* staged = stage0 + (4 * (k & 1) + 32 * (k >> 1 & 1) + 2 * STAGE * (k >> 2));
+                float v = q[0];
+                if (v > 0.0f) was |= 1u << k;
+                if (__any_sync(ALL, differs(q, r.clamp) != 0)) {
+                    float speed = PASS == REDISTANCE ? 0.0f : *staged;
+                    v = become<KIND, false, PASS>(q, r, t.rules, nullptr, speed, nullptr, begins);
+                    if (fabsf(v) < r.clamp) band |= 1u << k;
+                }
+                if (v > 0.0f) is |= 1u << k;
+                *staged = v;
+            }
+            u32 flips = (was ^ is) & valid;
+            if (flips) count<PASS>(t.state, t.log, nullptr, flips & is, flips & was, first, 0);
+            u32 seen = spread(band & valid, x0, y0, z0);
+            seen |= (is & valid ? 1u << 28 : 0u) | (~is & valid & ((1u << PARTS) - 1) ? 2u << 28 : 0u);
+            for (int i = 16; i; i >>= 1) seen |= __shfl_xor_sync(ALL, seen, i);
+            __syncwarp();
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                int i = me + k * 32;
+                ((float4*)next)[(u32)(page * 128 + i)] = *(const float4*)(stage + (i >> 4) * STAGE + (i & 15) * 4);
+            }
+#pragma unroll
+            for (int row = me; row < 64; row += 32) {
+                const float* ends = stage + (row >> 3) * STAGE + (row & 7) * 8;
+                float* side = next + (t.sides + (u32)(page * 128 + row));
+                side[0] = ends[0];
+                side[64] = ends[7];
+            }
+            report(t, next, page, place, seen, slots, step, margin);
+            __syncwarp();
+        }
+        if (turn >= high - 2) return;
+        page = then;
+        place = then_place;
     }
-#define LISTED(name, kind)                                                                   \
-    extern "C" __global__ void __launch_bounds__(64, 14) level_set_##name(                   \
-        Tables t, const float* now, float* next, int ahead, int margin) {                    \
-        listed<kind>(t, now, next, ahead, margin);                                           \
+}
+
+// Blocks that a multiprocessor has at the same time: of 256 threads, and of 32.
+constexpr int FEW = 4, MANY = 20;
+#define BLOCKS(name, resident, kind, extra, pass)                                            \
+    extern "C" __global__ void __launch_bounds__(256, resident) level_set_##name(            \
+        Tables t, const float* now, float* next, int passes, int margin, int begins) {       \
+        blocks<kind, extra, pass>(t, now, next, passes, margin, begins);                     \
+    }
+#define WARPS(name, kind, pass)                                                              \
+    extern "C" __global__ void __launch_bounds__(32, MANY) level_set_many_##name(            \
+        Tables t, const float* now, float* next, int, int margin, int begins) {              \
+        many<kind, pass>(t, now, next, margin, begins);                                      \
     }
 
-PLAIN(step_isotropic, ISOTROPIC, false, STEP)
-PLAIN(step_orthogonal, ORTHOGONAL, false, STEP)
-PLAIN(step_sheared, SHEARED, false, STEP)
-PLAIN(extra_isotropic, ISOTROPIC, true, STEP)
-PLAIN(extra_orthogonal, ORTHOGONAL, true, STEP)
-PLAIN(extra_sheared, SHEARED, true, STEP)
-PLAIN(scale_isotropic, ISOTROPIC, false, REDISTANCE_FIRST)
-PLAIN(scale_orthogonal, ORTHOGONAL, false, REDISTANCE_FIRST)
-PLAIN(scale_sheared, SHEARED, false, REDISTANCE_FIRST)
-PLAIN(redistance_isotropic, ISOTROPIC, false, REDISTANCE)
-PLAIN(redistance_orthogonal, ORTHOGONAL, false, REDISTANCE)
-PLAIN(redistance_sheared, SHEARED, false, REDISTANCE)
-PLAIN(paper, ISOTROPIC, false, PAPER)
-LISTED(listed_isotropic, ISOTROPIC)
-LISTED(listed_orthogonal, ORTHOGONAL)
+BLOCKS(step_isotropic, FEW, ISOTROPIC, false, STEP)
+BLOCKS(step_orthogonal, 3, ORTHOGONAL, false, STEP)
+BLOCKS(step_sheared, 2, SHEARED, false, STEP)
+BLOCKS(extra_isotropic, 2, ISOTROPIC, true, STEP)
+BLOCKS(extra_orthogonal, 2, ORTHOGONAL, true, STEP)
+BLOCKS(extra_sheared, 2, SHEARED, true, STEP)
+BLOCKS(redistance_isotropic, FEW, ISOTROPIC, false, REDISTANCE)
+BLOCKS(redistance_orthogonal, 3, ORTHOGONAL, false, REDISTANCE)
+BLOCKS(redistance_sheared, 2, SHEARED, false, REDISTANCE)
+BLOCKS(paper, 2, ISOTROPIC, false, PAPER)
+WARPS(step_isotropic, ISOTROPIC, STEP)
+WARPS(step_orthogonal, ORTHOGONAL, STEP)
+WARPS(redistance_isotropic, ISOTROPIC, REDISTANCE)
+WARPS(redistance_orthogonal, ORTHOGONAL, REDISTANCE)
 
 // Between two steps, one block: publishes pages that were taken, frees those that were idle, counts steps.
 // `passes`: since the last time; `steps`: of them, those of the equation.
@@ -513,14 +525,16 @@ extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, 
         int2 e = t.taken[i];
         u32 b = e.x, x = b % t.bricks[0], y = b / t.bricks[0] % t.bricks[1], z = b / (t.bricks[0] * t.bricks[1]);
         t.page_of[e.x] = e.y;
-        t.place[e.y] = x | y << 10 | z << 20;
+        bool border = x == 0 || y == 0 || z == 0 || x * 8 + 8 >= t.size[0] || y * 8 + 8 >= t.size[1] ||
+                      z * 8 + 8 >= t.size[2];
+        t.place[e.y] = x | y << 10 | z << 20 | (border ? BORDER : 0u);
         atomicMax(&s->high, e.y + 1);
     }
     for (int i = me; i < idle; i += 256) {
         int e = t.idle[i], page = e >> 1;
-        u32 p = t.place[page], b = ((p >> 20) * t.bricks[1] + (p >> 10 & 1023)) * t.bricks[0] + (p & 1023);
+        u32 b = brick_of(t, t.place[page]);
         // Somebody may have wished for it in the last step, after it was found idle.
-        if (t.wished[b] + LINGER < last) {
+        if (last - t.wished[b] > LINGER) {
             t.page_of[b] = e & 1;
             t.place[page] = NONE;
             t.stack[atomicAdd(&s->top, 1)] = page;
@@ -555,12 +569,16 @@ extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, 
     if (me == 0) {
         s->activated = 0;
         s->retired = 0;
+        s->arrived = 0;
         s->step = last + 1;
         const Rules& r = *t.rules;
-        for (int k = 0; k < steps; k++) s->inside += t.log[s->logged + k].growth;
-        s->logged += steps;
+        const int logged = s->logged;
+        long long in = s->inside;
+        for (int k = 0; k < steps; k++) in += t.log[logged + k].growth;
+        s->inside = in;
+        s->logged = logged + steps;
         // As region_rule in speed.rs.
-        long long in = s->inside, out = r.voxels - in;
+        long long out = r.voxels - in;
         s->region[0] = s->region[1] = s->region[2] = 0.0f;
         if (r.region > 0.0f && in > 0 && out > 0) {
             double range = (double)r.high - (double)r.low, quanta = 1048576.0;

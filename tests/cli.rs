@@ -55,6 +55,11 @@ pub fn tests() -> Vec<Trial> {
         test("cli::costs_and_pathways", cost::costs),
         test("cli::streamlines_are_weighed", commit::weighs),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
+        data_test(
+            "cli::ventricles_of_a_real_head",
+            "t1_b_freesurfer/t1_norm.nii.gz",
+            segment::ventricles,
+        ),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     let own = own.into_iter().chain(refusals::tests());

@@ -57,7 +57,7 @@ pub const GROWTH: Params = Params {
     ..STILL
 };
 
-/// What the window starts with.
+/// All that keeps a run in shape, smoother than what the window starts with.
 pub const USUAL: Params = Params {
     smoothness: 0.3,
     intensity: 1.0,

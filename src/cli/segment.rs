@@ -48,7 +48,7 @@ pub struct Options {
     /// Which volume of it, from 0
     #[arg(long, value_name = "N", default_value = "0")]
     pub volume: usize,
-    /// Mean and spread of the voxels within R (default: 2) of a world point, mm, are target and tolerance
+    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; twice their spread, or a quarter of the image's range if that is more, the tolerance
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
     pub probe: Vec<(DVec3, f64)>,
     /// Grey value of what is looked for
@@ -72,7 +72,7 @@ pub struct Options {
     /// Begins with the voxels within the tolerance that are connected to a world point, mm
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
     pub fill: Option<DVec3>,
-    /// Weight of the curvature, 0 to 1 [default: 0.3]
+    /// Weight of the curvature, 0 to 1 [default: 0.15]
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub smoothness: Option<f32>,
     /// Weight of the grey value's speed [default: 1]
@@ -187,7 +187,7 @@ impl Options {
                 probe.add(values[image.grid.index(voxel)]);
             }
         }
-        let (target, tolerance) = probe.target().map_err(Failure::new)?;
+        let (target, tolerance) = probe.target(image, self.volume).map_err(Failure::new)?;
         Ok((
             self.target.unwrap_or(target),
             self.tolerance.unwrap_or(tolerance),

@@ -8,6 +8,7 @@ use arcuate::data::{Mask, Shape, Surface, Volume};
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Probe, Sphere, Start, agreement, measures, surface,
 };
+use arcuate::state::defaults;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::f64::consts::PI;
@@ -244,12 +245,19 @@ fn refusals() {
     let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
     assert!((11..=13).contains(&farthest), "{farthest}");
     let mut probe = Probe::default();
-    assert!(probe.target().unwrap_err().contains("probe more"));
+    assert!(probe.target(&good, 0).unwrap_err().contains("probe more"));
     for v in [1.0, 3.0, f32::NAN, 5.0] {
         probe.add(v);
     }
     assert_eq!((probe.count, probe.mean, probe.spread()), (3, 3.0, 2.0));
-    assert_eq!(probe.target(), Ok((3.0, 2.0 * Probe::SPREADS as f32)));
+    // Twice the spread, or a quarter of the range of an image that holds more.
+    assert_eq!(probe.target(&good, 0), Ok((3.0, 4.0)));
+    let wide: Vec<f32> = (0..grid.voxel_count()).map(|i| (i % 101) as f32).collect();
+    let (target, tolerance) = probe.target(&Volume::scalar(grid, wide), 0).unwrap();
+    assert!(
+        target == 3.0 && (tolerance - 24.0).abs() < 1.0,
+        "{tolerance}"
+    );
 }
 
 fn lost() {
@@ -296,11 +304,17 @@ fn lost() {
     assert!(made.run(10, &backend(1), &control).is_err());
 }
 
-/// A body with a contrast of three standard deviations of the noise, one sphere in it, T and ε probed
+/// Bodies with a contrast of so many standard deviations of the noise, one sphere in each, T and ε probed
 /// inside, everything else as it starts.
 fn tumour() {
     let mut random = Random::fresh("level set tumour");
-    let grid = grid(DMat3::IDENTITY, 52.0);
+    // A large one with bumps, and a ball of nine voxels.
+    body_in_noise(&mut random, 14.0, 1.0);
+    body_in_noise(&mut random, 9.0, 0.0);
+}
+
+fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
+    let grid = grid(DMat3::IDENTITY, 2.0 * radius + 24.0);
     let waves: [(DVec3, f64); 4] = [0; 4].map(|_| {
         (
             random.direction() * random.uniform(0.1, 0.35),
@@ -310,13 +324,13 @@ fn tumour() {
     let inside = |i: usize| {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         let bumps: f64 = waves.iter().map(|(k, p)| (k.dot(at) + p).sin()).sum();
-        at.length() < 14.0 + 1.0 * bumps
+        at.length() < radius + bumpy * bumps
     };
     let truth: Vec<u8> = (0..grid.voxel_count())
         .map(|i| u8::from(inside(i)))
         .collect();
     let truth = Mask::new(grid.clone(), truth);
-    for cnr in [3.0, 4.0, 6.0] {
+    for cnr in [3.0, 4.0, 6.0, 10.0] {
         let values: Vec<f32> = truth
             .inside
             .iter()
@@ -331,18 +345,14 @@ fn tumour() {
         for v in near.mask_on(&grid).voxels_inside() {
             probe.add(image.frame(0)[grid.index(v)]);
         }
-        let (target, tolerance) = probe.target().unwrap();
-        let params = Params {
-            target,
-            tolerance,
-            ..USUAL
-        };
+        let (target, tolerance) = probe.target(&image, 0).unwrap();
+        let params = defaults::level_set(target, tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
         let ended = run(&mut made, 400);
         let mask = made.field().unwrap().mask();
         let agreement = backend(2).install(|| agreement(&mask, &truth)).unwrap();
         println!(
-            "CNR {cnr}: {agreement:.3?} after {} steps, {ended:?}",
+            "{radius} mm, CNR {cnr}: {agreement:.3?} after {} steps, {ended:?}",
             made.step()
         );
         assert!(agreement.dice >= 0.95, "{}", agreement.dice);

@@ -183,10 +183,9 @@ fn band() {
             "band {band}: {} crossings, mean {mean:.4}, at most {worst:.3} voxels",
             b.len()
         );
-        // The narrow band is redistanced where speeds of opposite sign squeeze it: one run in twenty had
-        // 0.053 there.
-        let most = if band < 6.0 { 0.08 } else { 0.05 };
-        assert!(mean < most, "{mean}");
+        // Grey values hold the surface between the same voxels. Where it lies between them differs, since
+        // the wider band takes shorter steps and has been redistanced longer ago: 0.02 in the mean.
+        assert!(mean < 0.05, "{mean}");
     }
 }
 

@@ -21,18 +21,23 @@ use cudarc::driver::{
     CudaFunction, CudaGraph, CudaSlice, CudaStream, LaunchConfig, PushKernelArg as _,
 };
 use std::sync::Arc;
-use tables::{Buffers, Counted, PAGE, Rules, State, Tables, pointer};
+use tables::{Buffers, Counted, PAGE, Rules, SIDES, State, Tables, pointer};
 
 const WHAT: &str = "moving a surface";
-/// Steps of a graph; even, so that the two copies of the pages end where they began.
-const BATCH: u64 = 20;
+/// About so many steps are one graph, with the redistancings among them.
+const BATCH: u64 = 100;
 /// Steps whose counts are kept on the card.
 const LOG: u64 = 4096;
-/// More bricks than this are computed by few threads each, and only where they are not constant.
+/// More bricks than this are computed by a warp each, one pass a launch.
 const MANY: usize = 2500;
-/// Steps between two looks at the tables where bricks are few: a step is then mostly waiting. A wish
-/// reaches as many voxels ahead, so that what comes out is the same.
-const SELDOM: u64 = 4;
+/// Passes of a launch at most, after which the tables are looked at. A wish reaches as many voxels ahead,
+/// so that what comes out is the same.
+const PASSES: u64 = 4;
+
+/// Threads of a block.
+fn threads(many: bool) -> u32 {
+    if many { 32 } else { 256 }
+}
 
 /// One thread at a time uses it: whoever has the engine.
 struct Graph(CudaGraph);
@@ -46,8 +51,18 @@ unsafe impl Sync for Graph {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     blocks: u32,
-    listed: bool,
-    seldom: u64,
+    /// Bricks are computed by a warp each.
+    many: bool,
+    /// Of a launch, at most.
+    passes: u64,
+}
+
+/// What a graph does: steps, with a redistancing of so many passes after every `every`-th (0: none).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Round {
+    steps: u64,
+    every: u64,
+    passes: usize,
 }
 
 pub struct Engine {
@@ -66,13 +81,13 @@ pub struct Engine {
     /// Which copy of the pages holds φ.
     now: usize,
     shape: Shape,
+    /// Where wishes have reached.
+    reach: u64,
     /// By which copy is read first.
-    steps: [Option<Graph>; 2],
-    passes: [Option<Graph>; 2],
-    /// The last wishes reached less far than steps are now made without a look.
-    narrow: bool,
-    /// Whether the kernels of steps and of redistancing have run once.
-    warm: [bool; 2],
+    rounds: [Option<(Round, Graph)>; 2],
+    /// The kernels have run once: they are loaded when they are first launched, which no graph may be
+    /// captured during.
+    warm: bool,
     state: State,
     unread: u64,
     settle: CudaFunction,
@@ -91,10 +106,10 @@ impl Engine {
             ));
         }
         let bricks: usize = shape.iter().product();
-        let bytes = (2 * PAGE * 4 + 64 * 4 + PAGE * 4 + 200) as u64 * (bricks as u64 + 2);
+        let bytes = (2 * (PAGE + SIDES) * 4 + 64 * 4 + PAGE * 4 + 200) as u64 * (bricks as u64 + 2);
         device.needs(bytes, WHAT, "choose a smaller image or --backend cpu")?;
         // Before the first step nobody has wished for anything.
-        let buffers = Buffers::new(device, &field.surrounded(SELDOM as usize))?;
+        let buffers = Buffers::new(device, &field.surrounded(PASSES as usize))?;
         let stream = device.check(WHAT, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
         let rules = Rules::new(stencil);
@@ -116,18 +131,17 @@ impl Engine {
             now: 0,
             shape: Shape {
                 blocks: 0,
-                listed: false,
-                seldom: 1,
+                many: false,
+                passes: 1,
             },
-            steps: [None, None],
-            passes: [None, None],
-            narrow: false,
-            warm: [false; 2],
+            reach: PASSES,
+            rounds: [None, None],
+            warm: false,
             state,
             unread: 0,
             settle,
         };
-        made.reshape();
+        made.reshape()?;
         Ok(made)
     }
 
@@ -189,8 +203,7 @@ impl Engine {
         self.tables.quanta = self.quanta.as_ref().map_or(0, |q| pointer(q, &self.stream));
         self.tables.planes = planes as i32;
         self.forget();
-        self.reshape();
-        Ok(())
+        self.reshape()
     }
 
     /// Rules and state in the places that graphs know.
@@ -211,89 +224,110 @@ impl Engine {
     }
 
     fn forget(&mut self) {
-        self.warm = [false; 2];
-        self.steps = [None, None];
-        self.passes = [None, None];
+        self.warm = false;
+        self.rounds = [None, None];
     }
 
-    /// Blocks for the bricks there are, with room for some more; graphs are made anew where it differs
-    /// much.
-    fn reshape(&mut self) {
+    /// Blocks for the bricks there are, with room for some more, as many as are resident together;
+    /// graphs are made anew where it differs much.
+    fn reshape(&mut self) -> Result<(), Error> {
         let active = self.active();
-        let plain =
+        let alone =
             self.kind == Kind::Sheared || self.tables.planes > 1 || self.mode == Mode::Paper;
-        let listed = active > MANY && !plain;
+        let many = active > MANY && !alone;
         // Region statistics follow the surface from step to step.
-        let seldom = if listed || self.rules.region > 0.0 {
-            1
-        } else {
-            SELDOM
+        let passes = match many || self.rules.region > 0.0 {
+            true => 1,
+            false => PASSES,
         };
-        let enough = active as u32 <= self.shape.blocks && active as u32 * 2 > self.shape.blocks;
-        if enough && (listed, seldom) == (self.shape.listed, self.shape.seldom) {
-            return;
+        let most = match passes > 1 {
+            true => self.resident(many)?,
+            false => u32::MAX,
+        };
+        let now = self.shape.blocks;
+        let enough = now == most || (active as u32 <= now && active as u32 * 2 > now);
+        if enough && (many, passes) == (self.shape.many, self.shape.passes) {
+            return Ok(());
         }
-        self.narrow = seldom > self.shape.seldom && self.shape.blocks > 0;
-        let blocks = (active as u32 + active as u32 / 4)
-            .next_multiple_of(32)
-            .max(32);
+        let room = (active as u32 + active as u32 / 4).next_multiple_of(32);
         self.shape = Shape {
-            blocks,
-            listed,
-            seldom,
+            blocks: room.clamp(32, most.max(32)),
+            many,
+            passes,
         };
         self.forget();
+        Ok(())
     }
 
-    fn kernel(&self, name: &str) -> Result<CudaFunction, Error> {
+    /// Blocks that run at the same time.
+    fn resident(&self, many: bool) -> Result<u32, Error> {
+        let device = self.device();
+        let mut least = u32::MAX;
+        for kernel in [self.stepper(many)?, self.kernel("redistance", many)?] {
+            let found =
+                kernel.occupancy_max_active_blocks_per_multiprocessor(threads(many), 0, None);
+            least = least.min(device.check(WHAT, found)?);
+        }
+        Ok(least * device.multiprocessors())
+    }
+
+    fn kernel(&self, name: &str, many: bool) -> Result<CudaFunction, Error> {
         let kind = match self.kind {
             Kind::Isotropic => "isotropic",
             Kind::Orthogonal => "orthogonal",
             Kind::Sheared => "sheared",
         };
+        let many = if many { "many_" } else { "" };
         let entry = match name {
             "paper" => "level_set_paper".to_owned(),
-            name => format!("level_set_{name}_{kind}"),
+            name => format!("level_set_{many}{name}_{kind}"),
         };
         Ok(self.device().kernel(kernels::LEVEL_SET, &entry)?)
     }
 
-    fn stepper(&self) -> Result<CudaFunction, Error> {
-        self.kernel(match self.mode {
+    fn stepper(&self, many: bool) -> Result<CudaFunction, Error> {
+        let name = match self.mode {
             Mode::Paper => "paper",
             Mode::Scaled if self.tables.planes > 1 => "extra",
-            Mode::Scaled if self.shape.listed => "listed",
             Mode::Scaled => "step",
-        })
+        };
+        self.kernel(name, many)
     }
 
-    /// Launches one pass; `from`: which copy it reads, `ahead`: passes since the tables were settled,
-    /// `margin`: how far wishes reach, 0 where they are not settled after it.
+    /// Puts passes in line, and what settles the tables after them. `from`: which copy they read first;
+    /// `begins`: the first of them begins a redistancing.
     fn launch(
         &self,
         kernel: &CudaFunction,
         from: usize,
-        (ahead, margin): (u64, u64),
-        listed: bool,
+        passes: u64,
+        begins: bool,
     ) -> Result<(), Error> {
         let [now, next] = [self.copies[from], self.copies[1 - from]];
-        let (ahead, margin) = (ahead as i32, margin as i32);
+        let (passes, margin) = (passes as i32, self.shape.passes as i32);
+        let begins = i32::from(begins);
         let config = LaunchConfig {
             grid_dim: (self.shape.blocks, 1, 1),
-            block_dim: (if listed { 64 } else { 256 }, 1, 1),
+            block_dim: (threads(self.shape.many), 1, 1),
             shared_mem_bytes: 0,
         };
         // SAFETY: the tables point to buffers of as many pages and bricks as they number, which live as
-        // long as the engine; a pass writes the other copy of the pages alone.
+        // long as the engine; a pass writes the other copy of the pages alone, and blocks that wait for
+        // one another's passes are resident together, which a cooperative launch makes sure of.
         let launched = unsafe {
             let mut launcher = self.stream.launch_builder(kernel);
             launcher.arg(&self.tables).arg(&now).arg(&next);
-            launcher.arg(&ahead).arg(&margin).launch(config)
+            launcher.arg(&passes).arg(&margin).arg(&begins);
+            match passes > 1 {
+                true => launcher.launch_cooperative(config),
+                false => launcher.launch(config),
+            }
         };
         self.device().check(WHAT, launched)?;
         Ok(())
     }
 
+    /// `steps`: of the passes, those of the equation.
     fn settle(&self, passes: u64, steps: u64) -> Result<(), Error> {
         let (passes, steps) = (passes as i32, steps as i32);
         let config = LaunchConfig {
@@ -301,7 +335,7 @@ impl Engine {
             block_dim: (256, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: as above; one block, between passes, is alone with the tables.
+        // SAFETY: as above; one block, between launches, is alone with the tables.
         let launched = unsafe {
             let mut launcher = self.stream.launch_builder(&self.settle);
             launcher
@@ -314,32 +348,48 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts steps in line, the tables settled every so many.
-    fn line_up(&self, from: usize, steps: u64, seldom: u64) -> Result<(), Error> {
-        let kernel = self.stepper()?;
-        let mut ahead = 0;
-        for step in 0..steps {
-            let last = ahead + 1 == seldom || step + 1 == steps;
-            let margin = if last { seldom } else { 0 };
-            let read = (from + step as usize) % 2;
-            self.launch(&kernel, read, (ahead, margin), self.shape.listed)?;
-            ahead += 1;
-            if last {
-                self.settle(ahead, ahead)?;
-                ahead = 0;
-            }
+    /// Puts steps in line; which copy holds φ after them.
+    fn line_up(&self, from: usize, steps: u64, mut reach: u64) -> Result<usize, Error> {
+        let kernel = self.stepper(self.shape.many)?;
+        let mut done = 0;
+        while done < steps {
+            let passes = self.shape.passes.min(steps - done).min(reach);
+            self.launch(&kernel, (from + done as usize) % 2, passes, false)?;
+            self.settle(passes, passes)?;
+            done += passes;
+            reach = self.shape.passes;
+        }
+        Ok((from + steps as usize) % 2)
+    }
+
+    /// Puts the passes of a redistancing in line, an even number.
+    fn line_up_passes(&self, from: usize, passes: usize, reach: u64) -> Result<(), Error> {
+        let kernel = self.kernel("redistance", self.shape.many)?;
+        let launches = passes.div_ceil(self.shape.passes.min(reach) as usize);
+        let mut done = 0;
+        for launch in 0..launches {
+            let upto = passes * (launch + 1) / launches;
+            let passes = (upto - done) as u64;
+            self.launch(&kernel, (from + done) % 2, passes, launch == 0)?;
+            self.settle(passes, 0)?;
+            done = upto;
         }
         Ok(())
     }
 
-    fn line_up_redistancing(&self, from: usize, passes: usize) -> Result<(), Error> {
-        let [first, other] = [self.kernel("scale")?, self.kernel("redistance")?];
-        for pass in 0..passes {
-            let kernel = if pass == 0 { &first } else { &other };
-            // The next step may be one of several before the tables are settled.
-            let margin = if pass + 1 == passes { SELDOM } else { 1 };
-            self.launch(kernel, (from + pass) % 2, (0, margin), false)?;
-            self.settle(1, 0)?;
+    fn line_up_round(&self, from: usize, round: Round, mut reach: u64) -> Result<(), Error> {
+        let (mut done, mut now) = (0, from);
+        while done < round.steps {
+            let some = match round.every {
+                0 => round.steps,
+                every => every,
+            };
+            now = self.line_up(now, some, reach)?;
+            reach = self.shape.passes;
+            if round.every > 0 {
+                self.line_up_passes(now, round.passes, reach)?;
+            }
+            done += some;
         }
         Ok(())
     }
@@ -366,21 +416,39 @@ impl Engine {
         passes: usize,
     ) -> Result<Vec<Count>, Error> {
         let mut all = Vec::with_capacity(steps as usize);
+        let round = match every {
+            0 => Some((BATCH, 0)),
+            1..=BATCH => Some((BATCH / every * every, every)),
+            _ => None,
+        };
+        let round = round.map(|(steps, every)| Round {
+            steps,
+            every,
+            passes,
+        });
         let (mut done, mut left) = (first, steps);
         while left > 0 {
+            let room = LOG - self.unread;
             let until = if every > 0 {
                 every - done % every
             } else {
                 left
             };
-            let some = until.min(left).min(LOG - self.unread);
-            self.some_steps(some)?;
+            let whole = every == 0 || until == every;
+            let mut some = until.min(left).min(room);
+            if let Some(round) = round.filter(|r| whole && r.steps <= left.min(room)) {
+                self.some_rounds(round)?;
+                some = round.steps;
+            } else {
+                self.now = self.line_up(self.now, some, self.reach)?;
+                self.reach = self.shape.passes;
+                if some == until && every > 0 {
+                    self.line_up_passes(self.now, passes, self.reach)?;
+                }
+            }
             self.unread += some;
             done += some;
             left -= some;
-            if every > 0 && done.is_multiple_of(every) {
-                self.some_passes(passes)?;
-            }
             if self.unread == LOG {
                 self.read(&mut all)?;
             }
@@ -389,51 +457,29 @@ impl Engine {
         Ok(all)
     }
 
-    fn some_steps(&mut self, steps: u64) -> Result<(), Error> {
-        if steps > 0 && std::mem::replace(&mut self.narrow, false) {
-            self.line_up(self.now, 1, self.shape.seldom)?;
-            self.now = 1 - self.now;
-            return self.some_steps(steps - 1);
+    fn some_rounds(&mut self, round: Round) -> Result<(), Error> {
+        let (from, reach) = (self.now, self.reach);
+        self.now = (from + round.steps as usize) % 2;
+        self.reach = self.shape.passes;
+        if !std::mem::replace(&mut self.warm, true) || reach < self.reach {
+            return self.line_up_round(from, round, reach);
         }
-        let from = self.now;
-        for _ in 0..steps / BATCH {
-            if !std::mem::replace(&mut self.warm[0], true) {
-                self.line_up(from, BATCH, self.shape.seldom)?;
-                continue;
-            }
-            if self.steps[from].is_none() {
-                let seldom = self.shape.seldom;
-                self.steps[from] = Some(self.captured(|| self.line_up(from, BATCH, seldom))?);
-            }
-            if let Some(graph) = &self.steps[from] {
-                self.device().check(WHAT, graph.0.launch())?;
-            }
+        let known = self.rounds[from].as_ref().is_some_and(|(r, _)| *r == round);
+        if !known {
+            let graph = self.captured(|| self.line_up_round(from, round, self.reach))?;
+            self.rounds[from] = Some((round, graph));
         }
-        let rest = steps % BATCH;
-        self.line_up(from, rest, self.shape.seldom)?;
-        self.now = (from + rest as usize) % 2;
+        if let Some((_, graph)) = &self.rounds[from] {
+            self.device().check(WHAT, graph.0.launch())?;
+        }
         Ok(())
     }
 
     /// Before the first step; `passes`: an even number.
     pub fn redistance(&mut self, passes: usize) -> Result<(), Error> {
-        self.some_passes(passes)?;
+        self.line_up_passes(self.now, passes, self.reach)?;
+        self.reach = self.shape.passes;
         self.read(&mut Vec::new())
-    }
-
-    fn some_passes(&mut self, passes: usize) -> Result<(), Error> {
-        let from = self.now;
-        // Kernels are loaded when they are first launched, which no graph may be captured during.
-        if !std::mem::replace(&mut self.warm[1], true) {
-            return self.line_up_redistancing(from, passes);
-        }
-        if self.passes[from].is_none() {
-            self.passes[from] = Some(self.captured(|| self.line_up_redistancing(from, passes))?);
-        }
-        if let Some(graph) = &self.passes[from] {
-            self.device().check(WHAT, graph.0.launch())?;
-        }
-        Ok(())
     }
 
     /// Waits, and takes over what the steps counted.
@@ -462,8 +508,7 @@ impl Engine {
         self.device().check(WHAT, cleared)?;
         self.put()?;
         self.unread = 0;
-        self.reshape();
-        Ok(())
+        self.reshape()
     }
 
     pub fn field(&self, like: &Field) -> Result<Field, Error> {

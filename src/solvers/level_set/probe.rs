@@ -1,5 +1,7 @@
 //! Target and tolerance from voxels that a hand passes over.
 
+use crate::data::Volume;
+
 /// Mean and spread of the values probed so far (Welford 1962).
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Probe {
@@ -9,9 +11,17 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// How many standard deviations of what was probed the tolerance is: noise of the object passes,
-    /// what differs by three of them does not.
-    pub const SPREADS: f64 = 1.5;
+    /// The tolerance is as many standard deviations of what was probed: one voxel of noise in twenty
+    /// leaves it, which the curvature holds; at a contrast of three deviations the border moves outwards
+    /// by less than a voxel …
+    pub const SPREADS: f64 = 2.0;
+    /// … and at least this share of the image's range: a probe in the middle of a structure knows nothing
+    /// of how its border is blurred, nor how far away other tissues are. In T1 images it is half way from
+    /// CSF to grey matter.
+    pub const SHARE: f64 = 0.25;
+    /// Shares of the voxels, background left out, between which the range lies; those of the display, so
+    /// that they are known.
+    const RANGE: (f64, f64) = (0.01, 0.99);
 
     /// Voxels without a value are passed over.
     pub fn add(&mut self, value: f32) {
@@ -33,15 +43,23 @@ impl Probe {
         }
     }
 
+    /// ε for voxels of such a spread in an image.
+    pub fn tolerance(spread: f64, image: &Volume, frame: usize) -> f32 {
+        let (low, high) = image.percentiles(frame, Self::RANGE.0, Self::RANGE.1);
+        let range = f64::from(high - low);
+        (Self::SPREADS * spread).max(Self::SHARE * range) as f32
+    }
+
     /// T and ε.
-    pub fn target(&self) -> Result<(f32, f32), String> {
-        let tolerance = Self::SPREADS * self.spread();
-        if !(tolerance > 0.0) {
+    pub fn target(&self, image: &Volume, frame: usize) -> Result<(f32, f32), String> {
+        let tolerance = Self::tolerance(self.spread(), image, frame);
+        if self.count == 0 || !(tolerance > 0.0) {
             return Err(format!(
-                "Found {} probed voxels that do not differ, expected some that show the noise; probe more",
+                "Found {} probed voxels and an image without contrast about them, expected some with a value; \
+                 probe more",
                 self.count
             ));
         }
-        Ok((self.mean as f32, tolerance as f32))
+        Ok((self.mean as f32, tolerance))
     }
 }

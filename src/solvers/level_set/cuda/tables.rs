@@ -9,6 +9,8 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, DeviceRepr};
 
 /// Values of a brick.
 pub const PAGE: usize = 512;
+/// Those of its first and last plane along x once more, together: rows are read whole.
+pub const SIDES: usize = 128;
 const NONE: u32 = u32::MAX;
 
 /// As Rules in kernels/level_set.cu.
@@ -48,7 +50,7 @@ pub struct State {
     pub retired: i32,
     pub logged: i32,
     pub region: [f32; 3],
-    pub unused: u32,
+    pub arrived: u32,
     pub inside: i64,
     pub sum: i64,
 }
@@ -83,12 +85,16 @@ pub struct Tables {
     pub speeds: u64,
     pub quanta: u64,
     pub shell: u64,
+    pub halo: u64,
+    pub exchange: u64,
+    pub exchanged: u32,
+    pub unused: u32,
     pub size: [u32; 3],
     pub bricks: [u32; 3],
     pub planes: i32,
-    pub unused: i32,
+    pub sides: u32,
 }
-const _: () = assert!(size_of::<Tables>() == 136);
+const _: () = assert!(size_of::<Tables>() == 160);
 // SAFETY: as above.
 unsafe impl DeviceRepr for Tables {}
 
@@ -126,6 +132,8 @@ pub struct Buffers {
     idle: CudaSlice<i32>,
     pub log: CudaSlice<Counted>,
     shell: CudaSlice<u32>,
+    halo: CudaSlice<u32>,
+    exchange: CudaSlice<u64>,
     shape: [usize; 3],
     pub bricks: usize,
     /// Pages, the two constants among them.
@@ -138,11 +146,21 @@ impl Buffers {
         let bricks: usize = shape.iter().product();
         let slots = bricks + 2;
         let used = field.pages.len() / PAGE;
+        let sides: Vec<f32> = field
+            .pages
+            .chunks_exact(PAGE)
+            .flat_map(|page| {
+                let plane = |x: usize| page.iter().skip(x).step_by(8).copied();
+                plane(0).chain(plane(7))
+            })
+            .collect();
         let copy = || -> Result<CudaSlice<f32>, Error> {
-            let mut all = device.alloc_zeros::<f32>(slots * PAGE)?;
-            let mut first = all.slice_mut(0..field.pages.len());
-            let copied = device.stream().memcpy_htod(&field.pages, &mut first);
-            device.check("placing a surface", copied)?;
+            let mut all = device.alloc_zeros::<f32>(slots * (PAGE + SIDES))?;
+            for (values, at) in [(&field.pages, 0), (&sides, slots * PAGE)] {
+                let mut place = all.slice_mut(at..at + values.len());
+                let copied = device.stream().memcpy_htod(values, &mut place);
+                device.check("placing a surface", copied)?;
+            }
             Ok(all)
         };
         let mut place = vec![NONE; slots];
@@ -158,7 +176,9 @@ impl Buffers {
         };
         for (brick, &slot) in field.table.iter().enumerate().filter(|(_, s)| **s > INSIDE) {
             let [x, y, z] = origin(brick, shape, 8).map(|v| v / 8);
-            place[slot as usize] = (x | y << 10 | z << 20) as u32;
+            let at = [x, y, z];
+            let border = (0..3).any(|a| at[a] == 0 || at[a] * 8 + 8 >= field.grid.shape[a]);
+            place[slot as usize] = (x | y << 10 | z << 20 | usize::from(border) << 31) as u32;
             for k in 0..27 {
                 let step = [k % 3, k / 3 % 3, k / 9].map(|d| d as i64 - 1);
                 let at = [x as i64 + step[0], y as i64 + step[1], z as i64 + step[2]];
@@ -191,6 +211,8 @@ impl Buffers {
             idle: device.alloc_zeros(slots)?,
             log: device.alloc_zeros(LOG as usize)?,
             shell: device.upload(&shell())?,
+            halo: device.upload(&halo())?,
+            exchange: device.alloc_zeros(2 * exchanged(device) * PAGE)?,
             shape,
             bricks,
             slots,
@@ -198,7 +220,9 @@ impl Buffers {
     }
 
     pub fn bytes(&self) -> usize {
-        8 * self.pages[0].len() + self.bricks * (4 + 4 + 8) + self.slots * (4 + 128 + 4 + 4)
+        8 * (self.pages[0].len() + self.exchange.len())
+            + self.bricks * (4 + 4 + 8)
+            + self.slots * (4 + 128 + 4 + 4)
     }
 
     pub fn tables(&self, stream: &CudaStream, size: [usize; 3]) -> Tables {
@@ -214,34 +238,76 @@ impl Buffers {
             idle: pointer(&self.idle, stream),
             log: pointer(&self.log, stream),
             shell: pointer(&self.shell, stream),
+            halo: pointer(&self.halo, stream),
+            exchange: pointer(&self.exchange, stream),
+            exchanged: (self.exchange.len() / 2 / PAGE) as u32,
+            unused: 0,
             speeds: 0,
             quanta: 0,
             size: size.map(|n| n as u32),
             bricks: self.shape.map(|n| n as u32),
             planes: 1,
-            unused: 0,
+            sides: (self.slots * PAGE) as u32,
         }
     }
 }
 
-/// Of a voxel of the tile, -1 to 8 along each axis: as `at` in kernels/level_set.cu.
-fn tile(x: i32, y: i32, z: i32) -> u32 {
-    let (y, z) = (y + 1, z + 1);
-    (4 + (z >> 1) * 240 + y * 24 + (z & 1) * 12 + x) as u32
+/// Pages that blocks may have in shared memory at the same time: of 256 threads, eight fit on a
+/// multiprocessor.
+fn exchanged(device: &Device) -> usize {
+    8 * device.multiprocessors() as usize + 2
 }
 
-/// Where the shell of a brick comes from: neighbour << 21 | place in the tile << 10 | place in its page.
-/// Halves of rows first, then what lies before and behind all rows.
-fn shell() -> Vec<u32> {
-    let entry = |x: i32, y: i32, z: i32| {
-        let side = |v: i32| if v < 0 { 0 } else { 1 + u32::from(v > 7) };
-        let neighbour = 9 * side(z) + 3 * side(y) + side(x);
-        let place = (x & 7) + 8 * (y & 7) + 64 * (z & 7);
-        neighbour << 21 | tile(x, y, z) << 10 | place as u32
+/// Of a voxel of the tile, -1 to 8 along each axis: as `at` in kernels/level_set.cu.
+fn tile(x: i32, y: i32, z: i32) -> u32 {
+    ((z + 1) * 144 + (y + 1) * 12 + x + 4) as u32
+}
+
+/// Of a voxel next to a brick: neighbour << 21 | place in the tile << 10 | place in its page; `sides`: in
+/// its sides, where it lies before or behind the brick's rows.
+fn entry([x, y, z]: [i32; 3], sides: bool) -> u32 {
+    let side = |v: i32| if v < 0 { 0 } else { 1 + u32::from(v > 7) };
+    let neighbour = 9 * side(z) + 3 * side(y) + side(x);
+    let (x8, y8, z8) = (x & 7, y & 7, z & 7);
+    let place = match x {
+        -1 if sides => 64 + y8 + 8 * z8,
+        8 if sides => y8 + 8 * z8,
+        _ => x8 + 8 * y8 + 64 * z8,
     };
-    let all = || (-1..9).flat_map(|z| (-1..9).map(move |y| (y, z)));
-    let outer = all().filter(|(y, z)| !((0..8).contains(y) && (0..8).contains(z)));
-    let halves = outer.flat_map(|(y, z)| [entry(0, y, z), entry(4, y, z)]);
-    let ends = all().flat_map(|(y, z)| [entry(-1, y, z), entry(8, y, z)]);
-    halves.chain(ends).collect()
+    neighbour << 21 | tile(x, y, z) << 10 | place as u32
+}
+
+fn around() -> impl Iterator<Item = (i32, i32)> {
+    (-1..9).flat_map(|z| (-1..9).map(move |y| (y, z)))
+}
+
+/// Where the shell of a brick comes from: halves of rows of pages, of the sides quarters of columns and
+/// single values, each where a warp of the kernel looks for them.
+fn shell() -> Vec<u32> {
+    let within = |v: i32| (0..8).contains(&v);
+    let ends = |y: i32, z: i32| [-1, 8].map(|x| entry([x, y, z], true));
+    let outer = around().filter(|(y, z)| !(within(*y) && within(*z)));
+    let rows: Vec<u32> = outer
+        .flat_map(|(y, z)| [0, 4].map(|x| entry([x, y, z], true)))
+        .collect();
+    let columns = (-1..9).flat_map(|z| [0, 4].map(|y| (y, z)));
+    let columns: Vec<u32> = columns.flat_map(|(y, z)| ends(y, z)).collect();
+    let single = around().filter(|(y, z)| !within(*y) && within(*z));
+    let single: Vec<u32> = single.flat_map(|(y, z)| ends(y, z)).collect();
+    let mut all = vec![0; 192];
+    all[..64].copy_from_slice(&rows[..64]);
+    all[64..96].copy_from_slice(&columns[..32]);
+    all[96..128].copy_from_slice(&single);
+    all[128..136].copy_from_slice(&rows[64..]);
+    all[160..168].copy_from_slice(&columns[32..]);
+    all
+}
+
+/// The same value by value, out of pages.
+fn halo() -> Vec<u32> {
+    let within = |v: &i32| (0..8).contains(v);
+    let all = around().flat_map(|(y, z)| (-1..9).map(move |x| [x, y, z]));
+    all.filter(|at| !at.iter().all(within))
+        .map(|at| entry(at, false))
+        .collect()
 }

@@ -251,8 +251,11 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 
 /// What was sampled is what is looked for.
 pub fn sampled(state: &mut State, sample: &Sample) {
-    let (mean, spread) = (sample.mean() as f32, sample.deviation() as f32);
-    let tolerance = Probe::SPREADS as f32 * spread;
+    let (mean, spread) = (sample.mean() as f32, sample.deviation());
+    let image = state.document.segmented_image();
+    let tolerance = image.map_or(0.0, |(layer, image)| {
+        Probe::tolerance(spread, image, frame_of(layer, image))
+    });
     state.session.segment.sample = Some(sample.clone());
     if !(tolerance > 0.0) {
         let sentence =

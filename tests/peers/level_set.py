@@ -1,0 +1,100 @@
+"""Times SimpleITK's ThresholdSegmentationLevelSet and Arcuate on one core, in one run, and compares what both
+make of the same start.
+
+usage: level_set.py ARCUATE [--size 256x256x175] [--steps 300]
+Prints JSON lines. The two cases of `arcuate bench levelset`: a ball of 25 voxels from one of 23, and an
+ellipsoid cut by a gyroid of 44 voxels from itself less a voxel; grey values 1 inside and 0 outside, an edge of
+a voxel, noise of 0.1. Both programs get the target 1 and the tolerance 0.5. A step's time is that of a long
+run less that of a short one, so that neither pays for its beginning.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import SimpleITK as sitk
+from scipy import ndimage
+
+parser = argparse.ArgumentParser()
+parser.add_argument("arcuate")
+parser.add_argument("--size", default="256x256x175")
+parser.add_argument("--steps", type=int, default=300)
+options = parser.parse_args()
+sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+SIZE = tuple(int(n) for n in options.size.split("x"))
+
+
+def emit(**fields):
+    print(json.dumps(fields), flush=True)
+
+
+def depth(case):
+    """Signed distance, negative inside."""
+    x, y, z = np.meshgrid(*[np.arange(n, dtype=np.float32) - (n - 1) / 2 for n in SIZE], indexing="ij")
+    if case == "sphere":
+        return np.sqrt(x * x + y * y + z * z) - 25
+    k = np.float32(2 * np.pi / 44)
+    shell = np.sqrt(sum((v / (0.43 * n)) ** 2 for v, n in zip((x, y, z), SIZE))) - 1
+    folds = np.sin(k * x) * np.cos(k * y) + np.sin(k * y) * np.cos(k * z) + np.sin(k * z) * np.cos(k * x)
+    inside = (shell < 0) & (folds > 0)
+    outwards = ndimage.distance_transform_edt(~inside) - ndimage.distance_transform_edt(inside)
+    return outwards.astype(np.float32)
+
+
+def image(values):
+    made = sitk.GetImageFromArray(np.ascontiguousarray(values.transpose(2, 1, 0)))
+    made.SetOrigin((0.0, 0.0, 0.0))
+    return made
+
+
+def dice(found, truth):
+    return 2 * np.count_nonzero(found & truth) / (np.count_nonzero(found) + np.count_nonzero(truth))
+
+
+def itk(values, start, steps):
+    level_set = sitk.ThresholdSegmentationLevelSetImageFilter()
+    level_set.SetLowerThreshold(0.5)
+    level_set.SetUpperThreshold(1.5)
+    level_set.SetCurvatureScaling(0.2)
+    level_set.SetPropagationScaling(1.0)
+    level_set.SetMaximumRMSError(0.0)
+    level_set.SetNumberOfIterations(steps)
+    begun = time.process_time()
+    made = level_set.Execute(start, values)
+    return time.process_time() - begun, sitk.GetArrayFromImage(made).transpose(2, 1, 0) < 0
+
+
+def arcuate(folder, *words):
+    words = [options.arcuate, *words, "--threads", "1", "--backend", "cpu", "--json", "--force"]
+    ran = subprocess.run(words, cwd=folder, check=True, stdout=subprocess.PIPE)
+    return [json.loads(line) for line in ran.stdout.decode().splitlines()]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for case in ("sphere", "cortex"):
+        outwards = depth(case)
+        truth = outwards < 0
+        noise = np.random.default_rng(3).standard_normal(SIZE, dtype=np.float32)
+        values = ndimage.gaussian_filter(truth.astype(np.float32), 1.0) + 0.1 * noise
+        start = outwards + (2 if case == "sphere" else 1)
+        for name, array in (("image", values), ("start", (start < 0).astype(np.float32)),
+                            ("truth", truth.astype(np.float32))):
+            sitk.WriteImage(image(array), os.path.join(folder, name + ".nii.gz"))
+        few, many = (10, 60) if case == "sphere" else (3, 13)
+        times = [itk(image(values), image(start), n)[0] for n in (few, many) * 3]
+        each = statistics.median(b - a for a, b in zip(times[::2], times[1::2])) / (many - few)
+        _, found = itk(image(values), image(start), options.steps)
+        emit(program="SimpleITK", version=sitk.Version.VersionString(), case=case, rate=round(1 / each, 2),
+             steps=options.steps, dice=round(dice(found, truth), 4))
+        (made,) = arcuate(folder, "segment", "image.nii.gz", "--mask", "start.nii.gz", "--target", "1",
+                          "--tolerance", "0.5", "--smoothness", "0.2", "--reference", "truth.nii.gz", "--steps",
+                          str(options.steps), "--out", case)
+        (speed,) = arcuate(folder, "bench", "levelset", "--case", case)
+        emit(program="arcuate", case=case, rate=round(speed["rate"], 2), steps=made["steps"],
+             dice=round(made["agreement"]["dice"], 4), updates_per_s=round(speed["updates_per_s"]),
+             times_itk=round(speed["rate"] * each, 1))
