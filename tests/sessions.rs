@@ -320,13 +320,13 @@ fn not_started() {
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(-19.0, -23.0, -19.0), 1.0);
     let mut params = window.state.document.track.clone();
-    params.seeding = Seeding::Random { count: 2000 };
+    params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
     window.act(Action::SetTrack { params, phase });
     let status = &window.state.session.status;
     let why = (&window.state.session.live_error, window.said());
     assert_eq!(
-        status, "No streamline started (2\u{202F}000 tries)",
+        status, "No streamline started (1\u{202F}500 tries)",
         "{why:?}"
     );
 }

@@ -420,8 +420,10 @@ impl Session {
         }
     }
 
+    /// Who saves has seen what there is, with a pathway or without.
     pub fn guide_done(&mut self, step: GuideStep) {
-        if self.guide == Some(step) {
+        let saved = step == GuideStep::Save && self.guide == Some(GuideStep::Width);
+        if self.guide == Some(step) || saved {
             self.guide = step.next();
         }
     }

@@ -145,7 +145,10 @@ pub(super) fn refused() {
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::Leave(Leaving::Open(path))));
     let answer = Changed::UseAsItIs;
-    other.act(Action::Session(SessionAction::Answer { index: 0, answer }));
+    let opening = other.state.session.saving.opening.as_ref();
+    for index in 0..opening.expect("asked").read.files.len() {
+        other.act(Action::Session(SessionAction::Answer { index, answer }));
+    }
     other.act(Action::Session(SessionAction::OpenAnyway));
     assert!(other.state.document.layer_named("all").is_none());
     let absent = &other.state.document.absent;

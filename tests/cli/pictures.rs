@@ -30,7 +30,7 @@ fn peak_kb(process: u32) -> u64 {
 /// The most that a turn of so many pictures holds, kB.
 fn turn(pictures: usize, folder: &Path) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
-    command.args(["render", "t1.nii.gz", "--view", "3d", "--size", "64x48"]);
+    command.args(["render", "t1.nii.gz", "--view", "3d", "--size", "64x64"]);
     for i in 0..64 {
         let (x, y) = (f64::from(i % 8) * 4.0 - 14.0, f64::from(i / 8) * 4.0 - 14.0);
         command.args(["--target", &format!("sphere:{x},{y},0,2")]);

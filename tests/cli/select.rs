@@ -138,7 +138,10 @@ pub(super) fn selects() {
     usage(&["--length", ".."], "expected LOW..HIGH");
     usage(&["--value", "fa"], "expected NAME=LOW..HIGH");
     usage(&["--image", "fa.nii.gz"], "expected FILE:LOW..HIGH");
-    usage(&["--image", "fa.nii.gz:9..2:any"], "expected LOW..HIGH");
+    usage(
+        &["--image", "fa.nii.gz:9..2:any"],
+        "the lower limit 9 is above the higher one 2",
+    );
     refuses(
         &["select", "in.trx", "new.trx", "--image", "gone.nii.gz:0.."],
         &["gone.nii.gz"],

@@ -145,6 +145,10 @@ fn bundles() {
                 continue;
             }
             assert!(held > 0.9, "the cheapest path leaves the bundle");
+            // What the field says of it is what it costs, but for the voxels' size: steps of several
+            // voxels that were charged by the first alone said half.
+            let dearer = path.total_cost() / pathway.least;
+            assert!((0.85..1.25).contains(&dearer), "{dearer}");
             // A narrow set is too small to overlap the whole width, and lies in it; the narrowest hold a
             // few voxels, of which one on the rim is much.
             let outliers = (1.0 - within[1]) * sizes[1] as f64;

@@ -272,7 +272,8 @@ fn sheet() {
         let rows = window.query_all_by_role(egui::Role::Label);
         let mut found = 0;
         for row in rows {
-            let label = row.accesskit_node().label().unwrap_or_default();
+            let node = row.accesskit_node();
+            let label = node.label().or(node.value()).unwrap_or_default();
             let Some((key, what)) = label.split_once(": ") else {
                 continue;
             };

@@ -267,8 +267,7 @@ impl Held {
         }
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
-        loop {
-            let Some(run) = &mut self.run else { break };
+        while let Some(run) = &mut self.run {
             let step = run.evolution.step();
             let left = match self.of.play {
                 Play::Rest => 0,
