@@ -252,18 +252,20 @@ until_true 30 "a sphere" now '"spheres":1,.*"step":0'
 xdotool key space
 until_true 30 "a surface that moves" now '"surface":\{[^}]*"step":[1-9]'
 slides() { # Y FROM TO
+    # A picture of the surface takes a while without a graphics card.
     goes "$2" "$1"
     xdotool mousedown 1
+    sleep 0.8
     goes "$((($2 + $3) / 2))" "$1"
-    sleep 0.2
+    sleep 0.8
     goes "$3" "$1"
-    sleep 0.2
+    sleep 0.8
     xdotool mouseup 1
 }
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-for row in "324 1112 1116" "352 1112 1124" "380 1128 1140"; do
+for row in "324 1108 1110" "352 1152 1150" "380 1129 1127"; do
     slides $row
     until_true 20 "a slider that acts on the way" more_events "$done_before"
     done_before=$(events)

@@ -64,7 +64,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("E", "Place a terminate region"),
                 ("B", "Brush; again: eraser"),
                 ("U,  L,  G", "Rectangle, polygon, fill"),
-                ("A,  D", "Add, remove a sphere (Segment)"),
+                ("A,  D", "Add, cut away a sphere"),
                 ("Space", "Run or pause (Segment)"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),

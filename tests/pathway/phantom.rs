@@ -9,7 +9,7 @@ use arcuate::data::{Grid, Mask, Role};
 use arcuate::phantom::{
     Bundle, Head, Placement, ScanOptions, scan_grid, scan_options, suggestions,
 };
-use arcuate::solvers::eikonal::{Prepared, solve};
+use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway::{Domain, Pathway};
 use arcuate::solvers::tensor_fit::{self, Output};
@@ -145,10 +145,18 @@ fn bundles() {
                 continue;
             }
             assert!(held > 0.9, "the cheapest path leaves the bundle");
-            // What the field says of it is what it costs, but for the voxels' size: steps of several
-            // voxels that were charged by the first alone said half.
-            let dearer = path.total_cost() / pathway.least;
-            assert!((0.85..1.25).contains(&dearer), "{dearer}");
+            // Steps of several voxels cost what they cost along their way: charged by the voxel where
+            // they end they came to 78 to 93 % of what neighbours say.
+            if snr == 30.0 {
+                let near = LocalSolver::HopfLax26;
+                let prepared = Prepared::new(metric, near, &backend, &control).unwrap();
+                let mut fields = solve(&prepared, &sources, &PARAMS, &backend, &control).unwrap();
+                let second = fields.remove(1);
+                let least = Pathway::new(fields.remove(0), second).unwrap().least;
+                let share = pathway.least / least;
+                println!("E* of steps to neighbours alone: {least:.3}, times {share:.3}");
+                assert!((0.93..1.001).contains(&share), "{share}");
+            }
             // A narrow set is too small to overlap the whole width, and lies in it; the narrowest hold a
             // few voxels, of which one on the rim is much.
             let outliers = (1.0 - within[1]) * sizes[1] as f64;
