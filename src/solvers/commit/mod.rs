@@ -18,11 +18,11 @@
 //!
 //! *Layout* ([`dictionary`]). Records of 8 bytes, voxel by voxel (`offsets`), within a voxel in the order of
 //! the streamlines: `fibre: u32`, `direction: u16` (a point of the half sphere, 256 × 256 on the unfolded
-//! octahedron, [`directions`]), `length: u16` (units of [`Dictionary::unit_mm`]). Peaks: `u16` directions,
-//! the same number of places in every voxel ([`Dictionary::peaks`]). Unknowns, as single precision: first
+//! octahedron, [`directions`]), `length: u16` (units of [`dictionary::Dictionary::unit_mm`]). Peaks: `u16` directions,
+//! the same number of places in every voxel ([`dictionary::Dictionary::peaks`]). Unknowns, as single precision: first
 //! `x[fibre · atoms + atom]`, then for each voxel in the operator's order the same number of places, peak
 //! by peak and then free water ([`operator::Shape`]). Samples of a voxel: the b = 0 ones, then shell by
-//! shell ([`Samples`]).
+//! shell ([`samples::Samples`]).
 //!
 //! *Solver* ([`solver`]). Accelerated projected gradients with restarts in a diagonal metric, one A x and one
 //! Aᵀ y an iteration; then conjugate gradients on the weights that are not 0. Sums of products of voxels are

@@ -4,7 +4,7 @@
 //! 91 harmonic sums a shell, then one small product to the samples. [`dense`]: a table row a direction, added
 //! or multiplied sample by sample. The first costs about 150 + 140 K multiply-adds a segment (K shells)
 //! whatever the number of samples and columns, and 91 a sample and voxel; the second one a segment, column
-//! and sample. [`Operator::new`] counts both and takes the cheaper. [`reference`] is the plain sum in double
+//! and sample. [`Operator::new`] counts both and takes the cheaper. [`mod@reference`] is the plain sum in double
 //! precision, which nobody waits for but the tests.
 
 pub mod dense;
