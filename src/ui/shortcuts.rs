@@ -90,7 +90,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("F6,  Tab", "Next view or panel, control"),
                 ("Space", "Press what has the focus"),
-                ("Ctrl + 1 – 4", "View, Track, Pathways, Segment"),
+                ("Ctrl + 1 – 4", "The tasks, in their order"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),
