@@ -4,6 +4,7 @@
 mod closed_forms;
 mod dictionary;
 mod operator;
+mod parity;
 mod phantom;
 mod refusals;
 mod solver;
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         closed_forms::tests(),
         dictionary::tests(),
         operator::tests(),
+        parity::tests(),
         solver::tests(),
         phantom::tests(),
         refusals::tests(),

@@ -12,7 +12,7 @@ use crate::jobs::{Committed, FitCommit, Output, Request};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::{Gamma, Timing};
 use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::operator::{Precision, Way};
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::defaults;
@@ -58,6 +58,14 @@ pub enum OperatorName {
     Dense,
     /// By one of 4096, which are within 2.4°: quicker where voxels hold few segments
     Coarse,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum PrecisionName {
+    /// In single precision
+    Exact,
+    /// In half precision, to a thousandth of the signal
+    Fast,
 }
 
 #[derive(clap::Args, Debug)]
@@ -128,6 +136,9 @@ pub struct Options {
     /// How the operator is applied
     #[arg(long, value_enum, default_value = "auto")]
     pub operator: OperatorName,
+    /// How a graphics card computes with cylinders
+    #[arg(long, value_enum, default_value = "exact")]
+    pub precision: PrecisionName,
     /// Streamlines with weights above the threshold, with their weights, as a streamline file
     #[arg(long, value_name = "FILE")]
     pub filtered: Option<PathBuf>,
@@ -272,6 +283,10 @@ impl Options {
             OperatorName::Factorised => Some(Way::Factorised),
             OperatorName::Dense => Some(Way::Dense { side: 256 }),
             OperatorName::Coarse => Some(Way::Dense { side: 64 }),
+        };
+        params.precision = match self.precision {
+            PrecisionName::Exact => Precision::Exact,
+            PrecisionName::Fast => Precision::Fast,
         };
         params
     }

@@ -49,7 +49,8 @@ pub struct Committed {
 impl FitCommit {
     pub(super) fn run(mut self, backend: &Backend, control: &Control) -> Result<Committed, Fault> {
         let begun = Instant::now();
-        let prepared = match self.prepared.take() {
+        let known = self.prepared.take().filter(|p| p.is_for(backend));
+        let prepared = match known {
             Some(prepared) => prepared,
             None => Arc::new(self.prepare(backend, control)?),
         };

@@ -240,6 +240,7 @@ pub fn commit(shells: usize) -> commit::Params {
             target: 0.0,
         },
         way: None,
+        precision: commit::operator::Precision::Exact,
     }
 }
 

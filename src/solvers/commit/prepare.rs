@@ -3,15 +3,17 @@
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Model, Responses};
-use super::operator::{Operator, Way};
+use super::operator::{Operator, Precision, Way};
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::{Metric, Stop};
+use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
@@ -26,6 +28,8 @@ pub struct Params {
     pub stop: Stop,
     /// `None`: whichever takes less work.
     pub way: Option<Way>,
+    /// On a graphics card.
+    pub precision: Precision,
 }
 
 /// What a fit is of.
@@ -62,6 +66,12 @@ pub struct Prepared {
     /// Measured, in the order of the operator's rows.
     pub y: Vec<f32>,
     pub demand: Demand,
+    /// The number of the graphics card that it was built for.
+    card: Option<usize>,
+}
+
+fn first(backend: &Backend) -> Option<usize> {
+    backend.devices().first().map(Device::number)
 }
 
 /// Of all points, so many must lie in the scan's box: others belong to another space.
@@ -211,17 +221,28 @@ impl Prepared {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        match backend {
-            Backend::Cpu { .. } | Backend::Cuda { .. } => {
-                backend.install(|| Self::on_cpu(inputs, params, memory, control))
-            }
-        }
+        let devices = match backend {
+            Backend::Cpu { .. } => None,
+            Backend::Cuda { devices, .. } => Some(devices),
+        };
+        let build = || Self::build(inputs, params, memory, devices, control);
+        let built = backend.install(build)?;
+        Ok(Self {
+            card: first(backend),
+            ..built
+        })
     }
 
-    fn on_cpu(
+    /// Whether a fit on this backend can use it.
+    pub fn is_for(&self, backend: &Backend) -> bool {
+        self.card == first(backend)
+    }
+
+    fn build(
         inputs: &Inputs,
         params: &Params,
         memory: Option<u64>,
+        devices: Option<&Arc<[Device]>>,
         control: &Control,
     ) -> Result<Self, Error> {
         let samples = inputs.check(params)?;
@@ -274,17 +295,24 @@ impl Prepared {
         let responses = params.model.responses(&samples, switches.normalise_kernels);
         let signals = samples.signals(scan, &dictionary.voxels, &switches);
         control.check()?;
-        let operator = Operator::new(&dictionary, &responses, &samples, params.way);
+        let operator = match (devices, params.way) {
+            (Some(devices), None | Some(Way::Factorised)) => {
+                Operator::new_on_card(&dictionary, &responses, &samples, params.precision, devices)?
+            }
+            // A table is looked up by the processor alone.
+            (_, way) => Operator::new(&dictionary, &responses, &samples, way),
+        };
         let y = operator.pack(&signals, samples.count());
         control.check()?;
         Ok(Self {
-            metric: Metric::new(&operator),
+            metric: Metric::new(&operator)?,
             dictionary,
             samples,
             responses,
             operator,
             y,
             demand,
+            card: None,
         })
     }
 }
