@@ -279,8 +279,8 @@ goes "$(axial_x -8)" "$(axial_y 20)"
 xdotool click 1
 until_true 60 "a sphere cut away on the way" more_events "$done_before"
 xdotool key Escape
-paused() { now '"plays":true' && xdotool key space; sleep 0.7; now '"plays":false' && now '"running":false'; }
-until_true 60 "a pause" paused
+xdotool key space
+until_true 60 "a pause" now '"plays":false.*"running":false|"running":false.*"plays":false'
 xdotool key ctrl+e
 types "$folder/labels.nii.gz"
 until_true 20 "a label map" test -s "$folder/labels.nii.gz"
