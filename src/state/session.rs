@@ -3,6 +3,7 @@
 use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
+use super::filter;
 use super::making::{Labels, Making};
 use super::pathways;
 use super::pictures::Turning;
@@ -291,6 +292,7 @@ pub struct Session {
     pub pathways: pathways::Working,
     /// The surface in the hand.
     pub segment: segment::Working,
+    pub filter: filter::Working,
     /// While P is held.
     pub sample: Option<Sample>,
     pub saving: Saving,
@@ -345,6 +347,7 @@ impl Session {
             together: Vec::new(),
             pathways: pathways::Working::default(),
             segment: segment::Working::default(),
+            filter: filter::Working::default(),
             sample: None,
             saving: Saving::default(),
         }

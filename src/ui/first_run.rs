@@ -281,6 +281,9 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Task::Segment => {
             "Sample what you look for, drop a sphere in it, and steer the surface that grows"
         }
+        Task::Filter => {
+            "Fit a weight to each streamline, so that those that the signal does not need can go"
+        }
         Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
     };
     let inner = paint::inset(rect, 15.0, 15.0);
