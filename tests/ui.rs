@@ -2,6 +2,7 @@
 //! names that a screen reader reads.
 
 mod devices;
+mod filter;
 mod keys;
 mod looks;
 mod palette;
@@ -154,6 +155,7 @@ pub fn tests() -> Vec<Trial> {
         rays::tests(),
         regions::tests(),
         segment::tests(),
+        filter::tests(),
         sliders::tests(),
         told::tests(),
         trial::tests(),

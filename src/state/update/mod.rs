@@ -29,7 +29,9 @@ mod tracks;
 
 pub use basis::{made_live, remake};
 pub use bundle::recipe as edited;
-pub use filter::{key as filter_key, recipe_of as weight_recipe, told as filter_recipe};
+pub use filter::{
+    key as filter_key, recipe_of as weight_recipe, request as weight_request, told as filter_recipe,
+};
 pub use kept::losses;
 pub use maps::sent;
 pub use moved::fixed_name;

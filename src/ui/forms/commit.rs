@@ -87,7 +87,7 @@ pub fn foot(
     let weighed = weighs(state);
     let first = match (running, weighed) {
         (true, _) => Button::primary("Stop, keep weights")
-            .icon(icons::PAUSE)
+            .icon(icons::SINGLE)
             .hint("Ends with the last weights (Space, Esc)"),
         (false, true) => Button::primary("Run again")
             .icon(icons::PLAY)

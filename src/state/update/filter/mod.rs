@@ -7,19 +7,19 @@ pub use told::{recipe as recipe_of, told};
 
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
-use crate::data::{Mask, Region, Role, Shape};
+use crate::data::{Mask, Region, Role, Shape, Tractogram};
 use crate::jobs::{CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, Without};
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::action::Phase;
 use crate::state::bundle::{Sieve, lines_of};
-use crate::state::document::LayerId;
+use crate::state::document::{Content, LayerId};
 use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
     WeightMap,
 };
 use crate::state::session::{Exports, Severity};
 use crate::state::words::count;
-use crate::state::{Effect, State, Task, defaults};
+use crate::state::{Document, Effect, State, Task, defaults};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -157,19 +157,43 @@ pub fn key(state: &State) -> Option<FilterKey> {
     })
 }
 
-/// The fit of the document as it is.
-fn wanted(state: &State, key: &FilterKey) -> Option<FitCommit> {
-    let document = &state.document;
-    let (_, scan, gradients) = document.explained()?;
-    Some(FitCommit {
-        tractogram: key.lines.clone(),
-        scan: scan.clone(),
-        gradients: gradients.cloned(),
-        timing: key.timing.clone(),
-        mask: document.filter_mask().map(|(_, mask)| mask.clone()),
-        peaks: document.filter_peaks().map(|(_, volume)| volume.clone()),
-        tensors: key.tensors.clone(),
-        params: key.params.clone(),
+/// A fit from no weights; an error is the end of a sentence.
+pub fn request(
+    document: &Document,
+    lines: &Tractogram,
+    from: &FitOf,
+) -> Result<FitCommit, &'static str> {
+    let layer = |id: LayerId| document.layer(id);
+    let scan = layer(from.scan).ok_or("its scan is not there")?;
+    let gradients = match &scan.content {
+        Content::Scan { gradients, .. } => gradients.clone(),
+        _ => None,
+    };
+    let mask = match from.mask {
+        None => None,
+        Some(id) => match layer(id).map(|l| &l.content) {
+            Some(Content::Mask(mask)) => Some(mask.clone()),
+            _ => return Err("its mask is not there"),
+        },
+    };
+    let peaks = match from.peaks {
+        None => None,
+        Some(id) => Some(
+            layer(id)
+                .and_then(|l| l.content.volume())
+                .ok_or("its peaks are not there")?
+                .clone(),
+        ),
+    };
+    Ok(FitCommit {
+        tractogram: lines.clone(),
+        scan: scan.content.volume().ok_or("its scan is no image")?.clone(),
+        gradients,
+        timing: from.times.rows(),
+        mask,
+        peaks,
+        tensors: from.tensors.clone(),
+        params: from.params.clone(),
         prepared: None,
         start: None,
         without: Without::Nobody,
@@ -205,8 +229,12 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     let (Some(layer), Some(key)) = (id, key(state)) else {
         return;
     };
-    let (Some(mut request), Some(from)) = (wanted(state, &key), of(state, &key)) else {
+    let Some(from) = of(state, &key) else {
         return;
+    };
+    let mut request = match request(&state.document, &key.lines, &from) {
+        Ok(request) => request,
+        Err(why) => return state.session.say(Severity::Information, why),
     };
     request.without = without;
     let held = state.session.filter.held.as_ref();
@@ -375,7 +403,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
-        let request = wanted(state, &key).map(|wanted| Request::CommitNeeds(Box::new(wanted)));
+        let from = of(state, &key);
+        let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
+        let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
         effects.extend(request.map(Effect::Submit));
     }
     let Some(key) = wanted_key.filter(|_| !state.is_filtering()) else {

@@ -8,18 +8,18 @@ use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::weights::Counted;
-use crate::ui::widgets::button::{IconButton, eye};
+use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 
-const EYE: f32 = 22.0;
+const MORE: f32 = 22.0;
 const SWATCH: f32 = 18.0;
 /// Widths of the columns, from the right: what the bundle explains, how many stay.
 const COLUMNS: [f32; 2] = [58.0, 98.0];
 
 fn columns(inner: Rect) -> [Rect; 2] {
-    let mut right = inner.right() - 2.0 * EYE - 4.0;
+    let mut right = inner.right() - MORE - 2.0;
     COLUMNS.map(|width| {
         let place = Rect::from_x_y_ranges(right - width..=right, inner.y_range());
         right -= width;
@@ -115,18 +115,20 @@ fn one(
     let Some(group) = &row.group else {
         return;
     };
-    let square = |from_right: f32| {
-        let centre = pos2(inner.right() - from_right, inner.center().y);
-        Rect::from_center_size(centre, vec2(EYE, EYE))
-    };
-    let seen = only.is_none() || selected;
-    if eye(ui, square(1.5 * EYE), name, seen) || response.clicked() {
+    if response.clicked() {
         let group = (!selected).then(|| group.clone());
         act(actions, FilterAction::ShowGroup(group));
     }
+    let words = match selected {
+        true => "Click: all streamlines again",
+        false => "Click: this bundle alone",
+    };
+    response.on_hover_text(words);
+    let centre = pos2(inner.right() - 0.5 * MORE, inner.center().y);
+    let square = Rect::from_center_size(centre, vec2(MORE, MORE));
     let more = format!("More of {name}");
-    let more = IconButton::new(icons::MORE, &more).side(EYE);
-    let more = more.show_at(ui, square(0.5 * EYE));
+    let more = IconButton::new(icons::MORE, &more).side(MORE);
+    let more = more.show_at(ui, square);
     enum Does {
         Lesion,
         Choose,
