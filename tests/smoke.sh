@@ -265,22 +265,22 @@ slides() { # Y FROM TO
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-for row in "324 1108 1110" "352 1152 1150" "380 1129 1127"; do
+for row in "324 1108 1118" "352 1152 1142" "380 1129 1119"; do
     slides $row
-    until_true 20 "a slider that acts on the way" more_events "$done_before"
+    until_true 60 "a slider that acts on the way" more_events "$done_before"
     done_before=$(events)
 done
 goes "$(axial_x 8)" "$(axial_y 8)"
 xdotool click 1
-until_true 20 "a sphere added on the way" more_events "$done_before"
+until_true 60 "a sphere added on the way" more_events "$done_before"
 done_before=$(events)
 xdotool key d
 goes "$(axial_x -8)" "$(axial_y 20)"
 xdotool click 1
-until_true 20 "a sphere cut away on the way" more_events "$done_before"
+until_true 60 "a sphere cut away on the way" more_events "$done_before"
 xdotool key Escape
 paused() { now '"plays":true' && xdotool key space; sleep 0.7; now '"plays":false' && now '"running":false'; }
-until_true 20 "a pause" paused
+until_true 60 "a pause" paused
 xdotool key ctrl+e
 types "$folder/labels.nii.gz"
 until_true 20 "a label map" test -s "$folder/labels.nii.gz"

@@ -183,21 +183,6 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Vec<f32>
     y
 }
 
-/// Of the false against the true: Mann and Whitney 1947.
-fn area_under_curve(weights: &[f64], real: &[bool]) -> f64 {
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|&i, &j| weights[i].total_cmp(&weights[j]));
-    let (mut ranks, mut first) = (0.0, 0);
-    for run in order.chunk_by(|&i, &j| weights[i] == weights[j]) {
-        let middle = first as f64 + 0.5 * (run.len() + 1) as f64;
-        ranks += middle * run.iter().filter(|i| real[**i]).count() as f64;
-        first += run.len();
-    }
-    let above = real.iter().filter(|r| **r).count() as f64;
-    let below = real.len() as f64 - above;
-    (ranks - above * (above + 1.0) / 2.0) / (above * below)
-}
-
 fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>, Error> {
     let control = Control::new();
     let begun = Instant::now();
@@ -274,7 +259,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             "samples": samples.count(), "columns": shape.atoms, "worked_on": operator.rank(),
             "a_x_ms": 1e3 * a_x_s, "at_y_ms": 1e3 * at_y_s, "fit_s": fit_s,
             "iterations": solution.iterations, "objective": solution.objective,
-            "kkt": solution.kkt, "area_under_curve": area_under_curve(&weights, &arcs.real),
+            "kkt": solution.kkt, "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real),
             "arcs_s": made_s, "dictionary_s": dictionary_s, "operator_s": operator_s,
             "backend": backend.name(), "threads": backend.threads(),
         }));

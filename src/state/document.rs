@@ -547,6 +547,20 @@ impl Document {
         }
     }
 
+    /// Adds a region.
+    pub fn add_region(&mut self, name: String, role: Role, shape: Arc<Shape>) -> RegionId {
+        let id = RegionId(self.fresh_id());
+        self.regions.push(Arc::new(Region {
+            id,
+            name,
+            role,
+            shape,
+            colour: None,
+            visible: true,
+        }));
+        id
+    }
+
     /// A name no region has yet: `Seed`, `Seed 2`, …
     pub fn region_name(&self, role: Role) -> String {
         let taken = |name: &str| self.regions.iter().any(|r| r.name == name);
