@@ -7,9 +7,9 @@ use arcuate::data::Tractogram;
 use arcuate::jobs::{FitCommit, Jobs, Request};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::document::LineColouring;
-use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times};
+use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times};
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Recipe, State, Task, defaults, update,
+    Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
 };
 use arcuate::ui::palette::names;
 use egui::{Key, Modifiers};
@@ -28,8 +28,9 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Streamlines of two groups as a layer.
-fn weighing() -> State {
+pub fn weighing(task: Task) -> State {
     let mut state = small_scan();
+    state.view.task = task;
     let lines: Tractogram = sample::output(60).kept;
     let lines = lines
         .with_group("CST L", (0..30).collect::<Vec<u32>>())
@@ -54,11 +55,38 @@ fn weighing() -> State {
 }
 
 fn filtering() -> Window {
-    let mut window = window(weighing(), [1920.0, 1080.0]);
+    let mut window = window(weighing(Task::View), [1920.0, 1080.0]);
     window.key_press_modifiers(Modifiers::COMMAND, Key::Num5);
     window.run();
     assert_eq!(window.state().state.view.task, Task::Filter);
     window
+}
+
+/// With weights, and what one of the groups adds.
+pub fn weighed() -> State {
+    let mut state = weighing(Task::Filter);
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let mut needs = update(&mut state, Action::SelectTask(Task::Filter));
+    let lesion = FilterAction::Lesion(Lesioned::Group("Cingulum".to_owned()));
+    for action in [FilterAction::Run, lesion] {
+        let mut effects = std::mem::take(&mut needs);
+        effects.extend(update(&mut state, Action::Filter(action)));
+        while let Some(effect) = effects.pop() {
+            if let Effect::Submit(request) = effect {
+                let job = jobs.submit(request);
+                let event = jobs.wait(&job, |_| {});
+                effects.extend(update(&mut state, Action::Event(event)));
+            }
+        }
+    }
+    assert_eq!(
+        state.document.weighed.len(),
+        1,
+        "{:?}",
+        state.session.filter.failed
+    );
+    state
 }
 
 fn act(window: &mut Window, action: Action) {
@@ -114,7 +142,10 @@ fn nothing() {
 }
 
 fn choose(window: &mut Window, row: &str, item: &str) {
-    click(window, row);
+    window
+        .get_by_role_and_label(egui::Role::ComboBox, row)
+        .click();
+    window.run();
     click(window, item);
 }
 
@@ -141,7 +172,7 @@ fn model() {
             .iter()
             .all(|z| z.along == 1.9e-3)
     );
-    choose(&mut window, "Fibres", "Cylinders of some radii");
+    choose(&mut window, "Fibres", "Cylinders");
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Radii");
     field.click();
     window.run();

@@ -7,7 +7,7 @@ use super::samples::Samples;
 use crate::data::Mask;
 
 /// Of one thread with AVX2, seconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Expected {
     /// Before the first iteration.
     pub build_s: f64,

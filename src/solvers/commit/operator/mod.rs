@@ -106,7 +106,7 @@ pub struct Work {
 }
 
 /// What work is counted by.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Counted {
     pub segments: f64,
     pub peaks: f64,

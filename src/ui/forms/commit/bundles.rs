@@ -10,7 +10,7 @@ use crate::ui::theme::{self, size, space};
 use crate::ui::weights::Counted;
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::{menu, paint, rows, section};
-use crate::ui::{Memory, icons, panels};
+use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 
 const MORE: f32 = 22.0;
@@ -235,7 +235,7 @@ fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) 
     let sign = if percent > 0.0 { "+" } else { "" };
     let more = with_unit(&format!("{sign}{}", fixed(percent, 2)), "%");
     let name = format!("Without {}", lesion.name);
-    panels::caption(ui, &name, &format!("RMSE {more}"));
+    rows::reading(ui, &name, &format!("RMSE {more}"));
     let rmse = lesion.rmse.map(significant).join(" → ");
     rows::reading(ui, "Root mean square error", &rmse);
     let objective = lesion.objective.map(significant).join(" → ");

@@ -93,7 +93,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-const EVERYWHERE: &str = "wherever streamlines run";
+const EVERYWHERE: &str = "wherever they run";
 
 fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;

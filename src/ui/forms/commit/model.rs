@@ -68,14 +68,14 @@ fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     let all = [
         ("Sticks", Intra::Stick { along }),
         (
-            "Cylinders of some radii",
+            "Cylinders",
             Intra::Cylinders {
                 along,
                 radii_um: defaults::COMMIT_RADII_UM.to_vec(),
             },
         ),
         (
-            "Cylinders, gamma-distributed",
+            "Gamma cylinders",
             Intra::GammaCylinders {
                 along,
                 radii: vec![defaults::COMMIT_GAMMA],
@@ -414,9 +414,9 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
     );
     let ways = [
         ("Whichever is quicker", None),
-        ("In spherical harmonics", Some(Way::Factorised)),
+        ("Harmonics", Some(Way::Factorised)),
         ("Look-up table", Some(Way::Dense { side: 256 })),
-        ("Coarse look-up table", Some(Way::Dense { side: 64 })),
+        ("Coarse table", Some(Way::Dense { side: 64 })),
     ];
     let now = ways.iter().position(|(_, way)| *way == params.way);
     let help = "How the operator is applied: all but the coarse table (directions within 2.4°) give the same";

@@ -5,12 +5,13 @@ use crate::state::bundle::{Column, Drawer, TableView};
 use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
 use crate::state::{Action, BundleAction, Layer, Severity, State};
 use crate::ui::format::{count, significant};
-use crate::ui::forms::display::{colour_of, segment_row};
+use crate::ui::forms::display::colour_of;
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::cut::CutHistogram;
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::{paint, rows, section};
+use crate::ui::widgets::slider::Columns;
+use crate::ui::widgets::{paint, rows, section, slider};
 use crate::ui::{Memory, panels};
 use egui::{Color32, Rect, Sense, Ui, vec2};
 use std::sync::Arc;
@@ -170,7 +171,11 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
         .collect();
     let help = "Shares of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
                 what is left unexplained (RMSE)";
-    if let Some(i) = segment_row(ui, "Map on slices", help, &words, now) {
+    let columns = Columns::allocate(ui);
+    slider::label(ui, columns.label, "Map", help);
+    // Five words need more than the usual room.
+    let row = columns.wide.with_min_x(columns.label.left() + 40.0);
+    if let Some(i) = segmented(ui, row, "Map on slices", &words, now) {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
         act(actions, FilterAction::ShowMap(map));
     }
