@@ -193,16 +193,19 @@ pub enum GuideStep {
     PlaceTarget,
     /// Of the pathway between the two.
     Width,
+    /// Which of the streamlines the signal needs.
+    Weigh,
     Save,
 }
 
 impl GuideStep {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ClickSlice,
         Self::PlaceSeed,
         Self::DragSeed,
         Self::PlaceTarget,
         Self::Width,
+        Self::Weigh,
         Self::Save,
     ];
 
@@ -423,9 +426,10 @@ impl Session {
         }
     }
 
-    /// Who saves has seen what there is, with a pathway or without.
+    /// Who saves has seen what there is, with a pathway and weights or without.
     pub fn guide_done(&mut self, step: GuideStep) {
-        let saved = step == GuideStep::Save && self.guide == Some(GuideStep::Width);
+        let skipped = [GuideStep::Width, GuideStep::Weigh].map(Some);
+        let saved = step == GuideStep::Save && skipped.contains(&self.guide);
         if self.guide == Some(step) || saved {
             self.guide = step.next();
         }

@@ -9,7 +9,7 @@ use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
     Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
-use crate::state::session::Severity;
+use crate::state::session::{GuideStep, Severity};
 use crate::state::update::edit;
 use crate::state::words::{THIN, count};
 use crate::state::{Display, Document, Recipe, State, defaults};
@@ -137,6 +137,7 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
         };
         d.show_by_weight(id, shown);
     });
+    state.session.guide_done(GuideStep::Weigh);
     Some(format!(
         "{} of {} streamlines have a weight",
         count(kept as u64),

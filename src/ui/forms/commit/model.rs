@@ -462,7 +462,7 @@ fn needs(ui: &mut Ui, state: &State) {
 }
 
 /// Most fits to a change of 10⁻⁵ end before.
-const ITERATIONS: u32 = 150;
+const ITERATIONS: u32 = 250;
 
 /// Until the fit ends, nearly.
 fn seconds(needs: &CommitNeeds, pace: f64, most: u32) -> f64 {
