@@ -100,7 +100,7 @@ fn filter(state: &State) -> Value {
         }))
     });
     json!({
-        "running": working.running.is_some(),
+        "weighing": working.running.is_some(),
         "refused": state.cannot_filter(),
         "failed": working.failed,
         "counted": working.needs.known().map(|(_, needs)| needs.demand.segments),
