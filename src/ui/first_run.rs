@@ -16,6 +16,8 @@ use egui::{
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;
+/// From task to task.
+const BETWEEN: f32 = 10.0;
 const CARDS: f32 = 292.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -83,11 +85,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             theme::regular(size::LABEL),
             p.t2,
         );
-        let cards = column(ui, 90.0);
+        let cards = column(ui, 102.0);
         let count = Task::ALL.len() as f32;
-        let width = (cards.width() - GAP * (count - 1.0)) / count;
+        let width = (cards.width() - BETWEEN * (count - 1.0)) / count;
         for (i, task) in Task::ALL.into_iter().enumerate() {
-            let left = cards.left() + (width + GAP) * i as f32;
+            let left = cards.left() + (width + BETWEEN) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
             task_card(ui, place, task, i + 1);
         }
@@ -274,14 +276,11 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         StrokeKind::Inside,
     );
     let words = match task {
-        Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
-        Task::Track => {
-            "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
-        }
-        Task::Segment => {
-            "Sample what you look for, drop a sphere in it, and steer the surface that grows"
-        }
-        Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
+        Task::View => "See slices and 3-D. Check orientation and gradients",
+        Task::Track => "Drag a seed and watch streamlines or geodesic rays follow",
+        Task::Pathways => "See what paths between two regions cost, and the cheapest",
+        Task::Segment => "Steer a growing surface while it runs",
+        Task::Filter => "Weigh each streamline by how well it explains the scan",
     };
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(

@@ -181,7 +181,7 @@ pub const MAX_LINES: usize = 600;
 pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs", 150)];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
-pub const WITHOUT_FORM: &[&str] = &["commit"];
+pub const WITHOUT_FORM: &[&str] = &[];
 
 /// One concept, one name in src/solvers, kernels, tests and src/ui/forms; and its command, where
 /// the user meets it by itself.

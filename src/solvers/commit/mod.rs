@@ -32,6 +32,7 @@
 pub mod cylinder;
 pub mod dictionary;
 pub mod directions;
+mod expected;
 mod fit;
 pub mod harmonics;
 mod maps;
@@ -41,6 +42,7 @@ mod prepare;
 pub mod samples;
 pub mod solver;
 
+pub use expected::Expected;
 pub use fit::Fit;
 pub use maps::Maps;
 pub use prepare::{Demand, Inputs, Params, Prepared};
