@@ -303,6 +303,9 @@ fn all_comes_back() {
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
+    // The list of files says of it what it said when it was saved.
+    let [saved, opened] = [&window, &again].map(|w| &w.state.session.recent[0].summary);
+    assert_eq!(saved, opened);
     // Moved with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let moved = elsewhere.path().join("moved");

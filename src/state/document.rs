@@ -426,13 +426,13 @@ impl Document {
         self.layers.iter().rev().find(six)
     }
 
-    /// Whether a layer can be the fit's mask: a mask that was opened, on the scan's grid. What was
+    /// Whether a layer can be the fit's mask: a mask that was opened, of the scan's voxels. What was
     /// computed here would make a fit depend on the one before.
     pub fn can_be_fit_mask(&self, layer: &Layer) -> bool {
         let opened = matches!(layer.recipe, Recipe::File(_) | Recipe::Phantom { .. });
         let scan = self.scan().and_then(|l| l.content.volume());
         match (&layer.content, scan) {
-            (Content::Mask(mask), Some(scan)) => opened && scan.grid.matches(&mask.grid),
+            (Content::Mask(mask), Some(scan)) => opened && mask.has_voxels_of(&scan.grid),
             _ => false,
         }
     }

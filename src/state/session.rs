@@ -150,10 +150,21 @@ pub enum Standing {
     OutOfDate,
 }
 
+/// What a file opened before holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum RecentKind {
+    #[default]
+    Image,
+    Streamlines,
+    Session,
+}
+
 /// A file opened before.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Recent {
     pub path: PathBuf,
+    #[serde(default)]
+    pub kind: RecentKind,
     /// What it was: `81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000`.
     pub summary: String,
     /// Seconds since 1970.

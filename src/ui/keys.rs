@@ -109,7 +109,10 @@ fn command(
 ) {
     let open = !state.document.is_empty();
     match key {
-        Key::K if memory.palette.take().is_none() => memory.palette = Some(Palette::default()),
+        Key::K if memory.palette.take().is_none() => {
+            memory.files.close();
+            memory.palette = Some(Palette::default());
+        }
         Key::Comma => super::settings::open(memory, actions),
         Key::O => memory.files.ask(ui.ctx(), Purpose::Open, Place::Middle, ""),
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),

@@ -48,6 +48,8 @@ enum Run {
     Segment(SegmentFile),
     /// The same of a fit.
     Filter(FilterFile),
+    /// Asks for a path to open.
+    Path,
     Screenshot,
     Shortcuts,
 }
@@ -75,9 +77,18 @@ fn entries(state: &State) -> Vec<Entry> {
     let plain = |key| Run::Press(key, Modifiers::NONE);
     let alt = |key| Run::Press(key, Modifiers::ALT);
     add("Open a file…", "Ctrl+O", ctrl(Key::O));
+    add("Enter a path", "", Run::Path);
+    for recent in &state.session.recent {
+        let name = format!("Open {}", recent.path.display());
+        add(&name, "", Run::Act(Action::Open(vec![recent.path.clone()])));
+    }
     if state.document.is_empty() {
-        let demo = Action::OpenDemo { guide: true };
-        add("Open the demo head, with the guide", "", Run::Act(demo));
+        for (name, guide) in [
+            ("Open the demo head", false),
+            ("Open the demo head, with the guide", true),
+        ] {
+            add(name, "", Run::Act(Action::OpenDemo { guide }));
+        }
         add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
         add("Keys and mouse", "?", Run::Shortcuts);
         add("Settings…", "Ctrl+,", ctrl(Key::Comma));
@@ -87,6 +98,7 @@ fn entries(state: &State) -> Vec<Entry> {
     let copy = Run::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
     add("Save the session", "Ctrl+S", ctrl(Key::S));
     add("Save the session as…", "Ctrl+Shift+S", save_as);
+    add("New", "Ctrl+N", ctrl(Key::N));
     add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
     add("Save a screenshot, turntable or film…", "", Run::Screenshot);
     add("Copy as command", "Ctrl+Shift+C", copy);
@@ -175,6 +187,11 @@ fn entries(state: &State) -> Vec<Entry> {
                 add(&name, "", Run::Filter(what));
             }
         }
+    }
+    add("Measure: distance", "M", plain(Key::M));
+    add("Measure: angle", "N", plain(Key::N));
+    if state.bundle().is_some() {
+        add("Choose streamlines", "K", plain(Key::K));
     }
     let threshold = Run::Act(Action::SetTool(Tool::Threshold));
     add("Region from a threshold", "", threshold);
@@ -556,6 +573,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Shortcuts => memory.shortcuts = true,
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
         Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
+        Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
         Run::Screenshot => {
             let purpose = Purpose::Screenshot {
                 pane: Some(Pane::Scene),
