@@ -2,6 +2,7 @@
 
 mod figures;
 mod files;
+mod filter;
 pub mod kill;
 mod maps;
 mod masks;
@@ -47,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests());
-    let own = own.chain(segment::tests());
+    let own = own.chain(segment::tests()).chain(filter::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 
@@ -302,6 +303,9 @@ fn all_comes_back() {
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
+    // The list of files says of it what it said when it was saved.
+    let [saved, opened] = [&window, &again].map(|w| &w.state.session.recent[0].summary);
+    assert_eq!(saved, opened);
     // Moved with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let moved = elsewhere.path().join("moved");

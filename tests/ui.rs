@@ -2,6 +2,8 @@
 //! names that a screen reader reads.
 
 mod devices;
+mod filter;
+mod first;
 mod keys;
 mod looks;
 mod palette;
@@ -112,12 +114,11 @@ fn type_over(window: &mut Window, text: &str) {
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("ui::the first page opens the demo", first_page),
-        test("ui::recent files open again", recent),
         test("ui::clicks change task, layout and orientation", clicks),
         test("ui::lists show, hide, select and rename", lists),
         test("ui::the region menu puts a tool into the hand", region_menu),
         test("ui::a slider drag is one undo step", slider_drag),
+        test("ui::a slider drag of two slow frames", slow_drag),
         test(
             "ui::typed values may leave the rail, nonsense changes nothing",
             typed_values,
@@ -154,6 +155,8 @@ pub fn tests() -> Vec<Trial> {
         rays::tests(),
         regions::tests(),
         segment::tests(),
+        filter::tests(),
+        first::tests(),
         sliders::tests(),
         told::tests(),
         trial::tests(),
@@ -163,30 +166,6 @@ pub fn tests() -> Vec<Trial> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn first_page() {
-    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
-    page.get_by_label("Open a scan, or try the demo head");
-    click(&mut page, "Open the demo head");
-    assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
-    assert_eq!(page.state().state.session.guide, None);
-    click(&mut page, "Start the guide");
-    assert_eq!(
-        page.state().state.session.guide,
-        Some(GuideStep::ClickSlice)
-    );
-    // Tasks wait for something to work on.
-    click(&mut page, "Track");
-    assert_eq!(page.state().state.view.task, Task::View);
-}
-
-fn recent() {
-    let (state, _) = sample::with_recent(State::new(sample::BACKEND.to_owned()));
-    let mut page = window(state, [1280.0, 800.0]);
-    page.get_by_label_contains("Open dwi.nii.gz").click();
-    page.run();
-    assert!(matches!(submitted(&page)[..], [Request::Open { .. }]));
 }
 
 fn clicks() {
@@ -306,6 +285,42 @@ fn slider_drag() {
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.track, before);
     assert_eq!(window.state().state.history.undo_label(), None);
+}
+
+/// The button goes down and the pointer on in one frame, and the rest of the way and the button up in
+/// the next: no part of the way is lost, from the knob or from beside it.
+fn slow_drag() {
+    for from in [(0.5 - 0.1) / 1.9, 0.6] {
+        let mut window = window(tracking(), [1920.0, 1080.0]);
+        let rail = window
+            .get_by_role_and_label(egui::Role::Slider, "Step")
+            .rect();
+        let at = |share: f32| {
+            let x = rail.left() + 6.0 + (rail.width() - 12.0) * share;
+            egui::pos2(x, rail.center().y)
+        };
+        let button = |pos, pressed| egui::Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        let moved = |share| egui::Event::PointerMoved(at(share));
+        window.hover_at(at(from));
+        window.run();
+        for events in [
+            vec![button(at(from), true), moved(from + 0.1)],
+            vec![moved(from + 0.2), button(at(from + 0.2), false)],
+        ] {
+            window.input_mut().events.extend(events);
+            window.step();
+        }
+        window.run();
+        let step = window.state().state.document.track.step_mm;
+        let expected = 0.1 + 1.9 * f64::from(from + 0.2);
+        assert!((step - expected).abs() < 0.06, "{step} for {expected}");
+        assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
+    }
 }
 
 fn labels_reset() {

@@ -218,21 +218,6 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
     Ok(y)
 }
 
-/// Of the false against the true: Mann and Whitney 1947.
-fn area_under_curve(weights: &[f64], real: &[bool]) -> f64 {
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|&i, &j| weights[i].total_cmp(&weights[j]));
-    let (mut ranks, mut first) = (0.0, 0);
-    for run in order.chunk_by(|&i, &j| weights[i] == weights[j]) {
-        let middle = first as f64 + 0.5 * (run.len() + 1) as f64;
-        ranks += middle * run.iter().filter(|i| real[**i]).count() as f64;
-        first += run.len();
-    }
-    let above = real.iter().filter(|r| **r).count() as f64;
-    let below = real.len() as f64 - above;
-    (ranks - above * (above + 1.0) / 2.0) / (above * below)
-}
-
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Means {
@@ -347,7 +332,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             "settled_s": settled_s, "settled_iterations": settled.iterations,
             "settled_objective": settled.objective, "edited_s": again_s,
             "edited_iterations": again.iterations, "kkt": solution.kkt,
-            "area_under_curve": area_under_curve(&weights, &arcs.real), "arcs_s": made_s,
+            "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real), "arcs_s": made_s,
             "dictionary_s": dictionary_s, "operator_s": operator_s, "metric_s": metric_s,
             "card_bytes": operator.on_card().map(|card| card.bytes()),
             "backend": backend.name(), "threads": backend.threads(),

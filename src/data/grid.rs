@@ -219,6 +219,34 @@ impl Grid {
         self.same_space(other, 0.1 * self.spacing().min_element())
     }
 
+    /// The way to our voxels from those of `other`, where they are the same, each within a tenth of an
+    /// edge, with axes stored the other way round or exchanged. `None` for any other grid.
+    pub fn reordered(&self, other: &Grid) -> Option<DAffine3> {
+        let from = self.voxel_from_world * other.world_from_voxel;
+        let mut taken = [false; 3];
+        for a in 0..3 {
+            // Each axis is one of ours, forwards or backwards.
+            let along = from.matrix3.col(a);
+            let axis = (0..3).max_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs()))?;
+            let exact = DVec3::AXES[axis] * along[axis].signum();
+            // At the far end of the axis the difference has added up.
+            let off = (along - exact).length() * other.shape[a] as f64;
+            let same_side = other.shape[a] == self.shape[axis];
+            if std::mem::replace(&mut taken[axis], true) || off > 0.1 || !same_side {
+                return None;
+            }
+        }
+        // Nowhere is the difference larger than at a corner.
+        let ours = (0..8).all(|c| {
+            let last = |a: usize| (c >> a & 1) as f64 * (other.shape[a] as f64 - 1.0);
+            let at = from.transform_point3(DVec3::new(last(0), last(1), last(2)));
+            let nearest = at.round();
+            let within = (0..3).all(|a| (0.0..self.shape[a] as f64).contains(&nearest[a]));
+            within && (at - nearest).abs().max_element() <= 0.1
+        });
+        ours.then_some(from)
+    }
+
     /// How far the farthest voxel centre is from its twin, mm.
     pub fn apart_mm(&self, other: &Grid) -> f64 {
         let corners = self.corners().into_iter().zip(other.corners());

@@ -194,38 +194,23 @@ impl Mask {
         mask
     }
 
-    /// The same set in the order of another grid whose voxels lie where these do, each within a tenth of
-    /// the smallest edge: axes stored the other way round, or exchanged. `None` for any other grid.
+    /// Whether the mask says of every voxel of `grid` if it is inside, in whatever order its own are stored.
+    pub fn has_voxels_of(&self, grid: &Grid) -> bool {
+        grid.matches(&self.grid) || self.grid.reordered(grid).is_some()
+    }
+
+    /// The same set in the order of another grid that has the same voxels; `None` for any other grid.
     pub fn in_the_order_of(&self, grid: &Arc<Grid>) -> Option<Self> {
-        let from = self.grid.voxel_from_world * grid.world_from_voxel;
-        // Each axis becomes one of ours, forwards or backwards.
-        let ours = [0, 1, 2].map(|a| {
-            let along = from.matrix3.col(a);
-            let axis = (0..3).max_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs()));
-            (axis.unwrap_or(a), along)
-        });
-        let mut taken = [false; 3];
-        for (a, (axis, along)) in ours.into_iter().enumerate() {
-            let exact = DVec3::AXES[axis] * along[axis].signum();
-            // At the far end of the axis the difference has added up.
-            let off = (along - exact).length() * grid.shape[a] as f64;
-            let same_side = grid.shape[a] == self.grid.shape[axis];
-            if std::mem::replace(&mut taken[axis], true) || off > 0.1 || !same_side {
-                return None;
-            }
+        if grid.matches(&self.grid) {
+            return Some(Self::new(grid.clone(), self.inside.clone()));
         }
-        let mut inside = Vec::with_capacity(grid.voxel_count());
-        for i in 0..grid.voxel_count() {
+        let own_from_voxel = self.grid.reordered(grid)?;
+        let inside = (0..grid.voxel_count()).map(|i| {
             let voxel = DVec3::from_array(grid.voxel(i).map(|v| v as f64));
-            let at = from.transform_point3(voxel);
-            let nearest = at.round();
-            let within = (0..3).all(|a| (0.0..self.grid.shape[a] as f64).contains(&nearest[a]));
-            if !within || (at - nearest).abs().max_element() > 0.1 {
-                return None;
-            }
-            let own = nearest.to_array().map(|v| v as usize);
-            inside.push(self.inside[self.grid.index(own)]);
-        }
+            let own = own_from_voxel.transform_point3(voxel).round().to_array();
+            self.inside[self.grid.index(own.map(|v| v as usize))]
+        });
+        let inside: Vec<u8> = inside.collect();
         Some(Self::new(grid.clone(), inside))
     }
 

@@ -13,23 +13,13 @@ const THRESHOLD: f32 = 0.5;
 /// of several volumes, on another grid, or without a voxel. With it come warnings, one sentence each, without the path.
 pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<String>), Error> {
     let (own, warnings) = mask_on_own_grid(path)?;
-    // The same voxels may be stored in another order.
-    let reordered = match grid.matches(&own.grid) {
-        true => None,
-        false => own.in_the_order_of(grid),
-    };
-    if let Some(mask) = reordered {
-        return Ok((mask, warnings));
-    }
-    if !grid.matches(&own.grid) {
-        return Err(Error::MaskGrid {
-            path: path.to_owned(),
-            found: own.grid.shape,
-            expected: grid.shape,
-            off_mm: grid.apart_mm(&own.grid),
-        });
-    }
-    Ok((Mask::new(grid.clone(), own.inside), warnings))
+    let mask = own.in_the_order_of(grid).ok_or_else(|| Error::MaskGrid {
+        path: path.to_owned(),
+        found: own.grid.shape,
+        expected: grid.shape,
+        off_mm: grid.apart_mm(&own.grid),
+    })?;
+    Ok((mask, warnings))
 }
 
 /// Reads a mask that may lie on any grid (a region); with warnings as [`mask`].

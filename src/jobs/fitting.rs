@@ -14,6 +14,11 @@ pub(super) fn fitted(
     backend: &Backend,
     control: &Control,
 ) -> Result<(Output, Maps, Mask), Fault> {
+    // One of the same voxels in another order; the solver refuses any other.
+    let mask = mask.map(|mask| match dwi.grid.matches(&mask.grid) {
+        true => mask,
+        false => mask.in_the_order_of(&dwi.grid).unwrap_or(mask),
+    });
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
         Some(gradients) => {
             let mask = match mask {

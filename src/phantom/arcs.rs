@@ -98,6 +98,23 @@ impl Curve {
 }
 
 impl Arcs {
+    /// How well weights tell real streamlines from false ones: the area under the ROC curve, 1 where every
+    /// real one outweighs every false one (Mann and Whitney 1947).
+    pub fn area_under_curve<W: Copy + Into<f64>>(weights: &[W], real: &[bool]) -> f64 {
+        let weight = |i: usize| -> f64 { weights[i].into() };
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by(|&i, &j| weight(i).total_cmp(&weight(j)));
+        let (mut ranks, mut first) = (0.0, 0);
+        for run in order.chunk_by(|&i, &j| weight(i) == weight(j)) {
+            let middle = first as f64 + 0.5 * (run.len() + 1) as f64;
+            ranks += middle * run.iter().filter(|i| real[**i]).count() as f64;
+            first += run.len();
+        }
+        let above = real.iter().filter(|r| **r).count() as f64;
+        let below = real.len() as f64 - above;
+        (ranks - above * (above + 1.0) / 2.0) / (above * below)
+    }
+
     /// So many streamlines in n³ voxels of 2 mm; `None` where that is no grid.
     pub fn new(count: usize, n: usize, seed: u64) -> Option<Self> {
         let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);

@@ -1,6 +1,7 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::bundle::Bundle;
+use super::filter::{Filtering, MapOf, Weighed};
 use super::moved::Moved;
 use super::pathways::{self, KeptPathway};
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
@@ -78,6 +79,8 @@ pub enum LineColouring {
     Measure,
     /// The same from the seed to each point.
     MeasureAlong,
+    /// How much of the signal the streamline explains; within the display's window.
+    Weight,
     Fixed([u8; 3]),
 }
 
@@ -212,6 +215,11 @@ pub struct Document {
     pub segment: Segmentation,
     /// How masks were segmented.
     pub segmented: BTreeMap<LayerId, Arc<Segmented>>,
+    pub filter: Filtering,
+    /// Weights of layers' streamlines.
+    pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
+    /// Layers that are maps of such fits.
+    pub weight_maps: BTreeMap<LayerId, MapOf>,
     /// What is asked about streamlines, and what was measured.
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
@@ -292,6 +300,9 @@ impl Default for Document {
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
             segmented: BTreeMap::new(),
+            filter: Filtering::default(),
+            weighed: BTreeMap::new(),
+            weight_maps: BTreeMap::new(),
             bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
@@ -415,13 +426,13 @@ impl Document {
         self.layers.iter().rev().find(six)
     }
 
-    /// Whether a layer can be the fit's mask: a mask that was opened, on the scan's grid. What was
+    /// Whether a layer can be the fit's mask: a mask that was opened, of the scan's voxels. What was
     /// computed here would make a fit depend on the one before.
     pub fn can_be_fit_mask(&self, layer: &Layer) -> bool {
         let opened = matches!(layer.recipe, Recipe::File(_) | Recipe::Phantom { .. });
         let scan = self.scan().and_then(|l| l.content.volume());
         match (&layer.content, scan) {
-            (Content::Mask(mask), Some(scan)) => opened && scan.grid.matches(&mask.grid),
+            (Content::Mask(mask), Some(scan)) => opened && mask.has_voxels_of(&scan.grid),
             _ => false,
         }
     }
@@ -474,7 +485,7 @@ impl Document {
             || self
                 .layers
                 .iter()
-                .any(|l| self.segmented.contains_key(&l.id))
+                .any(|l| self.segmented.contains_key(&l.id) || self.weighed.contains_key(&l.id))
             || !self.moved.is_empty()
     }
 
@@ -534,6 +545,20 @@ impl Document {
             Some(tensors) => (tensors.head.0 - AIR_MM, tensors.head.1 + AIR_MM),
             None => self.bounds(),
         }
+    }
+
+    /// Adds a region.
+    pub fn add_region(&mut self, name: String, role: Role, shape: Arc<Shape>) -> RegionId {
+        let id = RegionId(self.fresh_id());
+        self.regions.push(Arc::new(Region {
+            id,
+            name,
+            role,
+            shape,
+            colour: None,
+            visible: true,
+        }));
+        id
     }
 
     /// A name no region has yet: `Seed`, `Seed 2`, …

@@ -106,7 +106,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
             let name = name.to_string_lossy();
             let room = ui.available_width() - 48.0;
             let name = paint::elided(ui.painter(), &name, theme::regular(size::LABEL), room);
-            let item = Item::new(&name).icon(first_run::recent_icon(&recent.path));
+            let item = Item::new(&name).icon(first_run::recent_icon(recent.kind));
             row(ui, item, Chosen::Recent(recent.path.clone()));
         }
     }

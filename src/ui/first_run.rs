@@ -6,7 +6,7 @@ use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, format, icons, panels, recovery, top_bar};
 use crate::state::report::DISCLAIMER;
-use crate::state::update::is_session;
+use crate::state::session::RecentKind;
 use crate::state::{Action, Slot, State, Task};
 use egui::epaint::RectShape;
 use egui::{
@@ -16,7 +16,11 @@ use egui::{
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;
+/// From task to task.
+const BETWEEN: f32 = 10.0;
 const CARDS: f32 = 292.0;
+/// Where a task's words begin in its card.
+const WORDS: f32 = 40.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let page = ui.max_rect();
@@ -83,11 +87,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             theme::regular(size::LABEL),
             p.t2,
         );
-        let cards = column(ui, 90.0);
         let count = Task::ALL.len() as f32;
-        let width = (cards.width() - GAP * (count - 1.0)) / count;
+        let width = (width - BETWEEN * (count - 1.0)) / count;
+        let words = |task| {
+            let font = theme::regular(size::LABEL);
+            let lines = paint::wrapped(ui.painter(), width - 30.0, task_words(task), font, p.t2);
+            lines.size().y
+        };
+        let tallest = Task::ALL.into_iter().map(words).fold(0.0, f32::max);
+        let cards = column(ui, WORDS + tallest + 14.0);
         for (i, task) in Task::ALL.into_iter().enumerate() {
-            let left = cards.left() + (width + GAP) * i as f32;
+            let left = cards.left() + (width + BETWEEN) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
             task_card(ui, place, task, i + 1);
         }
@@ -263,6 +273,20 @@ impl Picture {
     }
 }
 
+fn task_words(task: Task) -> &'static str {
+    match task {
+        Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
+        Task::Track => {
+            "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
+        }
+        Task::Segment => {
+            "Sample what you look for, drop a sphere in it, and steer the surface that grows"
+        }
+        Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
+        Task::Filter => "Weigh each streamline by how well it explains the scan",
+    }
+}
+
 fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
@@ -273,16 +297,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Stroke::new(1.0, p.line),
         StrokeKind::Inside,
     );
-    let words = match task {
-        Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
-        Task::Track => {
-            "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
-        }
-        Task::Segment => {
-            "Sample what you look for, drop a sphere in it, and steer the surface that grows"
-        }
-        Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
-    };
+    let words = task_words(task);
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(
         pos2(inner.left(), rect.top() + 13.0),
@@ -299,7 +314,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         theme::regular(size::LABEL),
         p.t3,
     );
-    let text = pos2(inner.left(), rect.top() + 40.0);
+    let text = pos2(inner.left(), rect.top() + WORDS);
     paint::paragraph(
         painter,
         text,
@@ -314,11 +329,11 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
 }
 
-/// Of a session, or of a scan.
-pub fn recent_icon(path: &std::path::Path) -> &'static str {
-    match is_session(path) {
-        true => icons::LAYERS,
-        false => icons::IMAGE,
+pub fn recent_icon(kind: RecentKind) -> &'static str {
+    match kind {
+        RecentKind::Image => icons::IMAGE,
+        RecentKind::Streamlines => icons::PATH,
+        RecentKind::Session => icons::LAYERS,
     }
 }
 
@@ -345,7 +360,7 @@ fn recent(
         paint::icon(
             painter,
             pos2(rect.left() + 8.0, centre),
-            recent_icon(&file.path),
+            recent_icon(file.kind),
             size::ICON,
             p.t2,
         );

@@ -8,6 +8,7 @@ use super::widgets::paint;
 use super::{Memory, forms, keys, regions};
 use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
+use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
@@ -45,6 +46,10 @@ enum Run {
     Press(Key, Modifiers),
     /// Asks where to write something of the surface.
     Segment(SegmentFile),
+    /// The same of a fit.
+    Filter(FilterFile),
+    /// Asks for a path to open.
+    Path,
     Screenshot,
     Shortcuts,
 }
@@ -72,9 +77,18 @@ fn entries(state: &State) -> Vec<Entry> {
     let plain = |key| Run::Press(key, Modifiers::NONE);
     let alt = |key| Run::Press(key, Modifiers::ALT);
     add("Open a file…", "Ctrl+O", ctrl(Key::O));
+    add("Enter a path", "", Run::Path);
+    for recent in &state.session.recent {
+        let name = format!("Open {}", recent.path.display());
+        add(&name, "", Run::Act(Action::Open(vec![recent.path.clone()])));
+    }
     if state.document.is_empty() {
-        let demo = Action::OpenDemo { guide: true };
-        add("Open the demo head, with the guide", "", Run::Act(demo));
+        for (name, guide) in [
+            ("Open the demo head", false),
+            ("Open the demo head, with the guide", true),
+        ] {
+            add(name, "", Run::Act(Action::OpenDemo { guide }));
+        }
         add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
         add("Keys and mouse", "?", Run::Shortcuts);
         add("Settings…", "Ctrl+,", ctrl(Key::Comma));
@@ -84,6 +98,7 @@ fn entries(state: &State) -> Vec<Entry> {
     let copy = Run::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
     add("Save the session", "Ctrl+S", ctrl(Key::S));
     add("Save the session as…", "Ctrl+Shift+S", save_as);
+    add("New", "Ctrl+N", ctrl(Key::N));
     add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
     add("Save a screenshot, turntable or film…", "", Run::Screenshot);
     add("Copy as command", "Ctrl+Shift+C", copy);
@@ -115,7 +130,7 @@ fn entries(state: &State) -> Vec<Entry> {
         );
     }
     for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"]
+        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5"]
             .get(i)
             .copied()
             .unwrap_or_default();
@@ -141,6 +156,42 @@ fn entries(state: &State) -> Vec<Entry> {
                 add(&name, "", Run::Segment(what));
             }
         }
+    }
+    if state.view.task == Task::Filter {
+        let act = |action| Run::Act(Action::Filter(action));
+        match state.is_filtering() {
+            true => add(
+                "Filter: stop, keep weights",
+                "Space",
+                act(FilterAction::Stop),
+            ),
+            false => add("Filter: run", "Space", act(FilterAction::Run)),
+        }
+        if forms::commit::weighs(state) {
+            add(
+                "Filter: run from no weights",
+                "",
+                act(FilterAction::RunAnew),
+            );
+            add(
+                "Filter: keep what stays as layer",
+                "",
+                act(FilterAction::Keep),
+            );
+            for shown in Shown::ALL {
+                let name = format!("Filter: show {}", shown.name().to_lowercase());
+                add(&name, "", act(FilterAction::Show(shown)));
+            }
+            for what in forms::commit::files(state) {
+                let name = format!("Filter: export {}", what.name().to_lowercase());
+                add(&name, "", Run::Filter(what));
+            }
+        }
+    }
+    add("Measure: distance", "M", plain(Key::M));
+    add("Measure: angle", "N", plain(Key::N));
+    if state.bundle().is_some() {
+        add("Choose streamlines", "K", plain(Key::K));
     }
     let threshold = Run::Act(Action::SetTool(Tool::Threshold));
     add("Region from a threshold", "", threshold);
@@ -521,6 +572,8 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Shortcuts => memory.shortcuts = true,
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
+        Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
+        Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
         Run::Screenshot => {
             let purpose = Purpose::Screenshot {
                 pane: Some(Pane::Scene),

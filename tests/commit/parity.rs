@@ -2,7 +2,8 @@
 //! of its own minimum, whole fits.
 
 use super::operator::{Case, cases, errors, gap, operator};
-use super::{TIMING, cylinders, lines, model, only, samples, solver, stick};
+use super::{TIMING, cylinders, model, only, samples, solver, stick};
+use crate::density::lines;
 use crate::support::{Random, cuda_test, cuda_test_alone};
 use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::{Backend, Control, cuda};

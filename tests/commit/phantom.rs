@@ -6,7 +6,7 @@ use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Tractogram, Volume, VolumeKind};
 use arcuate::io;
-use arcuate::phantom::{Head, scan_grid};
+use arcuate::phantom::{Arcs, Head, scan_grid};
 use arcuate::solvers::commit::model::{Intra, Zeppelin};
 use arcuate::solvers::commit::operator::Precision;
 use arcuate::solvers::commit::samples::Switches;
@@ -63,21 +63,6 @@ fn fitted(inputs: &Inputs, params: &Params) -> (Prepared, Fit) {
         .fit(inputs.tractogram, params, None, None, &curve, &b, &control)
         .unwrap();
     (prepared, fit)
-}
-
-/// Mann and Whitney 1947.
-fn area_under_curve(weights: &[f32], real: &[bool]) -> f64 {
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|&i, &j| weights[i].total_cmp(&weights[j]));
-    let (mut ranks, mut first) = (0.0, 0);
-    for run in order.chunk_by(|&i, &j| weights[i] == weights[j]) {
-        let middle = first as f64 + 0.5 * (run.len() + 1) as f64;
-        ranks += middle * run.iter().filter(|i| real[**i]).count() as f64;
-        first += run.len();
-    }
-    let above = real.iter().filter(|r| **r).count() as f64;
-    let below = real.len() as f64 - above;
-    (ranks - above * (above + 1.0) / 2.0) / (above * below)
 }
 
 /// The fibres of a head's bundles, and as many arcs through the same voxels that follow none. The signal of a
@@ -179,7 +164,7 @@ fn false_streamlines() {
         ..params(model(stick()))
     };
     let (prepared, fit) = fitted(&inputs, &params);
-    let area = area_under_curve(&fit.weights, &real);
+    let area = Arcs::area_under_curve(&fit.weights, &real);
     println!(
         "area {area:.4}, rmse {:.4}, {} iterations, {} voxels",
         fit.rmse,

@@ -304,7 +304,7 @@ fn missing() {
         );
         let list = shown(vec![cloud(&volume, even)], any_eye(&mut random));
         let picture = offscreen.scene(&list).expect("a picture");
-        let (mut worst, mut count) = (0.0f64, 0);
+        let (mut worst, mut sum, mut beyond, mut count) = (0.0f64, 0.0, 0, 0);
         for (x, y) in pixels() {
             let ray = ray(&list, x, y);
             let found = f64::from(picture.pixel(x, y)[0]);
@@ -317,12 +317,21 @@ fn missing() {
                 let (a, b) = chord(ray, DVec3::ZERO, radius).expect("a hit");
                 let expected = 255.0 * (1.0 - (1.0 - alpha).powf((b - a) / 2.0));
                 worst = worst.max((found - expected).abs());
+                sum += found - expected;
+                beyond += usize::from((found - expected).abs() > 9.0);
                 count += 1;
             }
         }
-        println!("{hole}: {worst:.1} over {count}");
-        // Half a millimetre of 12, twice: 255 · 0.9⁶ · 0.05 · 1 = 7.
-        assert!(count > 400 && worst <= 9.0, "{worst} {count}");
+        let mean = sum / count as f64;
+        println!("{hole}: {worst:.1}, on average {mean:.2} over {count}");
+        // Half a millimetre of 12, twice: 255 · 0.9⁶ · 0.05 · 1 = 7. Where the ray leaves by voxels'
+        // corners at both ends, 1.2 mm as above, it is 16; those are few, and lie on both sides.
+        assert!(count > 400 && worst <= 16.0, "{worst} {count}");
+        assert!(
+            beyond * 100 <= count,
+            "{beyond} of {count} are off by more than 9"
+        );
+        assert!(mean.abs() < 3.0, "{mean}");
         // The surface of what is there, whatever its inside is called.
         let list = shown(
             vec![ball_surface(&volume, 12.0, [0, 255, 0])],

@@ -46,16 +46,23 @@ fn finds() {
         ("cor slice", "Streamlines: near the coronal slice"),
         ("SCREENSHOT", "Save a screenshot, turntable or film…"),
         ("guide", "Start the guide"),
+        ("path", "Enter a path"),
+        ("distance", "Measure: distance"),
     ] {
         assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
     }
     assert!(names(&state, "qqq").is_empty());
     // Nothing is offered that has nothing to act on.
-    let empty = names(&State::new(String::new()), "");
-    assert!(
-        empty.len() < 6 && !empty.iter().any(|n| n.contains("Save")),
-        "{empty:?}"
-    );
+    let (empty, _) = super::sample::with_recent(State::new(String::new()));
+    let offered = names(&empty, "");
+    let about = ["Open ", "Enter a path", "Light or dark", "Keys", "Settings"];
+    for name in &offered {
+        assert!(about.iter().any(|a| name.starts_with(a)), "{name}");
+    }
+    for recent in &empty.session.recent {
+        let name = recent.path.file_name().expect("a file").to_string_lossy();
+        assert!(offered.iter().any(|n| n.ends_with(&*name)), "{name}");
+    }
     let all = names(&state, "");
     let mut once = all.clone();
     once.sort();

@@ -7,7 +7,7 @@ use arcuate::data::{
 use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::tracking;
 use arcuate::state::recipe::{FitRecipe, Source};
-use arcuate::state::session::{Asked, Curves, Recent};
+use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
 use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -294,6 +294,7 @@ pub fn with_recent(mut state: State) -> (State, u64) {
     let now = 1_795_262_400;
     let recent = |path: &str, summary: &str, age_days: u64| Recent {
         path: PathBuf::from(path),
+        kind: RecentKind::Image,
         summary: summary.to_owned(),
         opened: now - age_days * 86_400,
         window: None,

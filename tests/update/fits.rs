@@ -5,7 +5,7 @@ use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::{Loaded, Request};
 use arcuate::state::{Action, Effect, LayerId, Severity, State, defaults, update};
-use glam::{DVec3, dvec3};
+use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::fits::repaired_voxels_are_no_mask", repaired),
         test("update::fits::a_mask_is_chosen", chosen),
         test("update::fits::a_mask_elsewhere_is_told", elsewhere),
+        test(
+            "update::fits::a_mask_in_another_order_is_the_same",
+            reordered,
+        ),
         test("update::fits::masks_opened_with_their_scan", together),
         test("update::fits::high_shells_are_left_out_aloud", shells),
         test("update::fits::gradients_go_to_scans", gradients_to_scans),
@@ -120,6 +124,39 @@ fn elsewhere() {
         let (fitted, mask) = (window.tensors().fitted, window.tensors().key.mask);
         assert_eq!(mask.is_some(), taken, "{fitted} voxels");
     }
+}
+
+/// A mask of the scan's voxels whose axes are stored otherwise gives the fit that it gives in their order.
+fn reordered() {
+    let Loaded::Mask(plain) = half_ball(DVec3::ZERO) else {
+        unreachable!("a mask");
+    };
+    // Stored z, x and y, with y backwards.
+    let [nx, ny, nz] = plain.grid.shape;
+    let m = plain.grid.world_from_voxel.matrix3;
+    let first = plain.grid.world(dvec3(0.0, ny as f64 - 1.0, 0.0));
+    let affine = DAffine3::from_cols(m.z_axis, m.x_axis, -m.y_axis, first);
+    let grid = Grid::new([nz, nx, ny], affine, plain.grid.source).expect("a grid");
+    let inside = |i: usize| {
+        let [z, x, y] = grid.voxel(i);
+        plain.inside[plain.grid.index([x, ny - 1 - y, z])]
+    };
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+    let stored = Mask::new(Arc::new(grid), inside);
+    let fits = [plain, stored].map(|mask| {
+        let mut window = Window::new();
+        window.holding = true;
+        window.act(Action::Event(opened()));
+        let mask = Loaded::Mask(mask);
+        window.act(Action::Event(file("/data/m.nii.gz", mask)));
+        window.deliver(|_| {});
+        let said = &window.state.session.messages;
+        assert!(said.is_empty(), "{said:?}");
+        let tensors = window.tensors();
+        assert!(tensors.key.mask.is_some());
+        tensors.field.tensors.clone()
+    });
+    assert_eq!(fits[0], fits[1]);
 }
 
 /// Files dropped together mean each other, in whatever order and however late they arrive.

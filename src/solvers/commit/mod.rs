@@ -36,6 +36,7 @@ mod cuda;
 pub mod cylinder;
 pub mod dictionary;
 pub mod directions;
+mod expected;
 mod fit;
 pub mod harmonics;
 mod maps;
@@ -45,6 +46,7 @@ mod prepare;
 pub mod samples;
 pub mod solver;
 
+pub use expected::Expected;
 pub use fit::Fit;
 pub use maps::Maps;
 pub use prepare::{Demand, Inputs, Params, Prepared};

@@ -55,6 +55,24 @@ pub struct Demand {
     pub bytes: u64,
 }
 
+impl Demand {
+    /// Whether so much memory, bytes, is enough.
+    pub fn check(&self, streamlines: usize, memory: Option<u64>) -> Result<(), Error> {
+        let Some(free) = memory.filter(|free| self.bytes > *free) else {
+            return Ok(());
+        };
+        let gb = |bytes: u64| bytes as f64 / 1e9;
+        let every = (self.bytes as f64 / free.max(1) as f64).ceil();
+        input(format!(
+            "{streamlines} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are \
+             free; take every {every:.0}th streamline, or a mask",
+            self.segments,
+            gb(self.bytes),
+            gb(free)
+        ))
+    }
+}
+
 /// Built once; weights are fitted to it as often as wanted.
 #[derive(Debug)]
 pub struct Prepared {
@@ -192,14 +210,14 @@ impl Inputs<'_> {
         inside as f64 / all.max(1) as f64
     }
 
-    /// Records and bytes, the vectors of the solver among them.
+    /// Records and bytes, the vectors of the solver among them; without peaks as if each voxel had one.
     pub fn demand(&self, params: &Params, samples: &Samples) -> Demand {
         let grid = &self.scan.grid;
         let estimate = estimate(self.tractogram, grid, params.blur_mm);
         let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
         let voxels = voxels.min(estimate.segments);
         let model = &params.model;
-        let places = self.peaks.map_or(0, |p| p.frames / 3) * model.extra.len() + model.free.len();
+        let places = self.peaks.map_or(1, |p| p.frames / 3) * model.extra.len() + model.free.len();
         let columns = (self.tractogram.len() * model.atoms()) as u64 + voxels * places as u64;
         let rows = voxels * samples.count() as u64;
         let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
@@ -247,18 +265,7 @@ impl Prepared {
     ) -> Result<Self, Error> {
         let samples = inputs.check(params)?;
         let demand = inputs.demand(params, &samples);
-        if let Some(free) = memory.filter(|free| demand.bytes > *free) {
-            let gb = |bytes: u64| bytes as f64 / 1e9;
-            let every = (demand.bytes as f64 / free.max(1) as f64).ceil();
-            return input(format!(
-                "{} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are free; \
-                 take every {every:.0}th streamline, or a mask",
-                inputs.tractogram.len(),
-                demand.segments,
-                gb(demand.bytes),
-                gb(free)
-            ));
-        }
+        demand.check(inputs.tractogram.len(), memory)?;
         let density = params.model.intra == Intra::Density;
         // One number in each voxel, of which nothing is made relative.
         let derived = match inputs.gradients {

@@ -144,13 +144,12 @@ pub struct Agreement {
 /// Borders are voxels inside with a face neighbour outside, or at the grid's edge. Needs the backend's
 /// threads installed.
 pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, String> {
-    let (found, reference) = (found.whole(), reference.whole());
-    if !found.grid.matches(&reference.grid) {
-        return Err(
-            "Found a reference on other voxels than the image's, expected the same grid; resample it"
-                .to_owned(),
-        );
-    }
+    let found = found.whole();
+    let reference = reference.whole().in_the_order_of(&found.grid);
+    let reference = reference.ok_or_else(|| {
+        "Found a reference on other voxels than the image's, expected the same grid; resample it"
+            .to_owned()
+    })?;
     if reference.count() == 0 {
         return Err("Found an empty reference, expected voxels in it; choose another".to_owned());
     }

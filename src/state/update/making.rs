@@ -241,17 +241,7 @@ fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
         _ => wanted_role(state),
     };
     let document = &mut state.document;
-    let id = RegionId(document.fresh_id());
-    let name = document.region_name(role);
-    document.regions.push(Arc::new(Region {
-        id,
-        name,
-        role,
-        shape,
-        colour: None,
-        visible: true,
-    }));
-    id
+    document.add_region(document.region_name(role), role, shape)
 }
 
 /// Counts the labels of a layer, for the panel.

@@ -5,7 +5,7 @@ use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::io::Told;
 use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::state::document::{Content, Display, Layer, LayerId};
-use crate::state::session::{Recent, Severity};
+use crate::state::session::{Recent, RecentKind, Severity};
 use crate::state::words::count;
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::path::{Path, PathBuf};
@@ -91,6 +91,10 @@ pub fn opened(
         let text = format!("{note}: {}", path.display());
         state.session.say(Severity::Warning, text);
     }
+    let kind = match &loaded {
+        Loaded::Tractogram(_) => RecentKind::Streamlines,
+        _ => RecentKind::Image,
+    };
     let summary = match &loaded {
         Loaded::Scan { dwi, gradients, .. } => scan_summary(dwi, gradients.as_deref()),
         Loaded::Image(volume) => grid_summary(volume),
@@ -151,7 +155,7 @@ pub fn opened(
         state.history.clear();
         state.session.unsaved = false;
     }
-    remember(state, path, summary, effects);
+    remember(state, path, kind, summary, effects);
     fitting::fit(state, effects);
     tensors::ask(state, effects);
 }
@@ -274,7 +278,13 @@ fn scan_summary(dwi: &Volume, gradients: Option<&Gradients>) -> String {
     format!("{}, {shells}", grid_summary(dwi))
 }
 
-pub fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut Vec<Effect>) {
+pub fn remember(
+    state: &mut State,
+    path: PathBuf,
+    kind: RecentKind,
+    summary: String,
+    effects: &mut Vec<Effect>,
+) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let opened = now.map_or(0, |d| d.as_secs());
     let recent = &mut state.session.recent;
@@ -284,6 +294,7 @@ pub fn remember(state: &mut State, path: PathBuf, summary: String, effects: &mut
         0,
         Recent {
             path,
+            kind,
             summary,
             opened,
             window,

@@ -2,7 +2,7 @@
 
 use super::{basis, edit, exported, tracks};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Role, Shape};
+use crate::data::{DataId, Role, Shape};
 use crate::jobs::session::Tensors;
 use crate::jobs::{FindPathway, FoundPathway, Request, Slot, TracePath, TracedPath};
 use crate::state::document::LayerId;
@@ -467,7 +467,14 @@ fn swap(state: &mut State) {
                 Role::Target => Role::Seed,
                 _ => continue,
             };
-            Arc::make_mut(region).role = role;
+            let region = Arc::make_mut(region);
+            // A name that tells the old role and a number tells the new one.
+            let number = region.name.strip_prefix(region.role.name());
+            let alone = |n: &&str| n.is_empty() || n.trim_start().parse::<u32>().is_ok();
+            if let Some(number) = number.filter(alone) {
+                region.name = format!("{}{number}", role.name());
+            }
+            region.role = role;
         }
     });
 }
@@ -578,15 +585,7 @@ fn region(state: &mut State, of: Option<LayerId>, role: Role) {
     let shape = Arc::new(Shape::Mask(found.mask(epsilon)));
     let mut id = RegionId(0);
     edit(state, "Region of a pathway", false, |document| {
-        id = RegionId(document.fresh_id());
-        document.regions.push(Arc::new(Region {
-            id,
-            name,
-            role,
-            shape,
-            colour: None,
-            visible: true,
-        }));
+        id = document.add_region(name, role, shape);
     });
     state.session.selected_region = Some(id);
     "Made a region of the pathway: paths keep to it until its role is changed"

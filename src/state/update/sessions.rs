@@ -9,7 +9,7 @@ use crate::state::bundle::Working;
 use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};
 use crate::state::saving::{Changed, Leaving, Opening, SessionAction};
-use crate::state::session::Severity;
+use crate::state::session::{RecentKind, Severity};
 use crate::state::{Document, Effect, Recipe, State, View};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -118,6 +118,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         Slot::Rank,
         Slot::Remake,
         Slot::Segment,
+        Slot::Commit,
+        Slot::Needs,
     ] {
         effects.push(Effect::Cancel(slot));
     }
@@ -134,6 +136,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
     session.bundle = Working::default();
+    session.filter = Default::default();
     session.segment = crate::state::segment::Working {
         run: session.segment.run + 1,
         ..Default::default()
@@ -254,7 +257,9 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     saving.file = Some(path.clone());
     saving.saved = revision;
     let then = saving.then.take();
-    opening::remember(state, path, summary(&state.document), effects);
+    let layers = state.document.layers.len() + state.document.absent.len();
+    let summary = summary(layers, &state.document);
+    opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
     if state.is_dirty() {
         // It changed while it was written: what was to follow is asked about again.
@@ -273,12 +278,12 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
 }
 
 /// `Session: 4 layers, 2 regions`.
-fn summary(document: &Document) -> String {
+fn summary(layers: usize, document: &Document) -> String {
     let counted = |n: usize, one: &str| match n {
         1 => format!("1 {one}"),
         n => format!("{n} {one}s"),
     };
-    let layers = counted(document.layers.len() + document.absent.len(), "layer");
+    let layers = counted(layers, "layer");
     let regions = counted(document.regions.len(), "region");
     format!("Session: {layers}, {regions}")
 }
@@ -411,7 +416,10 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         }
         format!("Recovered {name}")
     } else {
-        opening::remember(state, read.path.clone(), summary(&state.document), effects);
+        // Those of the fit come later.
+        let summary = summary(content.document.layers.len(), &state.document);
+        let path = read.path.clone();
+        opening::remember(state, path, RecentKind::Session, summary, effects);
         format!("Opened session: {}", read.path.display())
     };
     fitting::fit(state, effects);

@@ -56,6 +56,7 @@ pub fn show(
     let working = &state.session.bundle.connect;
     let Some((_, found)) = working.known() else {
         let words = match (state.label_map().is_some(), working.failed()) {
+            (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
             (true, true) => "There is no matrix: the message says why",
             (true, false) => "Looking at the ends of the streamlines…",

@@ -11,6 +11,11 @@ use std::sync::Arc;
 
 use super::display::{segment_row, select_row};
 
+/// What can be a label map, the topmost first.
+pub fn maps(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
+    state.document.layers.iter().rev().filter(|l| is_map(l))
+}
+
 fn is_map(layer: &Layer) -> bool {
     let volume = match &layer.content {
         Content::Image(volume) => volume,
@@ -31,8 +36,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let mut set = |settings: ConnectSettings| {
         actions.push(Action::Bundle(BundleAction::SetConnect(settings)));
     };
-    let layers = state.document.layers.iter().rev();
-    let maps: Vec<&Arc<Layer>> = layers.filter(|l| is_map(l)).collect();
+    let maps: Vec<&Arc<Layer>> = maps(state).collect();
     if maps.is_empty() {
         rows::hint(
             ui,

@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if memory.tool_kind.replace(kind) != Some(kind) && with_block {
         // What was just taken is seen, wherever the panel stood.
         let place = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(1.0, 1.0));
-        ui.scroll_to_rect(place, Some(egui::Align::Min));
+        ui.scroll_to_rect(place, None);
     }
     match state.view.tool {
         Tool::Threshold => making::threshold(ui, state, memory, actions),

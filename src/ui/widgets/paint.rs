@@ -3,9 +3,10 @@
 use super::super::theme::{self, Palette};
 use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, Response, Stroke, StrokeKind, Ui, Vec2, pos2,
-    vec2,
+    Align2, Color32, FontId, Galley, Painter, Pos2, Rect, Response, Stroke, StrokeKind, Ui, Vec2,
+    pos2, vec2,
 };
+use std::sync::Arc;
 
 /// A piece of a line of text.
 pub type Span<'a> = (&'a str, FontId, Color32);
@@ -107,6 +108,21 @@ pub fn icon(painter: &Painter, centre: Pos2, icon: &str, size: f32, colour: Colo
     );
 }
 
+/// Text in lines of at most `width`, laid out and not yet drawn.
+pub fn wrapped(
+    painter: &Painter,
+    width: f32,
+    text: &str,
+    font: FontId,
+    colour: Color32,
+) -> Arc<Galley> {
+    let mut job = LayoutJob::simple(text.to_owned(), font.clone(), colour, width);
+    for section in &mut job.sections {
+        section.format.line_height = Some(line_height(font.size));
+    }
+    painter.layout_job(job)
+}
+
 /// Wrapped text from a top-left corner; returns its rectangle.
 pub fn paragraph(
     painter: &Painter,
@@ -116,11 +132,7 @@ pub fn paragraph(
     font: FontId,
     colour: Color32,
 ) -> Rect {
-    let mut job = LayoutJob::simple(text.to_owned(), font.clone(), colour, width);
-    for section in &mut job.sections {
-        section.format.line_height = Some(line_height(font.size));
-    }
-    let galley = painter.layout_job(job);
+    let galley = wrapped(painter, width, text, font, colour);
     let rect = Rect::from_min_size(at, galley.size());
     painter.galley(at, galley, colour);
     rect

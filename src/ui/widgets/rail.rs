@@ -96,36 +96,38 @@ fn moved(
 ) -> Option<(f64, Phase)> {
     focus::by_hand(ui, response, id);
     let place = id.with("share");
-    let pointer = response.interact_pointer_pos();
+    let fine = match ui.input(|i| i.modifiers.shift) {
+        true => 0.1,
+        false => 1.0,
+    };
     if response.drag_started() {
-        let pointer = pointer?;
-        let grabbed = (rect.left() + rect.width() * scale.share(value) - pointer.x).abs() <= KNOB;
-        let share = if grabbed {
-            scale.share(value)
-        } else {
-            (pointer.x - rect.left()) / rect.width()
-        };
-        ui.data_mut(|d| d.insert_temp(place, (share, !grabbed)));
-        return (!grabbed).then(|| (scale.value(share), Phase::Live));
+        // Where frames are slow the pointer has gone on since it was pressed.
+        let pointer = response.interact_pointer_pos()?;
+        let pressed = ui.input(|i| i.pointer.press_origin()).unwrap_or(pointer);
+        let knob = rect.left() + rect.width() * scale.share(value);
+        let grabbed = (knob - pressed.x).abs() <= KNOB;
+        let start = if grabbed { knob } else { pressed.x };
+        let share = (start + (pointer.x - pressed.x) * fine - rect.left()) / rect.width();
+        let next = scale.value(share);
+        let changed = !grabbed || pointer.x != pressed.x && next != value;
+        ui.data_mut(|d| d.insert_temp(place, (share, changed)));
+        return changed.then_some((next, Phase::Live));
     }
     let (share, sent) = ui
         .data(|d| d.get_temp::<(f32, bool)>(place))
         .unwrap_or((scale.share(value), false));
-    if response.dragged() {
-        let fine = if ui.input(|i| i.modifiers.shift) {
-            0.1
-        } else {
-            1.0
-        };
-        let by = response.drag_delta().x * fine / rect.width();
+    if response.dragged() || response.drag_stopped() {
+        // The frame in which the button is let go has its own share of the way.
+        let by = ui.input(|i| i.pointer.delta().x) * fine / rect.width();
         let next = scale.value(share + by);
         let changed = next != value && by != 0.0;
         ui.data_mut(|d| d.insert_temp(place, (share + by, sent || changed)));
-        return changed.then_some((next, Phase::Live));
-    }
-    if response.drag_stopped() {
-        // A knob that was only touched is no edit.
-        return sent.then_some((value, Phase::Done));
+        let value = if changed { next } else { value };
+        return match response.drag_stopped() {
+            // A knob that was only touched is no edit.
+            true => (sent || changed).then_some((value, Phase::Done)),
+            false => changed.then_some((value, Phase::Live)),
+        };
     }
     let stepped = |steps: f64| scale.stepped(value, steps);
     asked(ui, response, id, stepped).map(|value| (value, Phase::Done))

@@ -2,7 +2,7 @@
 
 use super::{NONE_YET, anew};
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Role, Shape};
+use crate::data::{Mask, Role, Shape};
 use crate::jobs::{ForSegment, Play, Request, Surfaced};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::recipe::segment::{SegmentRecipe, SegmentScript};
@@ -239,16 +239,7 @@ pub(super) fn region(state: &mut State, role: Role) {
     let shape = Arc::new(Shape::Mask(mask.clone()));
     let mut id = RegionId(0);
     edit(state, "Region of a surface", false, |document| {
-        id = RegionId(document.fresh_id());
-        let name = document.region_name(role);
-        document.regions.push(Arc::new(Region {
-            id,
-            name,
-            role,
-            shape,
-            colour: None,
-            visible: true,
-        }));
+        id = document.add_region(document.region_name(role), role, shape);
     });
     state.session.selected_region = Some(id);
     state.session.status = format!(

@@ -38,10 +38,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         1 => (icons::WARNING, p.warning, "1 check to look at".to_owned()),
         n => (icons::WARNING, p.warning, format!("{n} checks to look at")),
     };
-    let text = paint::width(ui, &words, theme::regular(size::LABEL));
-    section::label(ui, place, &words, true, p.t3);
-    let at = egui::pos2(place.right() - text - 16.0, place.center().y);
-    paint::icon(ui.painter(), at, icon, size::ICON, colour);
+    // Of streamlines alone there is nothing to check.
+    if !checks.is_empty() {
+        let text = paint::width(ui, &words, theme::regular(size::LABEL));
+        section::label(ui, place, &words, true, p.t3);
+        let at = egui::pos2(place.right() - text - 16.0, place.center().y);
+        paint::icon(ui.painter(), at, icon, size::ICON, colour);
+    }
     for check in checks {
         let asks = check.name == orders::NAME && orders::asks(state);
         let open = memory.is_open(check.name, asks);

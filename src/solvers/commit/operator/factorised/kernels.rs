@@ -138,20 +138,13 @@ impl Source for FromPeak<'_> {
     }
 }
 
-pub struct Forward<'a> {
-    pub operator: &'a Factorised,
-    pub intra: &'a [f32],
-    pub own: &'a [f32],
-    pub group: usize,
-    pub y: &'a mut [f32],
-}
-
-impl Kernel for Forward<'_> {
-    type Output = ();
+/// What is done shell by shell, as many at once as registers hold.
+trait ByShells {
+    /// `K` shells, with the first of them also what there is at b = 0.
+    fn shells<const K: usize, const FMA: bool>(&mut self, first: usize);
 
     #[inline(always)]
-    fn run<const FMA: bool>(mut self) {
-        let shells = self.operator.shells.len();
+    fn all<const FMA: bool>(&mut self, shells: usize) {
         let mut first = 0;
         loop {
             match shells - first {
@@ -167,7 +160,24 @@ impl Kernel for Forward<'_> {
     }
 }
 
-impl Forward<'_> {
+pub struct Forward<'a> {
+    pub operator: &'a Factorised,
+    pub intra: &'a [f32],
+    pub own: &'a [f32],
+    pub group: usize,
+    pub y: &'a mut [f32],
+}
+
+impl Kernel for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(mut self) {
+        self.all::<FMA>(self.operator.shells.len());
+    }
+}
+
+impl ByShells for Forward<'_> {
     /// The samples of `K` shells, with the first of them also those at b = 0.
     #[inline(always)]
     fn shells<const K: usize, const FMA: bool>(&mut self, first: usize) {
@@ -306,23 +316,11 @@ impl Kernel for Back<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(mut self) {
         self.own.fill(0.0);
-        let shells = self.operator.shells.len();
-        let mut first = 0;
-        loop {
-            match shells - first {
-                0 if shells > 0 => return,
-                0 => return self.shells::<0, FMA>(0),
-                1 => self.shells::<1, FMA>(first),
-                2 => self.shells::<2, FMA>(first),
-                3 => self.shells::<3, FMA>(first),
-                _ => self.shells::<4, FMA>(first),
-            }
-            first += (shells - first).min(SHELLS);
-        }
+        self.all::<FMA>(self.operator.shells.len());
     }
 }
 
-impl Back<'_> {
+impl ByShells for Back<'_> {
     #[inline(always)]
     fn shells<const K: usize, const FMA: bool>(&mut self, first: usize) {
         let op = self.operator;
