@@ -182,7 +182,7 @@ fn colours() {
     assert_eq!(cloud(&window).window, (0.0, 0.2));
     let on_black = cloud(&window).reference_mm;
     window.act(Action::ToggleTheme);
-    assert!(cloud(&window).reference_mm < 0.5 * on_black);
+    assert!(cloud(&window).reference_mm < 0.8 * on_black);
     // What a file may not say.
     set(&mut window, |s| s.range = f32::NAN);
     assert_eq!(window.state.document.pathways.range, 0.5);
