@@ -348,9 +348,14 @@ __device__ __forceinline__ bool visit(
     // Who wakes the brick from here on wakes it anew.
     if (thread == 0) {
         *(volatile u32*)&turn.key = QUIET;
-        // Relaxed: what others wrote before they woke the brick is read past the first cache, which alone
-        // might hold old values, and after a barrier. An acquire would also empty that cache of what never
-        // changes (on an H200, fields take 4 to 8 % longer).
+        // Relaxed, where the language's memory model asks for an acquire: without one, a wake-up might be
+        // taken and a value from before it read, and the brick not be visited again. The machine code leaves
+        // no room for that. Who woke the brick lowered its values by atomics in the second cache, and
+        // released them before it set the bits. This exchange takes the bits there; the barrier below is
+        // reached once they are back, since they are stored in shared memory; no load is begun ahead of the
+        // barrier before it; and what others write is loaded past the first cache (ldcg: LDG.STRONG.GPU on
+        // 7.0 to 9.0), so from where those atomics took place. An acquire would also empty the first cache
+        // of what never changes: on an H200, fields take 1 to 7 % longer.
         s.why = atomicExch(&turn.why, 0);
         s.listed = s.changed[0] = s.changed[1] = 0;
         s.least = QUIET;

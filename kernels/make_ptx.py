@@ -69,7 +69,8 @@ class Compiler:
         ctypes.CDLL(str(libraries / "libnvrtc-builtins.so.12.2"), ctypes.RTLD_GLOBAL)
         self.nvrtc = ctypes.CDLL(str(libraries / "libnvrtc.so.12"))
         self.nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
-        self.include = nvidia / "cuda_runtime" / "include"
+        # Of tensor cores a part came with the compiler.
+        self.includes = [nvidia / name / "include" for name in ("cuda_runtime", "cuda_nvcc")]
 
     def must(self, code):
         if code != 0:
@@ -91,7 +92,7 @@ class Compiler:
         names = [header.name.encode() for header in headers()]
         texts = [header.read_bytes() for header in headers()]
         arguments = [option.encode() for option in options()]
-        arguments.append(f"--include-path={self.include}".encode())
+        arguments += [f"--include-path={folder}".encode() for folder in self.includes]
         program = ctypes.c_void_p()
         nvrtc = self.nvrtc
         self.must(nvrtc.nvrtcCreateProgram(

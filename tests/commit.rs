@@ -4,12 +4,13 @@
 mod closed_forms;
 mod dictionary;
 mod operator;
+mod parity;
 mod phantom;
 mod refusals;
 mod solver;
 
 use arcuate::compute::Control;
-use arcuate::data::{Gradients, Tractogram};
+use arcuate::data::Gradients;
 use arcuate::phantom::Arcs;
 use arcuate::phantom::directions::half_sphere;
 use arcuate::solvers::commit::cylinder::{Gamma, Timing};
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         closed_forms::tests(),
         dictionary::tests(),
         operator::tests(),
+        parity::tests(),
         solver::tests(),
         phantom::tests(),
         refusals::tests(),
@@ -117,17 +119,4 @@ fn apart(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> 
         size += b * b;
     }
     (difference / size).sqrt()
-}
-
-fn lines(all: &[Vec<DVec3>]) -> Tractogram {
-    let points: Vec<[f32; 3]> = all
-        .iter()
-        .flatten()
-        .map(|p| p.as_vec3().to_array())
-        .collect();
-    let mut offsets = vec![0u64];
-    for line in all {
-        offsets.push(offsets.last().unwrap() + line.len() as u64);
-    }
-    Tractogram::new(points, offsets)
 }

@@ -35,7 +35,7 @@ fn run(tractogram: &Tractogram, grid: &Arc<Grid>, params: &Params) -> Output {
     density(tractogram, grid, params, None, &backend(2), &Control::new()).unwrap()
 }
 
-fn lines(all: &[Vec<DVec3>]) -> Tractogram {
+pub fn lines(all: &[Vec<DVec3>]) -> Tractogram {
     let points: Vec<[f32; 3]> = all
         .iter()
         .flatten()
@@ -49,7 +49,7 @@ fn lines(all: &[Vec<DVec3>]) -> Tractogram {
 }
 
 /// Random walks of 2 to 60 points, segments from a hundredth of a mm to several voxels long.
-fn walks(random: &mut Random, count: usize, radius: f64) -> Tractogram {
+pub fn walks(random: &mut Random, count: usize, radius: f64) -> Tractogram {
     let walk = |_| {
         let mut at = random.direction() * random.uniform(0.0, radius);
         let mut way = random.direction();

@@ -451,7 +451,7 @@ fn walls() {
     let nothing = [ball(Role::Mask, DVec3::new(0.0, 5.0, 5.0), 0.9)];
     let none = said(domain(&fa, 0.0, &nothing).mask().unwrap_err());
     assert!(
-        none.starts_with("The mask holds no voxel with a tensor"),
+        none.starts_with("Masks and exclusions leave no voxel with a tensor"),
         "{none}"
     );
     let some = |v: [usize; 3]| (v[0] >= 6).then_some(DMat3::IDENTITY);

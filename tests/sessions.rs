@@ -2,6 +2,7 @@
 
 mod figures;
 mod files;
+mod filter;
 pub mod kill;
 mod maps;
 mod masks;
@@ -47,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests());
-    let own = own.chain(segment::tests());
+    let own = own.chain(segment::tests()).chain(filter::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 

@@ -2,6 +2,8 @@
 //! names that a screen reader reads.
 
 mod devices;
+mod filter;
+mod first;
 mod keys;
 mod looks;
 mod palette;
@@ -112,8 +114,6 @@ fn type_over(window: &mut Window, text: &str) {
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("ui::the first page opens the demo", first_page),
-        test("ui::recent files open again", recent),
         test("ui::clicks change task, layout and orientation", clicks),
         test("ui::lists show, hide, select and rename", lists),
         test("ui::the region menu puts a tool into the hand", region_menu),
@@ -155,6 +155,8 @@ pub fn tests() -> Vec<Trial> {
         rays::tests(),
         regions::tests(),
         segment::tests(),
+        filter::tests(),
+        first::tests(),
         sliders::tests(),
         told::tests(),
         trial::tests(),
@@ -164,30 +166,6 @@ pub fn tests() -> Vec<Trial> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn first_page() {
-    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
-    page.get_by_label("Open a scan, or try the demo head");
-    click(&mut page, "Open the demo head");
-    assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
-    assert_eq!(page.state().state.session.guide, None);
-    click(&mut page, "Start the guide");
-    assert_eq!(
-        page.state().state.session.guide,
-        Some(GuideStep::ClickSlice)
-    );
-    // Tasks wait for something to work on.
-    click(&mut page, "Track");
-    assert_eq!(page.state().state.view.task, Task::View);
-}
-
-fn recent() {
-    let (state, _) = sample::with_recent(State::new(sample::BACKEND.to_owned()));
-    let mut page = window(state, [1280.0, 800.0]);
-    page.get_by_label_contains("Open dwi.nii.gz").click();
-    page.run();
-    assert!(matches!(submitted(&page)[..], [Request::Open { .. }]));
 }
 
 fn clicks() {

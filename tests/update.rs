@@ -2,6 +2,7 @@
 //! ones.
 
 mod backend;
+mod filter;
 mod fits;
 mod pathway_looks;
 mod pathway_steps;
@@ -61,6 +62,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
+    let own = own.chain(filter::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

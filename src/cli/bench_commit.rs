@@ -2,8 +2,10 @@
 //!
 //! Made-up streamlines ([`crate::phantom::Arcs`]) in n³ voxels of 2 mm, 5 volumes of b = 0, 30 of b = 1000 and
 //! 60 of b = 2000, two peaks a voxel. The signal is that of weights on the bundles' streamlines alone and of
-//! free water, with noise (SNR 30). `a_x` and `at_y` are medians; a fit goes on for so many iterations. `thesis`
-//! has the size of Hernandez-Fernandez 2018: 399,758 streamlines, 9 radii, 4, 2 and 512 samples.
+//! free water, with noise (SNR 30). `a_x` and `at_y` are medians, on a graphics card without copies; a fit goes
+//! on for so many iterations (on a card as many as the thesis took), another until the objective settles, a third
+//! from its weights without every tenth streamline. `thesis` has the size of Hernandez-Fernandez 2018: 399,758
+//! streamlines, 9 radii, 1 zeppelin, 2 balls and 512 samples.
 //!
 //! `ARCUATE_BENCH_FILES` names a folder with a dictionary and a table of dmri-commit (`tests/peers/commit.py`
 //! writes it): then its operator is timed on them, and what it predicts is written there.
@@ -19,7 +21,7 @@ use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{self, Dictionary};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
-use crate::solvers::commit::operator::{Operator, Way, Work};
+use crate::solvers::commit::operator::{Operator, Precision, Way, Work};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{Curve, Metric, Penalty, Problem, Stop, solve};
 use glam::DVec3;
@@ -80,8 +82,7 @@ const CASES: [Case; 5] = [
         shells: TWO,
         iterations: 50,
     },
-    // 64,309 voxels have streamlines; steps of 1 mm in 2 mm voxels give fewer segments a streamline than the
-    // thesis' tractogram has, so that there are more streamlines.
+    // 64,309 voxels, 47,082,501 segments and 188,151 peaks, or nearly.
     Case {
         name: "thesis",
         streamlines: 399_758,
@@ -92,6 +93,35 @@ const CASES: [Case; 5] = [
         iterations: 10,
     },
 ];
+
+/// As COMMIT ends by itself.
+const SETTLED: Stop = Stop {
+    iterations: 2136,
+    objective: 1e-5,
+    kkt: 0.0,
+    target: 0.0,
+};
+
+impl Case {
+    /// After so many iterations, and where the objective settles.
+    fn stops(&self, choice: Choice, backend: &Backend) -> [Stop; 2] {
+        let [iterations, most] = match backend {
+            _ if choice.quick => [5, 20],
+            Backend::Cuda { .. } => [SETTLED.iterations; 2],
+            Backend::Cpu { .. } => [self.iterations, 4 * self.iterations],
+        };
+        let first = Stop {
+            iterations,
+            objective: 0.0,
+            ..SETTLED
+        };
+        let settled = Stop {
+            iterations: most,
+            ..SETTLED
+        };
+        [first, settled]
+    }
+}
 
 fn uniform(seed: u64) -> impl FnMut() -> f64 {
     let mut bits = seed;
@@ -140,25 +170,30 @@ fn model(cylinders: usize) -> Model {
     }
 }
 
-/// Median seconds of A x and Aᵀ y on random numbers.
-fn times(operator: &Operator, repeats: usize) -> [f64; 2] {
+/// Median seconds of A x and Aᵀ y on random numbers; on a graphics card without the copies.
+fn times(operator: &Operator, repeats: usize) -> Result<[f64; 2], Error> {
     let (x, y) = (random(operator.columns(), 5), random(operator.rows(), 6));
+    if let Some(card) = operator.on_card() {
+        let seconds = |ms: Vec<f32>| ms.into_iter().map(|v| 1e-3 * f64::from(v)).collect();
+        let each: [Vec<f64>; 2] = card.times_ms(&x, &y, 4 * repeats)?.map(seconds);
+        return Ok(each.map(|mut walls| median(&mut walls).unwrap_or(f64::NAN)));
+    }
     let (mut ax, mut aty) = (vec![0.0; y.len()], vec![0.0; x.len()]);
     let mut walls = [Vec::new(), Vec::new()];
     for _ in 0..=repeats {
         let begun = Instant::now();
-        operator.apply(&x, &mut ax);
+        operator.apply(&x, &mut ax)?;
         walls[0].push(begun.elapsed().as_secs_f64());
         let begun = Instant::now();
-        operator.adjoint(&y, &mut aty);
+        operator.adjoint(&y, &mut aty)?;
         walls[1].push(begun.elapsed().as_secs_f64());
     }
     // The first fills the caches.
-    walls.map(|w| median(&mut w[1..].to_vec()).unwrap_or(f64::NAN))
+    Ok(walls.map(|w| median(&mut w[1..].to_vec()).unwrap_or(f64::NAN)))
 }
 
 /// The signal of the bundles' streamlines and of free water with noise of a thirtieth of its mean.
-fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Vec<f32> {
+fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<Vec<f32>, Error> {
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
     let mut next = uniform(9);
@@ -173,20 +208,49 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Vec<f32>
         }
     }
     let mut y = vec![0.0; operator.rows()];
-    operator.apply(&x, &mut y);
+    operator.apply(&x, &mut y)?;
     let above = y.iter().filter(|v| **v > 0.0);
     let mean = above.clone().map(|v| f64::from(*v)).sum::<f64>() / above.count().max(1) as f64;
     for value in y.iter_mut().filter(|v| **v > 0.0) {
         let radius = (-2.0 * next().max(1e-300).ln()).sqrt();
         *value += (mean / 30.0 * radius * (std::f64::consts::TAU * next()).cos()) as f32;
     }
-    y
+    Ok(y)
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Means {
+    Cpu(Way),
+    Card(Precision),
+}
+
+impl Means {
+    /// Where the backend leaves a choice.
+    fn all(case: &Case, backend: &Backend) -> Vec<Self> {
+        match backend {
+            Backend::Cuda { .. } => vec![Self::Card(Precision::Exact), Self::Card(Precision::Fast)],
+            // A table of nine radii and 512 samples would take a gigabyte.
+            Backend::Cpu { .. } if case.name == "thesis" => vec![Self::Cpu(Way::Factorised)],
+            Backend::Cpu { .. } => {
+                let ways = [
+                    Way::Factorised,
+                    Way::Dense { side: 256 },
+                    Way::Dense { side: 64 },
+                ];
+                ways.map(Self::Cpu).to_vec()
+            }
+        }
+    }
 }
 
 fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>, Error> {
     let control = Control::new();
     let begun = Instant::now();
-    let arcs = Arcs::new(case.streamlines, case.side, 11);
+    let arcs = match case.name {
+        "thesis" => Arcs::wandering(case.streamlines, case.side, 160.0, 11),
+        _ => Arcs::new(case.streamlines, case.side, 11),
+    };
     let arcs = arcs.ok_or_else(|| Error::Input("The arcs have no grid".into()))?;
     let made_s = begun.elapsed().as_secs_f64();
     let switches = Switches {
@@ -213,54 +277,64 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     let work = Work::of(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
-    let ways = [
-        Way::Factorised,
-        Way::Dense { side: 256 },
-        Way::Dense { side: 64 },
-    ];
-    for way in ways {
-        // A table of nine radii and 512 samples would take a gigabyte.
-        if case.name == "thesis" && way != Way::Factorised {
-            continue;
-        }
+    for means in Means::all(case, backend) {
         let begun = Instant::now();
-        let operator = Operator::new(&dictionary, &responses, &samples, Some(way));
+        let operator = match (means, backend) {
+            (Means::Card(precision), Backend::Cuda { devices, .. }) => {
+                Operator::new_on_card(&dictionary, &responses, &samples, precision, devices)?
+            }
+            (Means::Cpu(way), _) => Operator::new(&dictionary, &responses, &samples, Some(way)),
+            (Means::Card(_), Backend::Cpu { .. }) => continue,
+        };
         let operator_s = begun.elapsed().as_secs_f64();
-        let [a_x_s, at_y_s] = times(&operator, repeats);
-        let y = signal(&operator, &arcs, &dictionary);
+        let [a_x_s, at_y_s] = times(&operator, repeats)?;
+        let y = signal(&operator, &arcs, &dictionary)?;
         let begun = Instant::now();
-        let metric = Metric::new(&operator);
-        let stop = Stop {
-            iterations: if choice.quick { 5 } else { case.iterations },
-            objective: 0.0,
-            kkt: 0.0,
-            target: 0.0,
+        let metric = Metric::new(&operator)?;
+        let metric_s = begun.elapsed().as_secs_f64();
+        let penalty = Penalty::default();
+        let fitted = |without: Option<&[bool]>, start: Option<&[f32]>, stop: &Stop| {
+            let begun = Instant::now();
+            let problem = Problem {
+                operator: &operator,
+                metric: &metric,
+                y: &y,
+                penalty: &penalty,
+                without,
+            };
+            let solution = solve(&problem, start, stop, &Curve::default(), &control)?;
+            Ok::<_, Error>((solution, begun.elapsed().as_secs_f64()))
         };
-        let curve = Curve::default();
-        let problem = Problem {
-            operator: &operator,
-            metric: &metric,
-            y: &y,
-            penalty: &Penalty::default(),
-            without: None,
-        };
-        let solution = solve(&problem, None, &stop, &curve, &control);
-        let fit_s = begun.elapsed().as_secs_f64();
+        let [long, until] = case.stops(choice, backend);
+        let (solution, fit_s) = fitted(None, None, &long)?;
+        let (settled, settled_s) = fitted(None, None, &until)?;
+        // Every tenth streamline is taken out.
+        let without: Vec<bool> = (0..case.streamlines).map(|f| f % 10 == 0).collect();
+        let (again, again_s) = fitted(Some(&without), Some(&settled.x), &until)?;
         let shape = operator.shape();
         let weight = |f: usize| -> f64 {
             let own = &solution.x[f * shape.atoms..(f + 1) * shape.atoms];
             own.iter().map(|w| f64::from(*w)).sum()
         };
         let weights: Vec<f64> = (0..shape.fibres).map(weight).collect();
+        let picked = match means {
+            Means::Cpu(way) => work.cheaper() == way,
+            Means::Card(precision) => precision == Precision::Exact,
+        };
         lines.push(json!({
-            "workload": "commit", "case": case.name, "operator": way, "picked": work.cheaper() == way,
-            "streamlines": case.streamlines, "segments": dictionary.segments.len(),
-            "voxels": dictionary.voxels.len(), "peaks": dictionary.peak_count(),
-            "samples": samples.count(), "columns": shape.atoms, "worked_on": operator.rank(),
-            "a_x_ms": 1e3 * a_x_s, "at_y_ms": 1e3 * at_y_s, "fit_s": fit_s,
-            "iterations": solution.iterations, "objective": solution.objective,
-            "kkt": solution.kkt, "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real),
-            "arcs_s": made_s, "dictionary_s": dictionary_s, "operator_s": operator_s,
+            "workload": "commit", "case": case.name, "operator": format!("{means:?}"),
+            "picked": picked, "streamlines": case.streamlines,
+            "segments": dictionary.segments.len(), "voxels": dictionary.voxels.len(),
+            "peaks": dictionary.peak_count(), "samples": samples.count(), "columns": shape.atoms,
+            "worked_on": operator.rank(), "a_x_ms": 1e3 * a_x_s, "at_y_ms": 1e3 * at_y_s,
+            "fit_s": fit_s, "iterations": solution.iterations, "objective": solution.objective,
+            "iteration_ms": 1e3 * fit_s / f64::from(solution.iterations),
+            "settled_s": settled_s, "settled_iterations": settled.iterations,
+            "settled_objective": settled.objective, "edited_s": again_s,
+            "edited_iterations": again.iterations, "kkt": solution.kkt,
+            "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real), "arcs_s": made_s,
+            "dictionary_s": dictionary_s, "operator_s": operator_s, "metric_s": metric_s,
+            "card_bytes": operator.on_card().map(|card| card.bytes()),
             "backend": backend.name(), "threads": backend.threads(),
         }));
     }

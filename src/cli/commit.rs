@@ -8,14 +8,15 @@ use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, quoted};
-use crate::jobs::{Committed, FitCommit, Output, Request};
+use crate::jobs::{Committed, FitCommit, Output, Request, Without};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::{Gamma, Timing};
 use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::operator::{Precision, Way};
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::defaults;
+use crate::state::filter::WEIGHT;
 use crate::state::words::count;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -58,6 +59,14 @@ pub enum OperatorName {
     Dense,
     /// By one of 4096, which are within 2.4°: quicker where voxels hold few segments
     Coarse,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum PrecisionName {
+    /// In single precision
+    Exact,
+    /// In half precision, to a thousandth of the signal
+    Fast,
 }
 
 #[derive(clap::Args, Debug)]
@@ -128,6 +137,9 @@ pub struct Options {
     /// How the operator is applied
     #[arg(long, value_enum, default_value = "auto")]
     pub operator: OperatorName,
+    /// How a graphics card computes with cylinders
+    #[arg(long, value_enum, default_value = "exact")]
+    pub precision: PrecisionName,
     /// Streamlines with weights above the threshold, with their weights, as a streamline file
     #[arg(long, value_name = "FILE")]
     pub filtered: Option<PathBuf>,
@@ -162,9 +174,6 @@ struct Opened {
     /// Of the phantom.
     mask: Option<Mask>,
 }
-
-/// Values of streamlines under which weights are exported.
-const NAME: &str = "commit";
 
 impl Options {
     fn maps(&self) -> [PathBuf; 4] {
@@ -235,10 +244,7 @@ impl Options {
             Inside::GammaCylinder => Intra::GammaCylinders {
                 along,
                 radii: match self.gamma.as_slice() {
-                    [] => vec![Gamma {
-                        shape: 2.0,
-                        scale_um: 0.5,
-                    }],
+                    [] => vec![defaults::COMMIT_GAMMA],
                     all => all.to_vec(),
                 },
             },
@@ -272,6 +278,10 @@ impl Options {
             OperatorName::Factorised => Some(Way::Factorised),
             OperatorName::Dense => Some(Way::Dense { side: 256 }),
             OperatorName::Coarse => Some(Way::Dense { side: 64 }),
+        };
+        params.precision = match self.precision {
+            PrecisionName::Exact => Precision::Exact,
+            PrecisionName::Fast => Precision::Fast,
         };
         params
     }
@@ -307,10 +317,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Some(path) => Some(noted_volume(path, runner)?.0),
         None => None,
     };
-    let mut tensors = defaults::fit();
-    if let Some(gradients) = &opened.gradients {
-        tensors.b_range_s_per_mm2 = defaults::fit_b_range(gradients);
-    }
+    let tensors = defaults::fit_of(opened.gradients.as_deref());
     let request = Request::Commit(Box::new(FitCommit {
         tractogram: tractogram.clone(),
         scan: opened.scan,
@@ -322,7 +329,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params: params.clone(),
         prepared: None,
         start: None,
-        without: None,
+        without: Without::Nobody,
+        left: None,
+        before: None,
         curve: Curve::default(),
     }));
     let (Output::Committed(made), _) = runner.run(request)? else {
@@ -344,9 +353,9 @@ fn save(
     let (fit, maps) = (&made.fit, &made.fit.maps);
     let weighted = tractogram
         .clone()
-        .with_per_streamline(NAME, fit.weights.clone());
+        .with_per_streamline(WEIGHT, fit.weights.clone());
     let path = options.weights();
-    io::scalars::save_weights(&path, &weighted, NAME).map_err(|e| Failure::new(e.to_string()))?;
+    io::scalars::save_weights(&path, &weighted, WEIGHT).map_err(|e| Failure::new(e.to_string()))?;
     let mut files = vec![path];
     let shape = made.prepared.operator.shape();
     let wanted = [true, shape.extra > 0, shape.free > 0, true];
@@ -362,9 +371,9 @@ fn save(
     }
     if let Some(path) = &options.filtered {
         let least = options.threshold.unwrap_or(0.0) as f32;
-        let marks: Vec<bool> = fit.weights.iter().map(|w| *w > least).collect();
         let request = Request::SaveWithValues {
-            tractogram: weighted.filtered(&marks),
+            tractogram: weighted,
+            only: Some(fit.weights.iter().map(|w| *w > least).collect()),
             path: path.clone(),
             command: options.command(),
             replace: runner.force(),

@@ -289,8 +289,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
     let (pathway, path) = (&found.pathway, &found.path);
     let weak = found.weakest.as_ref();
-    let (part_mm, weakest, middle) = weak.map_or((0.0, 0.0, DVec3::ZERO), |w| {
-        (w.length_mm, w.cost_per_mm, w.at)
+    let (part_mm, weakest, times_mean, middle) = weak.map_or((0.0, 0.0, 0.0, DVec3::ZERO), |w| {
+        (w.length_mm, w.cost_per_mm, w.times_mean, w.at)
     });
     let (cost, length_mm) = (path.total_cost(), path.total_mm());
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);
@@ -304,12 +304,18 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
         "path": {
             "cost": cost, "length_mm": length_mm, "cost_per_mm": rate,
             "along": { "length_mm": path.length_mm[1..], "cost_per_mm": path.cost_per_mm() },
-            "weakest": { "cost_per_mm": weakest, "at": middle.to_array(), "length_mm": part_mm },
+            "weakest": {
+                "cost_per_mm": weakest,
+                "times_mean": times_mean,
+                "at": middle.to_array(),
+                "length_mm": part_mm,
+            },
         },
     });
     let text = format!(
         "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n\
-         Weakest {part_mm:.0} mm: {weakest:.3} a mm, around {:.1}, {:.1}, {:.1}\n\
+         Weakest {part_mm:.0} mm: {weakest:.3} a mm, {times_mean:.1} times the mean between the ends, around \
+         {:.1}, {:.1}, {:.1}\n\
          Pathway at ε = {epsilon}: {} voxels, {:.2} ml; joined from ε = {:.4}\n",
         pathway.least,
         middle.x,

@@ -8,12 +8,13 @@ use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::jobs::{ForSegment, FoundPathway, Output, Request};
+use crate::solvers::commit::solver::Ended;
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::document::Made;
 use crate::state::saved;
 use crate::state::session::Curves;
-use crate::state::update::{find_pathway, remake};
+use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::words::count;
 use crate::state::{Content, Document, KeptPathway, Layer, LayerId, Method};
 use serde_json::{Value, json};
@@ -27,7 +28,8 @@ Examples:
 
 Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
 makes the streamlines or rays of its regions and all kept ones again, those of snapshots with the
-parameters of theirs, also masks that were segmented, and says of each whether it has the same bytes as
+parameters of theirs, also masks that were segmented and weights of streamlines (which explain as much to a
+hundred times the change that ended their fit), and says of each whether it has the same bytes as
 when the session was saved, lies within the tolerance that two backends have
 (the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
 of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs by less than 0.01 %), or differs. The same program gives the same
@@ -320,6 +322,59 @@ fn segments(window: &mut Headless) -> Outcomes {
     all
 }
 
+/// Weights of streamlines: fitted again, they explain as much. Single ones may differ: of near-duplicates any
+/// share of a weight is as good.
+fn weights(window: &mut Headless) -> Outcomes {
+    /// Changes of the objective that would still follow, each smaller than the one that ended the fit: two fits
+    /// of the same end within so many of each other.
+    const CHANGES: f64 = 100.0;
+    let document = window.state.document.clone();
+    let mut all = Vec::new();
+    for layer in &document.layers {
+        let Some((weighed, then)) = document.weighed_of(layer) else {
+            continue;
+        };
+        let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
+        // What was stopped by hand, or edited since, nobody can do again.
+        let (Some(lines), false) = (lines, weighed.figures.ended == Ended::Cancelled) else {
+            continue;
+        };
+        let name = format!("Weights of {}", layer.name);
+        let request = weight_request(&document, lines, &weighed.from);
+        let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
+        let again =
+            request.and_then(
+                |request| match window.run(Request::Commit(Box::new(request))) {
+                    Ok(Output::Committed(made)) => Ok(made),
+                    Ok(_) => Err(format!("{name} were not fitted again")),
+                    Err(failure) => Err(failure.sentence),
+                },
+            );
+        let of = format!("{}, weights", saved::result_name(layer.id.0));
+        let replayed = again.map(|made| {
+            let before = weighed.figures.objective;
+            let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
+            let tolerance = CHANGES * weighed.from.params.stop.objective;
+            Replayed {
+                name,
+                of: of.clone(),
+                outcome: Some(match made.weights == *then {
+                    true => Match::SameBytes,
+                    false if away <= tolerance => Match::WithinTolerance,
+                    false => Match::Differs,
+                }),
+                count: made.weights.len() as u64,
+                sha256: None,
+                expected: Some(then.len() as u64),
+                what: "weights",
+                curves: None,
+            }
+        });
+        all.push((of, replayed));
+    }
+    all
+}
+
 /// Streamlines of files, of which some were kept: opening the session has done that again.
 fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
@@ -433,6 +488,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     results.extend(kept(window, &document, read, &saved::result_name, &plainly));
     results.extend(pathways(window, read));
     results.extend(segments(window));
+    results.extend(weights(window));
     let of_files = edited(&document, read).into_iter();
     results.extend(of_files.map(|r| (r.of.clone(), Ok(r))));
     results.extend(snapshots(window, read));

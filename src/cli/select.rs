@@ -234,6 +234,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let count = kept.len();
     let request = Request::SaveWithValues {
         tractogram: kept,
+        only: None,
         path: options.output.clone(),
         command: options.command(),
         replace: runner.force(),

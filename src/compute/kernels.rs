@@ -103,5 +103,38 @@ pub const TRACKING: KernelFile = KernelFile {
     ],
 };
 
+/// COMMIT.
+pub const COMMIT: KernelFile = KernelFile {
+    stem: "commit",
+    ptx: include_str!("../../kernels/ptx/commit.sm70.ptx"),
+    entries: &[
+        "commit_basis",
+        "commit_peaks",
+        "commit_apply_flat",
+        "commit_apply_1",
+        "commit_apply_2",
+        "commit_apply_4",
+        "commit_apply_fast",
+        "commit_samples",
+        "commit_sums",
+        "commit_adjoint_flat",
+        "commit_adjoint_1",
+        "commit_adjoint_2",
+        "commit_adjoint_4",
+        "commit_adjoint_fast",
+        "commit_mix",
+        "commit_part",
+        "commit_step",
+        "commit_groups",
+        "commit_measure",
+        "commit_combine",
+        "commit_free",
+        "commit_turn",
+        "commit_look",
+    ],
+};
+
 /// Every kernel file.
-pub const ALL: &[KernelFile] = &[PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET];
+pub const ALL: &[KernelFile] = &[
+    PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET, COMMIT,
+];

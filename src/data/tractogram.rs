@@ -145,6 +145,20 @@ impl Tractogram {
         moved
     }
 
+    /// The same streamlines under a name of their own, for values that are others now: what is known by
+    /// the old name is of the old values.
+    pub fn renewed(self) -> Self {
+        Self {
+            id: DataId::fresh(),
+            ..self
+        }
+    }
+
+    /// Whether the points are the very same, whatever else is known of them.
+    pub fn same_lines(&self, other: &Self) -> bool {
+        std::ptr::eq(&*self.points, &*other.points) && Arc::ptr_eq(&self.offsets, &other.offsets)
+    }
+
     pub fn id(&self) -> DataId {
         self.id
     }

@@ -24,6 +24,7 @@ pub mod lines;
 mod mask;
 mod memory;
 mod mgh;
+mod mmap;
 pub mod nifti;
 mod nrrd;
 mod numbers;

@@ -1,7 +1,7 @@
 //! Arrays of any number type and byte order, as float32 or as indices.
 
 use half::f16;
-use half::slice::HalfFloatSliceExt as _;
+use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 use rayon::prelude::*;
 
 /// Numbers that one thread takes at a time.
@@ -41,20 +41,31 @@ impl Type {
         matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
 
+    /// Whether the numbers are float32 as this machine has them.
+    pub fn is_single(self, big_endian: bool) -> bool {
+        self == Self::F32 && big_endian == cfg!(target_endian = "big")
+    }
+
     /// Fills `out` with the first numbers of this type in the bytes.
     pub fn fill(self, bytes: &[u8], big_endian: bool, out: &mut [f32]) {
-        let size = self.bytes();
         let parts = out
             .par_chunks_mut(BATCH)
-            .zip(bytes.par_chunks(BATCH * size));
-        parts.for_each(|(out, bytes)| match (self, big_endian) {
-            (Self::F32, false) if cfg!(target_endian = "little") => {
+            .zip(bytes.par_chunks(BATCH * self.bytes()));
+        parts.for_each(|(out, bytes)| self.fill_alone(bytes, big_endian, out));
+    }
+
+    /// The same, by this thread alone.
+    pub fn fill_alone(self, bytes: &[u8], big_endian: bool, out: &mut [f32]) {
+        match self {
+            _ if self.is_single(big_endian) => {
                 let out: &mut [u8] = bytemuck::cast_slice_mut(out);
                 out.copy_from_slice(&bytes[..out.len()]);
             }
-            (Self::F16, _) => halves(bytes, big_endian, out),
+            Self::F16 => halves(bytes, big_endian, out),
+            Self::F32 => put(bytes, big_endian, f32::from_le_bytes, out),
+            Self::F64 => put(bytes, big_endian, |b| f64::from_le_bytes(b) as f32, out),
             _ => out.copy_from_slice(&self.floats(bytes, big_endian)[..out.len()]),
-        });
+        }
     }
 
     /// All whole numbers of this type in the bytes.
@@ -104,32 +115,49 @@ fn numbers<const N: usize, T: Send>(
     number: impl Fn([u8; N]) -> T + Sync + Send,
 ) -> Vec<T> {
     let (whole, _) = bytes.as_chunks::<N>();
-    let little = |&b: &[u8; N]| b;
-    let turned = |&b: &[u8; N]| {
-        let mut b = b;
-        b.reverse();
-        b
-    };
     let whole = whole.par_iter().with_min_len(BATCH);
     match big_endian {
-        true => whole.map(|b| number(turned(b))).collect(),
-        false => whole.map(|b| number(little(b))).collect(),
+        true => whole.map(|&b| number(turned(b))).collect(),
+        false => whole.map(|&b| number(b)).collect(),
     }
+}
+
+fn put<const N: usize>(
+    bytes: &[u8],
+    big_endian: bool,
+    number: impl Fn([u8; N]) -> f32,
+    out: &mut [f32],
+) {
+    let pairs = out.iter_mut().zip(bytes.as_chunks::<N>().0);
+    match big_endian {
+        true => pairs.for_each(|(out, &b)| *out = number(turned(b))),
+        false => pairs.for_each(|(out, &b)| *out = number(b)),
+    }
+}
+
+fn turned<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
+    bytes.reverse();
+    bytes
 }
 
 /// Half precision by the processor's own instructions, which take whole slices.
 fn halves(bytes: &[u8], big_endian: bool, out: &mut [f32]) {
     const SLICE: usize = 1024;
-    let order = match big_endian {
-        true => f16::from_be_bytes,
-        false => f16::from_le_bytes,
-    };
+    let little = !big_endian && cfg!(target_endian = "little");
+    if let Ok(bits) = bytemuck::try_cast_slice::<u8, u16>(bytes)
+        && little
+    {
+        let halves: &[f16] = bits[..out.len()].reinterpret_cast();
+        return halves.convert_to_f32_slice(out);
+    }
     let mut halves = [f16::ZERO; SLICE];
     let whole = bytes.as_chunks::<2>().0;
     for (bytes, out) in whole.chunks(SLICE).zip(out.chunks_mut(SLICE)) {
         let halves = &mut halves[..out.len()];
-        for (half, &b) in halves.iter_mut().zip(bytes) {
-            *half = order(b);
+        let pairs = halves.iter_mut().zip(bytes);
+        match big_endian {
+            true => pairs.for_each(|(half, &b)| *half = f16::from_be_bytes(b)),
+            false => pairs.for_each(|(half, &b)| *half = f16::from_le_bytes(b)),
         }
         halves.convert_to_f32_slice(out);
     }

@@ -15,12 +15,39 @@ pub(super) struct Array {
     pub values: Vec<f32>,
 }
 
+/// Indices of points: 0, 1, 2 and so on, which need no memory, up to the first that is another, and from
+/// there as they are.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    counted: u64,
+    others: Vec<u64>,
+}
+
+impl Order {
+    pub fn push(&mut self, index: u64) {
+        if self.others.is_empty() && index == self.counted {
+            self.counted += 1;
+        } else {
+            self.others.push(index);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.counted as usize + self.others.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let others = self.others.iter();
+        (0..self.counted as usize).chain(others.map(|&i| usize::try_from(i).unwrap_or(usize::MAX)))
+    }
+}
+
 /// A data set as it stands in a file.
 #[derive(Debug, Default)]
 pub(super) struct Polydata {
-    pub points: Vec<f32>,
-    /// Indices of points, line after line.
-    pub connectivity: Vec<u64>,
+    pub points: Vec<[f32; 3]>,
+    /// Line after line.
+    pub connectivity: Order,
     /// Where each line begins in them, and the end.
     pub offsets: Vec<u64>,
     /// Cells that are no lines (vertices, polygons, strips): before the lines and behind them.
@@ -47,20 +74,21 @@ impl Polydata {
         info: &mut FibreInfo,
     ) -> Result<Tractogram, Error> {
         let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
-        let points = self.points.len() / 3;
+        let points = self.points.len();
         if self.offsets.is_empty() {
             self.offsets.push(0);
         }
+        let uses = self.connectivity.len();
         let sound = self.offsets[0] == 0
             && self.offsets.windows(2).all(|w| w[0] <= w[1])
-            && self.offsets.last() == Some(&(self.connectivity.len() as u64));
+            && self.offsets.last() == Some(&(uses as u64));
         if !sound {
             return wrong(
                 "lines that do not cut the list of their points".to_owned(),
                 "offsets that rise from 0 to its length; write the file anew",
             );
         }
-        if let Some(&index) = self.connectivity.iter().find(|&&i| i >= points as u64) {
+        if let Some(index) = self.connectivity.iter().find(|&i| i >= points) {
             return wrong(
                 format!("a line through point {index} of {points}"),
                 "points that exist; write the file anew",
@@ -68,26 +96,21 @@ impl Polydata {
         }
         // Lines may use a point often; what that amounts to has a limit.
         let numbers: usize = self.of_points.iter().map(|a| a.columns).sum();
-        let bytes = (self.connectivity.len() as u64).saturating_mul(4 * (3 + numbers as u64));
+        let bytes = (uses as u64).saturating_mul(4 * (3 + numbers as u64));
         let allowed = (file_bytes as u64).saturating_mul(MOST_EXPANSION) + ALWAYS_ALLOWED_BYTES;
         if bytes > allowed {
             return wrong(
-                format!(
-                    "lines that use {points} points {} times",
-                    self.connectivity.len()
-                ),
+                format!("lines that use {points} points {uses} times"),
                 "lines with points of their own; write the file anew",
             );
         }
         self.place(told, info);
-        let in_order = self.connectivity.iter().zip(0u64..).all(|(&i, n)| i == n);
+        let in_order = self.connectivity.others.is_empty();
         let used = if in_order {
-            self.connectivity.len()
+            uses
         } else {
             let mut used = vec![false; points];
-            self.connectivity
-                .iter()
-                .for_each(|&i| used[i as usize] = true);
+            self.connectivity.iter().for_each(|i| used[i] = true);
             used.iter().filter(|&&u| u).count()
         };
         if used < points {
@@ -102,27 +125,18 @@ impl Polydata {
                 self.cells_before + self.cells_behind
             ));
         }
-        let triplet = |i: usize| {
-            [
-                self.points[3 * i],
-                self.points[3 * i + 1],
-                self.points[3 * i + 2],
-            ]
-        };
-        let gathered: Vec<[f32; 3]> = match in_order {
-            true => (0..used).map(triplet).collect(),
-            false => self
-                .connectivity
-                .iter()
-                .map(|&i| triplet(i as usize))
-                .collect(),
-        };
         let lines = self.lines();
+        let mut gathered = std::mem::take(&mut self.points);
+        if in_order {
+            gathered.truncate(used);
+        } else {
+            gathered = self.connectivity.iter().map(|i| gathered[i]).collect();
+        }
         let mut tractogram = Tractogram::new(gathered, std::mem::take(&mut self.offsets));
-        for array in &self.of_points {
+        for array in std::mem::take(&mut self.of_points) {
             let name = free_name(&array.name, &tractogram.per_point);
             for c in 0..array.columns {
-                let value = |&i: &u64| array.values[i as usize * array.columns + c];
+                let value = |i: usize| array.values[i * array.columns + c];
                 let values: Vec<f32> = self.connectivity.iter().map(value).collect();
                 let name = free_name(&column_name(&name, c, array.columns), &tractogram.per_point);
                 tractogram = tractogram.with_per_point(&name, values);
@@ -159,7 +173,7 @@ impl Polydata {
             }
         }
         if space == Space::Lps {
-            for point in self.points.chunks_exact_mut(3) {
+            for point in &mut self.points {
                 point[0] = -point[0];
                 point[1] = -point[1];
             }

@@ -1,13 +1,13 @@
 //! A whole file as bytes in memory.
 //!
-//! Files are read, never mapped: mapped bytes are the file's own, so that a program that writes into
-//! the file changes data that never change here, and one that shortens it kills every process that
-//! looks at what is gone. Large files are read by all threads at once, into large pages where the
-//! system has any; that takes less than twice as long as to map them and look at every byte.
+//! What is held is our own: a program that writes into the file changes nothing here. Large files are
+//! read by all threads at once, into large pages where the system has any. What is used as it lies in
+//! the file need not be waited for ([`part`]).
 
-use super::Error;
 use super::memory::available_bytes;
+use super::numbers::Type;
 use super::source::Source;
+use super::{Error, mmap};
 use crate::compute::Control;
 use crate::data::Shared;
 use crate::data::shared::Bytes;
@@ -21,7 +21,9 @@ use std::sync::Arc;
 /// Files from this size on are read by several threads.
 const LARGE_BYTES: u64 = 4 << 20;
 /// What one thread reads at a time.
-const PIECE_BYTES: usize = 4 << 20;
+const PIECE_BYTES: usize = 2 << 20;
+/// Numbers that are converted while they are in a processor's cache.
+const AT_HAND: usize = 1 << 15;
 
 /// A file's bytes, unpacked if they were compressed, and the job to tell how far their reader is.
 pub(super) struct Whole {
@@ -123,42 +125,147 @@ pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])
     Shared::view(own, 0..bytes).unwrap_or_default()
 }
 
-/// A part of a file, in memory of its own that begins with a page. A file that ends before it was shortened
-/// meanwhile, and is refused.
+/// A part of a file, to be used as it lies there: mapped while that is safe, else in memory of its own that
+/// begins with a page. A file that ends before it was shortened meanwhile, and is refused.
 pub(super) fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<Bytes, Error> {
     if range.is_empty() {
         return Ok(Arc::new(Vec::new()));
     }
+    let length = range.end - range.start;
+    if length >= LARGE_BYTES {
+        room(path, length)?;
+        if let Some(mapped) = mmap::part(path, range.clone(), control)? {
+            return Ok(mapped);
+        }
+    }
     Ok(Arc::new(pages(path, range, control)?))
+}
+
+fn short_of_memory(path: &Path, bytes: u64) -> Error {
+    Error::Memory {
+        path: path.to_owned(),
+        bytes,
+    }
+}
+
+/// Makes sure that so many bytes can be had.
+fn room(path: &Path, bytes: u64) -> Result<(), Error> {
+    match available_bytes() {
+        Some(free) if free < bytes => Err(short_of_memory(path, bytes)),
+        _ => Ok(()),
+    }
 }
 
 fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::MmapMut, Error> {
     let length = range.end - range.start;
-    let short_of_memory = || Error::Memory {
-        path: path.to_owned(),
-        bytes: length,
-    };
-    if available_bytes().is_some_and(|free| free < length) {
-        return Err(short_of_memory());
-    }
-    let bytes = usize::try_from(length).map_err(|_| short_of_memory())?;
-    let mut own = own(bytes).ok_or_else(short_of_memory)?;
+    room(path, length)?;
+    let bytes = usize::try_from(length).map_err(|_| short_of_memory(path, length))?;
+    let mut own = own(bytes).ok_or_else(|| short_of_memory(path, length))?;
     let pieces = own.par_chunks_mut(PIECE_BYTES).enumerate();
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
-        let at = range.start + (i * PIECE_BYTES) as u64;
-        let mut file = File::open(path).map_err(|e| Error::reading(path, &e))?;
-        let read = file
-            .seek(SeekFrom::Start(at))
-            .and_then(|_| file.read_exact(piece));
-        read.map_err(|e| match e.kind() {
+        let mut place = Place::at(path, range.start + (i * PIECE_BYTES) as u64)?;
+        place.read(piece)
+    })?;
+    Ok(own)
+}
+
+/// A file from some byte on, for one of several readers.
+struct Place<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> Place<'a> {
+    fn at(path: &'a Path, byte: u64) -> Result<Self, Error> {
+        let failed = |e: std::io::Error| Error::reading(path, &e);
+        let mut file = File::open(path).map_err(failed)?;
+        file.seek(SeekFrom::Start(byte)).map_err(failed)?;
+        Ok(Self { path, file })
+    }
+
+    /// Reads the next bytes. A file that ends before was shortened meanwhile.
+    fn read(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        self.file.read_exact(bytes).map_err(|e| match e.kind() {
             ErrorKind::UnexpectedEof => Error::malformed(
-                path,
+                self.path,
                 "a file that became shorter while it was read",
                 "one that nobody writes into; open it again",
             ),
-            _ => Error::reading(path, &e),
+            _ => Error::reading(self.path, &e),
         })
-    })?;
-    Ok(own)
+    }
+}
+
+/// Some bytes of a file.
+pub(super) fn some(path: &Path, start: u64, bytes: usize) -> Result<Vec<u8>, Error> {
+    let mut all = vec![0; bytes];
+    Place::at(path, start)?.read(&mut all)?;
+    Ok(all)
+}
+
+/// Hands over the bytes of a range of a file, in pieces of whole numbers of any type.
+pub(super) fn pieces(
+    path: &Path,
+    mut range: Range<u64>,
+    control: &Control,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), Error> {
+    let mut place = Place::at(path, range.start)?;
+    let mut buffer = vec![0; PIECE_BYTES];
+    while !range.is_empty() {
+        control.check()?;
+        let bytes = (range.end - range.start).min(PIECE_BYTES as u64);
+        let piece = &mut buffer[..bytes as usize];
+        place.read(piece)?;
+        take(piece);
+        control.advance(bytes);
+        range.start += bytes;
+    }
+    Ok(())
+}
+
+/// Numbers that lie in a file from some byte on, as `count` values of float32.
+pub(super) fn floats<T: bytemuck::Pod>(
+    path: &Path,
+    start: u64,
+    form: (Type, bool),
+    count: usize,
+    control: &Control,
+) -> Result<Shared<T>, Error> {
+    room(path, count.saturating_mul(size_of::<T>()) as u64)?;
+    let mut outcome = Ok(());
+    let values = filled(count, |values: &mut [T]| {
+        let out = bytemuck::cast_slice_mut(values);
+        outcome = fill(path, start, form, out, control);
+    });
+    outcome.map(|()| values)
+}
+
+/// Fills `out` with numbers that lie in a file from some byte on: what is read is converted while the
+/// processor has it at hand.
+pub(super) fn fill(
+    path: &Path,
+    start: u64,
+    (number, big_endian): (Type, bool),
+    out: &mut [f32],
+    control: &Control,
+) -> Result<(), Error> {
+    let pieces = out.par_chunks_mut(PIECE_BYTES / 4).enumerate();
+    pieces.try_for_each(|(i, piece)| {
+        control.check()?;
+        let at = start + (i * PIECE_BYTES / 4 * number.bytes()) as u64;
+        let mut place = Place::at(path, at)?;
+        control.advance((piece.len() * number.bytes()) as u64);
+        if number.is_single(big_endian) {
+            return place.read(bytemuck::cast_slice_mut(piece));
+        }
+        let mut buffer = vec![0; number.bytes() * AT_HAND];
+        for out in piece.chunks_mut(AT_HAND) {
+            let bytes = &mut buffer[..number.bytes() * out.len()];
+            place.read(bytes)?;
+            number.fill_alone(bytes, big_endian, out);
+        }
+        Ok(())
+    })
 }

@@ -4,11 +4,14 @@ use super::fault::Fault;
 use super::fitting::fitted;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control, DataId};
-use crate::data::{Gradients, Mask, Tractogram, Volume};
+use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume};
+use crate::io;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::solver::Curve;
-use crate::solvers::commit::{Fit, Inputs, Params, Prepared};
+use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit;
+use crate::solvers::tracking::selection::{Rules, select};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,16 +32,37 @@ pub struct FitCommit {
     pub prepared: Option<Arc<Prepared>>,
     /// All unknowns of that fit.
     pub start: Option<Arc<[f32]>>,
-    /// Streamlines that stay at 0.
-    pub without: Option<Arc<[bool]>>,
+    pub without: Without,
+    /// Those of the tractogram that are left by now, in its order: the others stay at 0 and get no weight.
+    pub left: Option<Tractogram>,
+    /// What was not explained before: what is worse now is told as an image.
+    pub before: Option<Volume>,
     /// The objective, for whoever watches.
     pub curve: Curve,
+}
+
+/// Streamlines that stay at 0.
+#[derive(Clone, Debug, Default)]
+pub enum Without {
+    #[default]
+    Nobody,
+    Marked(Arc<[bool]>),
+    /// All that meet a region.
+    Through(Region),
 }
 
 #[derive(Clone, Debug)]
 pub struct Committed {
     pub tractogram: DataId,
     pub fit: Fit,
+    /// What was prepared is of these.
+    pub whole: Tractogram,
+    /// One for each streamline that is left.
+    pub weights: Arc<[f32]>,
+    /// How many streamlines were to stay at 0.
+    pub without: usize,
+    /// Of what is not explained, now and before.
+    pub worse: Option<Volume>,
     pub prepared: Arc<Prepared>,
     /// After each iteration, from the start's on.
     pub curve: Vec<f64>,
@@ -46,26 +70,77 @@ pub struct Committed {
     pub fit_ms: f64,
 }
 
+/// What a fit will take, before it starts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CommitNeeds {
+    pub demand: Demand,
+    /// Bytes that it may take.
+    pub free: Option<u64>,
+    /// Of one thread.
+    pub expected: Expected,
+    pub threads: usize,
+}
+
 impl FitCommit {
     pub(super) fn run(mut self, backend: &Backend, control: &Control) -> Result<Committed, Fault> {
         let begun = Instant::now();
-        let prepared = match self.prepared.take() {
+        let left = self
+            .left
+            .as_ref()
+            .map(|left| marks_of(&self.tractogram, left));
+        let left = match (left, self.left.take()) {
+            // More was done to them than to take some away.
+            (Some(None), Some(now)) => {
+                (self.tractogram, self.prepared, self.start) = (now, None, None);
+                None
+            }
+            (marks, now) => {
+                self.left = now;
+                marks.flatten()
+            }
+        };
+        let known = self.prepared.take().filter(|p| p.is_for(backend));
+        // Unknowns of another operator lie elsewhere.
+        self.start = self.start.filter(|_| known.is_some());
+        let prepared = match known {
             Some(prepared) => prepared,
             None => Arc::new(self.prepare(backend, control)?),
         };
+        let without = self.without(left.as_deref(), backend, control)?;
         let prepare_ms = begun.elapsed().as_secs_f64() * 1e3;
         let begun = Instant::now();
         let fit = prepared.fit(
             &self.tractogram,
             &self.params,
             self.start.as_deref(),
-            self.without.as_deref(),
+            without.as_deref(),
             &self.curve,
             backend,
             control,
         )?;
+        let weights = match &left {
+            Some(marks) => {
+                let each = fit.weights.iter().zip(marks);
+                each.filter(|(_, left)| **left).map(|(w, _)| *w).collect()
+            }
+            None => fit.weights.clone(),
+        };
+        let worse = self
+            .before
+            .as_ref()
+            .map(|before| difference(&fit.maps.rmse, before));
+        // Looked for here, so that the window does not have to.
+        let maps = &fit.maps;
+        for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
+            map.usual_windows();
+        }
+        worse.iter().for_each(Volume::usual_windows);
         Ok(Committed {
-            tractogram: self.tractogram.id(),
+            tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
+            whole: self.tractogram,
+            weights,
+            without: without.map_or(0, |marks| marks.iter().filter(|m| **m).count()),
+            worse,
             fit,
             prepared,
             curve: self.curve.values(),
@@ -74,13 +149,79 @@ impl FitCommit {
         })
     }
 
+    /// One mark for each streamline of the whole.
+    fn without(
+        &self,
+        left: Option<&[bool]>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<Vec<bool>>, Fault> {
+        let now = self.left.as_ref().unwrap_or(&self.tractogram);
+        // Of those that are left by now.
+        let marks: Option<Vec<bool>> = match &self.without {
+            Without::Nobody => None,
+            Without::Marked(marks) => Some(marks.to_vec()),
+            Without::Through(region) => {
+                let region = Region {
+                    role: Role::Include,
+                    ..region.clone()
+                };
+                let rules = Rules {
+                    regions: vec![region],
+                    ..Rules::default()
+                };
+                Some(select(now, &rules, backend, control)?.marks)
+            }
+        };
+        if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
+            let sentence =
+                "The streamlines that were chosen are of another tractogram: choose again";
+            return Err(Fault::Said(sentence.to_owned()));
+        }
+        let Some(left) = left else {
+            return Ok(marks);
+        };
+        let mut own = marks.unwrap_or_default().into_iter();
+        let all = left.iter();
+        let out = all.map(|is_left| !is_left || own.next().unwrap_or(false));
+        Ok(Some(out.collect()))
+    }
+
+    /// What it will take; an error is why it cannot be.
+    pub(super) fn needs(&self, backend: &Backend) -> Result<CommitNeeds, Fault> {
+        let inputs = self.inputs();
+        backend.install(|| {
+            let samples = inputs.check(&self.without_missing())?;
+            let demand = inputs.demand(&self.params, &samples);
+            let free = memory_for_curves();
+            demand.check(self.tractogram.len(), free)?;
+            Ok(CommitNeeds {
+                demand,
+                free,
+                expected: inputs.expected(&self.params, &samples, &demand),
+                threads: backend.threads(),
+            })
+        })
+    }
+
+    /// Whether peaks have to be made.
+    fn lacks_peaks(&self) -> bool {
+        self.peaks.is_none() && !self.params.model.extra.is_empty()
+    }
+
+    /// As if nothing needed the peaks that are not there yet.
+    fn without_missing(&self) -> Params {
+        let mut params = self.params.clone();
+        if self.lacks_peaks() && self.gradients.is_some() {
+            params.model.extra.clear();
+        }
+        params
+    }
+
     fn prepare(&mut self, backend: &Backend, control: &Control) -> Result<Prepared, Fault> {
         // What can be refused is refused before tensors are fitted.
-        let missing = self.peaks.is_none() && !self.params.model.extra.is_empty();
-        if missing {
-            let mut params = self.params.clone();
-            params.model.extra.clear();
-            backend.install(|| self.inputs().check(&params))?;
+        if self.lacks_peaks() {
+            backend.install(|| self.inputs().check(&self.without_missing()))?;
             if let Some(gradients) = self.gradients.as_deref() {
                 let (scan, tensors) = (&self.scan, &self.tensors);
                 let mask = self.mask.clone();
@@ -107,5 +248,59 @@ impl FitCommit {
             mask: self.mask.as_ref(),
             peaks: self.peaks.as_ref(),
         }
+    }
+}
+
+/// Which streamlines are left of all, where nothing was done but to take some away; `None` where something
+/// else was.
+fn marks_of(all: &Tractogram, left: &Tractogram) -> Option<Vec<bool>> {
+    let mut rest = left.streamlines().peekable();
+    let marks = all.streamlines().map(|line| {
+        let same = rest.peek().is_some_and(|next| same_bits(next, line));
+        if same {
+            rest.next();
+        }
+        same
+    });
+    let marks: Vec<bool> = marks.collect();
+    rest.peek().is_none().then_some(marks)
+}
+
+/// A point that is no number is equal to itself, too.
+fn same_bits(a: &[[f32; 3]], b: &[[f32; 3]]) -> bool {
+    bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
+}
+
+/// Now less before, voxel by voxel.
+fn difference(now: &Volume, before: &Volume) -> Volume {
+    let (now_values, before) = (now.frame(0), before.frame(0));
+    let values: Vec<f32> = now_values.iter().zip(before).map(|(n, b)| n - b).collect();
+    Volume::scalar(now.grid.clone(), values)
+}
+
+/// The timing of gradients in a Camino scheme file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadScheme {
+    pub path: PathBuf,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scheme {
+    pub path: PathBuf,
+    /// One a volume.
+    pub timing: Vec<Timing>,
+}
+
+impl ReadScheme {
+    pub(super) fn run(self) -> Result<Scheme, Fault> {
+        let rows = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
+        let timing = rows.into_iter().map(|[pulse_ms, between_ms]| Timing {
+            pulse_ms,
+            between_ms,
+        });
+        Ok(Scheme {
+            timing: timing.collect(),
+            path: self.path,
+        })
     }
 }

@@ -24,7 +24,7 @@ mod trace;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
-pub use commit::{Committed, FitCommit};
+pub use commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, Without};
 pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
@@ -91,6 +91,8 @@ pub enum Slot {
     Segment,
     /// Weights of streamlines.
     Commit,
+    /// What such a fit would take.
+    Needs,
     /// One image to another.
     Align,
     /// Values of streamlines.
@@ -117,7 +119,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 28] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -133,6 +135,7 @@ impl Slot {
         Self::Density,
         Self::Segment,
         Self::Commit,
+        Self::Needs,
         Self::Align,
         Self::Columns,
         Self::Order,
@@ -177,6 +180,7 @@ impl Slot {
                 | Self::Select
                 | Self::Segment
                 | Self::Commit
+                | Self::Needs
                 | Self::Align
                 | Self::Columns
                 | Self::Order

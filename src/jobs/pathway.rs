@@ -10,6 +10,7 @@ use crate::solvers::pathway::{Domain, Params, Path, Pathway, excess_on_card};
 use crate::solvers::tracking;
 use crate::solvers::{Error, eikonal};
 use glam::DVec3;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -102,10 +103,14 @@ pub struct Weakest {
     /// Its middle, world mm.
     pub at: DVec3,
     pub cost_per_mm: f64,
+    /// That by what the whole way between the regions costs a mm.
+    pub times_mean: f64,
     pub length_mm: f64,
     /// Where it begins along the path, mm.
     pub from_mm: f64,
     pub line: Tractogram,
+    /// The path before and after it.
+    pub rest: Tractogram,
 }
 
 impl Weakest {
@@ -119,26 +124,39 @@ impl Weakest {
             let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
             regions.iter().filter(ends).any(|r| r.shape.contains(at))
         });
-        let stretch = path.weakest(Self::STRETCH_MM, between);
+        let stretch = path.weakest(Self::STRETCH_MM, between.clone());
         let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
         let (from_mm, to_mm) = (path.length_mm[stretch.start], path.length_mm[last]);
-        let length_mm = to_mm - from_mm;
         let middle_mm = 0.5 * (from_mm + to_mm);
         let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
-        let part = Path {
-            points: path.points[stretch.clone()].to_vec(),
-            cost: path.cost[stretch.clone()].to_vec(),
-            length_mm: path.length_mm[stretch.clone()].to_vec(),
+        let rate = |from: usize, to: usize| {
+            let mm = path.length_mm[to] - path.length_mm[from];
+            (path.cost[to] - path.cost[from]) / mm.max(f64::MIN_POSITIVE)
         };
+        let cost_per_mm = rate(stretch.start, last);
+        let mean = rate(between.start, between.end - 1);
+        let around = [0..stretch.start + 1, last..path.points.len()];
         Some(Self {
             at: *path.points.get(middle)?,
-            cost_per_mm: (path.cost[last] - path.cost[stretch.start])
-                / length_mm.max(f64::MIN_POSITIVE),
-            length_mm,
+            cost_per_mm,
+            times_mean: cost_per_mm / mean.max(f64::MIN_POSITIVE),
+            length_mm: to_mm - from_mm,
             from_mm,
-            line: Found::line_of(&part, metric),
+            line: parts(path, &[stretch], metric),
+            rest: parts(path, &around, metric),
         })
     }
+}
+
+/// Parts of a path as streamlines; points alone are none.
+fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for range in ranges.iter().filter(|r| r.len() > 1) {
+        let part = path.points[range.clone()].iter();
+        points.extend(part.map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets).with_grid(metric.grid.clone())
 }
 
 impl Trace {
@@ -267,18 +285,30 @@ impl FindPathway {
         let mut fields: [Option<CostField>; 2] = [None, None];
         let mut sources: Vec<(usize, Arc<Source>)> = Vec::new();
         for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
-            let same = |k: &Arc<Known>| {
-                let pairs = k.ends[side].iter().zip(&ends[side]);
-                k.ends[side].len() == ends[side].len()
-                    && pairs.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+            let same = |shapes: &[Arc<Shape>]| {
+                let mut pairs = shapes.iter().zip(&ends[side]);
+                shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
             };
-            match known.as_ref().filter(|k| same(k)) {
-                Some(known) => fields[side] = Some(known.fields[side].clone()),
-                None => {
-                    let source = backend.install(|| domain.source(metric, role))?;
-                    sources.push((side, source));
+            // Ends that were exchanged have each other's fields.
+            let there = known.as_ref().and_then(|known| {
+                let at = [side, 1 - side]
+                    .into_iter()
+                    .find(|at| same(&known.ends[*at]))?;
+                Some((at, known.fields[at].clone()))
+            });
+            let source = || backend.install(|| domain.source(metric, role));
+            fields[side] = match there {
+                Some((at, mut field)) => {
+                    if at != side {
+                        field.source = source()?;
+                    }
+                    Some(field)
                 }
-            }
+                None => {
+                    sources.push((side, source()?));
+                    None
+                }
+            };
         }
         let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
         let started = Instant::now();

@@ -5,7 +5,7 @@ mod saving;
 
 use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
-use super::commit::{Committed, FitCommit};
+use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
 use super::fault::Fault;
@@ -105,6 +105,9 @@ pub enum Request {
     Density(Box<MapDensity>),
     Segment(ForSegment),
     Commit(Box<FitCommit>),
+    /// What that would take, or why it cannot be.
+    CommitNeeds(Box<FitCommit>),
+    ReadScheme(ReadScheme),
     /// The surface that a hand steers.
     Steer(Box<Steer>),
     /// Applies rules to streamlines.
@@ -127,6 +130,8 @@ pub enum Request {
     /// The same with all its values, of which those that a TCK does not hold go beside it.
     SaveWithValues {
         tractogram: Tractogram,
+        /// Of these alone.
+        only: Option<Arc<[bool]>>,
         path: PathBuf,
         command: String,
         /// Files beside it may be replaced.
@@ -142,6 +147,12 @@ pub enum Request {
         told: io::Told,
         /// Files beside the output may be replaced.
         replace: bool,
+    },
+    /// One value a streamline as text, in their order.
+    SaveValues {
+        tractogram: Tractogram,
+        name: String,
+        path: PathBuf,
     },
     SaveVolume {
         volume: Volume,
@@ -272,6 +283,8 @@ pub enum Output {
     Density(Box<Mapped>),
     Segmented(Box<Segmented>),
     Committed(Box<Committed>),
+    CommitNeeds(CommitNeeds),
+    Scheme(Scheme),
     Steered(Box<Steered>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
@@ -441,6 +454,8 @@ impl Request {
                 let done = wanted.run(backend, control)?;
                 Ok(Output::Committed(Box::new(done)))
             }
+            Self::CommitNeeds(wanted) => Ok(Output::CommitNeeds(wanted.needs(backend)?)),
+            Self::ReadScheme(wanted) => Ok(Output::Scheme(wanted.run()?)),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
                 let kept = tractogram.filtered(&selection.marks);
@@ -470,10 +485,15 @@ impl Request {
             }
             Self::SaveWithValues {
                 tractogram,
+                only,
                 path,
                 command,
                 replace,
             } => {
+                let tractogram = match only {
+                    Some(marks) => tractogram.filtered(&marks),
+                    None => tractogram,
+                };
                 let done = save_with_values(tractogram, &path, &command, replace, control);
                 Ok(Output::Converted(done.map_err(|e| e.to_string())?))
             }
@@ -491,6 +511,14 @@ impl Request {
                     &input, &output, reference, &told, replace, &command, control,
                 );
                 Ok(Output::Converted(converted.map_err(|e| e.to_string())?))
+            }
+            Self::SaveValues {
+                tractogram,
+                name,
+                path,
+            } => {
+                io::scalars::save_weights(&path, &tractogram, &name).map_err(|e| e.to_string())?;
+                saved(path, format!("{} weights", tractogram.len()), None)
             }
             Self::SaveVolume {
                 volume,

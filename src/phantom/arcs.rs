@@ -13,6 +13,8 @@ use std::sync::Arc;
 const BUNDLES: u64 = 40;
 const STEP_MM: f64 = 1.0;
 const SPREAD_MM: f64 = 3.0;
+/// Of a direction in a step.
+const WANDER: f64 = 0.05;
 
 pub struct Arcs {
     pub grid: Arc<Grid>,
@@ -21,7 +23,7 @@ pub struct Arcs {
     pub tractogram: Tractogram,
     /// Streamlines of the bundles.
     pub real: Vec<bool>,
-    /// Two directions in each voxel, of a smooth field that has nothing to do with the arcs.
+    /// Two directions or three in each voxel, of a smooth field that has nothing to do with the arcs.
     pub peaks: Volume,
 }
 
@@ -151,6 +153,43 @@ impl Arcs {
                 }
             })
             .collect();
+        Some(Self::of(grid, &lines, 2))
+    }
+
+    /// So many streamlines of one length that wander and turn back at the surface of the ball, every second of
+    /// them real, and three directions in nearly every voxel: with 160 mm a streamline has as many segments
+    /// as in the tractogram of Hernandez-Fernandez 2018.
+    pub fn wandering(count: usize, n: usize, length_mm: f64, seed: u64) -> Option<Self> {
+        let grid = Arc::new(Grid::axis_aligned([n; 3], DVec3::splat(2.0), DVec3::ZERO)?);
+        let side = n as f64 * 2.0;
+        let centre = DVec3::splat(side / 2.0 - 1.0);
+        let radius = side * 0.425;
+        let steps = (length_mm / STEP_MM) as usize;
+        let line = |i: usize| {
+            let mut row = Row {
+                random: Random::new(seed).stream(i as u64),
+                next: 0,
+            };
+            let mut at = row.unit() * radius * row.uniform().cbrt();
+            let mut way = row.unit();
+            let mut points = Vec::with_capacity(steps + 1);
+            for _ in 0..=steps {
+                points.push((centre + at).as_vec3().to_array());
+                way = (way + row.normal() * WANDER).normalize_or(way);
+                if (at + way * STEP_MM).length() > radius {
+                    let out = at.normalize_or(way);
+                    way -= out * (2.0 * way.dot(out).max(0.0));
+                }
+                at = (at + way * STEP_MM).clamp_length_max(radius);
+            }
+            (points, i % 2 == 0)
+        };
+        let lines: Vec<_> = (0..count).into_par_iter().map(line).collect();
+        Some(Self::of(grid, &lines, 3))
+    }
+
+    fn of(grid: Arc<Grid>, lines: &[(Vec<[f32; 3]>, bool)], places: usize) -> Self {
+        let n = grid.shape[0];
         let mut offsets = vec![0u64];
         let mut end = 0;
         offsets.extend(lines.iter().map(|(line, _)| {
@@ -169,26 +208,28 @@ impl Arcs {
         let in_ball: Vec<u8> = (0..voxels)
             .map(|v| u8::from(at(v).length() < 0.9))
             .collect();
-        let mut peaks = vec![0f32; 6 * voxels];
+        let mut peaks = vec![0f32; 3 * places * voxels];
         for voxel in 0..voxels {
             let p = at(voxel);
             let first = DVec3::new((2.0 * p.x).cos(), (2.0 * p.y).sin(), 0.5 + p.z).normalize();
             let second = first.cross(DVec3::new(0.3, 0.5, 0.8)).normalize();
-            for (a, value) in first
-                .to_array()
-                .into_iter()
-                .chain(second.to_array())
-                .enumerate()
-            {
-                peaks[a * voxels + voxel] = value as f32;
+            // A few voxels have one less.
+            let third = if voxel % 14 > 0 {
+                first.cross(second)
+            } else {
+                DVec3::ZERO
+            };
+            let all = [first, second, third].map(|v| v.to_array());
+            for (a, value) in all[..places].as_flattened().iter().enumerate() {
+                peaks[a * voxels + voxel] = *value as f32;
             }
         }
-        Some(Self {
+        Self {
             mask: Mask::new(grid.clone(), in_ball),
             tractogram: Tractogram::new(points, offsets),
-            real: lines.into_iter().map(|(_, real)| real).collect(),
-            peaks: Volume::new(grid.clone(), 6, VolumeKind::Scalar, peaks),
+            real: lines.iter().map(|(_, real)| *real).collect(),
+            peaks: Volume::new(grid.clone(), 3 * places, VolumeKind::Scalar, peaks),
             grid,
-        })
+        }
     }
 }

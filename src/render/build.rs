@@ -13,6 +13,7 @@ use super::draw_list::{
 use crate::data::{Mask, Role, Shape, Tractogram};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LineColouring};
+use crate::state::filter::WEIGHT;
 use crate::state::session::Stopped;
 use crate::state::{Camera, Pane, Recipe, State, Task};
 use glam::{DVec2, DVec3};
@@ -263,7 +264,7 @@ fn missed(state: &State) -> Option<Lines> {
     let wanted = state.view.show_missed && document.live_display().visible;
     let stopped = stopped(state);
     let missed = stopped.map_or(&live.output.missed, |s| &s.missed);
-    let tracks = state.view.task != Task::Pathways;
+    let tracks = !matches!(state.view.task, Task::Pathways | Task::Filter);
     let comparing = state.session.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
     let shown = targeted && wanted && tracks && both && !missed.is_empty();
@@ -322,8 +323,8 @@ fn stopped(state: &State) -> Option<&Stopped> {
 /// What `lines` shows, with how.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
-    // Pathways are seen for themselves.
-    let tracks = !matches!(state.view.task, Task::Pathways);
+    // Pathways, and streamlines that are weighed, are seen for themselves.
+    let tracks = !matches!(state.view.task, Task::Pathways | Task::Filter);
     let live = state.session.live.as_ref();
     let live = live.filter(|_| display.visible && tracks);
     let live = live.map(|live| {
@@ -417,6 +418,9 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
         }
         LineColouring::Measure if per_streamline("measure").is_some() => {
             scalar("measure", display.window, display.colour_map)
+        }
+        LineColouring::Weight if per_streamline(WEIGHT).is_some() => {
+            scalar(WEIGHT, display.window, display.colour_map)
         }
         LineColouring::MeasureAlong if tractogram.per_point.contains_key("cm") => {
             scalar("cm", display.window, display.colour_map)

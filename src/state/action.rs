@@ -3,6 +3,7 @@
 use super::SessionAction;
 use super::bundle::BundleAction;
 use super::document::{Display, LayerId, Method, Rays};
+use super::filter::FilterAction;
 use super::glyph_look::GlyphLook;
 use super::making::Source;
 use super::maps::Wanted;
@@ -263,6 +264,7 @@ pub enum Action {
     },
     Pathway(PathwayAction),
     Segment(SegmentAction),
+    Filter(FilterAction),
     /// With P held over a slice.
     Sample(SampleAction),
     // Where solvers run

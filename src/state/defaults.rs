@@ -61,6 +61,15 @@ pub fn fit_b_range(gradients: &Gradients) -> (f64, f64) {
     }
 }
 
+/// Of these gradients.
+pub fn fit_of(gradients: Option<&Gradients>) -> tensor_fit::Params {
+    let usual = fit();
+    tensor_fit::Params {
+        b_range_s_per_mm2: gradients.map_or(usual.b_range_s_per_mm2, fit_b_range),
+        ..usual
+    }
+}
+
 pub fn track() -> tracking::Params {
     tracking::Params {
         integrator: Integrator::Rk4,
@@ -240,11 +249,18 @@ pub fn commit(shells: usize) -> commit::Params {
             target: 0.0,
         },
         way: None,
+        precision: commit::operator::Precision::Exact,
     }
 }
 
 /// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
 pub const COMMIT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
+
+/// A mean radius of 1 µm, as axons of the living brain have (Alexander et al. 2010).
+pub const COMMIT_GAMMA: commit::cylinder::Gamma = commit::cylinder::Gamma {
+    shape: 2.0,
+    scale_um: 0.5,
+};
 
 pub fn pathways() -> super::pathways::Settings {
     super::pathways::Settings {

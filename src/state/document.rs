@@ -1,6 +1,7 @@
 //! What undo restores: layers, regions and parameters.
 
 use super::bundle::Bundle;
+use super::filter::{Filtering, MapOf, Weighed};
 use super::moved::Moved;
 use super::pathways::{self, KeptPathway};
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
@@ -78,6 +79,8 @@ pub enum LineColouring {
     Measure,
     /// The same from the seed to each point.
     MeasureAlong,
+    /// How much of the signal the streamline explains; within the display's window.
+    Weight,
     Fixed([u8; 3]),
 }
 
@@ -212,6 +215,11 @@ pub struct Document {
     pub segment: Segmentation,
     /// How masks were segmented.
     pub segmented: BTreeMap<LayerId, Arc<Segmented>>,
+    pub filter: Filtering,
+    /// Weights of layers' streamlines.
+    pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
+    /// Layers that are maps of such fits.
+    pub weight_maps: BTreeMap<LayerId, MapOf>,
     /// What is asked about streamlines, and what was measured.
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
@@ -292,6 +300,9 @@ impl Default for Document {
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
             segmented: BTreeMap::new(),
+            filter: Filtering::default(),
+            weighed: BTreeMap::new(),
+            weight_maps: BTreeMap::new(),
             bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
@@ -474,7 +485,7 @@ impl Document {
             || self
                 .layers
                 .iter()
-                .any(|l| self.segmented.contains_key(&l.id))
+                .any(|l| self.segmented.contains_key(&l.id) || self.weighed.contains_key(&l.id))
             || !self.moved.is_empty()
     }
 

@@ -1,5 +1,6 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
+mod filter;
 mod pathways;
 mod segment;
 
@@ -138,6 +139,7 @@ pub fn methods(state: &State) -> String {
     }
     text += &pathways::pathways(state, &mut citations);
     text += &segment::segments(state, &mut citations);
+    text += &filter::weights(state, &mut citations);
     let _ = write!(
         text,
         " Everything was computed with Arcuate {} ({}).",

@@ -13,6 +13,7 @@ mod derived;
 pub mod document;
 pub mod drawing;
 pub mod edits;
+pub mod filter;
 pub mod glyph_look;
 pub mod history;
 pub mod making;
@@ -39,14 +40,15 @@ pub mod words;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked, Near, Play,
-    SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit, Which,
+    BackendKind, CommitNeeds, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked,
+    Near, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit, Which,
 };
 pub use action::{Action, Effect, Phase, RegionsChange};
 pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use drawing::Drawing;
+pub use filter::FilterAction;
 pub use history::History;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};

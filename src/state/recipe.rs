@@ -1,5 +1,6 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
+pub mod commit;
 pub mod pathway;
 pub mod segment;
 mod shape_spec;
@@ -97,6 +98,8 @@ pub enum Recipe {
     },
     /// A mask by a level set.
     Segment(Box<segment::SegmentRecipe>),
+    /// Weights of streamlines, and maps of the fit.
+    Commit(Box<commit::CommitRecipe>),
     /// Moved in the world.
     Moved {
         of: Box<Recipe>,
@@ -456,6 +459,7 @@ impl Recipe {
                  makes all of it again"
             )),
             Self::Segment(made) => made.no_command(),
+            Self::Commit(made) => made.no_command(),
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
@@ -475,6 +479,7 @@ impl Recipe {
             Self::Density { .. } => "density.nii.gz",
             Self::Pathway { .. } => "pathway",
             Self::Segment(_) => "segmentation",
+            Self::Commit(_) => "commit",
             Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
             _ => "tracks.tck",
         };
@@ -486,6 +491,7 @@ impl Recipe {
         let to_out = || format!(" --out {}", path(out));
         match self {
             Self::Segment(made) => made.command(out),
+            Self::Commit(made) => made.command(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),

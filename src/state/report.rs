@@ -80,6 +80,34 @@ fn segment(state: &State) -> Value {
     })
 }
 
+/// The weights that are looked at.
+fn filter(state: &State) -> Value {
+    let (document, working) = (&state.document, &state.session.filter);
+    let weighed = document.filtered().and_then(|(layer, lines)| {
+        let (weighed, _) = document.weighed_of(layer)?;
+        let figures = &weighed.figures;
+        Some(json!({
+            "streamlines": lines.len(),
+            "with_weight": weighed.sorted.len(),
+            "kept": weighed.kept(document.filter.least()),
+            "shown": document.shown_by_weight(layer.id).name(),
+            "objective": figures.objective,
+            "rmse": figures.rmse,
+            "iterations": figures.iterations,
+            "ended": format!("{:?}", figures.ended),
+            "lesions": weighed.lesions.len(),
+            "current": weighed.of == lines.id(),
+        }))
+    });
+    json!({
+        "weighing": working.running.is_some(),
+        "refused": state.cannot_filter(),
+        "failed": working.failed,
+        "counted": working.needs.known().map(|(_, needs)| needs.demand.segments),
+        "weights": weighed,
+    })
+}
+
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
     let (document, view, session) = (&state.document, &state.view, &state.session);
@@ -104,6 +132,7 @@ pub fn state(state: &State) -> Value {
         "live": live,
         "live_error": session.live_error,
         "segment": segment(state),
+        "filter": filter(state),
         "backend": session.backend,
         "status": session.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),

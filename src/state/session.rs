@@ -3,6 +3,7 @@
 use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
+use super::filter;
 use super::making::{Labels, Making};
 use super::pathways;
 use super::pictures::Turning;
@@ -203,16 +204,19 @@ pub enum GuideStep {
     PlaceTarget,
     /// Of the pathway between the two.
     Width,
+    /// Which of the streamlines the signal needs.
+    Weigh,
     Save,
 }
 
 impl GuideStep {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ClickSlice,
         Self::PlaceSeed,
         Self::DragSeed,
         Self::PlaceTarget,
         Self::Width,
+        Self::Weigh,
         Self::Save,
     ];
 
@@ -302,6 +306,7 @@ pub struct Session {
     pub pathways: pathways::Working,
     /// The surface in the hand.
     pub segment: segment::Working,
+    pub filter: filter::Working,
     /// While P is held.
     pub sample: Option<Sample>,
     pub saving: Saving,
@@ -356,6 +361,7 @@ impl Session {
             together: Vec::new(),
             pathways: pathways::Working::default(),
             segment: segment::Working::default(),
+            filter: filter::Working::default(),
             sample: None,
             saving: Saving::default(),
         }
@@ -431,9 +437,10 @@ impl Session {
         }
     }
 
-    /// Who saves has seen what there is, with a pathway or without.
+    /// Who saves has seen what there is, with a pathway and weights or without.
     pub fn guide_done(&mut self, step: GuideStep) {
-        let saved = step == GuideStep::Save && self.guide == Some(GuideStep::Width);
+        let skipped = [GuideStep::Width, GuideStep::Weigh].map(Some);
+        let saved = step == GuideStep::Save && skipped.contains(&self.guide);
         if self.guide == Some(step) || saved {
             self.guide = step.next();
         }

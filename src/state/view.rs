@@ -14,10 +14,17 @@ pub enum Task {
     Track,
     Pathways,
     Segment,
+    Filter,
 }
 
 impl Task {
-    pub const ALL: [Self; 4] = [Self::View, Self::Track, Self::Pathways, Self::Segment];
+    pub const ALL: [Self; 5] = [
+        Self::View,
+        Self::Track,
+        Self::Pathways,
+        Self::Segment,
+        Self::Filter,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -25,6 +32,7 @@ impl Task {
             Self::Track => "Track",
             Self::Pathways => "Pathways",
             Self::Segment => "Segment",
+            Self::Filter => "Filter",
         }
     }
 }
@@ -311,7 +319,7 @@ impl View {
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
             Task::View | Task::Segment => self.show_slices_in_scene,
-            Task::Track | Task::Pathways => self.show_slices_with_tracks,
+            Task::Track | Task::Pathways | Task::Filter => self.show_slices_with_tracks,
         };
         switched_on || matches!(self.tool, Tool::Place { .. } | Tool::Sphere { .. })
     }

@@ -358,7 +358,9 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let title = sheet.purpose.title_of(state);
     let verb = match sheet.purpose {
         Purpose::Open => "Enter opens",
-        Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } => "Enter takes it",
+        Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } | Purpose::Scheme => {
+            "Enter takes it"
+        }
         _ => "Enter saves",
     };
     let keys = format!("{verb} · Tab completes · Esc closes");
@@ -436,7 +438,10 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let word = match (&sheet.purpose, &sheet.replaces) {
         (_, Some(_)) => "Replace",
         (Purpose::Open, None) => "Open",
-        (Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. }, None) => "Take it",
+        (
+            Purpose::Locate { .. } | Purpose::Absent(..) | Purpose::Affine { .. } | Purpose::Scheme,
+            None,
+        ) => "Take it",
         _ => "Save",
     };
     let empty = sheet.text.trim().is_empty();

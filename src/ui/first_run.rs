@@ -16,6 +16,8 @@ use egui::{
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;
+/// From task to task.
+const BETWEEN: f32 = 10.0;
 const CARDS: f32 = 292.0;
 /// Where a task's words begin in its card.
 const WORDS: f32 = 40.0;
@@ -86,7 +88,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             p.t2,
         );
         let count = Task::ALL.len() as f32;
-        let width = (width - GAP * (count - 1.0)) / count;
+        let width = (width - BETWEEN * (count - 1.0)) / count;
         let words = |task| {
             let font = theme::regular(size::LABEL);
             let lines = paint::wrapped(ui.painter(), width - 30.0, task_words(task), font, p.t2);
@@ -95,7 +97,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let tallest = Task::ALL.into_iter().map(words).fold(0.0, f32::max);
         let cards = column(ui, WORDS + tallest + 14.0);
         for (i, task) in Task::ALL.into_iter().enumerate() {
-            let left = cards.left() + (width + GAP) * i as f32;
+            let left = cards.left() + (width + BETWEEN) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
             task_card(ui, place, task, i + 1);
         }
@@ -281,6 +283,7 @@ fn task_words(task: Task) -> &'static str {
             "Sample what you look for, drop a sphere in it, and steer the surface that grows"
         }
         Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
+        Task::Filter => "Weigh each streamline by how well it explains the scan",
     }
 }
 

@@ -4,6 +4,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::widgets::note::{Answer, Note};
 use super::{Memory, icons, theme};
 use crate::data::Role;
+use crate::state::filter::FilterAction;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings};
 use crate::state::session::GuideStep;
 use crate::state::{Action, Method, Phase, State, Task, Tool};
@@ -22,6 +23,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             GuideStep::DragSeed => icons::CROSSHAIR,
             GuideStep::PlaceTarget => icons::FLAG,
             GuideStep::Width => icons::CURVE,
+            GuideStep::Weigh => icons::FUNNEL,
             GuideStep::Save => icons::EXPORT,
         },
     );
@@ -44,12 +46,14 @@ enum Subject {
     Streamlines,
     Rays,
     Pathway,
+    Weights,
 }
 
 impl Subject {
     fn of(state: &State) -> Self {
         match (state.view.task, state.document.method) {
             (Task::Pathways, _) => Self::Pathway,
+            (Task::Filter, _) => Self::Weights,
             (_, Method::Rays) => Self::Rays,
             (_, Method::Streamlines) => Self::Streamlines,
         }
@@ -57,10 +61,10 @@ impl Subject {
 }
 
 fn text(step: GuideStep, subject: Subject) -> &'static str {
-    use Subject::{Pathway, Rays, Streamlines};
+    use Subject::{Pathway, Rays, Streamlines, Weights};
     match (step, subject) {
         (GuideStep::ClickSlice, _) => "Click a slice to move the crosshair. All views follow",
-        (GuideStep::PlaceSeed, Streamlines) => {
+        (GuideStep::PlaceSeed, Streamlines | Weights) => {
             "Press S, then click white matter on a slice. Streamlines start there at once"
         }
         (GuideStep::PlaceSeed, Rays) => {
@@ -69,7 +73,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceSeed, Pathway) => {
             "Press S, then click white matter on a slice. It is one end of the pathway"
         }
-        (GuideStep::DragSeed, Streamlines) => {
+        (GuideStep::DragSeed, Streamlines | Weights) => {
             "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
         }
         (GuideStep::DragSeed, Rays) => {
@@ -78,7 +82,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::DragSeed, Pathway) => {
             "Drag the yellow seed over a slice, or its rim to resize it. A pathway follows both ends"
         }
-        (GuideStep::PlaceTarget, Streamlines) => {
+        (GuideStep::PlaceTarget, Streamlines | Weights) => {
             "Press T, then click where the streamlines should end. The others turn grey"
         }
         (GuideStep::PlaceTarget, Rays) => {
@@ -87,13 +91,19 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceTarget, Pathway) => {
             "Press T, then click where the other end is. The paths of least cost join the two"
         }
-        (GuideStep::Width, Streamlines | Rays) => {
+        (GuideStep::Width, Streamlines | Rays | Weights) => {
             "Open Pathways (Ctrl+3): what every path between seed and target costs, and the cheapest"
         }
         (GuideStep::Width, Pathway) => {
             "Drag the pathway width ε: it holds the paths that cost so much more than the cheapest"
         }
-        (GuideStep::Save, Streamlines) => {
+        (GuideStep::Weigh, Weights) => {
+            "Keep the streamlines and run the fit. Drag the line in the histogram: what the scan does not need goes"
+        }
+        (GuideStep::Weigh, _) => {
+            "Open Filter (Ctrl+5): how much of the scan's signal each streamline explains"
+        }
+        (GuideStep::Save, Streamlines | Weights) => {
             "Save what you found: streamlines go to a TCK file that other programs read"
         }
         (GuideStep::Save, Rays) => {
@@ -113,6 +123,8 @@ fn word(step: GuideStep, subject: Subject) -> &'static str {
         GuideStep::PlaceSeed => "Take the seed",
         GuideStep::DragSeed => "Show the seed",
         GuideStep::PlaceTarget => "Take the target",
+        GuideStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
+        GuideStep::Weigh => "Weigh streamlines",
         GuideStep::Save => "Export…",
     }
 }
@@ -141,6 +153,15 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
             actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
         }
         GuideStep::Width => actions.push(Action::SelectTask(Task::Pathways)),
+        GuideStep::Weigh if state.view.task != Task::Filter => {
+            actions.push(Action::SelectTask(Task::Filter));
+        }
+        GuideStep::Weigh => {
+            if state.document.filtered().is_none() {
+                actions.push(Action::Filter(FilterAction::TakeLive));
+            }
+            actions.push(Action::Filter(FilterAction::Run));
+        }
         GuideStep::Save if state.view.task == Task::Pathways => {
             super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
         }

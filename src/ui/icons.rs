@@ -58,3 +58,5 @@ pub const STEP: &str = "\u{e5a6}";
 pub const REWIND: &str = "\u{e6a8}";
 /// The task Segment.
 pub const POLYGON: &str = "\u{e6d0}";
+/// The task Filter.
+pub const FUNNEL: &str = "\u{e266}";

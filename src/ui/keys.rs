@@ -8,8 +8,9 @@ use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
 use crate::state::{
-    Action, BundleAction, Camera, Convention, Display, Drawing, Leaving, Pane, PathwayAction,
-    Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool, defaults,
+    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, Leaving, Pane,
+    PathwayAction, Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool,
+    defaults,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -118,8 +119,10 @@ fn command(
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(Leaving::New))),
         // What is chosen while the first file is read is there when it has been.
-        Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 if !typing && (open || loading(state)) => {
-            let at = [Key::Num1, Key::Num2, Key::Num3, Key::Num4]
+        Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
+            if !typing && (open || loading(state)) =>
+        {
+            let at = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5]
                 .iter()
                 .position(|k| *k == key);
             let task = at.and_then(|at| Task::ALL.get(at).copied());
@@ -218,6 +221,13 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             }
             _ => {}
         }
+    }
+    if state.view.task == Task::Filter && key == Key::Space {
+        let action = match state.is_filtering() {
+            true => FilterAction::Stop,
+            false => FilterAction::Run,
+        };
+        return actions.push(Action::Filter(action));
     }
     match key {
         Key::K => actions.push(Action::SetTool(toggled(state, Tool::Pick))),

@@ -36,6 +36,7 @@ mod top_bar;
 pub mod tracks;
 pub mod views;
 mod visits;
+pub mod weights;
 pub mod widgets;
 
 use crate::state::{Action, State};
@@ -86,6 +87,7 @@ pub struct Memory {
     cube: bool,
     tracks: tracks::Cache,
     rays: rays::Cache,
+    weights: weights::Cache,
     /// What kinds of rays were set to before another kind was chosen.
     kinds: forms::geodesic::Kinds,
     density: forms::density::Chosen,
@@ -139,6 +141,7 @@ impl Memory {
             cube: false,
             tracks: tracks::Cache::default(),
             rays: rays::Cache::default(),
+            weights: weights::Cache::default(),
             kinds: forms::geodesic::Kinds::default(),
             density: forms::density::Chosen::default(),
             space: forms::tensor_fit::checks::SpaceReport::default(),

@@ -8,6 +8,7 @@ use super::widgets::paint;
 use super::{Memory, forms, keys, regions};
 use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
+use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
@@ -47,6 +48,8 @@ enum Run {
     Segment(SegmentFile),
     /// Makes a region.
     Threshold,
+    /// The same of a fit.
+    Filter(FilterFile),
     /// Asks for a path to open.
     Path,
     Screenshot,
@@ -129,7 +132,7 @@ fn entries(state: &State) -> Vec<Entry> {
         );
     }
     for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"]
+        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5"]
             .get(i)
             .copied()
             .unwrap_or_default();
@@ -153,6 +156,37 @@ fn entries(state: &State) -> Vec<Entry> {
             for what in SegmentFile::ALL {
                 let name = format!("Segment: export {}", what.name().to_lowercase());
                 add(&name, "", Run::Segment(what));
+            }
+        }
+    }
+    if state.view.task == Task::Filter {
+        let act = |action| Run::Act(Action::Filter(action));
+        match state.is_filtering() {
+            true => add(
+                "Filter: stop, keep weights",
+                "Space",
+                act(FilterAction::Stop),
+            ),
+            false => add("Filter: run", "Space", act(FilterAction::Run)),
+        }
+        if forms::commit::weighs(state) {
+            add(
+                "Filter: run from no weights",
+                "",
+                act(FilterAction::RunAnew),
+            );
+            add(
+                "Filter: keep what stays as layer",
+                "",
+                act(FilterAction::Keep),
+            );
+            for shown in Shown::ALL {
+                let name = format!("Filter: show {}", shown.name().to_lowercase());
+                add(&name, "", act(FilterAction::Show(shown)));
+            }
+            for what in forms::commit::files(state) {
+                let name = format!("Filter: export {}", what.name().to_lowercase());
+                add(&name, "", Run::Filter(what));
             }
         }
     }
@@ -539,6 +573,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Shortcuts => memory.shortcuts = true,
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
         Run::Threshold => regions::from_threshold(state, memory, actions),
+        Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
         Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
         Run::Screenshot => {
             let purpose = Purpose::Screenshot {

@@ -174,6 +174,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 }
                 Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
                 Task::Segment => forms::level_set::show(ui, state, memory, actions),
+                Task::Filter => forms::commit::show(ui, state, memory, actions),
                 Task::Track => {
                     let narrow = memory.narrow;
                     forms::tracking::show(ui, state, memory, narrow, actions);
@@ -195,6 +196,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             Task::Track => forms::tracking::foot(ui, buttons, state, memory, actions),
             Task::Pathways => forms::eikonal::foot(ui, buttons, state, memory, actions),
             Task::Segment => forms::level_set::foot(ui, buttons, state, memory, actions),
+            Task::Filter => forms::commit::foot(ui, buttons, state, memory, actions),
         }
     });
 }

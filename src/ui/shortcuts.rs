@@ -65,7 +65,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("B", "Brush; again: eraser"),
                 ("U,  L,  G", "Rectangle, polygon, fill"),
                 ("A,  D", "Add, cut away a sphere"),
-                ("Space", "Run or pause (Segment)"),
+                ("Space", "Run, pause, stop a fit"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),
                 ("Right-drag", "Erase, tool in hand"),
@@ -90,7 +90,7 @@ const GROUPS: [[Group; 2]; 3] = [
             &[
                 ("F6,  Tab", "Next view or panel, control"),
                 ("Space", "Press what has the focus"),
-                ("Ctrl + 1 – 4", "The tasks, in their order"),
+                ("Ctrl + 1 – 5", "The tasks, in their order"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),

@@ -36,6 +36,7 @@ pub fn task_icon(task: Task) -> &'static str {
         Task::Track => icons::PATH,
         Task::Pathways => icons::CURVE,
         Task::Segment => icons::POLYGON,
+        Task::Filter => icons::FUNNEL,
     }
 }
 

@@ -131,6 +131,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["nifti"], &["io"]),
     only(&["flate2"], &["io"]),
     only(&["memmap2"], &["io"]),
+    only(&["libc"], &["io/mmap"]),
     only(&["zip"], &["io"]),
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
@@ -171,17 +172,18 @@ pub const RESERVED: &[Reserved] = &[
     only(&["std", "thread", "available_parallelism"], &["compute"]),
     // A thread for each card, which waits for it.
     only(&["std", "thread", "scope"], &["compute/backend"]),
-    only(&["std", "thread"], &["jobs", "ui/files"]),
+    // A file that was opened is copied after it was shown.
+    only(&["std", "thread"], &["io/mmap", "jobs", "ui/files"]),
 ];
 
-pub const UNSAFE: &[&str] = &["compute", "solvers/*/cuda", "render/shared"];
+pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];
 
 /// Most lines of a file; those that follow have a tighter limit of their own.
 pub const MAX_LINES: usize = 600;
 pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs", 150)];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
-pub const WITHOUT_FORM: &[&str] = &["commit"];
+pub const WITHOUT_FORM: &[&str] = &[];
 
 /// One concept, one name in src/solvers, kernels, tests and src/ui/forms; and its command, where
 /// the user meets it by itself.

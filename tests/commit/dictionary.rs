@@ -1,6 +1,7 @@
 //! Lengths and directions of streamlines in voxels.
 
-use super::{dictionary_of, lines};
+use super::dictionary_of;
+use crate::density::{lines, walks};
 use crate::support::{Random, test};
 use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
@@ -40,27 +41,11 @@ fn build(tractogram: &Tractogram, grid: &Arc<Grid>, all: bool, blur: Option<f64>
     Dictionary::build(tractogram, grid, &options, &Control::new()).unwrap()
 }
 
-/// Walks of 2 to 60 points, segments from a hundredth of a mm to several voxels.
-fn walks(random: &mut Random, count: usize) -> Tractogram {
-    let walk = |_| {
-        let mut at = random.direction() * random.uniform(0.0, 20.0);
-        let mut way = random.direction();
-        let mut line = Vec::new();
-        for _ in 0..random.uniform(2.0, 61.0) as usize {
-            line.push(at);
-            way = (way + 0.4 * random.direction()).normalize();
-            at += way * 10f64.powf(random.uniform(-2.0, 0.9));
-        }
-        line
-    };
-    lines(&(0..count).map(walk).collect::<Vec<_>>())
-}
-
 fn conserved() {
     let mut random = Random::fresh("commit conserved");
     for _ in 0..20 {
         let grid = Arc::new(odd_grid(&mut random));
-        let tractogram = walks(&mut random, 150);
+        let tractogram = walks(&mut random, 150, 20.0);
         let dictionary = backend(2).install(|| build(&tractogram, &grid, true, None));
         let params = Params {
             measure: Measure::Length,
@@ -108,7 +93,7 @@ fn directed() {
     let grid =
         Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::splat(-39.0)).unwrap());
     for _ in 0..20 {
-        let tractogram = walks(&mut random, 1);
+        let tractogram = walks(&mut random, 1, 20.0);
         let dictionary = build(&tractogram, &grid, false, None);
         if dictionary.counts.outside_mm > 0.0 {
             continue;

@@ -8,6 +8,7 @@ use arcuate::data::{Mask, Tractogram, Volume, VolumeKind};
 use arcuate::io;
 use arcuate::phantom::{Arcs, Head, scan_grid};
 use arcuate::solvers::commit::model::{Intra, Zeppelin};
+use arcuate::solvers::commit::operator::Precision;
 use arcuate::solvers::commit::samples::Switches;
 use arcuate::solvers::commit::solver::{Curve, Stop};
 use arcuate::solvers::commit::{Fit, Inputs, Params, Prepared};
@@ -50,6 +51,7 @@ fn params(model: arcuate::solvers::commit::model::Model) -> Params {
             target: 0.0,
         },
         way: None,
+        precision: Precision::Exact,
     }
 }
 

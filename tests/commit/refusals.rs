@@ -1,6 +1,7 @@
 //! One sentence each, before any work.
 
-use super::{gradients, lines, model, only, stick};
+use super::{gradients, model, only, stick};
+use crate::density::lines;
 use crate::support::test;
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;

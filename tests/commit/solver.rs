@@ -1,13 +1,14 @@
 //! The solver against the conditions of its own minimum, and against weights that were planted.
 
+use super::operator::operator;
 use super::{apart, cylinders, dictionary_of, model, only, samples, stick};
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
-use arcuate::compute::Control;
+use arcuate::compute::{Backend, Control};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit::dictionary::Dictionary;
 use arcuate::solvers::commit::model::Model;
-use arcuate::solvers::commit::operator::{Operator, Way};
+use arcuate::solvers::commit::operator::Operator;
 use arcuate::solvers::commit::solver::{
     Curve, Ended, Group, Metric, Penalty, Problem, Solution, Stop, solve,
 };
@@ -15,14 +16,24 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("commit::the gradient is that of differences", gradient),
-        test("commit::the minimum's conditions hold", kkt),
-        test("commit::planted weights come back", planted),
-        test("commit::a lasso leaves fewer, at last none", lasso),
-        test("commit::groups go as one", groups),
-        test("commit::the objective falls to the same place", same_place),
-        test("commit::a warm start needs fewer iterations", warm),
-        test("commit::a stopped fit keeps its weights", stopped),
+        test("commit::the gradient is that of differences", || {
+            gradient(&backend(2))
+        }),
+        test("commit::the minimum's conditions hold", || kkt(&backend(2))),
+        test("commit::planted weights come back", || planted(&backend(2))),
+        test("commit::a lasso leaves fewer, at last none", || {
+            lasso(&backend(2))
+        }),
+        test("commit::groups go as one", || groups(&backend(2))),
+        test("commit::the objective falls to the same place", || {
+            same_place(&backend(2))
+        }),
+        test("commit::a warm start needs fewer iterations", || {
+            warm(&backend(2))
+        }),
+        test("commit::a stopped fit keeps its weights", || {
+            stopped(&backend(2))
+        }),
     ]
 }
 
@@ -34,6 +45,7 @@ const LONG: Stop = Stop {
 };
 
 struct Setup {
+    place: Backend,
     arcs: Arcs,
     dictionary: Dictionary,
     operator: Operator,
@@ -44,12 +56,12 @@ struct Setup {
 }
 
 /// Every third streamline has weights, the voxels have free water where there is such a column.
-fn setup(count: usize, model: &Model, noise: f64, random: &mut Random) -> Setup {
+fn setup(count: usize, model: &Model, noise: f64, place: &Backend, random: &mut Random) -> Setup {
     let arcs = Arcs::new(count, 20, 7).unwrap();
     let dictionary = dictionary_of(&arcs, !model.extra.is_empty());
     let samples = samples(2, &[(1000.0, 12), (2000.0, 20)]);
     let responses = model.responses(&samples, true);
-    let operator = Operator::new(&dictionary, &responses, &samples, Some(Way::Factorised));
+    let operator = operator(place, &dictionary, &responses, &samples);
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
     for fibre in (0..count).step_by(3) {
@@ -63,7 +75,7 @@ fn setup(count: usize, model: &Model, noise: f64, random: &mut Random) -> Setup 
         }
     }
     let mut y = vec![0.0; operator.rows()];
-    operator.apply(&x, &mut y);
+    operator.apply(&x, &mut y).unwrap();
     let mut signals = operator.unpack(&y, dictionary.voxels.len(), samples.count());
     let mean = signals.iter().map(|v| f64::from(*v)).sum::<f64>() / signals.len() as f64;
     for value in &mut signals {
@@ -71,7 +83,8 @@ fn setup(count: usize, model: &Model, noise: f64, random: &mut Random) -> Setup 
     }
     let y = operator.pack(&signals, samples.count());
     Setup {
-        metric: Metric::new(&operator),
+        place: place.clone(),
+        metric: Metric::new(&operator).unwrap(),
         arcs,
         dictionary,
         operator,
@@ -101,30 +114,30 @@ impl Setup {
                 &Control::new(),
             )
         };
-        backend(2).install(run)
+        self.place.install(run).unwrap()
     }
 
     /// Aᵀ (A x − y).
     fn slope(&self, x: &[f32]) -> Vec<f32> {
         let mut residual = vec![0.0; self.y.len()];
-        self.operator.apply(x, &mut residual);
+        self.operator.apply(x, &mut residual).unwrap();
         residual.iter_mut().zip(&self.y).for_each(|(r, y)| *r -= y);
         let mut g = vec![0.0; x.len()];
-        self.operator.adjoint(&residual, &mut g);
+        self.operator.adjoint(&residual, &mut g).unwrap();
         g
     }
 }
 
-fn gradient() {
+pub fn gradient(place: &Backend) {
     let mut random = Random::fresh("commit gradient");
-    let setup = setup(90, &model(stick()), 0.05, &mut random);
+    let setup = setup(90, &model(stick()), 0.05, place, &mut random);
     let n = setup.operator.columns();
     let x: Vec<f32> = (0..n).map(|_| random.uniform(0.0, 0.2) as f32).collect();
     let way: Vec<f32> = (0..n).map(|_| random.uniform(-0.2, 0.2) as f32).collect();
     let objective = |t: f32| -> f64 {
         let at: Vec<f32> = x.iter().zip(&way).map(|(x, d)| x + t * d).collect();
         let mut y = vec![0.0; setup.y.len()];
-        setup.operator.apply(&at, &mut y);
+        setup.operator.apply(&at, &mut y).unwrap();
         0.5 * y
             .iter()
             .zip(&setup.y)
@@ -143,14 +156,14 @@ fn gradient() {
 }
 
 /// x ≥ 0; ∇ = 0 where x > 0 and ≥ 0 where x = 0, against the size of Aᵀ y.
-fn kkt() {
+pub fn kkt(place: &Backend) {
     let mut random = Random::fresh("commit kkt");
     for (m, lasso) in [
         (model(stick()), 0.0),
         (model(cylinders(3)), 0.0),
         (model(stick()), 0.02),
     ] {
-        let setup = setup(150, &m, 0.05, &mut random);
+        let setup = setup(150, &m, 0.05, place, &mut random);
         let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
         let most = pull.iter().map(|g| -g).fold(0.0, f32::max);
         let penalty = Penalty {
@@ -178,7 +191,7 @@ fn kkt() {
         // Nothing near is lower.
         let objective = |x: &[f32]| -> f64 {
             let mut y = vec![0.0; setup.y.len()];
-            setup.operator.apply(x, &mut y);
+            setup.operator.apply(x, &mut y).unwrap();
             let fit = y
                 .iter()
                 .zip(&setup.y)
@@ -198,10 +211,10 @@ fn kkt() {
 }
 
 /// Without noise, relative error below 1e-3 of weights that can be told apart.
-fn planted() {
+pub fn planted(place: &Backend) {
     let mut random = Random::fresh("commit planted");
     for m in [only(stick()), model(stick())] {
-        let setup = setup(60, &m, 0.0, &mut random);
+        let setup = setup(60, &m, 0.0, place, &mut random);
         let stop = Stop { kkt: 1e-7, ..LONG };
         let solution = setup.solve(&Penalty::default(), &stop);
         let n = setup.operator.shape().fibres;
@@ -215,9 +228,9 @@ fn planted() {
     }
 }
 
-fn lasso() {
+pub fn lasso(place: &Backend) {
     let mut random = Random::fresh("commit lasso");
-    let setup = setup(120, &only(stick()), 0.1, &mut random);
+    let setup = setup(120, &only(stick()), 0.1, place, &mut random);
     let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
     let most = pull.iter().map(|g| -g).fold(0.0, f32::max);
     let mut last = usize::MAX;
@@ -235,9 +248,9 @@ fn lasso() {
 }
 
 /// A group's weights are all 0 exactly where |max(0, −∇)| ≤ λ, and ∇ + λ x / |x| = 0 elsewhere.
-fn groups() {
+pub fn groups(place: &Backend) {
     let mut random = Random::fresh("commit groups");
-    let setup = setup(120, &only(stick()), 0.1, &mut random);
+    let setup = setup(120, &only(stick()), 0.1, place, &mut random);
     // Of those with weights, and of those without.
     let class = |rest: u32| (0..120).filter(|f| f % 3 == rest).collect::<Vec<u32>>();
     let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
@@ -295,9 +308,9 @@ fn groups() {
 }
 
 /// From zero and from random weights, on both operators.
-fn same_place() {
+pub fn same_place(place: &Backend) {
     let mut random = Random::fresh("commit same place");
-    let setup = setup(150, &model(stick()), 0.05, &mut random);
+    let setup = setup(150, &model(stick()), 0.05, place, &mut random);
     let penalty = Penalty::default();
     let zero = setup.solve(&penalty, &LONG);
     let start: Vec<f32> = (0..setup.operator.columns())
@@ -305,8 +318,8 @@ fn same_place() {
         .collect();
     let curve = Curve::default();
     let problem = setup.problem(&penalty);
-    let other =
-        backend(2).install(|| solve(&problem, Some(&start), &LONG, &curve, &Control::new()));
+    let run = || solve(&problem, Some(&start), &LONG, &curve, &Control::new());
+    let other = place.install(run).unwrap();
     assert!((zero.objective / other.objective - 1.0).abs() < 1e-4);
     let curve = curve.values();
     assert_eq!(curve.len(), other.iterations as usize + 1);
@@ -319,9 +332,9 @@ fn same_place() {
 }
 
 /// After some streamlines are taken away: the same as from zero, within a percent, and sooner.
-fn warm() {
+pub fn warm(place: &Backend) {
     let mut random = Random::fresh("commit warm");
-    let setup = setup(150, &model(stick()), 0.05, &mut random);
+    let setup = setup(150, &model(stick()), 0.05, place, &mut random);
     let penalty = Penalty::default();
     let before = setup.solve(&penalty, &LONG);
     let without: Vec<bool> = (0..150).map(|f| f % 25 == 0).collect();
@@ -331,7 +344,8 @@ fn warm() {
     };
     let run = |start: Option<&[f32]>, stop: &Stop| {
         let curve = Curve::default();
-        backend(2).install(|| solve(&problem, start, stop, &curve, &Control::new()))
+        let solved = place.install(|| solve(&problem, start, stop, &curve, &Control::new()));
+        solved.unwrap()
     };
     let cold = run(None, &LONG);
     assert!(cold.objective > before.objective, "a lesion explains less");
@@ -350,9 +364,9 @@ fn warm() {
     assert!((0..150).all(|f| !without[f] || warm.x[f] == 0.0));
 }
 
-fn stopped() {
+pub fn stopped(place: &Backend) {
     let mut random = Random::fresh("commit stopped");
-    let setup = setup(60, &only(stick()), 0.05, &mut random);
+    let setup = setup(60, &only(stick()), 0.05, place, &mut random);
     let penalty = Penalty::default();
     let some = setup.solve(
         &penalty,
@@ -365,7 +379,7 @@ fn stopped() {
     let control = Control::new();
     control.cancel();
     let problem = setup.problem(&penalty);
-    let kept = solve(&problem, Some(&some.x), &LONG, &Curve::default(), &control);
+    let kept = solve(&problem, Some(&some.x), &LONG, &Curve::default(), &control).unwrap();
     assert_eq!(kept.ended, Ended::Cancelled);
     assert_eq!(kept.x, some.x);
 }

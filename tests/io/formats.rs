@@ -9,6 +9,7 @@ use arcuate::data::{AffineSource, Grid, Tractogram};
 use arcuate::io::{self, Content, Format, Opened, fibres};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -505,9 +506,17 @@ fn shortened() {
         fibres::save(&path, &tractogram, "", &Control::new()).expect("saved");
         assert!(std::fs::metadata(&path).expect("there").len() > 4 << 20);
         let (found, _) = open(&path);
+        let (again, _) = open(&path);
         let file = std::fs::File::options().write(true).open(&path);
-        file.expect("writable").set_len(1000).expect("shortened");
-        holds_the_same(&found, &tractogram, format, "of a shortened file");
+        let file = file.expect("writable");
+        // First other bytes, then none.
+        let length = file.metadata().expect("there").len() as usize;
+        (&file).write_all(&vec![7; length]).expect("written over");
+        holds_the_same(&found, &tractogram, format, "of a file written over");
+        file.set_len(1000).expect("shortened");
+        for found in [found, again] {
+            holds_the_same(&found, &tractogram, format, "of a shortened file");
+        }
     }
 }
 

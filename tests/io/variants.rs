@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::variants::trx_refusals", trx_refusals),
         test("io::variants::vtk_text_and_binary", vtk),
         test("io::variants::vtk_refusals", vtk_refusals),
+        test("io::variants::long_texts_of_vtk", long_texts),
         test("io::variants::tinytrack", tinytrack),
         test("io::variants::tck_odd_text", tck_text),
         test("io::variants::values_beside_a_tck", values_beside),
@@ -300,6 +301,39 @@ fn vtk() {
                 }
             }
         }
+    }
+}
+
+/// Megabytes of text, of which a reader holds a part at a time; the line goes through its points in
+/// order, but for the last two.
+fn long_texts() {
+    const COUNT: usize = 150_000;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.vtk");
+    let point = |i: usize| [i as f32 * 0.5, -(i as f32), 0.25];
+    let order: Vec<usize> = (0..COUNT - 2).chain([COUNT - 1, COUNT - 2]).collect();
+    let points: Vec<String> = (0..COUNT).map(|i| text(&point(i))).collect();
+    let ids: Vec<String> = order.iter().map(usize::to_string).collect();
+    let (points, ids) = (points.join("\n"), ids.join(" "));
+    let cells = [
+        format!("LINES 1 {}\n{COUNT} {ids}\n", COUNT + 1),
+        format!("LINES 2 {COUNT}\nOFFSETS int\n0 {COUNT}\nCONNECTIVITY int\n{ids}\n"),
+    ];
+    for cells in cells {
+        let file = format!(
+            "# vtk DataFile Version 3.0\nSPACE=RAS\nASCII\nDATASET POLYDATA\nPOINTS {COUNT} float\n\
+             {points}\n{cells}"
+        );
+        assert!(file.len() > 3 << 20);
+        std::fs::write(&path, &file).expect("written");
+        let (found, _) = open(&path);
+        let expected = order.iter().map(|&i| point(i));
+        assert!(found.points.iter().copied().eq(expected));
+        assert_eq!(*found.offsets, [0, COUNT as u64]);
+        // Cut among the points.
+        std::fs::write(&path, &file[..2 << 20]).expect("written");
+        let error = io::open(&path, &Control::new()).expect_err("cut");
+        assert!(sentence(&error).contains("cut off"), "{error}");
     }
 }
 

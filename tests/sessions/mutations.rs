@@ -57,6 +57,7 @@ fn taken_in(text: &str) -> bool {
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),
+        numbers: file.numbers.iter().map(|n| n.unpack()).collect(),
         results: file.results.clone(),
         files: file
             .files

@@ -1,6 +1,6 @@
 //! At every size: everything has a name, stays inside the window, and no text is cut. By numbers.
 
-use super::{Window, click, pathways, sample, tracking, window};
+use super::{Window, click, filter, pathways, sample, tracking, window};
 use crate::support::test;
 use arcuate::state::{Convention, State, Task};
 use arcuate::ui::theme::{self, Palette};
@@ -53,6 +53,8 @@ fn pages() -> Vec<(&'static str, State)> {
         ("Track without a seed", no_seed),
         ("Pathways", pathways::solved()),
         ("Pathways, kept", apart),
+        ("Filter", filter::weighing(Task::Filter)),
+        ("Filter with weights", filter::weighed()),
     ]
 }
 
@@ -67,6 +69,11 @@ fn unfold(window: &mut Window) {
         "Pathways in 3-D",
         "Metric, local solver",
         "Tensor glyphs",
+        "Diffusivities",
+        "Signal, stop, operator",
+        "Virtual lesion",
+        "Single weights",
+        "Figures of the fit",
     ] {
         let folded = window
             .query_by_role_and_label(egui::Role::DisclosureTriangle, name)

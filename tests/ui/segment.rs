@@ -3,7 +3,7 @@
 use super::{Window, click, small_scan, submitted, type_over, window};
 use crate::support::test;
 use arcuate::jobs::{Play, Request, Steer};
-use arcuate::solvers::level_set::Sphere;
+use arcuate::solvers::level_set::{Params, Sphere};
 use arcuate::state::{Action, SegmentAction, Task, Tool, update};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
@@ -78,6 +78,17 @@ fn run() {
     assert!(window.state().state.document.segment.spheres.is_empty());
 }
 
+fn params(window: &Window) -> Params {
+    window
+        .state()
+        .state
+        .document
+        .segment
+        .settings
+        .params
+        .clone()
+}
+
 fn target() {
     let mut window = segmenting();
     let histogram = window
@@ -86,28 +97,14 @@ fn target() {
     let from = histogram.center();
     window.drag_at(from);
     window.run();
-    let before = window
-        .state()
-        .state
-        .document
-        .segment
-        .settings
-        .params
-        .clone();
+    let before = params(&window);
     for by in [10.0, 20.0] {
         window.hover_at(from + egui::vec2(by, 0.0));
         window.run();
     }
     window.drop_at(from + egui::vec2(20.0, 0.0));
     window.run();
-    let after = window
-        .state()
-        .state
-        .document
-        .segment
-        .settings
-        .params
-        .clone();
+    let after = params(&window);
     assert!(
         after.target > before.target,
         "{} after {}",
@@ -116,19 +113,9 @@ fn target() {
     );
     assert_eq!(after.tolerance, before.tolerance);
     click(&mut window, "Undo");
-    assert!(window.state().state.document.segment.settings.params.target < after.target);
+    assert!(params(&window).target < after.target);
     field(&mut window, "Smoothness", "0.55");
-    assert_eq!(
-        window
-            .state()
-            .state
-            .document
-            .segment
-            .settings
-            .params
-            .smoothness,
-        0.55
-    );
+    assert_eq!(params(&window).smoothness, 0.55);
 }
 
 fn speeds() {

@@ -121,6 +121,7 @@ fn opening(state: &State) -> Opening {
             entry,
         }],
         masks: Vec::new(),
+        numbers: Vec::new(),
         results: Vec::new(),
     };
     let (content, unknown) = saved::parse(&read).expect("a session");

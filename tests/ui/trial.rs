@@ -136,7 +136,14 @@ fn guided() {
     window.get_by_label_contains("Drag the pathway width ε");
     click(&mut window, "Widen it");
     let state = &window.state().state;
-    assert_eq!(state.session.guide, Some(GuideStep::Save));
+    assert_eq!(state.session.guide, Some(GuideStep::Weigh));
+    click(&mut window, "Weigh streamlines");
+    assert_eq!(window.state().state.view.task, Task::Filter);
+    window.get_by_label_contains("Drag the line in the histogram");
+    let state = &mut window.state_mut().state;
+    state.session.guide_done(GuideStep::Weigh);
+    arcuate::state::update(state, Action::SelectTask(Task::Pathways));
+    window.run();
     window.get_by_label_contains("the pathway goes to a NIfTI mask");
     arcuate::state::update(
         &mut window.state_mut().state,

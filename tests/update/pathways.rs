@@ -8,6 +8,7 @@ use arcuate::jobs::{FindPathway, Request};
 use arcuate::render::build::{self, Size};
 use arcuate::render::draw_list::GlyphPlace::Below;
 use arcuate::render::draw_list::{ById, LineColour};
+use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Cost;
 use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
@@ -384,9 +385,19 @@ fn hovered() {
         "the cheapest, this one, its weakest stretch"
     );
     let weak = hovered.weakest.as_ref().expect("a stretch");
-    let (this, stretch) = (&list.lines[1], &list.lines[2]);
-    assert_eq!(this.tractogram, ById(hovered.line.clone()));
+    let (rest, stretch) = (&list.lines[1], &list.lines[2]);
+    assert_eq!(rest.tractogram, ById(weak.rest.clone()));
     assert_eq!(stretch.tractogram, ById(weak.line.clone()));
+    // The path in three parts, of which neighbours share a point.
+    let points = weak.line.points.len() + weak.rest.points.len();
+    assert_eq!(
+        (weak.rest.len(), points),
+        (2, hovered.line.points.len() + 2)
+    );
+    let rates = hovered.path.cost_per_mm();
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let mean = weak.cost_per_mm / weak.times_mean;
+    assert!(mean > 0.0 && mean < most, "{mean} of at most {most}");
     // Three colours, none that of the outline.
     let colours: Vec<_> = list
         .lines
@@ -468,11 +479,24 @@ fn hovered() {
 fn swapped() {
     let mut window = looking();
     let (least, before) = (live(&window).pathway.least, Asked::of(live(&window)));
+    let names = |window: &Window| -> Vec<(Role, String)> {
+        let regions = window.state.document.regions.iter();
+        regions.map(|r| (r.role, r.name.clone())).collect()
+    };
+    let named = names(&window);
+    let fields = |window: &Window| live(window).pathway.fields.each_ref().map(CostField::id);
+    let solved = fields(&window);
     window.act(Action::Pathway(PathwayAction::SwapEnds));
     assert_ne!(Asked::of(live(&window)), before);
+    // Nothing is solved again, and names that only tell the role tell the new one.
+    assert_eq!(fields(&window), [solved[1], solved[0]]);
+    assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
+    let told = |(role, name): &(Role, String)| name.starts_with(role.name());
+    assert!(names(&window).iter().all(told), "{:?}", names(&window));
     let after = live(&window).pathway.least;
     assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
     window.act(Action::Undo);
+    assert_eq!(names(&window), named);
     assert_eq!(Asked::of(live(&window)), before);
 }
 

@@ -132,23 +132,13 @@ fn run() {
         "{}",
         settings.params.tolerance
     );
-    let first = window
-        .state
-        .session
-        .segment
-        .sample
-        .as_ref()
-        .expect("sampled")
-        .count();
+    let count = |window: &Window| {
+        let sample = window.state.session.segment.sample.as_ref();
+        sample.expect("sampled").count()
+    };
+    let first = count(&window);
     sample(&mut window);
-    let again = window
-        .state
-        .session
-        .segment
-        .sample
-        .as_ref()
-        .expect("sampled")
-        .count();
+    let again = count(&window);
     assert_eq!(first, again, "the same voxels count once");
     assert!(
         window.state.cannot_segment().is_some(),

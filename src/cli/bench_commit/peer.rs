@@ -78,18 +78,18 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         }
     }
     let mut y = vec![0.0; operator.rows()];
-    operator.apply(&x, &mut y);
+    operator.apply(&x, &mut y)?;
     let predicted = operator.unpack(&y, n(voxels), n(samples));
     arrays::write(&at("predicted.f32"), &predicted)?;
     let own = own(folder, &given)?;
     arrays::write(&at("own_predicted.f32"), &own)?;
-    let [a_x_s, at_y_s] = times(&operator, if quick { 2 } else { 5 });
+    let [a_x_s, at_y_s] = times(&operator, if quick { 2 } else { 5 })?;
     let measured: Vec<f64> = arrays::read(&at("y.f64"))?;
     let measured: Vec<f32> = measured.into_iter().map(|v| v as f32).collect();
     let y = operator.pack(&measured, n(samples));
     let target: Vec<f64> = arrays::read(&at("objective.f64"))?;
     let begun = Instant::now();
-    let metric = Metric::new(&operator);
+    let metric = Metric::new(&operator)?;
     let stop = Stop {
         iterations: 1000,
         objective: 0.0,
@@ -103,7 +103,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
         penalty: &Penalty::default(),
         without: None,
     };
-    let solution = solve(&problem, None, &stop, &Curve::default(), &Control::new());
+    let solution = solve(&problem, None, &stop, &Curve::default(), &Control::new())?;
     let fit_s = begun.elapsed().as_secs_f64();
     arrays::write(&at("weights.f32"), &solution.x[..shape.intra()])?;
     Ok(json!({
@@ -206,7 +206,7 @@ fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
         }
     }
     let mut y = vec![0.0; operator.rows()];
-    operator.apply(&x, &mut y);
+    operator.apply(&x, &mut y)?;
     let n = samples.count();
     let all = operator.unpack(&y, dictionary.voxels.len(), n);
     Ok(known

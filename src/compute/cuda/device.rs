@@ -13,8 +13,8 @@ use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, DeviceRepr,
-    DriverError,
+    CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView,
+    DevicePtr as _, DeviceRepr, DriverError,
 };
 use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
@@ -297,6 +297,11 @@ impl Device {
             Err(error) if is_out_of_memory(error) => Err(self.out_of_memory(WHAT, bytes as u64)),
             other => self.check("allocating memory", other),
         }
+    }
+
+    /// Where a buffer lies on the card, for kernels that get it by number.
+    pub fn address<T>(&self, buffer: &CudaSlice<T>) -> u64 {
+        buffer.device_ptr(&self.stream).0
     }
 
     /// Elements of a buffer, after all earlier work on it.

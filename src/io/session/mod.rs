@@ -5,11 +5,13 @@
 mod compare;
 mod entry;
 mod masks;
+mod numbers;
 mod store;
 
 pub use compare::{Again, Match, compare};
 pub use entry::{Entry, Standing, check, describe, look_for};
 pub use masks::PackedMask;
+pub use numbers::PackedNumbers;
 pub use store::{STORED_AT_MOST_BYTES, folder_of, restore, store, sweep};
 
 use super::{Error, atomic};
@@ -26,6 +28,8 @@ pub const VERSION: u64 = 1;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
 const MOST_BYTES: u64 = 64 << 20;
+/// So many bytes of text are numbers at most: what else there is needs room, too.
+pub const MOST_NUMBERS: usize = 40 << 20;
 /// No session holds more values: read, each takes up to a hundred bytes.
 const MOST_VALUES: usize = 2_000_000;
 
@@ -58,6 +62,9 @@ pub struct SessionFile {
     pub files: Vec<Entry>,
     #[serde(default)]
     pub masks: Vec<PackedMask>,
+    /// Weights of streamlines, values of voxels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<PackedNumbers>,
     #[serde(default)]
     pub results: Vec<Sum>,
     /// The window's state.

@@ -3,8 +3,7 @@
 //! group (dpg) lie in folders of these names; a member's name ends in its number type, before which
 //! may stand how many numbers make a value.
 //!
-//! Each array is read to a place of its own, where float32 points stay as they are; all else is copied to
-//! float32.
+//! Each array is read by itself: float32 points stay as they are, all else becomes float32.
 //!
 //! Memory: at most four times the file (a byte becomes a float32; an index of one byte, eight while it
 //! is checked), for deflated members four times what they unpack to, which is limited to a hundred
@@ -19,7 +18,6 @@ pub use write::{means_folder, save};
 use super::Error;
 use super::fibres::{FibreInfo, free_name};
 use super::numbers::Type;
-use super::whole::filled;
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
@@ -96,7 +94,7 @@ impl<'a> Name<'a> {
 pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let parts = store::parts(path, control)?;
     let mut info = FibreInfo::default();
-    let header = header(path, &parts)?;
+    let header = header(path, &parts, control)?;
     let count = |key: &str| {
         header[key].as_u64().ok_or_else(|| {
             Error::malformed(
@@ -114,7 +112,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         path,
         lines,
         vertices,
-        ..Arrays::new(path)
+        ..Arrays::new(path, control)
     };
     // The points first: they prove that there are as many as the header says.
     let (first, rest): (Vec<&Part>, Vec<&Part>) = parts
@@ -145,7 +143,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-fn header(path: &Path, parts: &[Part]) -> Result<Value, Error> {
+fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error> {
     let Some(part) = parts.iter().find(|p| p.name == HEADER) else {
         return Err(Error::malformed(
             path,
@@ -153,7 +151,8 @@ fn header(path: &Path, parts: &[Part]) -> Result<Value, Error> {
             "a TRX file",
         ));
     };
-    serde_json::from_slice(part.bytes()).map_err(|e| {
+    let (bytes, range) = part.bytes(control)?;
+    serde_json::from_slice(&(*bytes).as_ref()[range]).map_err(|e| {
         Error::malformed(
             path,
             format!("a header.json that cannot be read ({e})"),
@@ -196,6 +195,7 @@ fn grid(header: &Value, info: &mut FibreInfo) -> Option<Grid> {
 /// The arrays as they come in.
 struct Arrays<'a> {
     path: &'a Path,
+    control: &'a Control,
     lines: usize,
     vertices: usize,
     points: Option<Shared<[f32; 3]>>,
@@ -207,9 +207,10 @@ struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    fn new(path: &'a Path) -> Self {
+    fn new(path: &'a Path, control: &'a Control) -> Self {
         Self {
             path,
+            control,
             lines: 0,
             vertices: 0,
             points: None,
@@ -237,7 +238,7 @@ impl<'a> Arrays<'a> {
             }
             "dps" => {
                 let longer = self.bytes(&name, self.lines.saturating_add(1));
-                let columns = if longer == Some(part.range.len()) {
+                let columns = if longer == Some(part.length) {
                     info.warn(format!(
                         "{} has one value more than there are streamlines; the last was not used",
                         part.name
@@ -280,11 +281,11 @@ impl<'a> Arrays<'a> {
 
     /// Makes sure that an array has `count` values.
     fn check(&self, part: &Part, name: &Name, count: usize) -> Result<(), Error> {
-        if self.bytes(name, count) == Some(part.range.len()) {
+        if self.bytes(name, count) == Some(part.length) {
             return Ok(());
         }
         Err(self.wrong(
-            format!("{} bytes in {}", part.range.len(), part.name),
+            format!("{} bytes in {}", part.length, part.name),
             format!(
                 "{count} values of {} {:?}, which the header announces; write the file anew",
                 name.columns, name.number
@@ -301,15 +302,7 @@ impl<'a> Arrays<'a> {
             ));
         }
         self.check(part, name, self.vertices)?;
-        let in_place = name.number == Type::F32 && cfg!(target_endian = "little");
-        let view = in_place.then(|| Shared::view(part.holder(), part.range.clone()));
-        self.points = Some(match view.flatten() {
-            Some(view) => view,
-            None => filled(self.vertices, |points: &mut [[f32; 3]]| {
-                name.number
-                    .fill(part.bytes(), false, points.as_flattened_mut());
-            }),
-        });
+        self.points = Some(part.points(name.number, self.vertices, self.control)?);
         Ok(())
     }
 
@@ -325,7 +318,9 @@ impl<'a> Arrays<'a> {
                 ),
             )
         };
-        let Some(mut offsets) = name.number.indices(part.bytes(), false) else {
+        let (bytes, range) = part.bytes(self.control)?;
+        let offsets = name.number.indices(&(*bytes).as_ref()[range], false);
+        let Some(mut offsets) = offsets else {
             return Err(wrong(format!("offsets in {}", part.name)));
         };
         // Older files leave out the last one.
@@ -355,7 +350,8 @@ impl<'a> Arrays<'a> {
         info: &mut FibreInfo,
     ) -> Result<Vec<Vec<f32>>, Error> {
         self.check(part, name, count)?;
-        let values = name.number.floats(part.bytes(), false);
+        let (bytes, range) = part.bytes(self.control)?;
+        let values = name.number.floats(&(*bytes).as_ref()[range], false);
         const LARGEST_EXACT: f32 = 16_777_216.0;
         let large = |v: &f32| v.abs() > LARGEST_EXACT;
         if name.number.is_wide_integer() && values.iter().any(large) {
@@ -380,8 +376,9 @@ impl<'a> Arrays<'a> {
 
     fn take_group(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
         let size = name.number.bytes();
-        let indices = name.number.indices(part.bytes(), false);
-        let whole = part.range.len().is_multiple_of(size) && name.columns == 1;
+        let (bytes, range) = part.bytes(self.control)?;
+        let indices = name.number.indices(&(*bytes).as_ref()[range], false);
+        let whole = part.length.is_multiple_of(size) && name.columns == 1;
         let member = |&i: &u64| u32::try_from(i).ok().filter(|&i| (i as usize) < self.lines);
         let members: Option<Vec<u32>> = indices
             .filter(|_| whole)

@@ -1,14 +1,16 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
 use super::super::Error;
+use super::super::numbers::Type;
 use super::super::source::{Source, most_unpacked, too_expanded};
-use super::super::whole::{Whole, part};
+use super::super::whole::{self, Whole};
 use crate::compute::Control;
+use crate::data::Shared;
 use crate::data::shared::Bytes;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -18,17 +20,60 @@ const DEEPEST: usize = 3;
 /// One array, or the header, by its path inside the TRX.
 pub(super) struct Part {
     pub name: String,
-    bytes: Bytes,
-    pub range: Range<usize>,
+    pub length: usize,
+    held: Held,
+}
+
+enum Held {
+    /// A range of these.
+    Bytes(Bytes, Range<usize>),
+    /// In this file from here on.
+    File(PathBuf, u64),
 }
 
 impl Part {
-    pub fn bytes(&self) -> &[u8] {
-        &(*self.bytes).as_ref()[self.range.clone()]
+    fn new(name: String, bytes: Bytes, range: Range<usize>) -> Self {
+        Self {
+            name,
+            length: range.len(),
+            held: Held::Bytes(bytes, range),
+        }
     }
 
-    pub fn holder(&self) -> Bytes {
-        self.bytes.clone()
+    /// What it holds, as a range of bytes.
+    pub fn bytes(&self, control: &Control) -> Result<(Bytes, Range<usize>), Error> {
+        match &self.held {
+            Held::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
+            Held::File(path, start) => {
+                let bytes = whole::part(path, *start..start + self.length as u64, control)?;
+                control.advance(self.length as u64);
+                Ok((bytes, 0..self.length))
+            }
+        }
+    }
+
+    /// The points that it holds as numbers of this type, little-endian: where they lie if that can be, else as
+    /// float32.
+    pub fn points(
+        &self,
+        number: Type,
+        count: usize,
+        control: &Control,
+    ) -> Result<Shared<[f32; 3]>, Error> {
+        if let Held::File(path, start) = &self.held
+            && !(number.is_single(false) && start.is_multiple_of(number.bytes() as u64))
+        {
+            return whole::floats(path, *start, (number, false), count, control);
+        }
+        let (bytes, range) = self.bytes(control)?;
+        let in_place = number.is_single(false);
+        let view = in_place.then(|| Shared::view(bytes.clone(), range.clone()));
+        Ok(view.flatten().unwrap_or_else(|| {
+            whole::filled(count, |points: &mut [[f32; 3]]| {
+                let bytes = &(*bytes).as_ref()[range];
+                number.fill(bytes, false, points.as_flattened_mut());
+            })
+        }))
     }
 }
 
@@ -39,23 +84,18 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
         parts.sort_by(|a, b| a.name.cmp(&b.name));
         return Ok(parts);
     }
-    // Regular and not compressed: its arrays are read one by one, each to a place that suits its numbers.
+    // Regular and not compressed: its arrays are read one by one, each when it is asked for.
     let source = Source::open(path, control)?;
     if let Some(bytes) = source.known_bytes() {
         let file = File::open(path).map_err(|e| Error::reading(path, &e))?;
-        let from = |range: Range<usize>| {
-            let bytes = part(path, range.start as u64..range.end as u64, control)?;
-            Ok((bytes, 0..range.len()))
-        };
-        let parts = archive(path, BufReader::new(file), bytes, from, control)?;
-        control.advance(bytes);
-        return Ok(parts);
+        let from = |range: Range<usize>| Held::File(path.to_owned(), range.start as u64);
+        return archive(path, BufReader::new(file), bytes, from, control);
     }
     let whole = Whole::open(path, control)?;
     let all = whole.bytes().len();
     whole.advance(all)?;
     let bytes = whole.shared();
-    let from = |range: Range<usize>| Ok((bytes.clone(), range));
+    let from = |range: Range<usize>| Held::Bytes(bytes.clone(), range);
     archive(
         path,
         Cursor::new((*bytes).as_ref()),
@@ -83,7 +123,7 @@ fn folder(
         } else if metadata.is_file() && is_array(&name) {
             let bytes = Whole::open(&path, control)?.shared();
             let range = 0..(*bytes).as_ref().len();
-            parts.push(Part { name, bytes, range });
+            parts.push(Part::new(name, bytes, range));
         }
     }
     Ok(())
@@ -95,12 +135,12 @@ fn is_array(name: &str) -> bool {
     !last.starts_with('.') && last.contains('.')
 }
 
-/// The members of an archive of `length` bytes; `from` gives those that lie in it as they are.
+/// The members of an archive of `length` bytes; `from` says where those are that lie in it as they are.
 fn archive(
     path: &Path,
     reader: impl Read + Seek,
     length: u64,
-    from: impl Fn(Range<usize>) -> Result<(Bytes, Range<usize>), Error>,
+    from: impl Fn(Range<usize>) -> Held,
     control: &Control,
 ) -> Result<Vec<Part>, Error> {
     let damaged = |why: &dyn std::fmt::Display| {
@@ -148,8 +188,11 @@ fn archive(
                 if stored > length {
                     return Err(damaged(&"its members overlap"));
                 }
-                let (bytes, range) = from(range)?;
-                parts.push(Part { name, bytes, range });
+                parts.push(Part {
+                    name,
+                    length: range.len(),
+                    held: from(range),
+                });
             }
             CompressionMethod::Deflated => {
                 unpacked = unpacked.saturating_add(size);
@@ -168,11 +211,8 @@ fn archive(
                 if content.len() as u64 != size {
                     return Err(failed(&format!("{} of {size} bytes", content.len())));
                 }
-                parts.push(Part {
-                    name,
-                    range: 0..content.len(),
-                    bytes: Arc::new(content),
-                });
+                let range = 0..content.len();
+                parts.push(Part::new(name, Arc::new(content), range));
             }
             other => {
                 return Err(Error::unsupported(

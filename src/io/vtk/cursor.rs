@@ -1,8 +1,11 @@
-//! Walking through a legacy VTK file: lines, words, and numbers in the file's form.
+//! Walking through a legacy VTK file: lines, words, and numbers in the file's form. Of the file no more
+//! than a window is held, so that memory is left for what is in it.
 
 use super::super::Error;
 use super::super::numbers::Type;
-use super::super::polydata::words_as;
+use super::super::source::{CHUNK_BYTES, Source};
+use crate::compute::Control;
+use std::ops::Range;
 use std::path::Path;
 
 /// The type of an array.
@@ -39,68 +42,154 @@ impl Kind {
 
 pub(super) struct Cursor<'a> {
     path: &'a Path,
-    bytes: &'a [u8],
-    pub at: usize,
+    /// What follows the window; nothing behind what was unpacked at once.
+    source: Option<Source>,
+    /// What was read and is still needed.
+    window: Vec<u8>,
+    /// In the window.
+    at: usize,
+    /// Bytes behind the window.
+    behind: u64,
+    /// All bytes, unpacked.
+    pub length: usize,
+    /// Why nothing more could be read: the file seems to end there, and this says why it does.
+    failed: Option<Error>,
     pub binary: bool,
 }
 
 impl<'a> Cursor<'a> {
-    pub fn new(path: &'a Path, bytes: &'a [u8]) -> Self {
-        Self {
+    pub fn open(path: &'a Path, control: &Control) -> Result<Self, Error> {
+        let source = Source::open(path, control)?;
+        let (source, window, behind) = match source.known_bytes() {
+            Some(bytes) => (Some(source), Vec::new(), bytes),
+            None => (None, source.whole()?, 0),
+        };
+        Ok(Self {
             path,
-            bytes,
+            source,
+            length: window.len() + usize::try_from(behind).unwrap_or(usize::MAX),
+            window,
             at: 0,
+            behind,
+            failed: None,
             binary: false,
-        }
+        })
     }
 
-    pub fn wrong(&self, found: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::malformed(self.path, found, expected)
+    /// What stopped the reading, if anything did, else this.
+    pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<String>) -> Error {
+        let wrong = Error::malformed(self.path, found, expected);
+        self.failed.take().unwrap_or(wrong)
     }
 
-    fn cut(&self) -> Error {
+    fn cut(&mut self) -> Error {
         self.wrong(
             format!(
                 "the end of the file at byte {}, within its data",
-                self.bytes.len()
+                self.length
             ),
             "a whole VTK file; it was cut off, copy it again",
         )
     }
 
-    fn rest(&self) -> &'a [u8] {
-        &self.bytes[self.at..]
+    /// What stopped the reading, if anything did.
+    pub fn failure(&mut self) -> Option<Error> {
+        self.failed.take()
+    }
+
+    /// Bytes from here to the end.
+    fn left(&self) -> u64 {
+        (self.window.len() - self.at) as u64 + self.behind
+    }
+
+    /// Adds to the window; nothing at the end of the file.
+    fn more(&mut self) -> bool {
+        let bytes = self.behind.min(CHUNK_BYTES as u64) as usize;
+        let before = self.window.len();
+        self.window.resize(before + bytes, 0);
+        let source = self.source.as_mut();
+        let read = source.map_or(Ok(0), |s| s.read(&mut self.window[before..]));
+        let read = read.unwrap_or_else(|e| {
+            self.failed = Some(e);
+            0
+        });
+        self.window.truncate(before + read);
+        // What is missing was cut off meanwhile.
+        self.behind = match read < bytes {
+            true => 0,
+            false => self.behind - bytes as u64,
+        };
+        read > 0
+    }
+
+    /// Forgets what was passed over.
+    fn settle(&mut self) {
+        if self.at >= CHUNK_BYTES {
+            self.window.drain(..self.at);
+            self.at = 0;
+        }
+    }
+
+    /// Where the next line ends.
+    fn line_end(&mut self) -> usize {
+        let mut from = self.at;
+        loop {
+            let end = self.window[from..].iter().position(|&b| b == b'\n');
+            if let Some(end) = end {
+                return from + end;
+            }
+            from = self.window.len();
+            if !self.more() {
+                return from;
+            }
+        }
+    }
+
+    fn text_of(&self, range: Range<usize>) -> String {
+        String::from_utf8_lossy(&self.window[range]).into_owned()
     }
 
     /// To the end of the line, which is passed over.
     pub fn line(&mut self) -> String {
-        let rest = self.rest();
-        let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-        self.at += (end + 1).min(rest.len());
-        String::from_utf8_lossy(&rest[..end]).trim_end().to_owned()
+        let end = self.line_end();
+        let text = self.text_of(self.at..end);
+        self.at = (end + 1).min(self.window.len());
+        text.trim_end().to_owned()
     }
 
     /// What is left of the line, whose end stays: numbers begin behind it.
     pub fn line_rest(&mut self) -> String {
-        let rest = self.rest();
-        let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-        self.at += end;
-        String::from_utf8_lossy(&rest[..end]).into_owned()
+        let end = self.line_end();
+        let text = self.text_of(self.at..end);
+        self.at = end;
+        text
     }
 
-    fn skip_blanks(&mut self) {
-        let blanks = self.rest().iter().take_while(|b| b.is_ascii_whitespace());
-        self.at += blanks.count();
+    /// Where the next word is, which is passed over; nothing at the end of the file.
+    fn next_word(&mut self) -> Range<usize> {
+        let (mut at, mut start) = (self.at, None);
+        loop {
+            let blank = match self.window.get(at).copied() {
+                Some(letter) => letter.is_ascii_whitespace(),
+                None if self.more() => continue,
+                None => break,
+            };
+            match start {
+                None if !blank => start = Some(at),
+                Some(_) if blank => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.at = at;
+        start.unwrap_or(at)..at
     }
 
     /// The next word; nothing at the end of the file.
-    pub fn word(&mut self) -> &'a str {
-        self.skip_blanks();
-        let rest = self.rest();
-        let letters = rest.iter().take_while(|b| !b.is_ascii_whitespace());
-        let word = &rest[..letters.count()];
-        self.at += word.len();
-        std::str::from_utf8(word).unwrap_or("?")
+    pub fn word(&mut self) -> String {
+        let word = self.next_word();
+        let word = std::str::from_utf8(&self.window[word]);
+        word.unwrap_or("?").to_owned()
     }
 
     /// Whether the next word is this one. Binary numbers must not be taken for blanks, so these are
@@ -112,9 +201,15 @@ impl<'a> Cursor<'a> {
         same
     }
 
+    /// The word behind a section's values: what was read before it is forgotten.
+    pub fn keyword(&mut self) -> String {
+        self.settle();
+        self.word().to_ascii_uppercase()
+    }
+
     /// A name, whose blanks and signs stand as `%20` and the like.
     pub fn name(&mut self) -> String {
-        let word = self.word().as_bytes();
+        let word = self.word().into_bytes();
         let mut plain = Vec::with_capacity(word.len());
         let mut at = 0;
         while at < word.len() {
@@ -136,7 +231,7 @@ impl<'a> Cursor<'a> {
 
     pub fn kind(&mut self) -> Result<Kind, Error> {
         let word = self.word();
-        Kind::named(word).ok_or_else(|| {
+        Kind::named(&word).ok_or_else(|| {
             self.wrong(
                 format!("the number type “{word}”"),
                 "float, double, int and the like",
@@ -149,69 +244,136 @@ impl<'a> Cursor<'a> {
         Kind::Number(if self.binary { Type::U8 } else { Type::F32 })
     }
 
-    /// The bytes of `count` numbers, which begin in the next line.
-    fn binary(&mut self, kind: Type, count: Option<usize>) -> Result<&'a [u8], Error> {
+    /// Hands over the bytes of `count` numbers, which begin in the next line, in pieces of whole
+    /// numbers.
+    fn binary(
+        &mut self,
+        number: Type,
+        count: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
         self.line();
-        let size = count.and_then(|n| n.checked_mul(kind.bytes()));
-        let bytes = size
-            .and_then(|n| self.rest().get(..n))
-            .ok_or_else(|| self.cut())?;
-        self.at += bytes.len();
-        Ok(bytes)
+        let bytes = count.checked_mul(number.bytes());
+        let Some(mut bytes) = bytes.filter(|&n| n as u64 <= self.left()) else {
+            return Err(self.cut());
+        };
+        while bytes > 0 {
+            self.settle();
+            while self.window.len() - self.at < number.bytes() && self.more() {}
+            let there = (self.window.len() - self.at).min(bytes);
+            let whole = there / number.bytes() * number.bytes();
+            if whole == 0 {
+                return Err(self.cut());
+            }
+            take(&self.window[self.at..self.at + whole]);
+            self.at += whole;
+            bytes -= whole;
+        }
+        Ok(())
     }
 
-    /// `count` numbers of a text.
-    fn text<T: std::str::FromStr>(&mut self, count: Option<usize>) -> Result<Vec<T>, Error> {
-        let rest = self.rest();
-        // A number takes a letter and a blank.
-        let count = count
-            .filter(|&n| n <= rest.len() / 2 + 1)
-            .ok_or_else(|| self.cut())?;
-        let mut values = Vec::with_capacity(count);
-        values.extend(words_as(rest).take(count).map_while(|v| v));
-        for _ in 0..values.len() {
-            self.word();
+    /// Hands over `count` numbers of a text.
+    fn text<T: std::str::FromStr>(
+        &mut self,
+        count: usize,
+        mut take: impl FnMut(T),
+    ) -> Result<(), Error> {
+        for _ in 0..count {
+            self.settle();
+            let word = self.next_word();
+            let word = std::str::from_utf8(&self.window[word]).unwrap_or("?");
+            match word.parse() {
+                Ok(number) => take(number),
+                Err(_) if word.is_empty() => return Err(self.cut()),
+                Err(_) => {
+                    let found = format!("“{word}” among the numbers");
+                    return Err(self.wrong(found, "a number"));
+                }
+            }
         }
-        if values.len() == count {
-            return Ok(values);
-        }
-        let word = self.word().to_owned();
-        Err(match word.as_str() {
-            "" => self.cut(),
-            word => self.wrong(format!("“{word}” among the numbers"), "a number"),
-        })
+        Ok(())
     }
 
-    pub fn floats(&mut self, kind: Kind, count: Option<usize>) -> Result<Vec<f32>, Error> {
+    /// A number of numbers that the rest of the file may hold.
+    pub fn room(&mut self, kind: Kind, count: Option<usize>) -> Result<usize, Error> {
+        let most = match (kind, self.binary) {
+            // A number takes a letter and a blank.
+            (_, false) => self.left() / 2 + 1,
+            (Kind::Bit, true) => self.left().saturating_mul(8),
+            (Kind::Number(number), true) => self.left() / number.bytes() as u64,
+            (Kind::String, true) => self.left(),
+        };
+        count
+            .filter(|&n| n as u64 <= most)
+            .ok_or_else(|| self.cut())
+    }
+
+    pub fn fill(&mut self, kind: Kind, out: &mut [f32]) -> Result<(), Error> {
+        let count = out.len();
         match (kind, self.binary) {
-            (Kind::Number(_) | Kind::Bit, false) => self.text(count),
-            (Kind::Number(number), true) => Ok(number.floats(self.binary(number, count)?, true)),
+            (Kind::Number(_) | Kind::Bit, false) => {
+                let mut rest = out.iter_mut();
+                self.text(count, |value| {
+                    if let Some(out) = rest.next() {
+                        *out = value;
+                    }
+                })
+            }
+            (Kind::Number(number), true) => {
+                let mut done = 0;
+                self.binary(number, count, |bytes| {
+                    let end = done + bytes.len() / number.bytes();
+                    number.fill(bytes, true, &mut out[done..end]);
+                    done = end;
+                })
+            }
             (Kind::Bit, true) => {
-                let bytes = self.binary(Type::U8, count.map(|n| n.div_ceil(8)))?;
-                let bit = |i: usize| f32::from(bytes[i / 8] >> (7 - i % 8) & 1);
-                Ok((0..count.unwrap_or(0)).map(bit).collect())
+                let mut rest = out.iter_mut();
+                self.binary(Type::U8, count.div_ceil(8), |bytes| {
+                    let bits = bytes
+                        .iter()
+                        .flat_map(|b| (0..8).map(move |i| b >> (7 - i) & 1));
+                    for (bit, out) in bits.zip(rest.by_ref()) {
+                        *out = f32::from(bit);
+                    }
+                })
             }
             (Kind::String, _) => Err(self.wrong("words among the values", "numbers")),
         }
     }
 
-    pub fn indices(&mut self, kind: Kind, count: Option<usize>) -> Result<Vec<u64>, Error> {
+    pub fn floats(&mut self, kind: Kind, count: Option<usize>) -> Result<Vec<f32>, Error> {
+        let mut values = vec![0.0; self.room(kind, count)?];
+        self.fill(kind, &mut values)?;
+        Ok(values)
+    }
+
+    /// Hands over whole numbers, one by one.
+    pub fn indices(
+        &mut self,
+        kind: Kind,
+        count: Option<usize>,
+        mut take: impl FnMut(u64),
+    ) -> Result<(), Error> {
         let Kind::Number(number) = kind else {
             return Err(self.wrong("lines made of words", "whole numbers"));
         };
+        let count = self.room(kind, count)?;
         if !self.binary {
-            return self.text(count);
+            return self.text(count, take);
         }
-        let bytes = self.binary(number, count)?;
-        number
-            .indices(bytes, true)
-            .ok_or_else(|| self.wrong("lines made of fractions", "whole numbers"))
+        if number.is_float() {
+            return Err(self.wrong("lines made of fractions", "whole numbers"));
+        }
+        self.binary(number, count, |bytes| {
+            let indices = number.indices(bytes, true);
+            indices.into_iter().flatten().for_each(&mut take);
+        })
     }
 
     /// Texts: one a line, or each behind its length, which takes one, two, four or eight bytes.
     pub fn strings(&mut self, count: Option<usize>) -> Result<Vec<String>, Error> {
-        let count = count.filter(|&n| n <= self.rest().len());
-        let count = count.ok_or_else(|| self.cut())?;
+        let count = self.room(Kind::STRING, count)?;
         self.line();
         let mut texts = Vec::new();
         for _ in 0..count {
@@ -219,26 +381,35 @@ impl<'a> Cursor<'a> {
                 texts.push(self.line());
                 continue;
             }
-            let rest = self.rest();
-            let first = *rest.first().ok_or_else(|| self.cut())?;
-            let bytes = [8, 4, 2, 1][usize::from(first >> 6)];
-            let length = rest.get(..bytes).ok_or_else(|| self.cut())?;
-            let length = length[1..]
+            let first = *self.bytes(1)?.first().unwrap_or(&0);
+            let more = [7, 3, 1, 0][usize::from(first >> 6)];
+            let length = self
+                .bytes(more)?
                 .iter()
                 .fold(u64::from(first & 0x3f), |n, &b| n << 8 | u64::from(b));
-            let text = usize::try_from(length)
-                .ok()
-                .and_then(|n| rest[bytes..].get(..n));
-            let text = text.ok_or_else(|| self.cut())?;
+            let text = self.bytes(usize::try_from(length).unwrap_or(usize::MAX))?;
             texts.push(String::from_utf8_lossy(text).into_owned());
-            self.at += bytes + text.len();
         }
         Ok(texts)
+    }
+
+    /// So many bytes from here, which are passed over.
+    fn bytes(&mut self, count: usize) -> Result<&[u8], Error> {
+        if count as u64 > self.left() {
+            return Err(self.cut());
+        }
+        while self.window.len() - self.at < count {
+            if !self.more() {
+                return Err(self.cut());
+            }
+        }
+        self.at += count;
+        Ok(&self.window[self.at - count..self.at])
     }
 
     /// Lines up to an empty one.
     pub fn skip_metadata(&mut self) {
         self.line();
-        while self.at < self.bytes.len() && !self.line().is_empty() {}
+        while self.left() > 0 && !self.line().is_empty() {}
     }
 }

@@ -10,8 +10,7 @@ mod write;
 pub use write::save;
 
 use super::fibres::FibreInfo;
-use super::polydata::{Array, Polydata};
-use super::whole::Whole;
+use super::polydata::{Array, Order, Polydata};
 use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -25,11 +24,10 @@ pub fn read(
     told: Option<Space>,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = Whole::open(path, control)?;
-    let bytes = whole.bytes();
+    let mut cursor = Cursor::open(path, control)?;
     let mut info = FibreInfo::default();
-    let polydata = parse(path, bytes, &mut info, &whole)?;
-    let tractogram = polydata.tractogram(path, bytes.len(), told, &mut info)?;
+    let polydata = parse(&mut cursor, &mut info)?;
+    let tractogram = polydata.tractogram(path, cursor.length, told, &mut info)?;
     Ok((tractogram, info))
 }
 
@@ -40,13 +38,7 @@ const CELLS: [(&str, bool); 3] = [
     ("TRIANGLE_STRIPS", false),
 ];
 
-fn parse(
-    path: &Path,
-    bytes: &[u8],
-    info: &mut FibreInfo,
-    whole: &Whole,
-) -> Result<Polydata, Error> {
-    let mut cursor = Cursor::new(path, bytes);
+fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     let first = cursor.line();
     let Some(version) = first.strip_prefix("# vtk DataFile Version") else {
         return Err(cursor.wrong(
@@ -65,7 +57,7 @@ fn parse(
             return Err(cursor.wrong(other, "ASCII or BINARY"));
         }
     };
-    let (word, kind) = (cursor.word().to_owned(), cursor.word().to_owned());
+    let (word, kind) = (cursor.word(), cursor.word());
     if word != "DATASET" || kind != "POLYDATA" {
         return Err(cursor.wrong(
             format!("“{word} {kind}” in the fourth line"),
@@ -77,25 +69,24 @@ fn parse(
         ..Polydata::default()
     };
     let mut of = None;
-    let mut seen = 0;
     loop {
-        whole.advance(cursor.at - seen)?;
-        seen = cursor.at;
-        let keyword = cursor.word().to_ascii_uppercase();
+        let keyword = cursor.keyword();
         match keyword.as_str() {
-            "" => return Ok(data),
+            "" => return cursor.failure().map_or(Ok(data), Err),
             "POINTS" => {
                 let count = cursor.count()?;
                 let kind = cursor.kind()?;
-                data.points = cursor.floats(kind, count.checked_mul(3))?;
+                let numbers = cursor.room(kind, count.checked_mul(3))?;
+                data.points = vec![[0.0; 3]; numbers / 3];
+                cursor.fill(kind, data.points.as_flattened_mut())?;
             }
-            "LINES" => (data.offsets, data.connectivity) = cells(&mut cursor)?,
+            "LINES" => (data.offsets, data.connectivity) = cells(cursor)?,
             "METADATA" => cursor.skip_metadata(),
             "POINT_DATA" | "CELL_DATA" => {
                 let count = cursor.count()?;
                 let cells = data.cells_before + data.lines() + data.cells_behind;
                 let points = keyword == "POINT_DATA";
-                let expected = if points { data.points.len() / 3 } else { cells };
+                let expected = if points { data.points.len() } else { cells };
                 if count != expected {
                     return Err(cursor.wrong(
                         format!("values for {count} points or cells"),
@@ -106,7 +97,7 @@ fn parse(
             }
             _ => {
                 if let Some((_, before)) = CELLS.iter().find(|(name, _)| *name == keyword) {
-                    let (offsets, _) = cells(&mut cursor)?;
+                    let (offsets, _) = cells(cursor)?;
                     let count = offsets.len() - 1;
                     match before {
                         true => data.cells_before += count,
@@ -115,7 +106,7 @@ fn parse(
                     continue;
                 }
                 let count = of.map_or(0, |(_, count)| count);
-                let found = attribute(&mut cursor, &keyword, count, &mut data.space)?;
+                let found = attribute(cursor, &keyword, count, &mut data.space)?;
                 // Before the first POINT_DATA stand values of the whole file.
                 match of {
                     Some((true, _)) => data.of_points.extend(found),
@@ -135,12 +126,13 @@ fn space(title: &str) -> Option<String> {
 }
 
 /// Offsets and connectivity of a list of cells, in either form.
-fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Vec<u64>), Error> {
+fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
     let (first, second) = (cursor.count()?, cursor.count()?);
+    let (mut offsets, mut order) = (Vec::new(), Order::default());
     if cursor.next_is("OFFSETS") {
         cursor.word();
         let kind = cursor.kind()?;
-        let mut offsets = cursor.indices(kind, Some(first))?;
+        cursor.indices(kind, Some(first), |offset| offsets.push(offset))?;
         // A list of no cells may have no offsets at all.
         if offsets.is_empty() {
             offsets.push(0);
@@ -150,28 +142,28 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Vec<u64>), Error> {
         }
         cursor.word();
         let kind = cursor.kind()?;
-        let connectivity = cursor.indices(kind, Some(second))?;
-        return Ok((offsets, connectivity));
+        cursor.indices(kind, Some(second), |index| order.push(index))?;
+        return Ok((offsets, order));
     }
-    let numbers = cursor.indices(Kind::INT, Some(second))?;
-    let mut offsets = vec![0];
-    let mut connectivity = Vec::with_capacity(numbers.len().saturating_sub(first));
-    let mut rest = numbers.as_slice();
-    for _ in 0..first {
-        let cell = rest
-            .split_first()
-            .and_then(|(&count, behind)| behind.split_at_checked(usize::try_from(count).ok()?));
-        let Some((cell, behind)) = cell else {
-            return Err(cursor.wrong(
-                format!("a list of {second} numbers that is too short for its {first} cells"),
-                "all their points; write the file anew",
-            ));
-        };
-        connectivity.extend_from_slice(cell);
-        offsets.push(connectivity.len() as u64);
-        rest = behind;
+    // Each cell is the number of its points and these.
+    offsets.push(0);
+    let mut left = 0;
+    cursor.indices(Kind::INT, Some(second), |number| {
+        if left > 0 {
+            order.push(number);
+            left -= 1;
+        } else if offsets.len() <= first {
+            left = number;
+            offsets.push((order.len() as u64).saturating_add(number));
+        }
+    })?;
+    if left > 0 || offsets.len() <= first {
+        return Err(cursor.wrong(
+            format!("a list of {second} numbers that is too short for its {first} cells"),
+            "all their points; write the file anew",
+        ));
     }
-    Ok((offsets, connectivity))
+    Ok((offsets, order))
 }
 
 /// The values behind a keyword of a `POINT_DATA` or `CELL_DATA` section of `count` items.

@@ -1,16 +1,20 @@
 //! The bytes of an array: as text, base64 or raw; whole or in blocks packed with zlib. Each begins
-//! with its length, or with the numbers and lengths of its blocks.
+//! with its length, or with the numbers and lengths of its blocks. What lies raw in the file is read from
+//! there when it is needed.
 
 use super::super::Error;
 use super::super::numbers::Type;
 use super::super::polydata::words_as;
-use super::super::source::{most_unpacked, too_expanded};
+use super::super::source::{CHUNK_BYTES, Source, most_unpacked, too_expanded};
+use super::super::{length_of, whole};
+use crate::compute::Control;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::GeneralPurpose;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 use flate2::read::ZlibDecoder;
 use std::io::Read as _;
+use std::ops::Range;
 use std::path::Path;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -30,62 +34,183 @@ pub(super) enum Form {
 pub(super) enum Encoding<'a> {
     Ascii(&'a [u8]),
     Base64(&'a [u8]),
-    Raw(&'a [u8]),
+    Raw(Raw<'a>),
 }
 
-/// What stands behind the XML.
-pub(super) struct Appended<'a> {
-    bytes: &'a [u8],
+/// Bytes as they stand in the file from an array's beginning on, whose length is not known yet.
+#[derive(Clone, Copy)]
+pub(super) enum Raw<'a> {
+    /// Of a file that was unpacked.
+    Memory(&'a [u8]),
+    File(&'a Path, u64),
+}
+
+impl Raw<'_> {
+    /// A range of them; `None` where the file ends before.
+    fn get(self, range: Range<usize>) -> Option<Result<Vec<u8>, Error>> {
+        match self {
+            Self::Memory(bytes) => bytes.get(range).map(|b| Ok(b.to_vec())),
+            Self::File(path, start) => {
+                let end = start.checked_add(range.end as u64)?;
+                let there = range.start <= range.end && end <= length_of(path)?;
+                there.then(|| whole::some(path, start + range.start as u64, range.len()))
+            }
+        }
+    }
+}
+
+/// The bytes of an array, in the file's byte order.
+pub(super) enum Held {
+    Bytes(Vec<u8>),
+    /// In the file, as they are.
+    File(Range<u64>),
+}
+
+impl Held {
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::File(range) => (range.end - range.start) as usize,
+        }
+    }
+
+    /// Fills `out` with the first numbers of this form.
+    pub fn fill(
+        &self,
+        path: &Path,
+        (number, big_endian): (Type, bool),
+        out: &mut [f32],
+        control: &Control,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Bytes(bytes) => number.fill(bytes, big_endian, out),
+            Self::File(range) => {
+                whole::fill(path, range.start, (number, big_endian), out, control)?
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over all whole numbers of this form, one by one; nothing where the type is not a whole one.
+    pub fn indices(
+        &self,
+        path: &Path,
+        (number, big_endian): (Type, bool),
+        control: &Control,
+        mut take: impl FnMut(u64),
+    ) -> Result<(), Error> {
+        let mut all = |bytes: &[u8]| {
+            let indices = number.indices(bytes, big_endian);
+            indices.into_iter().flatten().for_each(&mut take);
+        };
+        match self {
+            Self::Bytes(bytes) => all(bytes),
+            Self::File(range) => whole::pieces(path, range.clone(), control, all)?,
+        }
+        Ok(())
+    }
+}
+
+/// What of a file is held while its XML is read: all but what is appended raw, which is no XML at all.
+pub(super) struct Text<'a> {
+    path: &'a Path,
+    bytes: Vec<u8>,
+    /// Where the XML ends, and where what is appended begins, behind an underscore.
+    xml: usize,
+    appended: usize,
     base64: bool,
+    /// What is appended stays in the file.
+    stays: bool,
+    /// Bytes of the whole file, unpacked.
+    pub length: usize,
 }
 
-impl<'a> Appended<'a> {
-    pub fn at(&self, offset: usize) -> Option<Encoding<'a>> {
-        let bytes = self.bytes.get(offset..)?;
+const APPENDED: &[u8] = b"<AppendedData";
+/// Bytes in which that tag ends.
+const TAG_BYTES: usize = 4096;
+
+impl<'a> Text<'a> {
+    pub fn read(path: &'a Path, control: &Control) -> Result<Self, Error> {
+        let mut source = Source::open(path, control)?;
+        let known = source.known_bytes();
+        let (mut bytes, mut start) = (Vec::new(), None);
+        if known.is_none() {
+            bytes = source.whole()?;
+            start = find(&bytes, APPENDED);
+        } else {
+            let enough = |bytes: &[u8], start: Option<usize>| {
+                let tag = start.and_then(|at| bytes.get(at..at + TAG_BYTES));
+                let tag = tag.and_then(|tag| tag.split(|&b| b == b'>').next());
+                tag.is_some_and(|tag| find(tag, b"raw").is_some())
+            };
+            while !enough(&bytes, start) {
+                let before = bytes.len();
+                bytes.resize(before + CHUNK_BYTES, 0);
+                let read = source.read(&mut bytes[before..])?;
+                bytes.truncate(before + read);
+                let from = before.saturating_sub(APPENDED.len());
+                start = start.or_else(|| Some(from + find(&bytes[from..], APPENDED)?));
+                if read < CHUNK_BYTES {
+                    break;
+                }
+            }
+        }
+        let length = known.map_or(bytes.len(), |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let mut text = Self {
+            path,
+            xml: start.unwrap_or(bytes.len()),
+            appended: bytes.len(),
+            bytes,
+            base64: false,
+            stays: false,
+            length,
+        };
+        let Some(start) = start else {
+            return Ok(text);
+        };
+        let cut = || {
+            Error::malformed(
+                path,
+                "appended data that do not begin",
+                "a whole VTP file; it was cut off, copy it again",
+            )
+        };
+        let rest = &text.bytes[start..];
+        let tag = find(rest, b">").ok_or_else(cut)?;
+        let begin = tag + find(&rest[tag..], b"_").ok_or_else(cut)? + 1;
+        text.base64 = find(&rest[..tag], b"base64").is_some();
+        text.appended = start + begin;
+        if text.base64 {
+            let end = rest[begin..].iter().position(|&b| b == b'<');
+            text.bytes
+                .truncate(start + begin + end.unwrap_or(rest.len() - begin));
+        } else if known.is_some() {
+            text.stays = true;
+            text.bytes.truncate(start);
+        }
+        Ok(text)
+    }
+
+    pub fn xml(&self) -> &[u8] {
+        &self.bytes[..self.xml]
+    }
+
+    /// An array that is appended.
+    pub fn at(&self, offset: usize) -> Option<Encoding<'_>> {
+        let from = self.appended.checked_add(offset)?;
+        if self.stays {
+            return Some(Encoding::Raw(Raw::File(self.path, from as u64)));
+        }
+        let bytes = self.bytes.get(from..)?;
         Some(match self.base64 {
             true => Encoding::Base64(bytes),
-            false => Encoding::Raw(bytes),
+            false => Encoding::Raw(Raw::Memory(bytes)),
         })
     }
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|w| w == what)
-}
-
-/// The XML without the appended data, and these: they begin behind an underscore, and raw ones are
-/// no XML at all.
-pub(super) fn split<'a>(path: &Path, bytes: &'a [u8]) -> Result<(&'a [u8], Appended<'a>), Error> {
-    let Some(start) = find(bytes, b"<AppendedData") else {
-        let none = Appended {
-            bytes: &[],
-            base64: false,
-        };
-        return Ok((bytes, none));
-    };
-    let (xml, rest) = bytes.split_at(start);
-    let cut = || {
-        Error::malformed(
-            path,
-            "appended data that do not begin",
-            "a whole VTP file; it was cut off, copy it again",
-        )
-    };
-    let tag = find(rest, b">").ok_or_else(cut)?;
-    let begin = tag + find(&rest[tag..], b"_").ok_or_else(cut)? + 1;
-    let base64 = find(&rest[..tag], b"base64").is_some();
-    let rest = &rest[begin..];
-    let end = match base64 {
-        true => rest.iter().position(|&b| b == b'<').unwrap_or(rest.len()),
-        false => rest.len(),
-    };
-    Ok((
-        xml,
-        Appended {
-            bytes: &rest[..end],
-            base64,
-        },
-    ))
 }
 
 /// How arrays are packed, as the file's first tag says.
@@ -159,20 +284,44 @@ impl<'a> Unpacker<'a> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
+    /// An array's bytes.
+    pub fn held(&mut self, encoding: Encoding, number: Type) -> Result<Held, Error> {
+        match encoding {
+            Encoding::Raw(raw) if !self.zlib => self.raw(raw),
+            _ => Ok(Held::Bytes(self.bytes(encoding, number)?)),
+        }
+    }
+
+    /// What lies raw behind its length, not compressed.
+    fn raw(&self, raw: Raw) -> Result<Held, Error> {
+        let cut = || self.cut();
+        let head = raw.get(0..self.length_bytes).ok_or_else(cut)??;
+        let end = self.length_bytes.checked_add(self.length(&head));
+        let range = self.length_bytes..end.ok_or_else(cut)?;
+        if let Raw::File(path, start) = raw {
+            let (from, end) = (
+                start + range.start as u64,
+                start.checked_add(range.end as u64),
+            );
+            let there = length_of(path).unwrap_or(0);
+            let end = end.filter(|&end| end <= there).ok_or_else(cut)?;
+            return Ok(Held::File(from..end));
+        }
+        Ok(Held::Bytes(raw.get(range).ok_or_else(cut)??))
+    }
+
     /// All bytes of an array, in the file's byte order.
-    pub fn bytes(&mut self, encoding: Encoding, number: Type) -> Result<Vec<u8>, Error> {
+    fn bytes(&mut self, encoding: Encoding, number: Type) -> Result<Vec<u8>, Error> {
         match encoding {
             Encoding::Ascii(text) => self.text(text, number),
             Encoding::Raw(raw) => {
-                let head = raw.get(..self.length_bytes).ok_or_else(|| self.cut())?;
-                if !self.zlib {
-                    let end = self.length_bytes.checked_add(self.length(head));
-                    let all = end.and_then(|end| raw.get(self.length_bytes..end));
-                    return Ok(all.ok_or_else(|| self.cut())?.to_vec());
-                }
-                let head = self.head_bytes(head)?;
-                let (head, data) = raw.split_at_checked(head).ok_or_else(|| self.cut())?;
-                self.unpack(head, data)
+                let size = self.length_bytes;
+                let first = raw.get(0..size).ok_or_else(|| self.cut())??;
+                let own = self.head_bytes(&first)?;
+                let head = raw.get(0..own).ok_or_else(|| self.cut())??;
+                let end = own.checked_add(self.packed(&head));
+                let data = end.and_then(|end| raw.get(own..end));
+                self.unpack(&head, &data.ok_or_else(|| self.cut())??)
             }
             Encoding::Base64(text) => {
                 let mut text = text.to_vec();
@@ -221,6 +370,12 @@ impl<'a> Unpacker<'a> {
         bytes.ok_or_else(|| self.cut())
     }
 
+    /// Bytes of all blocks whose lengths the head tells.
+    fn packed(&self, head: &[u8]) -> usize {
+        let lengths = head[3 * self.length_bytes..].chunks(self.length_bytes);
+        lengths.fold(0, |sum, l| sum.saturating_add(self.length(l)))
+    }
+
     fn base64(&mut self, text: &[u8]) -> Result<Vec<u8>, Error> {
         let cut = self.cut();
         let letters = |bytes: usize| bytes.div_ceil(3).checked_mul(4);
@@ -250,9 +405,7 @@ impl<'a> Unpacker<'a> {
             .filter(|&n| n <= text.len())
             .ok_or_else(|| cut.clone())?;
         let head = decoded(text, head).ok_or_else(|| cut.clone())?;
-        let packed = head[3 * size..].chunks(size).map(|l| self.length(l));
-        let packed = packed.fold(0usize, |sum, n| sum.saturating_add(n));
-        let data = decoded(&text[own..], packed).ok_or(cut)?;
+        let data = decoded(&text[own..], self.packed(&head)).ok_or(cut)?;
         self.unpack(&head, &data)
     }
 

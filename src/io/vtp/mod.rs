@@ -12,11 +12,10 @@ pub use write::save;
 use super::fibres::FibreInfo;
 use super::numbers::Type;
 use super::polydata::{Array, Polydata};
-use super::whole::Whole;
 use super::{Error, Space};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use arrays::{Encoding, Form, Unpacker};
+use arrays::{Encoding, Form, Held, Text, Unpacker};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::path::Path;
@@ -28,12 +27,11 @@ pub fn read(
     told: Option<Space>,
     control: &Control,
 ) -> Result<(Tractogram, FibreInfo), Error> {
-    let whole = Whole::open(path, control)?;
-    let bytes = whole.bytes();
+    let text = Text::read(path, control)?;
+    let length = text.length;
     let mut info = FibreInfo::default();
-    let polydata = parse(path, bytes, control)?;
-    whole.advance(bytes.len())?;
-    let tractogram = polydata.tractogram(path, bytes.len(), told, &mut info)?;
+    let polydata = parse(path, text, control)?;
+    let tractogram = polydata.tractogram(path, length, told, &mut info)?;
     Ok((tractogram, info))
 }
 
@@ -69,13 +67,12 @@ struct Given {
     name: String,
     number: Type,
     columns: usize,
-    bytes: Vec<u8>,
+    held: Held,
 }
 
-fn parse(path: &Path, bytes: &[u8], control: &Control) -> Result<Polydata, Error> {
+fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
     let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
-    let (xml, appended) = arrays::split(path, bytes)?;
-    let mut reader = Reader::from_reader(xml);
+    let mut reader = Reader::from_reader(file.xml());
     reader.config_mut().check_end_names = false;
     let mut unpacker = None::<Unpacker>;
     let mut section = String::new();
@@ -104,7 +101,7 @@ fn parse(path: &Path, bytes: &[u8], control: &Control) -> Result<Polydata, Error
             Event::Start(tag) | Event::Empty(tag) => match tag.local_name().as_ref() {
                 b"VTKFile" => {
                     polydata = attribute(&tag, "type") == "PolyData";
-                    unpacker = Some(Unpacker::new(path, bytes.len(), |name| {
+                    unpacker = Some(Unpacker::new(path, file.length, |name| {
                         attribute(&tag, name)
                     })?);
                 }
@@ -161,7 +158,7 @@ fn parse(path: &Path, bytes: &[u8], control: &Control) -> Result<Polydata, Error
             let encoding = match array.form {
                 Form::Ascii => Encoding::Ascii(&text),
                 Form::Binary => Encoding::Base64(&text),
-                Form::Appended => appended.at(array.offset).ok_or_else(|| {
+                Form::Appended => file.at(array.offset).ok_or_else(|| {
                     wrong(
                         format!("an array at {}", array.offset),
                         "one inside the file; it was cut off, copy it again",
@@ -170,7 +167,7 @@ fn parse(path: &Path, bytes: &[u8], control: &Control) -> Result<Polydata, Error
             };
             given.push(Given {
                 section: section.clone(),
-                bytes: unpacker.bytes(encoding, number)?,
+                held: unpacker.held(encoding, number)?,
                 name: array.name,
                 number,
                 columns: array.columns,
@@ -190,7 +187,9 @@ fn parse(path: &Path, bytes: &[u8], control: &Control) -> Result<Polydata, Error
         ));
     };
     let counts = counts.map(|c| c.unwrap_or(0));
-    assemble(path, given, counts, unpacker.big_endian, space)
+    let big_endian = unpacker.big_endian;
+    drop(file);
+    assemble(path, given, counts, big_endian, space, control)
 }
 
 /// A text as VTK writes one in XML: the codes of its letters.
@@ -244,6 +243,7 @@ fn assemble(
     counts: [usize; 5],
     big_endian: bool,
     space: Option<String>,
+    control: &Control,
 ) -> Result<Polydata, Error> {
     let [points, verts, lines, strips, polys] = counts;
     let cells = [verts, lines, strips, polys]
@@ -258,7 +258,7 @@ fn assemble(
         ..Polydata::default()
     };
     for array in given {
-        let count = array.bytes.len() / array.number.bytes();
+        let count = array.held.length() / array.number.bytes();
         let expect = |items: usize, columns: usize| {
             if items.checked_mul(columns) == Some(count) {
                 return Ok(());
@@ -269,27 +269,38 @@ fn assemble(
                 format!("{items} times {columns}, which the file announces; write it anew"),
             ))
         };
-        let floats = || array.number.floats(&array.bytes, big_endian);
-        let indices = || {
-            array
-                .number
-                .indices(&array.bytes, big_endian)
-                .ok_or_else(|| Error::malformed(path, "lines made of fractions", "whole numbers"))
+        let form = (array.number, big_endian);
+        let whole = || match array.number.is_float() {
+            false => Ok(()),
+            true => Err(Error::malformed(
+                path,
+                "lines made of fractions",
+                "whole numbers",
+            )),
         };
         match (array.section.as_str(), array.name.as_str()) {
             ("Points", _) => {
                 expect(points, 3)?;
-                data.points = floats();
+                data.points = vec![[0.0; 3]; points];
+                let out = data.points.as_flattened_mut();
+                array.held.fill(path, form, out, control)?;
             }
-            ("Lines", "connectivity") => data.connectivity = indices()?,
+            ("Lines", "connectivity") => {
+                whole()?;
+                let take = |index| data.connectivity.push(index);
+                array.held.indices(path, form, control, take)?;
+            }
             ("Lines", "offsets") => {
                 expect(lines, 1)?;
-                data.offsets = std::iter::once(0).chain(indices()?).collect();
+                whole()?;
+                let take = |offset| data.offsets.push(offset);
+                array.held.indices(path, form, control, take)?;
             }
             (section @ ("PointData" | "CellData"), _) if array.columns > 0 => {
                 let of_points = section == "PointData";
                 expect(if of_points { points } else { cells }, array.columns)?;
-                let values = floats();
+                let mut values = vec![0.0; count];
+                array.held.fill(path, form, &mut values, control)?;
                 let list = match of_points {
                     true => &mut data.of_points,
                     false => &mut data.of_cells,
@@ -304,14 +315,10 @@ fn assemble(
         }
     }
     // Announced, but without an array.
-    if data.lines() != lines || data.points.len() / 3 != points {
+    if data.lines() != lines || data.points.len() != points {
         return Err(Error::malformed(
             path,
-            format!(
-                "{} lines and {} points",
-                data.lines(),
-                data.points.len() / 3
-            ),
+            format!("{} lines and {} points", data.lines(), data.points.len()),
             format!("{lines} and {points}, which the file announces; copy it again"),
         ));
     }

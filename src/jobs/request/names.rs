@@ -7,7 +7,9 @@ use std::path::Path;
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } => Slot::Load,
+            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
+                Slot::Load
+            }
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -17,6 +19,7 @@ impl Request {
             } => Slot::Track,
             Self::SaveTractogram { .. }
             | Self::SaveWithValues { .. }
+            | Self::SaveValues { .. }
             | Self::SaveVolume { .. }
             | Self::SaveMask { .. }
             | Self::SavePathway { .. }
@@ -37,6 +40,7 @@ impl Request {
             Self::Density(_) => Slot::Density,
             Self::Segment(work) => work.slot(),
             Self::Commit(_) => Slot::Commit,
+            Self::CommitNeeds(_) => Slot::Needs,
             Self::Steer(_) => Slot::Segment,
             Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
             Self::Bundle(work) => work.slot(),
@@ -71,6 +75,8 @@ impl Request {
             Self::Density(_) => "Mapping density".to_owned(),
             Self::Segment(work) => work.label(),
             Self::Commit(_) => "Fitting weights".to_owned(),
+            Self::CommitNeeds(_) => "Counting segments".to_owned(),
+            Self::ReadScheme(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::Steer(_) => "Segmenting".to_owned(),
             Self::Align(_) => "Aligning".to_owned(),
             Self::ReadAffine(wanted) => format!("Opening {}", file(&wanted.path)),
@@ -83,6 +89,7 @@ impl Request {
             Self::Session(request) => request.label(),
             Self::SaveTractogram { path, .. }
             | Self::SaveWithValues { path, .. }
+            | Self::SaveValues { path, .. }
             | Self::SaveVolume { path, .. }
             | Self::SaveMask { path, .. }
             | Self::SavePathway { path, .. }

@@ -41,6 +41,8 @@ pub struct Draft {
     /// In the order of their numbers in the content.
     pub files: Vec<Listed>,
     pub masks: Vec<Stored>,
+    /// In the order of their numbers, too.
+    pub numbers: Vec<Arc<[f32]>>,
     pub results: Vec<ToSum>,
     pub store: Store,
     /// Of the document; comes back in [`super::Saved`].
@@ -102,6 +104,8 @@ pub struct ReadSession {
     pub computed_on: String,
     pub files: Vec<Found>,
     pub masks: Vec<Result<Mask, Unread>>,
+    /// An error is the end of a sentence.
+    pub numbers: Vec<Result<Arc<[f32]>, String>>,
     pub results: Vec<Sum>,
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
 use crate::io::recovery;
-use crate::io::session::{self, Entry, PackedMask, SessionFile, Standing, Sum};
+use crate::io::session::{self, Entry, PackedMask, PackedNumbers, SessionFile, Standing, Sum};
 use crate::phantom;
 use crate::solvers::density::{On, Params};
 use crate::solvers::tracking::selection::{Edit, apply};
@@ -138,9 +138,26 @@ fn compose(
             .iter()
             .map(|mask| packed(mask, memory))
             .collect(),
+        numbers: numbers(&draft.numbers),
         results,
         content: draft.content.clone(),
     })
+}
+
+/// As many as there is room for, the first before the others.
+fn numbers(all: &[Arc<[f32]>]) -> Vec<PackedNumbers> {
+    let mut room = session::MOST_NUMBERS;
+    let one = |values: &Arc<[f32]>| {
+        let packed = PackedNumbers::pack(values);
+        match room.checked_sub(packed.bytes.len()) {
+            Some(left) => {
+                room = left;
+                packed
+            }
+            None => PackedNumbers::left_out(values),
+        }
+    };
+    all.iter().map(one).collect()
 }
 
 fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
@@ -230,6 +247,7 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         program: session.program,
         computed_on: session.computed_on,
         results: session.results,
+        numbers: session.numbers.iter().map(PackedNumbers::unpack).collect(),
         path,
         files,
         masks,

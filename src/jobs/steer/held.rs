@@ -374,6 +374,7 @@ impl Held {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
+            self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();
             let own = surface(&field);
             let measures = backend.install(|| measures_of(&field, &own));
@@ -383,7 +384,8 @@ impl Held {
                     .unwrap_or_else(|| backend.install(|| field.mask()));
                 backend.install(|| agreement(&found, reference))
             });
-            let near = self.trees.near(&self.of.things, &field, &own.points, rests);
+            let (trees, things) = (&self.trees, &self.of.things);
+            let near = backend.install(|| trees.near(things, &field, &own.points));
             run.figures = Some(Figures {
                 step,
                 measures,

@@ -3,6 +3,7 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::{Field, Nearest};
 use glam::{DVec3, Vec3};
+use rayon::prelude::*;
 
 /// Trees of more points wait until the surface rests: they take seconds.
 const AT_ONCE: usize = 300_000;
@@ -73,54 +74,42 @@ struct Known {
 pub(super) struct Trees(Vec<Known>);
 
 impl Trees {
-    /// Distances from a surface through these points.
-    pub fn near(
-        &mut self,
-        things: &[Thing],
-        field: &Field,
-        surface: &[[f32; 3]],
-        rests: bool,
-    ) -> Vec<Near> {
+    /// Makes ready what distances need: of large things only while the surface rests.
+    pub fn prepare(&mut self, things: &[Thing], rests: bool) {
         self.0
             .retain(|known| things.iter().any(|t| t.key() == known.key));
-        things
-            .iter()
-            .map(|thing| {
-                let there = self.0.iter().position(|known| known.key == thing.key());
-                let at = match there {
-                    Some(at) => at,
-                    None if thing.is_large() && !rests => {
-                        return Near {
-                            name: thing.name().to_owned(),
-                            mm: None,
-                        };
-                    }
-                    None => {
-                        let points = thing.points();
-                        let tree = Nearest::new(points.clone());
-                        self.0.push(Known {
-                            key: thing.key(),
-                            points,
-                            tree,
-                        });
-                        self.0.len() - 1
-                    }
-                };
-                let known = &self.0[at];
-                let through = known.points.iter().any(|p| {
-                    let voxel = field.grid.nearest(p.as_dvec3());
-                    voxel.is_some_and(|v| field.value(v) > 0.0)
+        for thing in things {
+            let known = self.0.iter().any(|known| known.key == thing.key());
+            if !known && (rests || !thing.is_large()) {
+                let points = thing.points();
+                self.0.push(Known {
+                    key: thing.key(),
+                    tree: Nearest::new(points.clone()),
+                    points,
                 });
-                let away = || {
-                    let all = surface.iter().map(|p| known.tree.distance(Vec3::from(*p)));
-                    f64::from(all.fold(f32::INFINITY, f32::min))
-                };
-                let mm = if through { 0.0 } else { away() };
-                Near {
-                    name: thing.name().to_owned(),
-                    mm: mm.is_finite().then_some(mm),
-                }
-            })
-            .collect()
+            }
+        }
+    }
+
+    /// Distances from a surface through these points to what is made ready.
+    pub fn near(&self, things: &[Thing], field: &Field, surface: &[[f32; 3]]) -> Vec<Near> {
+        let near = |thing: &Thing| {
+            let known = self.0.iter().find(|known| known.key == thing.key())?;
+            let through = known.points.iter().any(|p| {
+                let voxel = field.grid.nearest(p.as_dvec3());
+                voxel.is_some_and(|v| field.value(v) > 0.0)
+            });
+            let away = || {
+                let all = surface.par_iter();
+                let all = all.map(|p| known.tree.distance(Vec3::from(*p)));
+                f64::from(all.reduce(|| f32::INFINITY, f32::min))
+            };
+            Some(if through { 0.0 } else { away() }).filter(|mm| mm.is_finite())
+        };
+        let things = things.iter().map(|thing| Near {
+            name: thing.name().to_owned(),
+            mm: near(thing),
+        });
+        things.collect()
     }
 }

@@ -22,7 +22,7 @@ const LIVE_OPACITY: f32 = 0.7;
 /// Of one around a cloud.
 const AROUND_OPACITY: f32 = 0.3;
 /// A cloud on a white canvas: what is dim on black would be pale there.
-const DENSER_ON_WHITE: f32 = 2.5;
+const DENSER_ON_WHITE: f32 = 1.5;
 /// Of the FA that stands for its directions: white matter is nearly white.
 const GREY_FA: (f32, f32) = (0.0, 0.8);
 const POINTED_RADIUS_MM: f32 = 0.5;
@@ -252,10 +252,16 @@ pub fn lines(state: &State) -> Vec<Lines> {
         .filter_map(|k| Some(tube(&k.found.as_ref()?.line, k.colour, PATH_RADIUS_MM)))
         .collect();
     if let Some(found) = live(state) {
-        all.push(tube(&found.line, LIVE_RGB, PATH_RADIUS_MM));
+        // Two tubes along one line would hide each other by turns: the stretch has its part for itself.
         let pointed = state.path_pointed();
-        all.extend(pointed.map(|h| tube(&h.line, POINTED_RGB, POINTED_RADIUS_MM)));
         let weakest = state.path_told().and_then(|(_, weakest)| weakest);
+        let rest = |line| weakest.map_or(line, |w| &w.rest);
+        let minimal = match pointed {
+            Some(_) => &found.line,
+            None => rest(&found.line),
+        };
+        all.push(tube(minimal, LIVE_RGB, PATH_RADIUS_MM));
+        all.extend(pointed.map(|h| tube(rest(&h.line), POINTED_RGB, POINTED_RADIUS_MM)));
         all.extend(weakest.map(|w| tube(&w.line, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
     }
     all

@@ -31,12 +31,16 @@ pub struct Fit {
 
 impl Prepared {
     /// λ of shares of the smallest that leave no streamline.
-    pub fn penalty(&self, params: &Params, groups: &BTreeMap<String, Arc<[u32]>>) -> Penalty {
+    pub fn penalty(
+        &self,
+        params: &Params,
+        groups: &BTreeMap<String, Arc<[u32]>>,
+    ) -> Result<Penalty, Error> {
         if params.lasso == 0.0 && params.group == 0.0 {
-            return Penalty::default();
+            return Ok(Penalty::default());
         }
         let mut pull = vec![0.0; self.operator.columns()];
-        self.operator.adjoint(&self.y, &mut pull);
+        self.operator.adjoint(&self.y, &mut pull)?;
         let shape = self.operator.shape();
         let pull = &pull[..shape.intra()];
         let lasso = params.lasso * pull.iter().copied().fold(0.0, f32::max);
@@ -61,10 +65,10 @@ impl Prepared {
             fibres,
             weight: (f64::from(params.group) * most * size) as f32,
         };
-        Penalty {
+        Ok(Penalty {
             lasso,
             groups: made.into_iter().map(group).collect(),
-        }
+        })
     }
 
     /// Fits, from weights that are known or from zero, and without some streamlines if wanted. Cancelled,
@@ -85,7 +89,7 @@ impl Prepared {
         let columns = self.operator.columns();
         let start = start.filter(|x| x.len() == columns);
         backend.install(|| {
-            let penalty = self.penalty(params, &tractogram.groups);
+            let penalty = self.penalty(params, &tractogram.groups)?;
             let problem = Problem {
                 operator: &self.operator,
                 metric: &self.metric,
@@ -93,7 +97,7 @@ impl Prepared {
                 penalty: &penalty,
                 without,
             };
-            let solution = solve(&problem, start, &params.stop, curve, control);
+            let solution = solve(&problem, start, &params.stop, curve, control)?;
             Ok(self.told(tractogram, solution))
         })
     }

@@ -28,10 +28,15 @@
 //! Aᵀ y an iteration; then conjugate gradients on the weights that are not 0. Sums of products of voxels are
 //! in single precision, all sums over voxels and weights in double. Results agree within the tolerance of
 //! the stop at any number of threads, not to the byte: streamlines cross voxels of different threads.
+//!
+//! *On a graphics card* the operator is in spherical harmonics, all vectors of the solver stay there, and a
+//! few sums come back in each iteration.
 
+mod cuda;
 pub mod cylinder;
 pub mod dictionary;
 pub mod directions;
+mod expected;
 mod fit;
 pub mod harmonics;
 mod maps;
@@ -41,6 +46,7 @@ mod prepare;
 pub mod samples;
 pub mod solver;
 
+pub use expected::Expected;
 pub use fit::Fit;
 pub use maps::Maps;
 pub use prepare::{Demand, Inputs, Params, Prepared};

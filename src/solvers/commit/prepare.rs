@@ -3,15 +3,17 @@
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Model, Responses};
-use super::operator::{Operator, Way};
+use super::operator::{Operator, Precision, Way};
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::{Metric, Stop};
+use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
@@ -26,6 +28,8 @@ pub struct Params {
     pub stop: Stop,
     /// `None`: whichever takes less work.
     pub way: Option<Way>,
+    /// On a graphics card.
+    pub precision: Precision,
 }
 
 /// What a fit is of.
@@ -51,6 +55,24 @@ pub struct Demand {
     pub bytes: u64,
 }
 
+impl Demand {
+    /// Whether so much memory, bytes, is enough.
+    pub fn check(&self, streamlines: usize, memory: Option<u64>) -> Result<(), Error> {
+        let Some(free) = memory.filter(|free| self.bytes > *free) else {
+            return Ok(());
+        };
+        let gb = |bytes: u64| bytes as f64 / 1e9;
+        let every = (self.bytes as f64 / free.max(1) as f64).ceil();
+        input(format!(
+            "{streamlines} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are \
+             free; take every {every:.0}th streamline, or a mask",
+            self.segments,
+            gb(self.bytes),
+            gb(free)
+        ))
+    }
+}
+
 /// Built once; weights are fitted to it as often as wanted.
 #[derive(Debug)]
 pub struct Prepared {
@@ -62,6 +84,12 @@ pub struct Prepared {
     /// Measured, in the order of the operator's rows.
     pub y: Vec<f32>,
     pub demand: Demand,
+    /// The number of the graphics card that it was built for.
+    card: Option<usize>,
+}
+
+fn first(backend: &Backend) -> Option<usize> {
+    backend.devices().first().map(Device::number)
 }
 
 /// Of all points, so many must lie in the scan's box: others belong to another space.
@@ -182,14 +210,14 @@ impl Inputs<'_> {
         inside as f64 / all.max(1) as f64
     }
 
-    /// Records and bytes, the vectors of the solver among them.
+    /// Records and bytes, the vectors of the solver among them; without peaks as if each voxel had one.
     pub fn demand(&self, params: &Params, samples: &Samples) -> Demand {
         let grid = &self.scan.grid;
         let estimate = estimate(self.tractogram, grid, params.blur_mm);
         let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
         let voxels = voxels.min(estimate.segments);
         let model = &params.model;
-        let places = self.peaks.map_or(0, |p| p.frames / 3) * model.extra.len() + model.free.len();
+        let places = self.peaks.map_or(1, |p| p.frames / 3) * model.extra.len() + model.free.len();
         let columns = (self.tractogram.len() * model.atoms()) as u64 + voxels * places as u64;
         let rows = voxels * samples.count() as u64;
         let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
@@ -211,33 +239,33 @@ impl Prepared {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        match backend {
-            Backend::Cpu { .. } | Backend::Cuda { .. } => {
-                backend.install(|| Self::on_cpu(inputs, params, memory, control))
-            }
-        }
+        let devices = match backend {
+            Backend::Cpu { .. } => None,
+            Backend::Cuda { devices, .. } => Some(devices),
+        };
+        let build = || Self::build(inputs, params, memory, devices, control);
+        let built = backend.install(build)?;
+        Ok(Self {
+            card: first(backend),
+            ..built
+        })
     }
 
-    fn on_cpu(
+    /// Whether a fit on this backend can use it.
+    pub fn is_for(&self, backend: &Backend) -> bool {
+        self.card == first(backend)
+    }
+
+    fn build(
         inputs: &Inputs,
         params: &Params,
         memory: Option<u64>,
+        devices: Option<&Arc<[Device]>>,
         control: &Control,
     ) -> Result<Self, Error> {
         let samples = inputs.check(params)?;
         let demand = inputs.demand(params, &samples);
-        if let Some(free) = memory.filter(|free| demand.bytes > *free) {
-            let gb = |bytes: u64| bytes as f64 / 1e9;
-            let every = (demand.bytes as f64 / free.max(1) as f64).ceil();
-            return input(format!(
-                "{} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are free; \
-                 take every {every:.0}th streamline, or a mask",
-                inputs.tractogram.len(),
-                demand.segments,
-                gb(demand.bytes),
-                gb(free)
-            ));
-        }
+        demand.check(inputs.tractogram.len(), memory)?;
         let density = params.model.intra == Intra::Density;
         // One number in each voxel, of which nothing is made relative.
         let derived = match inputs.gradients {
@@ -274,17 +302,24 @@ impl Prepared {
         let responses = params.model.responses(&samples, switches.normalise_kernels);
         let signals = samples.signals(scan, &dictionary.voxels, &switches);
         control.check()?;
-        let operator = Operator::new(&dictionary, &responses, &samples, params.way);
+        let operator = match (devices, params.way) {
+            (Some(devices), None | Some(Way::Factorised)) => {
+                Operator::new_on_card(&dictionary, &responses, &samples, params.precision, devices)?
+            }
+            // A table is looked up by the processor alone.
+            (_, way) => Operator::new(&dictionary, &responses, &samples, way),
+        };
         let y = operator.pack(&signals, samples.count());
         control.check()?;
         Ok(Self {
-            metric: Metric::new(&operator),
+            metric: Metric::new(&operator)?,
             dictionary,
             samples,
             responses,
             operator,
             y,
             demand,
+            card: None,
         })
     }
 }

@@ -20,12 +20,14 @@ const QUIET: u32 = u32::MAX;
 /// Bricks that are visited at a time at least.
 const LEAST_BATCH: usize = 16;
 
-/// Values by place for each source, infinity where no path leads.
+/// Values by place for each source, infinity where no path leads; `look` is called after every batch of
+/// bricks.
 pub fn solve(
     prepared: &Prepared,
     sources: &[Arc<Source>],
     params: &Params,
     control: &Control,
+    mut look: impl FnMut(&Front),
 ) -> Result<Vec<Vec<f32>>, Cancelled> {
     let schedule = params.schedule.unwrap_or(Schedule::BEST);
     prepared.with_layout(schedule.brick, control, |layout| {
@@ -33,13 +35,16 @@ pub fn solve(
         let total = (sources.len() * prepared.metric.len()) as u64;
         control.begin("Spreading costs", total);
         let mut front = Front::new(prepared, layout, sources, params, schedule);
-        while front.batch(control)? {}
-        Ok(front.values(sources.len()))
+        while front.batch(control)? {
+            look(&front);
+        }
+        Ok(front.values())
     })
 }
 
 /// All fields that are being solved.
-struct Front<'a> {
+pub struct Front<'a> {
+    fields: usize,
     local: LocalSolver,
     layout: &'a Layout,
     schedule: Schedule,
@@ -72,6 +77,7 @@ impl<'a> Front<'a> {
             each.collect()
         };
         let front = Self {
+            fields,
             local: prepared.local,
             layout,
             schedule,
@@ -134,7 +140,8 @@ impl<'a> Front<'a> {
         &self.cells[field * cells..(field + 1) * cells]
     }
 
-    fn values(&self, fields: usize) -> Vec<Vec<f32>> {
+    /// As they are, by place.
+    pub fn values(&self) -> Vec<Vec<f32>> {
         let of = |f: usize| {
             let cells = self.field(f);
             let value = |&c: &u32| {
@@ -147,7 +154,7 @@ impl<'a> Front<'a> {
             };
             self.layout.cell_of.par_iter().map(value).collect()
         };
-        (0..fields).map(of).collect()
+        (0..self.fields).map(of).collect()
     }
 
     /// Visits those with the least values of the bricks that wait; false if none does.

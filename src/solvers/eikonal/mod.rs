@@ -261,13 +261,29 @@ pub fn solve(
                 .collect()
         }
         Backend::Cpu { .. } => {
-            let solved = backend.install(|| cpu::solve(prepared, sources, params, control))?;
-            let fields = sources.iter().zip(solved);
+            let solve = || cpu::solve(prepared, sources, params, control, |_| ());
+            let fields = sources.iter().zip(backend.install(solve)?);
             fields
                 .map(|(source, values)| made(source, values))
                 .collect()
         }
     })
+}
+
+/// The values by place as [`solve`] has them on the CPU after every batch of bricks, the last of them what
+/// it returns: what a proof that they only fall needs to see.
+pub fn iterates(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+    mut look: impl FnMut(Vec<Vec<f32>>) + Send,
+) -> Result<(), Error> {
+    check(prepared, sources, params).map_err(Error::Input)?;
+    let look = |front: &cpu::Front| look(front.values());
+    backend.install(|| cpu::solve(prepared, sources, params, control, look))?;
+    Ok(())
 }
 
 fn check(prepared: &Prepared, sources: &[Arc<Source>], params: &Params) -> Result<(), String> {

@@ -122,6 +122,11 @@ impl Domain<'_> {
                  (--min-fa)",
                 self.min_fa
             ),
+            None if self.regions.iter().any(|r| matches!(r.role, Role::Mask | Role::Exclude)) => {
+                "Masks and exclusions leave no voxel with a tensor, expected at least one; move, enlarge or \
+                 remove one"
+                    .to_owned()
+            }
             None => "The mask holds no voxel with a tensor, expected at least one; choose another mask or \
                      fit again"
                 .to_owned(),

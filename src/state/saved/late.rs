@@ -2,6 +2,7 @@
 
 use super::read::{edits, item, restore};
 use super::regions_of::find_again;
+use super::weights_of;
 use super::write::result_name;
 use super::{Absent, Origin, not_what_it_was};
 use crate::io::ToldAffine;
@@ -84,5 +85,11 @@ pub fn one(
         notes.extend(document.shift(id, by, saved.moved_how).err());
     }
     find_again(document, id);
+    if let Err(why) = weights_of::attach(document, &absent.read, saved) {
+        notes.push(format!(
+            "The weights of \"{}\" are left out: {why}",
+            saved.name
+        ));
+    }
     Ok(notes)
 }

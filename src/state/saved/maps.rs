@@ -13,15 +13,9 @@ use std::sync::Arc;
 const MOST_VOXELS: usize = i32::MAX as usize;
 
 pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
-    let grid = |grid: &Grid| SavedGrid {
-        shape: grid.shape,
-        affine: grid.world_from_voxel.to_cols_array(),
-        source: grid.source.name().to_owned(),
-        space_code: grid.space_code,
-    };
     let (grid, voxel_mm) = match &map.on {
-        On::Grid(on) => (Some(grid(on)), None),
-        On::Within(on, mm) => (Some(grid(on)), Some(*mm)),
+        On::Grid(on) => (Some(saved_grid(on)), None),
+        On::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
         On::Around(mm) => (None, Some(*mm)),
     };
     SavedDensity {
@@ -34,6 +28,27 @@ pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
     }
 }
 
+pub fn saved_grid(grid: &Grid) -> SavedGrid {
+    SavedGrid {
+        shape: grid.shape,
+        affine: grid.world_from_voxel.to_cols_array(),
+        source: grid.source.name().to_owned(),
+        space_code: grid.space_code,
+    }
+}
+
+/// An error is a sentence.
+pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
+    let sides = saved.shape.iter();
+    let voxels = sides.copied().try_fold(1usize, usize::checked_mul);
+    let affine = DAffine3::from_cols_array(&saved.affine);
+    let source = AffineSource::named(&saved.source).unwrap_or(AffineSource::Computed);
+    let grid = Grid::new(saved.shape, affine, source);
+    let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
+    grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))
+        .ok_or_else(|| "The voxels of the map make no sense".to_owned())
+}
+
 /// Of a move; `None` for one that moves nothing.
 pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     match ToldAffine::matrix(by) {
@@ -44,18 +59,7 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
 
 /// An error is a sentence.
 pub fn read(saved: &SavedDensity) -> Result<DensityMap, String> {
-    let grid = saved.grid.as_ref().map(|g| {
-        let voxels = g
-            .shape
-            .iter()
-            .try_fold(1usize, |n, &side| n.checked_mul(side));
-        let affine = DAffine3::from_cols_array(&g.affine);
-        let source = AffineSource::named(&g.source).unwrap_or(AffineSource::Computed);
-        let grid = Grid::new(g.shape, affine, source);
-        let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
-        grid.map(|grid| Arc::new(grid.with_space_code(g.space_code)))
-            .ok_or("The voxels of the map make no sense")
-    });
+    let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {
         (Some(grid), None) => On::Grid(grid),
         (Some(grid), Some(mm)) => On::Within(grid, mm),

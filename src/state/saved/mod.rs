@@ -13,6 +13,7 @@ mod read;
 mod regions_of;
 mod segments_of;
 mod snapshots;
+mod weights_of;
 mod write;
 
 pub use late::{moved_to, one};
@@ -23,6 +24,7 @@ pub use write::{LIVE, PATHWAY, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
 use super::document::{Display, Document, Method};
+use super::filter::{Figures, Filtering, FitOf, Lesion, WeightMap};
 use super::moved::How;
 use super::pathways;
 use super::recipe::MediumRecipe;
@@ -88,6 +90,8 @@ pub struct SavedDocument {
     #[serde(default)]
     pub segment: SavedSegmentation,
     #[serde(default)]
+    pub filter: Filtering,
+    #[serde(default)]
     pub store: Store,
     /// Regions in it are named by their places in the list.
     #[serde(default)]
@@ -116,6 +120,9 @@ pub struct SavedLayer {
     /// Its file was not what the session was saved with, and was taken as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
+    /// Of streamlines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Box<SavedWeights>>,
 }
 
 /// A step that keeps some streamlines.
@@ -158,6 +165,33 @@ pub enum Origin {
     Density(Box<SavedDensity>),
     /// A mask by a level set.
     Segmented(Box<SavedSegment>),
+    /// A map of a fit of weights; its values are in the session.
+    Weights(Box<SavedWeightMap>),
+}
+
+/// Weights of a layer's streamlines, and all that they were fitted from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedWeights {
+    /// Which of the session's numbers they are.
+    pub values: usize,
+    /// The streamlines were not edited since.
+    pub current: bool,
+    /// Layers by their numbers.
+    pub from: FitOf,
+    pub figures: Figures,
+    pub curve: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lesions: Vec<Lesion>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedWeightMap {
+    /// A layer.
+    pub of: u64,
+    pub map: WeightMap,
+    pub grid: SavedGrid,
+    /// Which of the session's numbers its values are.
+    pub values: usize,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
 use super::segments_of;
 use super::snapshots;
+use super::weights_of;
 use super::write::result_name;
 use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
@@ -138,7 +139,7 @@ pub(super) fn item(
             entry: None,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
-        Origin::Made { .. } | Origin::Segmented(_) => None,
+        Origin::Made { .. } | Origin::Segmented(_) | Origin::Weights(_) => None,
         Origin::Density(saved) => {
             let map = maps::read(saved)?;
             Some(Item::Density {
@@ -269,6 +270,7 @@ pub fn build(
     }
     pathways_of::put(&mut document, read, saved);
     segments_of::put(&mut document, read, saved, &mut notes);
+    weights_of::put(&mut document, read, saved, &mut notes);
     notes.extend(regions_of::left_out(&document));
     document.absent = missing
         .into_iter()

@@ -12,6 +12,7 @@ use crate::jobs::FoundPathway;
 use crate::jobs::session::{Draft, Listed, ReadSession, Standing, Stored, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
+use crate::state::filter::WEIGHT;
 use crate::state::moved::How;
 use crate::state::recipe::Source;
 use crate::state::{Document, Recipe, State, Task};
@@ -24,6 +25,7 @@ pub(super) struct Lists<'a> {
     state: &'a State,
     files: Vec<Listed>,
     masks: Vec<Stored>,
+    numbers: Vec<Arc<[f32]>>,
 }
 
 /// The session of the state as it is.
@@ -41,6 +43,7 @@ fn make(state: &State, origin: Option<PathBuf>) -> Draft {
         state,
         files: Vec::new(),
         masks: Vec::new(),
+        numbers: Vec::new(),
     };
     let document = lists.document(&state.document);
     let (snapshots, frozen) = lists.snapshots(state);
@@ -68,6 +71,7 @@ fn make(state: &State, origin: Option<PathBuf>) -> Draft {
         results,
         files: lists.files,
         masks: lists.masks,
+        numbers: lists.numbers,
         store: state.document.store,
         revision: state.session.revision,
     }
@@ -99,9 +103,14 @@ fn results(state: &State) -> Vec<ToSum> {
         let made = document.made.contains_key(&layer.id) || document.unread.contains_key(&layer.id);
         let edited = document.edits.contains_key(&layer.id);
         if let (Held::Tractogram(tractogram), true) = (&layer.content, made || edited) {
+            let mut tractogram = tractogram.clone();
+            if document.weighed.contains_key(&layer.id) {
+                // Fitted to them, and no part of how they were made.
+                tractogram.per_streamline.remove(WEIGHT);
+            }
             results.push(ToSum::Curves {
                 of: result_name(layer.id.0),
-                tractogram: tractogram.clone(),
+                tractogram,
                 // What is of a file is made again from it.
                 stored: made,
             });
@@ -155,6 +164,14 @@ impl Lists<'_> {
         self.masks.iter().position(same).unwrap_or_else(|| {
             self.masks.push(Stored::Mask(mask.clone()));
             self.masks.len() - 1
+        })
+    }
+
+    pub(super) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {
+        let known = self.numbers.iter().position(|v| Arc::ptr_eq(v, values));
+        known.unwrap_or_else(|| {
+            self.numbers.push(values.clone());
+            self.numbers.len() - 1
         })
     }
 
@@ -222,6 +239,7 @@ impl Lists<'_> {
                 let run = live.as_ref().map(|l| (&l.script, &*l.placed));
                 self.segmentation(d, run)
             },
+            filter: d.filter.clone(),
             store: d.store,
             bundle: d.bundle.renamed(|id| {
                 let place = d.regions.iter().position(|r| r.id == id)?;
@@ -259,31 +277,24 @@ impl Lists<'_> {
                 } => Some(self.file(path, false)),
                 _ => None,
             };
-            return Some(SavedLayer {
-                id: layer.id.0,
-                name: layer.name.clone(),
-                display: finite(&layer.display),
-                from: Origin::Density(Box::new(maps::saved(map, template))),
-                turn: None,
-                moved: None,
-                moved_how: How::default(),
-                edits: Vec::new(),
-                replaced: None,
-            });
+            return Some(made_here(
+                layer,
+                Origin::Density(Box::new(maps::saved(map, template))),
+            ));
+        }
+        let weights = document.weight_maps.get(&layer.id);
+        if let (Some(made), Held::Image(volume)) = (weights, &layer.content) {
+            return Some(made_here(
+                layer,
+                Origin::Weights(Box::new(self.weight_map(made, volume))),
+            ));
         }
         let segmented = document.segmented.get(&layer.id);
         if let (Some(made), Held::Mask(mask)) = (segmented, &layer.content) {
-            return Some(SavedLayer {
-                id: layer.id.0,
-                name: layer.name.clone(),
-                display: finite(&layer.display),
-                from: Origin::Segmented(Box::new(self.segment(document, made, mask))),
-                turn: None,
-                moved: None,
-                moved_how: How::default(),
-                edits: Vec::new(),
-                replaced: None,
-            });
+            return Some(made_here(
+                layer,
+                Origin::Segmented(Box::new(self.segment(document, made, mask))),
+            ));
         }
         let from = match (&plain, document.made.get(&layer.id)) {
             (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
@@ -330,6 +341,7 @@ impl Lists<'_> {
             moved_how: moved.map_or_else(How::default, |m| m.how),
             edits,
             replaced: document.replaced.get(&layer.id).cloned(),
+            weights: self.weights(document, layer).map(Box::new),
         })
     }
 
@@ -451,8 +463,18 @@ impl Lists<'_> {
                     self.renumber(read, template, &mut [])?;
                 }
             }
-            // Its mask is in the session: never absent.
-            Origin::Segmented(_) | Origin::Head { .. } | Origin::Made { .. } => {}
+            // What they are is in the session: never absent.
+            Origin::Weights(_)
+            | Origin::Segmented(_)
+            | Origin::Head { .. }
+            | Origin::Made { .. } => {}
+        }
+        if let Some(weights) = &mut layer.weights {
+            let known = read.numbers.get(weights.values)?.clone();
+            match known {
+                Ok(values) => weights.values = self.numbers(&values),
+                Err(_) => layer.weights = None,
+            }
         }
         for edit in &mut layer.edits {
             let SavedEdit::Select(rules) = edit else {
@@ -495,6 +517,22 @@ impl Lists<'_> {
             self.files[*number].known = Some((found.entry.clone(), folder.to_owned()));
         }
         Some(())
+    }
+}
+
+/// A layer that is neither turned nor moved nor edited.
+fn made_here(layer: &Layer, from: Origin) -> SavedLayer {
+    SavedLayer {
+        id: layer.id.0,
+        name: layer.name.clone(),
+        display: finite(&layer.display),
+        from,
+        turn: None,
+        moved: None,
+        moved_how: How::default(),
+        edits: Vec::new(),
+        replaced: None,
+        weights: None,
     }
 }
 

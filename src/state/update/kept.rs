@@ -171,7 +171,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
 
 /// The grid of the document's scan, else of its first image, where a file did not bring its own: some
 /// formats cannot do without. No point moves by it.
-fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
+pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
     if tractogram.grid.is_some() {
         return tractogram;
     }

@@ -34,7 +34,10 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     let mut maps = 0;
     edit(state, "Delete layer", false, |document| {
         // A map of streamlines goes with them: nothing could make it again.
-        let with = |l: LayerId| document.maps.get(&l).is_some_and(|m| m.of == id);
+        let with = |l: LayerId| {
+            let density = document.maps.get(&l).is_some_and(|m| m.of == id);
+            density || document.weight_maps.get(&l).is_some_and(|m| m.of == id)
+        };
         let gone: Vec<LayerId> = document
             .layers
             .iter()
@@ -47,7 +50,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .retain(|l| l.id != id && !gone.contains(&l.id));
     });
     if maps > 0 {
-        "Deleted with the density maps of it".clone_into(&mut state.session.status);
+        "Deleted with the maps of it".clone_into(&mut state.session.status);
     }
     if state.session.selected_layer == Some(id) {
         state.session.selected_layer = None;

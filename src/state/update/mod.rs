@@ -5,6 +5,7 @@ mod backend;
 mod basis;
 mod bundle;
 mod drawing;
+mod filter;
 mod fitting;
 mod follow;
 mod kept;
@@ -28,6 +29,9 @@ mod tracks;
 
 pub use basis::{made_live, remake};
 pub use bundle::recipe as edited;
+pub use filter::{
+    key as filter_key, recipe_of as weight_recipe, request as weight_request, told as filter_recipe,
+};
 pub use kept::losses;
 pub use maps::sent;
 pub use moved::fixed_name;
@@ -58,6 +62,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     follow::follow(state);
     pathways::follow(state, &mut effects);
     segment::follow(state, &mut effects);
+    filter::follow(state, &mut effects);
     skip_done(state);
     bundle::follow(state, &mut effects);
     effects
@@ -159,7 +164,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::TogglePanels => state.view.show_panels ^= true,
         Action::ToggleSlicesInScene => match state.view.task {
             Task::View | Task::Segment => state.view.show_slices_in_scene ^= true,
-            Task::Track | Task::Pathways => state.view.show_slices_with_tracks ^= true,
+            Task::Track | Task::Pathways | Task::Filter => {
+                state.view.show_slices_with_tracks ^= true;
+            }
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
         Action::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
@@ -297,6 +304,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Sample(action) => sampling::act(state, action),
         Action::Pathway(action) => pathways::act(state, action, effects),
         Action::Segment(action) => segment::act(state, action, effects),
+        Action::Filter(action) => filter::act(state, action, effects),
         Action::FindCards => backend::find_cards(state, effects),
         Action::LoadKernels => backend::load_kernels(effects),
         Action::ChooseBackend(kind) => backend::choose(state, kind, effects),

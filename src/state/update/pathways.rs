@@ -467,7 +467,14 @@ fn swap(state: &mut State) {
                 Role::Target => Role::Seed,
                 _ => continue,
             };
-            Arc::make_mut(region).role = role;
+            let region = Arc::make_mut(region);
+            // A name that tells the old role and a number tells the new one.
+            let number = region.name.strip_prefix(region.role.name());
+            let alone = |n: &&str| n.is_empty() || n.trim_start().parse::<u32>().is_ok();
+            if let Some(number) = number.filter(alone) {
+                region.name = format!("{}{number}", role.name());
+            }
+            region.role = role;
         }
     });
 }

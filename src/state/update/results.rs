@@ -2,8 +2,8 @@
 
 use super::moved;
 use super::{
-    axes, backend, bundle, fitting, kept, making, maps, opening, pathways, rays, segment, sessions,
-    tensors, tracks,
+    axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, rays, segment,
+    sessions, tensors, tracks,
 };
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
@@ -59,6 +59,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     match event.outcome {
         Outcome::Partial(_) => {}
         Outcome::Cancelled if event.slot == Slot::Segment => segment::stopped(state),
+        Outcome::Cancelled if event.slot == Slot::Commit => filter::stopped(state),
+        Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -77,6 +79,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             );
         }
         Outcome::Failed(why) if event.slot == Slot::Segment => segment::failed(state, why),
+        Outcome::Failed(why) if event.slot == Slot::Commit => filter::failed(state, why),
+        Outcome::Failed(why) if event.slot == Slot::Needs => filter::refused(state, why),
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
             state.session.live_error = Some(why);
@@ -93,6 +97,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             }
             if event.slot == Slot::Segment {
                 segment::failed(state, failure.found.clone());
+            }
+            if event.slot == Slot::Commit {
+                filter::failed(state, failure.found.clone());
             }
             backend::card_failed(state, event.slot, failure, effects);
         }
@@ -187,8 +194,11 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::AffineRead(read) => moved::read(state, read, effects),
         Output::Density(mapped) => maps::done(state, *mapped),
         Output::Steered(steered) => segment::done(state, *steered, true),
+        Output::Committed(committed) => filter::done(state, *committed),
+        Output::CommitNeeds(needs) => filter::needs(state, needs),
+        Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
-        Output::Segmented(_) | Output::Committed(_) => {}
+        Output::Segmented(_) => {}
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }

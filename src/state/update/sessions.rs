@@ -118,6 +118,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         Slot::Rank,
         Slot::Remake,
         Slot::Segment,
+        Slot::Commit,
+        Slot::Needs,
     ] {
         effects.push(Effect::Cancel(slot));
     }
@@ -134,6 +136,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.fitting = None;
     session.bundle = Working::default();
+    session.filter = Default::default();
     session.segment = crate::state::segment::Working {
         run: session.segment.run + 1,
         ..Default::default()

@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::io::Format;
 use crate::state::bundle::Drawer;
+use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
 use crate::state::session::Exports;
@@ -55,6 +56,10 @@ pub enum Purpose {
     },
     /// Of the surface that is segmented.
     Segment(SegmentFile),
+    /// Of a fit of weights.
+    Filter(FilterFile),
+    /// The timing of gradients.
+    Scheme,
     /// What lies under the views, as a table.
     Csv(Drawer),
     /// A file of the session that is being opened, by its number.
@@ -122,7 +127,11 @@ impl Purpose {
     pub(super) fn saves(&self) -> bool {
         !matches!(
             self,
-            Self::Open | Self::Locate { .. } | Self::Absent(..) | Self::Affine { .. }
+            Self::Open
+                | Self::Locate { .. }
+                | Self::Absent(..)
+                | Self::Affine { .. }
+                | Self::Scheme
         )
     }
 
@@ -151,6 +160,13 @@ impl Purpose {
                 SegmentFile::Surface => "Export the surface",
                 SegmentFile::Script => "Export the run",
             },
+            Self::Filter(what) => match what {
+                FilterFile::Weights => "Export the weights",
+                FilterFile::Kept => "Export the streamlines that stay",
+                FilterFile::All => "Export the streamlines with their weights",
+                FilterFile::Map(_) => "Export the map",
+            },
+            Self::Scheme => "A Camino scheme file",
             Self::Session { .. } => "Save the session",
             Self::Locate { name, .. } | Self::Absent(_, name) => {
                 return format!("Where is {name} now?");
@@ -177,9 +193,13 @@ impl Purpose {
     /// What the last such file is remembered as.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Absent(..) | Self::Affine { .. } => None,
+            Self::Open
+            | Self::Locate { .. }
+            | Self::Absent(..)
+            | Self::Affine { .. }
+            | Self::Scheme => None,
             Self::Session { .. } | Self::Csv(_) => None,
-            Self::Tracks { .. } => Some(Exports::TRACKS),
+            Self::Tracks { .. } | Self::Filter(_) => Some(Exports::TRACKS),
             Self::Layer { .. } => Some(Exports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
             Self::Screenshot { .. } => Some(Exports::PICTURE),
@@ -191,9 +211,15 @@ impl Purpose {
     /// Endings a file of this kind may have, the usual one first.
     pub(super) fn endings(&self) -> Vec<&'static str> {
         match self {
-            Self::Open | Self::Locate { .. } | Self::Absent(..) | Self::Affine { .. } => Vec::new(),
+            Self::Open
+            | Self::Locate { .. }
+            | Self::Absent(..)
+            | Self::Affine { .. }
+            | Self::Scheme => Vec::new(),
+            Self::Filter(FilterFile::Weights) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
+            | Self::Filter(FilterFile::Kept | FilterFile::All)
             | Self::Pathway {
                 what: PathwayFile::Path,
                 ..
@@ -202,6 +228,7 @@ impl Purpose {
                 .collect(),
             Self::Layer { mask: false, .. }
             | Self::Regions { .. }
+            | Self::Filter(FilterFile::Map(_))
             | Self::Pathway {
                 what: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
                 ..
@@ -229,6 +256,7 @@ impl Purpose {
     pub(super) fn accepted(&self) -> Vec<&'static str> {
         let mut all = match self {
             Self::Tracks { .. }
+            | Self::Filter(FilterFile::Kept | FilterFile::All)
             | Self::Pathway {
                 what: PathwayFile::Path,
                 ..
@@ -245,6 +273,7 @@ impl Purpose {
     pub(super) fn format_names(&self) -> Vec<String> {
         match self {
             Self::Tracks { .. }
+            | Self::Filter(FilterFile::Kept | FilterFile::All)
             | Self::Pathway {
                 what: PathwayFile::Path,
                 ..
@@ -265,6 +294,7 @@ impl Purpose {
                 .map(Format::short_name)
                 .collect(),
             Self::Segment(SegmentFile::Script) => vec!["JSON".to_owned()],
+            Self::Filter(FilterFile::Weights) => vec!["Text".to_owned()],
             _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
         }
     }
@@ -290,6 +320,8 @@ impl Purpose {
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
             Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),
+            Self::Filter(what) => Action::Filter(FilterAction::Save { what, path }),
+            Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
             Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),

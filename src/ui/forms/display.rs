@@ -4,6 +4,7 @@ use crate::data::{Volume, VolumeKind};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Colours, Interpolation, LineStyle};
 use crate::state::document::LineColouring;
+use crate::state::filter::WEIGHT;
 use crate::state::{
     Action, Content, Display, Layer, Pane, Phase, Recipe, Slab, Space, State, Told, View, defaults,
 };
@@ -163,7 +164,11 @@ pub fn controls(
         Content::Mask(_) => opacity(ui, d, 0.3, &mut set),
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
-            lines(ui, d, measured, &mut set);
+            let has = Has {
+                measure: measured,
+                weight: t.per_streamline.contains_key(WEIGHT),
+            };
+            lines(ui, d, has, &mut set);
             file_space(ui, layer, actions);
         }
     }
@@ -313,7 +318,8 @@ pub fn colour_of(map: ColourMap, t: f32) -> Color32 {
     Color32::from_rgb(r, g, b)
 }
 
-const COLOURINGS: [(LineColouring, &str); 6] = [
+const COLOURINGS: [(LineColouring, &str); 7] = [
+    (LineColouring::Weight, "Weight"),
     (LineColouring::Measure, "CM"),
     (LineColouring::MeasureAlong, "CM along the ray"),
     (LineColouring::Direction, "Direction"),
@@ -358,8 +364,18 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     }
 }
 
-/// Colour, shape and opacity of streamlines; `measured`: they have a connectivity measure.
-pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Display, Phase)) {
+/// What streamlines can be coloured by that not all have.
+#[derive(Clone, Copy)]
+pub struct Has {
+    /// A connectivity measure.
+    pub measure: bool,
+    /// How much of the signal each explains.
+    pub weight: bool,
+}
+
+/// Colour, shape and opacity of streamlines.
+pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, Phase)) {
+    let measured = has.measure;
     let by_measure =
         |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);
     let now = COLOURINGS.iter().find(|c| c.0 == d.line_colouring);
@@ -375,7 +391,9 @@ pub fn lines(ui: &mut Ui, d: &Display, measured: bool, set: &mut impl FnMut(Disp
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
         for (colouring, name) in COLOURINGS {
-            if by_measure(&colouring) && !measured {
+            let lacks = by_measure(&colouring) && !measured
+                || colouring == LineColouring::Weight && !has.weight;
+            if lacks {
                 continue;
             }
             let current = colouring == d.line_colouring;

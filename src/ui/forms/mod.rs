@@ -2,6 +2,7 @@
 
 pub mod alignment;
 pub mod bundle;
+pub mod commit;
 pub mod connectivity;
 pub mod density;
 pub mod display;
@@ -21,9 +22,10 @@ mod walk;
 use super::Memory;
 use super::files::{Place, Purpose, suggestion};
 use super::layers;
+use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
-use crate::state::update::{pathway_recipe, segment_recipe};
+use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -48,6 +50,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         Task::View => shown(),
         Task::Pathways => pathway_recipe(state, None),
         Task::Segment => segment_recipe(state),
+        Task::Filter => filter_recipe(state),
         Task::Track => {
             let selected = || selected_tracks(state).map(|l| l.recipe.clone());
             match state.session.live {
@@ -74,6 +77,10 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
     } else if state.view.task == Task::Segment {
         if state.resting_surface().is_some() {
             level_set::ask(state, memory, SegmentFile::Labels, place);
+        }
+    } else if state.view.task == Task::Filter {
+        if commit::weighs(state) {
+            commit::ask(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track && selected_tracks(state).is_none() {
         // As the button, which says why.

@@ -288,7 +288,7 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
         menu::line(ui);
         // Any orientation: turn the view, then hold the plane.
         let CutPlane { at, normal } = facing(state);
-        row(ui, "Hold a plane facing you now", Cut::Plane { at, normal });
+        row(ui, "What faces you, held", Cut::Plane { at, normal });
         chosen
     })
 }

@@ -5,6 +5,7 @@ use crate::render::build::{self, pathways};
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::{Colours, LineColour, VolumeStyle};
 use crate::solvers::tracking::StopReason;
+use crate::state::filter::WEIGHT;
 use crate::state::pathways::Shown;
 use crate::state::{Content, Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
@@ -167,6 +168,10 @@ fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
                     [low, high].map(|v| with_unit(&fixed(f64::from(v), 0), "mm")),
                 ),
                 "measure" => ("CM".to_owned(), [low, high].map(|v| measure(f64::from(v)))),
+                WEIGHT => (
+                    "Weight".to_owned(),
+                    [low, high].map(|v| significant(f64::from(v))),
+                ),
                 "cm" => (
                     "CM along ray".to_owned(),
                     [low, high].map(|v| measure(f64::from(v))),

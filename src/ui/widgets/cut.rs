@@ -15,6 +15,8 @@ pub struct CutHistogram<'a> {
     pub counts: &'a [u32; BINS],
     /// Values at the two ends.
     pub range: (f32, f32),
+    /// Bars stand for equal ratios, not for equal differences.
+    pub logarithmic: bool,
     /// `None`: all are kept.
     pub cut: Option<f32>,
     /// Colour of a kept bar at a share of the width.
@@ -32,10 +34,26 @@ impl CutHistogram<'_> {
         let bars = Rect::from_min_size(rect.min, vec2(rect.width(), charts::HISTOGRAM));
         let (low, high) = self.range;
         let span = high - low;
-        let share_of = |value: f32| ((value - low) / span).clamp(0.0, 1.0);
-        // Whole thousandths: what is copied as a command is what was set.
-        let rounded = |value: f32| (value * 1e3).round() / 1e3;
-        let bin = span / BINS as f32;
+        let ratio = high / low;
+        let share_of = |value: f32| {
+            let share = match self.logarithmic {
+                true => (value.max(low) / low).ln() / ratio.ln(),
+                false => (value - low) / span,
+            };
+            share.clamp(0.0, 1.0)
+        };
+        let value_at = |share: f32| match self.logarithmic {
+            true => low * ratio.powf(share),
+            false => low + share * span,
+        };
+        // Few digits: what is copied as a command is what was set.
+        let rounded = |value: f32| match self.logarithmic {
+            true if value > 0.0 => {
+                let unit = 10f32.powf(2.0 - value.log10().floor());
+                ((value * unit).round() / unit).max(low)
+            }
+            _ => (value * 1e3).round() / 1e3,
+        };
 
         let id = ui.make_persistent_id(("cut", self.name));
         let response = ui.interact(bars, id, Sense::drag());
@@ -49,13 +67,16 @@ impl CutHistogram<'_> {
             } else {
                 Phase::Live
             };
-            change = Some((rounded(low + share * span), phase));
+            change = Some((rounded(value_at(share)), phase));
         } else if response.drag_stopped() {
             change = Some((at_cut, Phase::Done));
         }
         let value = f64::from(at_cut);
         let (from, to) = (f64::from(low), f64::from(high));
-        let stepped = |steps: f64| (value + steps * f64::from(bin)).clamp(from, to);
+        let stepped = |steps: f64| {
+            let share = share_of(at_cut) + steps as f32 / BINS as f32;
+            f64::from(value_at(share)).clamp(from, to)
+        };
         if let Some(value) = rail::asked(ui, &response, id, stepped) {
             change = Some((rounded(value as f32), Phase::Done));
         }
@@ -68,7 +89,7 @@ impl CutHistogram<'_> {
         let uncut = change.is_none() && self.cut.is_none() || change.is_some() && cut <= low;
         let colour = |t: f32| {
             // The bar that the cut crosses counts by its middle.
-            if low + t * span >= cut {
+            if value_at(t) >= cut {
                 (self.colour)(t)
             } else {
                 p.b3
@@ -89,7 +110,10 @@ impl CutHistogram<'_> {
     /// The ends and, under the line, the value as a field.
     fn texts(&self, ui: &mut Ui, rect: Rect, bars: Rect, x: f32, cut: Option<f32>) -> Option<f32> {
         let p = theme::palette(ui.style());
-        let text = |v: f32| format::measure(f64::from(v));
+        let text = |v: f32| match self.logarithmic {
+            true => format::significant(f64::from(v)),
+            false => format::measure(f64::from(v)),
+        };
         let line = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 4.0), rect.max);
         let line = Rect::from_min_size(line.min, vec2(line.width(), FIELD.y));
         let place = Rect::from_center_size(pos2(x, line.center().y), FIELD);

@@ -119,7 +119,7 @@ impl<'a> Item<'a> {
     }
 
     /// As [`Item::show`], with something painted in the icon's place.
-    pub fn show_with(self, ui: &mut Ui, glyph: impl FnOnce(&egui::Painter, egui::Pos2)) -> bool {
+    fn show_with(self, ui: &mut Ui, glyph: impl FnOnce(&egui::Painter, egui::Pos2)) -> bool {
         let p = theme::palette(ui.style());
         let sense = if self.enabled {
             Sense::click()

@@ -248,8 +248,12 @@ impl TransferEditor<'_> {
         paint::left(painter, texts, &low, font.clone(), p.t3);
         paint::centre(painter, texts, self.axis, font.clone(), p.t3);
         paint::right(painter, texts, &high, font.clone(), p.t3);
-        let corner = Rect::from_min_size(plot.min + vec2(4.0, -4.0), vec2(plot.width(), 14.0));
-        paint::left(painter, corner, "opacity", font, p.t3);
+        // Where the curve is lower.
+        let corner =
+            Rect::from_min_size(plot.min + vec2(4.0, -4.0), vec2(plot.width() - 8.0, 14.0));
+        let falls = transfer.opacity(0.0) > transfer.opacity(1.0);
+        let place = if falls { paint::right } else { paint::left };
+        place(painter, corner, "opacity", font, p.t3);
     }
 
     /// Value and opacity of the chosen point.

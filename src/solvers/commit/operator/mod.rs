@@ -13,16 +13,19 @@ pub mod rank;
 pub mod reference;
 mod workers;
 
+use super::cuda::OnCard;
 use super::dictionary::Dictionary;
 use super::directions::SIDE;
 use super::model::{Responses, mean_square};
 use super::samples::Samples;
+use crate::compute::cuda::Device;
+use crate::solvers::Error;
 use dense::Dense;
 use factorised::Factorised;
 use rank::Mixing;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the unknowns are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,10 +75,20 @@ pub enum Way {
     },
 }
 
+/// On a graphics card, where there are three columns of a streamline and more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Precision {
+    /// Single precision.
+    Exact,
+    /// Harmonics in half precision, which lets A x and Aᵀ y differ by a thousandth.
+    Fast,
+}
+
 #[derive(Debug)]
 enum Inner {
     Factorised(Factorised),
     Dense(Dense),
+    OnCard(OnCard),
 }
 
 #[derive(Debug)]
@@ -105,27 +118,54 @@ pub struct Work {
     pub dense: f64,
 }
 
+/// What work is counted by.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Counted {
+    pub segments: f64,
+    pub peaks: f64,
+    pub voxels: f64,
+    pub shells: f64,
+    pub samples: f64,
+    /// Columns of a streamline, of a peak, of free water.
+    pub atoms: f64,
+    pub extra: f64,
+    pub free: f64,
+}
+
 impl Work {
     pub fn of(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
-        let shells = samples.shells.len() as f64;
-        let (atoms, extra) = (responses.intra.len() as f64, responses.extra.len() as f64);
-        let (segments, peaks) = (
-            dictionary.segments.len() as f64,
-            dictionary.peak_count() as f64,
-        );
-        let voxels = dictionary.voxels.len() as f64;
-        let count = samples.count() as f64;
+        Self::counted(&Counted {
+            segments: dictionary.segments.len() as f64,
+            peaks: dictionary.peak_count() as f64,
+            voxels: dictionary.voxels.len() as f64,
+            shells: samples.shells.len() as f64,
+            samples: samples.count() as f64,
+            atoms: responses.intra.len() as f64,
+            extra: responses.extra.len() as f64,
+            free: responses.free.len() as f64,
+        })
+    }
+
+    pub fn counted(n: &Counted) -> Self {
+        let count = n.samples;
         // Measured on one core with AVX2, in units of 0.2 ns.
-        let segment = |atoms: f64| 100.0 + shells * (110.0 + 7.0 * atoms) + 20.0;
+        let segment = |atoms: f64| 100.0 + n.shells * (110.0 + 7.0 * atoms) + 20.0;
         let factorised =
-            (segments * segment(atoms) + peaks * segment(extra) + voxels * 91.0 * count) / 8.0;
+            (n.segments * segment(n.atoms) + n.peaks * segment(n.extra) + n.voxels * 91.0 * count)
+                / 8.0;
         // Rows come from the second cache, or from far away.
-        let table = segments.min(65536.0) * atoms * count * 4.0;
+        let table = n.segments.min(65536.0) * n.atoms * count * 4.0;
         let far = if table > SECOND_CACHE { 16.0 } else { 5.0 };
         let row = (count / 8.0).ceil() * far + 16.0;
-        let free = responses.free.len() as f64 * voxels;
-        let dense = (segments * atoms + peaks * extra + free) * row + voxels * count / 4.0;
+        let free = n.free * n.voxels;
+        let dense =
+            (n.segments * n.atoms + n.peaks * n.extra + free) * row + n.voxels * count / 4.0;
         Self { factorised, dense }
+    }
+
+    /// Of the cheaper way.
+    pub fn least(&self) -> f64 {
+        self.factorised.min(self.dense)
     }
 
     pub fn cheaper(&self) -> Way {
@@ -145,19 +185,40 @@ pub type Finish<'a> = &'a (dyn Fn(usize, &[f32], &mut [f32]) -> [f64; 2] + Sync)
 pub type Fill<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
 
 impl Inner {
-    fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
+    fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> Result<[f64; 2], Error> {
         match self {
-            Self::Factorised(f) => f.apply(x, rows, finish),
-            Self::Dense(d) => d.apply(x, rows, finish),
+            Self::Factorised(f) => Ok(f.apply(x, rows, finish)),
+            Self::Dense(d) => Ok(d.apply(x, rows, finish)),
+            Self::OnCard(card) => Ok(finish(0, &card.apply(x)?, rows)),
         }
     }
 
-    fn adjoint(&self, y: Fill, x: &mut [f32]) {
+    fn adjoint(&self, y: Fill, x: &mut [f32]) -> Result<(), Error> {
         match self {
             Self::Factorised(f) => f.adjoint(y, x),
             Self::Dense(d) => d.adjoint(y, x),
+            Self::OnCard(card) => {
+                let mut rows = vec![0.0; card.shape.rows()];
+                y(0, &mut rows);
+                card.adjoint(&rows, x)?;
+            }
         }
+        Ok(())
     }
+}
+
+/// Squares of the columns, in the mean over directions.
+fn mean_squares(responses: &Responses, samples: &Samples) -> [Vec<f64>; 3] {
+    let mean = |atoms: &[Vec<_>], kind: usize| -> Vec<f64> {
+        let each = atoms.iter().zip(&responses.flat[kind]);
+        each.map(|(atom, &flat)| mean_square(atom, flat, samples))
+            .collect()
+    };
+    [
+        mean(&responses.intra, 0),
+        mean(&responses.extra, 1),
+        mean(&responses.free, 2),
+    ]
 }
 
 impl Operator {
@@ -179,17 +240,41 @@ impl Operator {
             Way::Factorised => Inner::Factorised(Factorised::new(dictionary, used, samples)),
             Way::Dense { side } => Inner::Dense(Dense::new(dictionary, used, samples, side)),
         };
-        let mean = |atoms: &[Vec<_>], kind: usize| -> Vec<f64> {
-            let each = atoms.iter().zip(&responses.flat[kind]);
-            each.map(|(atom, &flat)| mean_square(atom, flat, samples))
-                .collect()
-        };
-        let squares = [
-            mean(&responses.intra, 0),
-            mean(&responses.extra, 1),
-            mean(&responses.free, 2),
-        ];
+        let squares = mean_squares(responses, samples);
         Self::with(inner, way, mixing, dictionary, &squares)
+    }
+
+    /// On the first of these graphics cards, factorised.
+    pub fn new_on_card(
+        dictionary: &Dictionary,
+        responses: &Responses,
+        samples: &Samples,
+        precision: Precision,
+        devices: &Arc<[Device]>,
+    ) -> Result<Self, Error> {
+        let tolerance = match precision {
+            Precision::Exact => TOLERANCE,
+            Precision::Fast => COARSE_TOLERANCE,
+        };
+        let mixed = Mixing::of(responses, samples, tolerance);
+        let card = OnCard::new(dictionary, responses, mixed, samples, precision, devices)?;
+        let squares = mean_squares(responses, samples);
+        let inner = Inner::OnCard(card);
+        Ok(Self::with(
+            inner,
+            Way::Factorised,
+            None,
+            dictionary,
+            &squares,
+        ))
+    }
+
+    /// Where it is on a graphics card.
+    pub fn on_card(&self) -> Option<&OnCard> {
+        match &self.inner {
+            Inner::OnCard(card) => Some(card),
+            Inner::Factorised(_) | Inner::Dense(_) => None,
+        }
     }
 
     /// On a table from elsewhere.
@@ -232,12 +317,13 @@ impl Operator {
         match &self.inner {
             Inner::Factorised(f) => f.shape,
             Inner::Dense(d) => d.shape,
+            Inner::OnCard(card) => card.shape,
         }
     }
 
     /// Columns of a streamline that are worked on.
     pub fn rank(&self) -> usize {
-        self.inner_shape().atoms
+        self.on_card().map_or(self.inner_shape().atoms, |c| c.rank)
     }
 
     pub fn columns(&self) -> usize {
@@ -249,15 +335,21 @@ impl Operator {
     }
 
     /// y = A x.
-    pub fn apply(&self, x: &[f32], y: &mut [f32]) {
+    pub fn apply(&self, x: &[f32], y: &mut [f32]) -> Result<(), Error> {
         self.apply_with(x, y, &|_, ax, y| {
             y.copy_from_slice(ax);
             [0.0; 2]
-        });
+        })?;
+        Ok(())
     }
 
     /// A x, of which the caller makes what it keeps while it is near.
-    pub fn apply_with(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
+    pub fn apply_with(
+        &self,
+        x: &[f32],
+        rows: &mut [f32],
+        finish: Finish,
+    ) -> Result<[f64; 2], Error> {
         let Some(mixing) = &self.mixing else {
             return self.inner.apply(x, rows, finish);
         };
@@ -267,20 +359,21 @@ impl Operator {
     }
 
     /// x = Aᵀ y.
-    pub fn adjoint(&self, y: &[f32], x: &mut [f32]) {
-        self.adjoint_of(&|from, to| to.copy_from_slice(&y[from..from + to.len()]), x);
+    pub fn adjoint(&self, y: &[f32], x: &mut [f32]) -> Result<(), Error> {
+        self.adjoint_of(&|from, to| to.copy_from_slice(&y[from..from + to.len()]), x)
     }
 
     /// Aᵀ of what the caller makes when it is wanted.
-    pub fn adjoint_of(&self, y: Fill, x: &mut [f32]) {
+    pub fn adjoint_of(&self, y: Fill, x: &mut [f32]) -> Result<(), Error> {
         let Some(mixing) = &self.mixing else {
             return self.inner.adjoint(y, x);
         };
         let shape = self.inner_shape();
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         mixed.resize(shape.columns(), 0.0);
-        self.inner.adjoint(y, &mut mixed);
+        self.inner.adjoint(y, &mut mixed)?;
         mixing.part(&mixed, shape.fibres, x);
+        Ok(())
     }
 
     /// Where sample s of the dictionary's voxel v is among the rows.
@@ -288,15 +381,17 @@ impl Operator {
         match &self.inner {
             Inner::Factorised(f) => f.row(voxel, sample),
             Inner::Dense(d) => voxel * d.shape.samples + sample,
+            Inner::OnCard(card) => card.row(voxel, sample),
         }
     }
 
     /// Where an unknown of the dictionary's voxel v is: peak by peak, column by column, then free water.
     pub fn own_column(&self, voxel: usize, place: usize) -> usize {
-        match &self.inner {
-            Inner::Factorised(f) => self.shape().intra() + f.own_column(voxel, place),
-            Inner::Dense(d) => self.shape().intra() + voxel * d.shape.own() + place,
-        }
+        let own = match &self.inner {
+            Inner::Factorised(f) => f.own_column(voxel, place),
+            Inner::Dense(_) | Inner::OnCard(_) => voxel * self.inner_shape().own() + place,
+        };
+        self.shape().intra() + own
     }
 
     /// Samples voxel by voxel into the order of the rows; 0 in what is padding.

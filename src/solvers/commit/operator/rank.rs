@@ -67,6 +67,11 @@ impl Mixing {
         Some((Self { atoms, rank, e }, fewer))
     }
 
+    /// E of one atom.
+    pub fn row(&self, atom: usize) -> &[f32] {
+        &self.e[atom * self.rank..(atom + 1) * self.rank]
+    }
+
     /// z = Eᵀ x, fibre by fibre; what follows the streamlines' is copied.
     pub fn mix(&self, x: &[f32], fibres: usize, z: &mut Vec<f32>) {
         let (intra, own) = x.split_at(fibres * self.atoms);

@@ -8,6 +8,7 @@ use crate::solvers::tracking::selection::{Edit, Rules, Runs, Said};
 use crate::state::bundle::{Column, Sieve, lines_of};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::edits::{Choice, on_image};
+use crate::state::filter::WEIGHT;
 use crate::state::session::Severity;
 use crate::state::words::streamlines;
 use crate::state::{Document, Effect, Recipe, State};
@@ -28,11 +29,14 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let moved = state.document.moved.contains_key(&sieve.layer);
-    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved;
+    // Weights that were fitted here are in no file that another session would read.
+    let weighed = state.document.weighed.contains_key(&sieve.layer);
+    let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
+    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !weighed;
     let step = match (by_rules, state.sifted(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
         (false, Some(sifted)) => Edit::Keep(Runs {
-            said: said(&state.document, &sieve, &rules).filter(|_| !moved),
+            said: said(&state.document, &sieve, &rules).filter(|_| !moved && !weighed),
             ..Runs::new(&sifted.marks.0)
         }),
         (false, None) => return,
@@ -69,6 +73,15 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
             false,
             effects,
         );
+    }
+}
+
+/// Some of a layer's streamlines, as a new layer.
+pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &mut Vec<Effect>) {
+    let lines = state.document.layer(layer).and_then(|l| lines_of(l));
+    if let Some(lines) = lines.filter(|lines| lines.len() == marks.len()).cloned() {
+        let step = Edit::Keep(Runs::new(marks));
+        ask(state, layer, lines, step, true, effects);
     }
 }
 
@@ -142,6 +155,9 @@ pub fn done(
         }
         if let Some(moved) = document.moved.get(&id).cloned() {
             document.moved.insert(shown, moved);
+        }
+        if let Some(weighed) = document.weighed.get(&id).cloned() {
+            document.weighed.insert(shown, weighed);
         }
         // In the place of what it is from, which is not seen through it.
         document.edit_layer(id, |layer| layer.display.visible = false);

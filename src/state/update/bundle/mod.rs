@@ -6,7 +6,7 @@ mod follow;
 mod measure;
 mod save;
 
-pub use edits::recipe;
+pub use edits::{keep_marked, recipe};
 pub use follow::follow;
 
 use super::edit;

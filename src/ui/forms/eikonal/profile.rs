@@ -49,7 +49,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<A
     let spoken = format!("Cost along the path: {per_mm}, {length}");
     response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
     if let Some(weak) = weakest.filter(|_| pointed.is_none()) {
-        let text = words(weak, mean);
+        let text = words(weak);
         let note = Note::new(p, Severity::Information, &text).action("Show it");
         if note.show(ui) == Some(Answer::Taken) {
             actions.push(Action::MoveCrosshair(weak.at));
@@ -62,14 +62,13 @@ pub fn percent(share: f64) -> String {
     format::with_unit(&format::fixed(share * 100.0, 1), "%")
 }
 
-fn words(weak: &Weakest, mean: f64) -> String {
-    let times = weak.cost_per_mm / mean.max(f64::MIN_POSITIVE);
+fn words(weak: &Weakest) -> String {
     let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
     format!(
-        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean",
+        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean between the ends",
         format::with_unit(&z, "mm"),
         format::significant(weak.cost_per_mm),
-        format::fixed(times, 1),
+        format::fixed(weak.times_mean, 1),
     )
 }
 

@@ -86,8 +86,7 @@ fn entries(ui: &mut Ui, kept: Option<&KeptPathway>, solved: bool, unsolved: bool
     let rename = menu::Item::new("Rename").icon(icons::COPY);
     chosen = chosen.or(item(ui, rename.key("double click"), More::Rename));
     for (name, rgb) in theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES) {
-        let item = menu::Item::new(name).chosen(kept.colour == rgb);
-        let clicked = item.show_with(ui, |painter, at| {
+        let clicked = menu::glyph_item(ui, name, "", kept.colour == rgb, |painter, at| {
             let square = Rect::from_center_size(at, vec2(10.0, 10.0));
             painter.rect_filled(square, 2.0, colour(rgb));
         });

@@ -109,6 +109,7 @@ pub fn histogram(
         name: "Connectivity measure",
         counts: memory.rays.bins(rays),
         range: rays.range,
+        logarithmic: false,
         cut,
         colour: &colour,
     }

@@ -409,7 +409,11 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
     if open {
         let measured = state.document.method == Method::Rays;
         let shown = state.document.live_display();
-        display::lines(ui, shown, measured, &mut |display, phase| {
+        let has = display::Has {
+            measure: measured,
+            weight: false,
+        };
+        display::lines(ui, shown, has, &mut |display, phase| {
             actions.push(Action::SetLiveDisplay { display, phase });
         });
         display::slab(ui, &state.view, actions);

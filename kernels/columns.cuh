@@ -1,0 +1,146 @@
+// Part of commit.cu: the unknowns, and the solver's work on them.
+#pragma once
+#include "sums.cuh"
+
+// As Columns in src/solvers/commit/cuda/buffers.rs.
+struct Columns {
+    // How a streamline's columns are made of fewer: a row each, `wide` of each chunk.
+    const float* mixing;
+    u32 fibres, atoms, chunks, wide;
+    // All of them, those of voxels too.
+    u64 count;
+};
+static_assert(sizeof(Columns) == 32, "as in buffers.rs");
+
+__device__ __forceinline__ u64 thread_of_many() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ u64 many() { return u64(gridDim.x) * blockDim.x; }
+__device__ __forceinline__ u64 intra(const Columns& n) { return u64(n.fibres) * n.atoms; }
+
+// Chunk by chunk, streamline by streamline.
+extern "C" __global__ void commit_mix(Columns n, const float* x, float* z) {
+    u32 fibre = thread_index();
+    if (!(fibre < n.fibres)) return;
+    u32 row = n.chunks * n.wide;
+    for (u32 i = 0; i < row; ++i) {
+        float sum = 0;
+        for (u32 j = 0; j < n.atoms; ++j) sum = fmaf(n.mixing[j * row + i], x[u64(fibre) * n.atoms + j], sum);
+        z[(u64(i / n.wide) * n.fibres + fibre) * n.wide + i % n.wide] = sum;
+    }
+}
+
+// The reverse, and what voxels' own columns got.
+extern "C" __global__ void commit_part(Columns n, const float* z, const float* own, float* g) {
+    u32 row = n.chunks * n.wide;
+    for (u64 i = thread_of_many(); i < n.count; i += many()) {
+        if (i >= intra(n)) {
+            g[i] = own[i - intra(n)];
+            continue;
+        }
+        u64 fibre = i / n.atoms, j = i % n.atoms;
+        float sum = 0;
+        for (u32 k = 0; k < row; ++k)
+            sum = fmaf(n.mixing[j * row + k], z[(u64(k / n.wide) * n.fibres + fibre) * n.wide + k % n.wide], sum);
+        g[i] = sum;
+    }
+}
+
+// The step of Penalty::step but for groups.
+extern "C" __global__ void commit_step(
+    Columns n, const float* z, const float* g, const float* h, float lasso, float* out) {
+    for (u64 i = thread_of_many(); i < n.count; i += many()) {
+        float next = z[i] - __fdiv_rn(g[i] + (i < intra(n) ? lasso : 0.0f), h[i]);
+        out[i] = next > 0 && h[i] > 0 ? next : 0.0f;
+    }
+}
+
+// A block a group of streamlines: shrinks it where `shrinks`, as solver/penalty.rs, and adds what it costs.
+extern "C" __global__ void commit_groups(
+    Columns n, const u32* begins, const u32* fibres, const float* costs, u32 shrinks, const float* h, float* x, double* sum) {
+    const u32 first = begins[blockIdx.x], last = begins[blockIdx.x + 1];
+    const u64 members = u64(last - first) * n.atoms;
+    const double cost = costs[blockIdx.x];
+    auto column = [&](u64 i) { return u64(fibres[first + i / n.atoms]) * n.atoms + i % n.atoms; };
+    auto size = [&]() {
+        double square = 0;
+        for (u64 i = threadIdx.x; i < members; i += blockDim.x) {
+            double v = x[column(i)];
+            square += v * v;
+        }
+        return sqrt(whole(square));
+    };
+    if (shrinks && cost > 0) {
+        auto above = [&](double t) {
+            double square = 0;
+            for (u64 i = threadIdx.x; i < members; i += blockDim.x) {
+                double v = x[column(i)], w = h[column(i)], part = v > 0 ? w * v / (w * t + cost) : 0;
+                square += part * part;
+            }
+            return whole(square) > 1;
+        };
+        double low = 0, high = size();
+        bool none = !above(0);
+        for (int i = 0; !none && i < 60; ++i) {
+            double middle = 0.5 * (low + high);
+            if (above(middle)) low = middle;
+            else high = middle;
+        }
+        double t = 0.5 * (low + high);
+        for (u64 i = threadIdx.x; i < members; i += blockDim.x) {
+            double v = x[column(i)], w = h[column(i)];
+            x[column(i)] = none || !(v > 0) ? 0.0f : float(w * v / (w + cost / t));
+        }
+        __syncthreads();
+    }
+    double all = size();
+    if (threadIdx.x == 0) atomicAdd(sum, cost * all);
+}
+
+// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), x of the streamlines, how many are above 0, and
+// how many have left or come to it.
+extern "C" __global__ void commit_measure(
+    Columns n, const float* h, const float* x, const float* z, const float* before, double* to) {
+    double sums[6] = {0, 0, 0, 0, 0, 0};
+    for (u64 i = thread_of_many(); i < n.count; i += many()) {
+        float now = x[i], last = before[i];
+        double w = h[i], moved = now - z[i];
+        sums[0] += w * moved * moved;
+        sums[1] += w * now * now;
+        sums[2] -= w * moved * double(now - last);
+        if (i < intra(n)) sums[3] += now;
+        sums[4] += now > 0;
+        sums[5] += (now > 0) != (last > 0);
+    }
+    add_up(sums, to);
+}
+
+// out = a u + b v.
+extern "C" __global__ void commit_combine(u64 count, float a, const float* u, float b, const float* v, float* out) {
+    for (u64 i = thread_of_many(); i < count; i += many()) out[i] = a * u[i] + b * v[i];
+}
+
+// The gradient of the weights above 0 alone; adds g²/h.
+extern "C" __global__ void commit_free(Columns n, const float* x, const float* h, float lasso, float* g, double* to) {
+    double sums[1] = {0};
+    for (u64 i = thread_of_many(); i < n.count; i += many()) {
+        float own = x[i] > 0 ? g[i] + (i < intra(n) ? lasso : 0.0f) : 0.0f;
+        g[i] = own;
+        if (h[i] > 0) sums[0] += double(own) * __fdiv_rn(own, h[i]);
+    }
+    add_up(sums, to);
+}
+
+// The next direction; adds its fall.
+extern "C" __global__ void commit_turn(Columns n, const float* g, const float* h, float keep, float* d, double* to) {
+    double sums[1] = {0};
+    for (u64 i = thread_of_many(); i < n.count; i += many()) {
+        float own = g[i], next = (keep != 0 ? keep * d[i] : 0.0f) - (h[i] > 0 ? __fdiv_rn(own, h[i]) : 0.0f);
+        d[i] = next;
+        sums[0] -= double(own) * next;
+    }
+    add_up(sums, to);
+}
+
+// Along a way that is bent at 0.
+extern "C" __global__ void commit_look(u64 count, const float* x, const float* way, float share, float* out) {
+    for (u64 i = thread_of_many(); i < count; i += many()) out[i] = fmaxf(x[i] + share * way[i], 0.0f);
+}

@@ -1,0 +1,34 @@
+// Sums over the threads of a block, in double precision.
+#pragma once
+#include "common.cuh"
+
+static constexpr u32 ALL = 0xffffffffu;
+
+// Adds up over a block, into `to`; for all of its threads.
+template <int N> __device__ __forceinline__ void add_up(const double (&values)[N], double* to) {
+    __shared__ double parts[32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
+    for (int i = 0; i < N; ++i) {
+        double v = values[i];
+        for (int m = 16; m; m >>= 1) v += __shfl_xor_sync(ALL, v, m);
+        __syncthreads();
+        if (lane == 0) parts[warp] = v;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (int k = 1; k < warps; ++k) v += parts[k];
+            if (v != 0) atomicAdd(to + i, v);
+        }
+    }
+}
+
+// For all threads of a block.
+__device__ __forceinline__ double whole(double v) {
+    __shared__ double sum;
+    __syncthreads();
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    for (int m = 16; m; m >>= 1) v += __shfl_xor_sync(ALL, v, m);
+    if ((threadIdx.x & 31) == 0) atomicAdd(&sum, v);
+    __syncthreads();
+    return sum;
+}

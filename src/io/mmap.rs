@@ -1,0 +1,211 @@
+//! A part of a file as memory, without a copy to wait for, and yet our own.
+//!
+//! Mapped bytes are the file's: a program that writes into it changes them, one that shortens it kills
+//! every process that looks at what is gone, and so does a drive that is unplugged. Here a lease
+//! (fcntl(2), `F_SETLEASE`) holds back everyone who wants to write into the file or to shorten it, all
+//! pages are in memory before they are looked at, and soon a thread puts copies of them in their place,
+//! piece by piece. The lease ends with the last piece: a program that has to wait for it waits less than
+//! half a second for each GB.
+//!
+//! Where there are no leases (other systems, drives of other machines, files of other users or open for
+//! writing) nothing is mapped, and the file is read instead.
+
+use super::Error;
+use crate::compute::Control;
+use crate::data::shared::Bytes;
+use std::ops::Range;
+use std::path::Path;
+
+/// A part of a file; `None` where it cannot be kept as it is.
+pub(super) fn part(
+    path: &Path,
+    range: Range<u64>,
+    control: &Control,
+) -> Result<Option<Bytes>, Error> {
+    #[cfg(target_os = "linux")]
+    return leased::part(path, range, control);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (path, range, control);
+        Ok(None)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod leased {
+    use super::{Bytes, Control, Error, Path, Range};
+    use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
+    use rayon::prelude::*;
+    use std::fs::File;
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::FileExt as _;
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
+
+    /// What is put in place at a time. Large pages stay whole where both sides begin with one.
+    const PIECE_BYTES: usize = 16 << 20;
+    const LARGE_PAGE_BYTES: usize = 2 << 20;
+    /// What is opened is looked at first; copies come after.
+    const FIRST_LOOK: Duration = Duration::from_millis(100);
+    /// asm-generic/fcntl.h: which signal tells that somebody waits for a lease.
+    const F_SETSIG: libc::c_int = 10;
+    /// File systems of this machine alone (statfs(2)): elsewhere a lease does not hold others back.
+    const LOCAL: [i64; 5] = [
+        libc::EXT4_SUPER_MAGIC as i64,
+        libc::XFS_SUPER_MAGIC as i64,
+        libc::BTRFS_SUPER_MAGIC as i64,
+        libc::F2FS_SUPER_MAGIC as i64,
+        libc::TMPFS_MAGIC as i64,
+    ];
+
+    struct Leased {
+        pages: Mmap,
+        /// In the file.
+        start: u64,
+        /// Open for as long as its lease is needed.
+        file: Mutex<Option<File>>,
+    }
+
+    impl AsRef<[u8]> for Leased {
+        fn as_ref(&self) -> &[u8] {
+            &self.pages
+        }
+    }
+
+    pub fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<Option<Bytes>, Error> {
+        let Some(leased) = Leased::open(path, range) else {
+            return Ok(None);
+        };
+        if !leased.fetch(control)? {
+            return Ok(None);
+        }
+        let leased = Arc::new(leased);
+        let copied = leased.clone();
+        let copier = std::thread::Builder::new().name("copy of a file".to_owned());
+        // What cannot be copied now may be later: until then the lease stays.
+        let started = copier.spawn(move || {
+            while Arc::strong_count(&copied) > 1 {
+                std::thread::sleep(FIRST_LOOK);
+                if copied.copy() {
+                    return;
+                }
+            }
+        });
+        Ok(started.is_ok().then_some(leased as Bytes))
+    }
+
+    /// Nobody else may write into the file or shorten it until it is closed.
+    fn lease(file: &File) -> bool {
+        let descriptor = file.as_raw_fd();
+        // SAFETY: calls about an open file; `statfs` is plain numbers, which the call fills. Of the
+        // signals, SIGURG is one that does nothing unless somebody asks for it.
+        #[allow(unsafe_code)]
+        unsafe {
+            let mut system: libc::statfs = std::mem::zeroed();
+            libc::fstatfs(descriptor, &raw mut system) == 0
+                && LOCAL.contains(&(system.f_type as i64))
+                && libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) == 0
+                && libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_RDLCK) == 0
+        }
+    }
+
+    impl Leased {
+        fn open(path: &Path, range: Range<u64>) -> Option<Self> {
+            let file = File::open(path).ok().filter(lease)?;
+            // From here on it stays as long as it is.
+            let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+            if file.metadata().ok()?.len() < range.end || length == 0 {
+                return None;
+            }
+            let mut options = MmapOptions::new();
+            options.offset(range.start).len(length);
+            // SAFETY: the lease keeps the file as it is until copies are in place of its pages.
+            #[allow(unsafe_code)]
+            let pages = unsafe { options.map(&file) }.ok()?;
+            Some(Self {
+                pages,
+                start: range.start,
+                file: Mutex::new(Some(file)),
+            })
+        }
+
+        /// Brings all pages into memory: where one cannot be read it is told here, by `false`, and
+        /// kills nobody later.
+        fn fetch(&self, control: &Control) -> Result<bool, Error> {
+            let pieces = (0..self.pages.len())
+                .into_par_iter()
+                .step_by(LARGE_PAGE_BYTES);
+            let fetched: Vec<bool> = pieces
+                .map(|at| {
+                    control.check()?;
+                    let bytes = LARGE_PAGE_BYTES.min(self.pages.len() - at);
+                    let fetched = self.pages.advise_range(Advice::PopulateRead, at, bytes);
+                    Ok(fetched.is_ok())
+                })
+                .collect::<Result<_, Error>>()?;
+            Ok(fetched.into_iter().all(|done| done))
+        }
+
+        /// Puts copies in place of the file's pages and ends the lease; not where that was not possible
+        /// or nobody needs them any more.
+        fn copy(self: &Arc<Self>) -> bool {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            let copied = file.as_ref().and_then(|file| self.copy_from(file));
+            if copied.is_some() {
+                // Closing ends the lease.
+                *file = None;
+            }
+            copied.is_some()
+        }
+
+        fn copy_from(self: &Arc<Self>, file: &File) -> Option<()> {
+            // The mapping begins with the page that the part begins in.
+            let address = self.pages.as_ptr() as usize;
+            let before = (self.start % page_bytes()) as usize;
+            let (first, end) = (address - before, address + self.pages.len());
+            let mut own = MmapMut::map_anon(PIECE_BYTES + LARGE_PAGE_BYTES).ok()?;
+            // A wish, which need not be granted.
+            let _ = own.advise(Advice::HugePage);
+            let mut at = first;
+            while at < end {
+                if Arc::strong_count(self) == 1 {
+                    return None;
+                }
+                let next = (at + PIECE_BYTES) / PIECE_BYTES * PIECE_BYTES;
+                let next = next.min(end.next_multiple_of(page_bytes() as usize));
+                // As far from the beginning of a large page as its place.
+                let place = own.as_ptr() as usize;
+                let skip = at.wrapping_sub(place) % LARGE_PAGE_BYTES;
+                let from = self.start - before as u64 + (at - first) as u64;
+                let piece = &mut own[skip..][..next - at];
+                let used = (end - at).min(piece.len());
+                file.read_exact_at(&mut piece[..used], from).ok()?;
+                replace(piece, at)?;
+                at = next;
+            }
+            Some(())
+        }
+    }
+
+    fn page_bytes() -> u64 {
+        // SAFETY: asks for a number.
+        #[allow(unsafe_code)]
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        u64::try_from(bytes).unwrap_or(4096)
+    }
+
+    /// Moves whole pages to an address where pages with the same content lie, which they take the place
+    /// of at once; zeros are left behind.
+    fn replace(pages: &mut [u8], address: usize) -> Option<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
+        let bytes = pages.len();
+        // SAFETY: both are ranges of whole pages that are mapped here and by nobody else; whoever reads
+        // at the address finds the same bytes before and after, and the system lets nobody read between.
+        #[allow(unsafe_code)]
+        let moved = unsafe {
+            let (old, new) = (pages.as_mut_ptr().cast(), address as *mut libc::c_void);
+            libc::mremap(old, bytes, bytes, flags, new)
+        };
+        (moved as usize == address).then_some(())
+    }
+}

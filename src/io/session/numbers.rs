@@ -1,0 +1,72 @@
+//! Numbers inside a session: weights of streamlines, values of voxels.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use serde::{Deserialize, Serialize};
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+
+/// Numbers as text.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PackedNumbers {
+    pub count: usize,
+    /// Single precision, the lowest byte first; the first bytes of all, then the second ones and so on
+    /// (which packs better); deflated (RFC 1951) and in base64. Empty where there was no room for them.
+    pub bytes: String,
+}
+
+/// No number of streamlines or voxels is larger.
+const MOST: usize = 1 << 30;
+
+impl PackedNumbers {
+    pub fn pack(values: &[f32]) -> Self {
+        let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
+        for byte in 0..4 {
+            let plane: Vec<u8> = values.iter().map(|v| v.to_le_bytes()[byte]).collect();
+            // A vector takes all that is written.
+            let _ = packed.write_all(&plane);
+        }
+        Self {
+            count: values.len(),
+            bytes: STANDARD.encode(packed.finish().unwrap_or_default()),
+        }
+    }
+
+    /// In the place of numbers for which there is no room.
+    pub fn left_out(values: &[f32]) -> Self {
+        Self {
+            count: values.len(),
+            bytes: String::new(),
+        }
+    }
+
+    /// The numbers; in words what is wrong with them.
+    pub fn unpack(&self) -> Result<Arc<[f32]>, String> {
+        if self.bytes.is_empty() && self.count > 0 {
+            return Err("they were too many for the session".to_owned());
+        }
+        if self.count > MOST {
+            return Err("there are more than any tractogram has".to_owned());
+        }
+        let bytes = STANDARD.decode(&self.bytes);
+        let bytes = bytes.map_err(|_| "they are no base64 text")?;
+        let mut planes = Vec::new();
+        planes
+            .try_reserve_exact(4 * self.count)
+            .map_err(|_| "they are more than the memory holds")?;
+        // One more would be one too many.
+        let mut reader = DeflateDecoder::new(&*bytes).take(4 * self.count as u64 + 1);
+        reader
+            .read_to_end(&mut planes)
+            .map_err(|_| "they are damaged")?;
+        if planes.len() != 4 * self.count {
+            return Err("they break off".to_owned());
+        }
+        let byte = |value: usize, byte: usize| planes[byte * self.count + value];
+        let value = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|b| byte(i, b)));
+        Ok((0..self.count).map(value).collect())
+    }
+}

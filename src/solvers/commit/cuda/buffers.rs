@@ -1,0 +1,341 @@
+//! What the kernels read, as they declare it.
+
+use super::super::dictionary::Dictionary;
+use super::super::harmonics::{COUNT, DEGREES};
+use super::super::model::Responses;
+use super::super::operator::Shape;
+use super::super::operator::rank::Mixing;
+use super::super::samples::Samples;
+use super::{Error, FOURS, KERNELS, PART, ROW, WHAT, blocks};
+use crate::compute::cuda::{self, Device};
+use bytemuck::{Pod, Zeroable};
+use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
+
+/// As Tables in kernels/commit.cu; addresses on the card.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Tables {
+    records: u64,
+    items: u64,
+    peaks: u64,
+    peak_counts: u64,
+    intra: u64,
+    own: u64,
+    flat: u64,
+    begins: u64,
+    pub count: u32,
+    pub voxels: u32,
+    pub shells: u32,
+    places: u32,
+    extra: u32,
+    free: u32,
+    columns: u32,
+    unit_mm: f32,
+    pub samples: u32,
+    b0: u32,
+    b0_real: u32,
+    unused: u32,
+}
+const _: () = assert!(size_of::<Tables>() == 112);
+// SAFETY: plain numbers, as the kernel declares them.
+unsafe impl DeviceRepr for Tables {}
+
+/// As Columns in kernels/commit.cu.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Columns {
+    mixing: u64,
+    pub fibres: u32,
+    pub atoms: u32,
+    pub chunks: u32,
+    pub wide: u32,
+    pub count: u64,
+}
+const _: () = assert!(size_of::<Columns>() == 32);
+// SAFETY: as above.
+unsafe impl DeviceRepr for Columns {}
+
+/// As Finish in kernels/commit.cu.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Finish {
+    pub out: u64,
+    pub y: u64,
+    pub last: u64,
+    pub sums: u64,
+    pub beta: f32,
+    pub unused: u32,
+}
+// SAFETY: as above.
+unsafe impl DeviceRepr for Finish {}
+
+impl Finish {
+    /// A x into `out`, its square into `sums`, where there is one.
+    pub fn product(out: u64, sums: u64) -> Self {
+        Self {
+            out,
+            sums,
+            ..Self::zeroed()
+        }
+    }
+}
+
+/// Part of the segments of a voxel, for a warp.
+const FIRST: u32 = 1;
+const SHARED: u32 = 2;
+
+/// Voxel, first record, last record, and whether it is the voxel's first part and not the only one; the long
+/// ones first.
+fn items(dictionary: &Dictionary) -> Vec<[u32; 4]> {
+    let mut items = Vec::with_capacity(dictionary.voxels.len());
+    for (voxel, pair) in dictionary.offsets.windows(2).enumerate() {
+        let shared = if pair[1] - pair[0] > PART { SHARED } else { 0 };
+        let mut begin = pair[0];
+        loop {
+            let end = pair[1].min(begin + PART);
+            let first = if begin == pair[0] { FIRST } else { 0 };
+            items.push([voxel as u32, begin as u32, end as u32, first | shared]);
+            begin = end;
+            if begin >= pair[1] {
+                break;
+            }
+        }
+    }
+    // Equal ones stay neighbours in space.
+    items.sort_by_key(|[_, begin, end, _]| std::cmp::Reverse((end - begin) / 32));
+    items
+}
+
+/// Where samples are among those of a voxel: each shell, and those at b = 0, filled up to fours.
+struct Padding {
+    /// By sample.
+    places: Vec<u32>,
+    /// First sample of each shell, and the end of the last.
+    begins: Vec<u32>,
+    /// Zero in what is at b = 0 or filled up.
+    directions: Vec<[f64; 3]>,
+}
+
+impl Padding {
+    fn new(samples: &Samples) -> Self {
+        let b0 = samples.b0.len();
+        let mut made = Self {
+            places: (0..b0 as u32).collect(),
+            begins: Vec::new(),
+            directions: vec![[0.0; 3]; b0],
+        };
+        made.fill_up();
+        for shell in &samples.shells {
+            let begin = made.directions.len() as u32;
+            made.places
+                .extend(begin..begin + shell.directions.len() as u32);
+            made.directions
+                .extend(shell.directions.iter().map(|g| g.to_array()));
+            made.fill_up();
+        }
+        made
+    }
+
+    fn fill_up(&mut self) {
+        self.directions
+            .resize(self.directions.len().next_multiple_of(4), [0.0; 3]);
+        self.begins.push(self.directions.len() as u32);
+    }
+}
+
+/// What stays on the card as long as the operator.
+pub struct Buffers {
+    pub tables: Tables,
+    pub columns: Columns,
+    /// Of the samples, forward and back.
+    pub basis: [CudaSlice<f32>; 2],
+    /// Sums of voxels, of mixed columns, and what the voxels' own columns get.
+    pub sums: CudaSlice<f32>,
+    pub mixed: CudaSlice<f32>,
+    pub own: CudaSlice<f32>,
+    /// Parts of voxels add up, so that sums are cleared first.
+    pub shared: bool,
+    pub bytes: u64,
+    /// Only tables point to them.
+    _kept: [CudaSlice<u32>; 4],
+    _rows: [CudaSlice<f32>; 5],
+}
+
+/// Columns that a lane or two work on at once.
+pub fn wide(rank: usize) -> usize {
+    match rank {
+        0 | 1 => 1,
+        2 => 2,
+        _ => FOURS,
+    }
+}
+
+/// Bytes that an operator and the vectors of a fit take.
+pub fn bytes(dictionary: &Dictionary, shape: Shape, rank: usize, shells: usize) -> u64 {
+    let (voxels, segments) = (shape.voxels as u64, dictionary.segments.len() as u64);
+    let items = voxels + segments / PART;
+    let peaks = voxels * shape.peaks as u64;
+    let sums = voxels * (shells * ROW + 4) as u64;
+    let mixed = (shape.fibres * rank.next_multiple_of(wide(rank))) as u64;
+    let own = voxels * shape.own() as u64;
+    let basis = (shape.samples * (COUNT + ROW)) as u64;
+    let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
+    let words = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
+    8 * segments + 16 * items + 4 * words
+}
+
+impl Buffers {
+    pub fn new(
+        device: &Device,
+        dictionary: &Dictionary,
+        responses: &Responses,
+        mixing: Option<&Mixing>,
+        samples: &Samples,
+    ) -> Result<(Self, Shape, Vec<u32>), Error> {
+        let padding = Padding::new(samples);
+        let rank = responses.intra.len();
+        let atoms = mixing.map_or(rank, |m| m.atoms);
+        let (voxels, shells) = (dictionary.voxels.len(), samples.shells.len());
+        let shape = Shape {
+            fibres: dictionary.fibres,
+            atoms,
+            voxels,
+            peaks: dictionary.places,
+            extra: responses.extra.len(),
+            free: responses.free.len(),
+            samples: padding.directions.len(),
+        };
+        let wide = wide(rank);
+        let chunks = rank.div_ceil(wide);
+        let bytes = bytes(dictionary, shape, rank, shells);
+        device.needs(bytes, super::JOB, super::LESS)?;
+        // One more number than there is is read by nobody; a buffer has one at least.
+        let floats =
+            |values: &[f32]| device.upload(if values.is_empty() { &[0.0] } else { values });
+        let items = items(dictionary);
+        let kept = [
+            device.upload(bytemuck::cast_slice(&dictionary.segments))?,
+            device.upload(items.as_flattened())?,
+            device.upload(
+                &dictionary
+                    .peak_counts
+                    .iter()
+                    .map(|n| u32::from(*n))
+                    .collect::<Vec<_>>(),
+            )?,
+            device.upload(&padding.begins)?,
+        ];
+        let codes: Vec<u32> = dictionary.peaks.iter().map(|c| u32::from(*c)).collect();
+        let peaks = peaks(device, &codes)?;
+        // By chunk, shell, degree and column.
+        let mut intra = vec![0f32; chunks * shells * DEGREES * wide];
+        for (atom, of_shells) in responses.intra.iter().enumerate() {
+            for (i, r) in of_shells.as_flattened().iter().enumerate() {
+                let row = atom / wide * shells * DEGREES + i;
+                intra[row * wide + atom % wide] = *r as f32;
+            }
+        }
+        let own = responses.extra.iter().chain(&responses.free);
+        let own: Vec<f32> = own
+            .flat_map(|r| r.as_flattened())
+            .map(|v| *v as f32)
+            .collect();
+        let [flat, flat_extra, flat_free] = &responses.flat;
+        let mut flats: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
+        flats.resize(chunks * wide, 0.0);
+        flats.extend(flat_extra.iter().chain(flat_free).map(|v| *v as f32));
+        let mut rows = vec![0f32; atoms * chunks * wide];
+        for (atom, row) in rows.chunks_exact_mut(chunks * wide).enumerate() {
+            match mixing {
+                Some(mixing) => row[..rank].copy_from_slice(mixing.row(atom)),
+                None => row[atom] = 1.0,
+            }
+        }
+        let rows = [
+            peaks,
+            floats(&intra)?,
+            floats(&own)?,
+            floats(&flats)?,
+            floats(&rows)?,
+        ];
+        let basis = basis(device, &padding.directions)?;
+        let sums = device.alloc_zeros(voxels * (shells * ROW + 4))?;
+        let made = Self {
+            tables: Tables {
+                records: device.address(&kept[0]),
+                items: device.address(&kept[1]),
+                peaks: device.address(&rows[0]),
+                peak_counts: device.address(&kept[2]),
+                intra: device.address(&rows[1]),
+                own: device.address(&rows[2]),
+                flat: device.address(&rows[3]),
+                begins: device.address(&kept[3]),
+                count: items.len() as u32,
+                voxels: voxels as u32,
+                shells: shells as u32,
+                places: shape.peaks as u32,
+                extra: shape.extra as u32,
+                free: shape.free as u32,
+                columns: (chunks * wide) as u32,
+                unit_mm: dictionary.unit_mm as f32,
+                samples: shape.samples as u32,
+                b0: padding.begins[0],
+                b0_real: samples.b0.len() as u32,
+                unused: 0,
+            },
+            columns: Columns {
+                mixing: device.address(&rows[4]),
+                fibres: shape.fibres as u32,
+                atoms: atoms as u32,
+                chunks: chunks as u32,
+                wide: wide as u32,
+                count: shape.columns() as u64,
+            },
+            basis,
+            sums,
+            mixed: device.alloc_zeros(chunks * wide * shape.fibres)?,
+            own: device.alloc_zeros((voxels * shape.own()).max(1))?,
+            shared: items.iter().any(|i| i[3] & SHARED != 0),
+            bytes,
+            _kept: kept,
+            _rows: rows,
+        };
+        Ok((made, shape, padding.places))
+    }
+}
+
+/// Harmonics of the peaks.
+fn peaks(device: &Device, codes: &[u32]) -> Result<CudaSlice<f32>, cuda::Error> {
+    let mut out = device.alloc_zeros((codes.len() * COUNT).max(1))?;
+    if codes.is_empty() {
+        return Ok(out);
+    }
+    let kernel = device.kernel(KERNELS, "commit_peaks")?;
+    let (count, codes) = (codes.len() as u32, device.upload(codes)?);
+    // SAFETY: one thread a peak, those beyond return; it writes COUNT numbers of its own.
+    let launched = unsafe {
+        let mut launcher = device.stream().launch_builder(&kernel);
+        launcher.arg(&codes).arg(&count).arg(&mut out);
+        launcher.launch(blocks(u64::from(count), 128))
+    };
+    device.check(WHAT, launched)?;
+    Ok(out)
+}
+
+/// Harmonics of the samples, scaled for sums to samples and back.
+fn basis(device: &Device, directions: &[[f64; 3]]) -> Result<[CudaSlice<f32>; 2], cuda::Error> {
+    let count = directions.len();
+    let mut forward = device.alloc_zeros(COUNT * count)?;
+    let mut back = device.alloc_zeros(ROW * count)?;
+    let kernel = device.kernel(KERNELS, "commit_basis")?;
+    let (samples, directions) = (count as u32, device.upload(directions.as_flattened())?);
+    // SAFETY: one thread a sample, those beyond return; it writes a column of the first and a row of the second.
+    let launched = unsafe {
+        let mut launcher = device.stream().launch_builder(&kernel);
+        launcher.arg(&directions).arg(&samples);
+        launcher.arg(&mut forward).arg(&mut back);
+        launcher.launch(blocks(u64::from(samples), 128))
+    };
+    device.check(WHAT, launched)?;
+    Ok([forward, back])
+}

@@ -1,0 +1,62 @@
+//! How long a fit takes, from numbers that are counted before it starts.
+
+use super::model::Intra;
+use super::operator::{Counted, Work};
+use super::prepare::{Demand, Inputs, Params};
+use super::samples::Samples;
+use crate::data::Mask;
+
+/// Of one thread with AVX2, seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Expected {
+    /// Before the first iteration.
+    pub build_s: f64,
+    /// One A x and one Aᵀ y, and what the solver does between.
+    pub iteration_s: f64,
+}
+
+/// A unit of [`Work`].
+const UNIT_S: f64 = 0.2e-9;
+/// A segment: cut, sorted, packed.
+const SEGMENT_S: f64 = 150e-9;
+/// A number of the solver's vectors that is read and written once in an iteration.
+const NUMBER_S: f64 = 1e-9;
+/// As often the solver passes over rows and columns.
+const PASSES: f64 = 8.0;
+
+impl Inputs<'_> {
+    /// Of so many records.
+    pub fn expected(&self, params: &Params, samples: &Samples, demand: &Demand) -> Expected {
+        let voxels = self
+            .mask
+            .map_or(self.scan.grid.voxel_count(), Mask::count)
+            .min(demand.segments as usize) as f64;
+        let model = &params.model;
+        let peaks = self.peaks.map_or(1, |p| p.frames / 3) as f64;
+        let samples = match model.intra {
+            Intra::Density => &Samples::single(),
+            _ => samples,
+        };
+        let n = Counted {
+            segments: demand.segments as f64,
+            peaks: if model.extra.is_empty() {
+                0.0
+            } else {
+                peaks * voxels
+            },
+            voxels,
+            shells: samples.shells.len() as f64,
+            samples: samples.count() as f64,
+            atoms: model.atoms() as f64,
+            extra: model.extra.len() as f64,
+            free: model.free.len() as f64,
+        };
+        let fibres = self.tractogram.len() as f64;
+        let columns = fibres * n.atoms + n.peaks * n.extra + voxels * n.free;
+        let numbers = columns + voxels * n.samples;
+        Expected {
+            build_s: SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples,
+            iteration_s: 2.0 * UNIT_S * Work::counted(&n).least() + PASSES * NUMBER_S * numbers,
+        }
+    }
+}

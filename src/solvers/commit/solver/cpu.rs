@@ -1,0 +1,262 @@
+//! The vectors of a fit in memory, on all threads.
+
+use super::Problem;
+use super::engine::{Engine, Last, Stepped};
+use super::vectors::{LANES, Lanes8, add, combine, dot, product, square_against, turns};
+use crate::solvers::Error;
+
+/// A point, and A x − y of it.
+#[derive(Clone, Default)]
+struct Point {
+    x: Vec<f32>,
+    r: Vec<f32>,
+}
+
+pub struct Cpu<'a> {
+    problem: &'a Problem<'a>,
+    h: Vec<f32>,
+    now: Point,
+    before: Point,
+    z: Vec<f32>,
+    g: Vec<f32>,
+    round: Round,
+}
+
+/// Of the second phase; empty before.
+#[derive(Default)]
+struct Round {
+    /// Where it has come to, then where is looked.
+    moved: Point,
+    /// Its last step, then the way that is searched.
+    direction: Vec<f32>,
+    a_direction: Vec<f32>,
+}
+
+impl<'a> Cpu<'a> {
+    pub fn new(problem: &'a Problem<'a>, h: Vec<f32>, x: Vec<f32>) -> Self {
+        let r = vec![0.0; problem.operator.rows()];
+        let now = Point { x, r };
+        Self {
+            problem,
+            h,
+            before: now.clone(),
+            z: now.x.clone(),
+            g: vec![0.0; now.x.len()],
+            now,
+            round: Round::default(),
+        }
+    }
+}
+
+impl Problem<'_> {
+    fn objective(&self, square: f64, x: &[f32]) -> f64 {
+        0.5 * square + self.penalty.value(x, self.operator.shape())
+    }
+
+    /// Gives a point the residual of its x; its objective.
+    fn look_at(&self, point: &mut Point) -> Result<f64, Error> {
+        let Point { x, r } = point;
+        let [square, _] = self.operator.apply_with(x, r, &|from, ax, r| {
+            let mut sum = Lanes8::default();
+            for ((r, ax), y) in r.iter_mut().zip(ax).zip(&self.y[from..]) {
+                *r = ax - y;
+            }
+            sum.add(r);
+            [sum.total(), 0.0]
+        })?;
+        Ok(self.objective(square, x))
+    }
+
+    /// ∇ of the smooth part at the point (1 + β) now − β before.
+    fn gradient(&self, beta: f32, now: &Point, before: &Point, g: &mut [f32]) -> Result<(), Error> {
+        self.operator.adjoint_of(
+            &|from, to| {
+                let both = now.r[from..].iter().zip(&before.r[from..]);
+                for (to, (now, before)) in to.iter_mut().zip(both) {
+                    *to = now + beta * (now - before);
+                }
+            },
+            g,
+        )
+    }
+
+    /// Gives the next point the residual of its x, over that of the point before the last: the objective, and
+    /// |A (next − z)|² with z = (1 + β) last − β (the one before).
+    fn residual(&self, beta: f32, last: &Point, next: &mut Point) -> Result<[f64; 2], Error> {
+        let Point { x, r } = next;
+        let [square, moved] = self.operator.apply_with(x, r, &|from, ax, r| {
+            let (mut square, mut moved) = (Lanes8::default(), Lanes8::default());
+            let n = r.len();
+            let (y, last) = (&self.y[from..from + n], &last.r[from..from + n]);
+            let mut away = [0f32; LANES];
+            let whole = n - n % LANES;
+            for at in (0..whole).step_by(LANES) {
+                for lane in 0..LANES {
+                    let i = at + lane;
+                    let z = last[i] + beta * (last[i] - r[i]);
+                    r[i] = ax[i] - y[i];
+                    away[lane] = r[i] - z;
+                }
+                square.add(&r[at..at + LANES]);
+                moved.add(&away);
+            }
+            for i in whole..n {
+                let z = last[i] + beta * (last[i] - r[i]);
+                r[i] = ax[i] - y[i];
+                square.add(&r[i..=i]);
+                moved.add(&[r[i] - z]);
+            }
+            [square.total(), moved.total()]
+        })?;
+        Ok([self.objective(square, x), moved])
+    }
+
+    /// |x − prox(x − ∇/h)| / |x| in the metric.
+    fn kkt(&self, h: &[f32], x: &[f32], g: &[f32]) -> f64 {
+        let mut next = vec![0.0; x.len()];
+        self.penalty.step(&mut next, x, g, h, self.operator.shape());
+        let moved = square_against(h, &next, x);
+        (moved / dot(h, x, x).max(f64::MIN_POSITIVE)).sqrt()
+    }
+}
+
+impl Engine for Cpu<'_> {
+    fn begin(&mut self) -> Result<f64, Error> {
+        let objective = self.problem.look_at(&mut self.now)?;
+        self.before.r.copy_from_slice(&self.now.r);
+        Ok(objective)
+    }
+
+    fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
+        let problem = self.problem;
+        problem.gradient(beta, &self.now, &self.before, &mut self.g)?;
+        // The point before the last makes room.
+        std::mem::swap(&mut self.before, &mut self.now);
+        let (h, z, now) = (&self.h, &self.z, &mut self.now);
+        let shape = problem.operator.shape();
+        problem.penalty.step(&mut now.x, z, &self.g, h, shape);
+        let [objective, moved] = problem.residual(beta, &self.before, now)?;
+        Ok(Stepped {
+            objective,
+            moved,
+            step: square_against(h, &now.x, z),
+            size: dot(h, &now.x, &now.x),
+            turned: turns(h, z, &now.x, &self.before.x),
+        })
+    }
+
+    fn sides(&mut self) -> (u64, u64) {
+        let (mut above, mut moved) = (0, 0);
+        for (a, b) in self.before.x.iter().zip(&self.now.x) {
+            above += u64::from(*b > 0.0);
+            moved += u64::from((*a > 0.0) != (*b > 0.0));
+        }
+        (above, moved)
+    }
+
+    fn grow(&mut self, factor: f32) -> Result<(), Error> {
+        self.h.iter_mut().for_each(|h| *h *= factor);
+        Ok(())
+    }
+
+    fn take_back(&mut self) -> Result<(), Error> {
+        std::mem::swap(&mut self.before, &mut self.now);
+        self.before.x.copy_from_slice(&self.now.x);
+        self.before.r.copy_from_slice(&self.now.r);
+        self.follow(0.0)
+    }
+
+    fn follow(&mut self, beta: f32) -> Result<(), Error> {
+        combine(&mut self.z, 1.0 + beta, &self.now.x, -beta, &self.before.x);
+        Ok(())
+    }
+
+    fn begin_round(&mut self) -> Result<(), Error> {
+        let (round, now) = (&mut self.round, &self.now);
+        round.moved.x.clone_from(&now.x);
+        round.moved.r.clone_from(&now.r);
+        round.direction.resize(now.x.len(), 0.0);
+        round.a_direction.resize(now.r.len(), 0.0);
+        Ok(())
+    }
+
+    fn slope(&mut self) -> Result<f64, Error> {
+        let (problem, moved) = (self.problem, &self.round.moved);
+        problem.gradient(0.0, moved, moved, &mut self.g)?;
+        let lasso = problem.penalty.lasso;
+        let intra = problem.operator.shape().intra();
+        let mut slope = 0.0;
+        for (i, g) in self.g.iter_mut().enumerate() {
+            *g += if i < intra { lasso } else { 0.0 };
+            // Those at 0 stay there.
+            if self.now.x[i] <= 0.0 {
+                *g = 0.0;
+            }
+            if self.h[i] > 0.0 {
+                slope += f64::from(*g) * f64::from(*g / self.h[i]);
+            }
+        }
+        Ok(slope)
+    }
+
+    fn turn(&mut self, keep: f32) -> Result<[f64; 2], Error> {
+        let Round {
+            direction,
+            a_direction,
+            ..
+        } = &mut self.round;
+        for (d, (g, h)) in direction.iter_mut().zip(self.g.iter().zip(&self.h)) {
+            let scaled = if *h > 0.0 { g / h } else { 0.0 };
+            *d = keep * *d - scaled;
+        }
+        self.problem.operator.apply(direction, a_direction)?;
+        let fall = -product(&self.g, direction);
+        Ok([product(a_direction, a_direction), fall])
+    }
+
+    fn walk(&mut self, step: f32) -> Result<(), Error> {
+        let round = &mut self.round;
+        add(&mut round.moved.x, step, &round.direction);
+        add(&mut round.moved.r, step, &round.a_direction);
+        Ok(())
+    }
+
+    fn begin_search(&mut self) -> Result<(), Error> {
+        let Round {
+            moved, direction, ..
+        } = &mut self.round;
+        combine(direction, 1.0, &moved.x, -1.0, &self.now.x);
+        Ok(())
+    }
+
+    fn look(&mut self, share: f32) -> Result<f64, Error> {
+        let Round {
+            moved, direction, ..
+        } = &mut self.round;
+        let along = self.now.x.iter().zip(direction.iter());
+        for (to, (x, d)) in moved.x.iter_mut().zip(along) {
+            *to = (x + share * d).max(0.0);
+        }
+        self.problem.look_at(moved)
+    }
+
+    fn accept(&mut self) {
+        std::mem::swap(&mut self.now, &mut self.round.moved);
+    }
+
+    fn finish(mut self) -> Result<Last, Error> {
+        self.problem
+            .gradient(0.0, &self.now, &self.now, &mut self.g)?;
+        let kkt = self.problem.kkt(&self.h, &self.now.x, &self.g);
+        let mut predicted = self.now.r;
+        predicted
+            .iter_mut()
+            .zip(self.problem.y)
+            .for_each(|(r, y)| *r += y);
+        Ok(Last {
+            x: self.now.x,
+            predicted,
+            kkt,
+        })
+    }
+}

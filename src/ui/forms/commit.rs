@@ -1,0 +1,155 @@
+//! The task Filter: which streamlines explain the signal, and by how much.
+
+mod bundles;
+mod inputs;
+mod model;
+mod progress;
+mod results;
+
+use crate::state::filter::{FilterAction, FilterFile};
+use crate::state::{Action, Severity, State};
+use crate::ui::files::{Place, Purpose, suggestion};
+use crate::ui::theme;
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::{menu, section};
+use crate::ui::{Memory, icons, panels};
+use egui::{Rect, Ui, vec2};
+
+fn act(actions: &mut Vec<Action>, action: FilterAction) {
+    actions.push(Action::Filter(action));
+}
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    section::head(ui, "Inputs");
+    inputs::show(ui, state, memory, actions);
+    section::end(ui);
+    model::show(ui, state, memory, actions);
+    refusals(ui, state, actions);
+    section::end(ui);
+    progress::show(ui, state);
+    results::show(ui, state, memory, actions);
+    section::end(ui);
+}
+
+/// Why it cannot run, or did not.
+fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    if state.document.filtered().is_none() {
+        let text = "There are no streamlines to weigh";
+        let mut note = Note::new(p, Severity::Information, text);
+        let live = state
+            .final_live()
+            .is_some_and(|l| !l.output.kept.is_empty());
+        let tensors = state.document.tensors.is_some();
+        note = match (live, tensors) {
+            (true, _) => note.action("Keep the live ones"),
+            (false, true) => note.action("Track the whole brain"),
+            (false, false) => note,
+        };
+        if note.show(ui) == Some(Answer::Taken) {
+            match live {
+                true => act(actions, FilterAction::TakeLive),
+                false => actions.push(Action::TrackWholeBrain),
+            }
+        }
+        return;
+    }
+    if let Some(why) = state.cannot_filter() {
+        Note::new(p, Severity::Warning, &why).show(ui);
+    }
+    if let Some(why) = &state.session.filter.failed {
+        let mut note = Note::new(p, Severity::Error, why);
+        let on_card = state
+            .session
+            .stranded
+            .requests
+            .iter()
+            .any(|r| r.slot() == crate::state::Slot::Commit);
+        if on_card {
+            note = note.action(panels::ON_CPU);
+        }
+        if note.show(ui) == Some(Answer::Taken) {
+            actions.push(Action::RunOnCpu);
+        }
+    }
+}
+
+pub fn foot(
+    ui: &mut Ui,
+    place: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let running = state.is_filtering();
+    let why = state.cannot_filter();
+    let weighed = weighs(state);
+    let first = match (running, weighed) {
+        (true, _) => Button::primary("Stop, keep weights")
+            .icon(icons::SINGLE)
+            .hint("Ends with the last weights (Space, Esc)"),
+        (false, true) => Button::primary("Run again")
+            .icon(icons::PLAY)
+            .disabled(why.as_deref())
+            .hint("From the last weights (Space)"),
+        (false, false) => Button::primary("Run")
+            .icon(icons::PLAY)
+            .disabled(why.as_deref())
+            .hint("Space"),
+    };
+    let none = (!weighed).then_some("There are no weights yet: run the fit first");
+    let export = Button::plain("Export…")
+        .icon(icons::EXPORT)
+        .disabled(none)
+        .hint("Ctrl+E: the weights");
+    let (responses, end) = panels::button_row(ui, place, vec![first, export]);
+    if responses[0].clicked() {
+        act(
+            actions,
+            match running {
+                true => FilterAction::Stop,
+                false => FilterAction::Run,
+            },
+        );
+    }
+    if weighed {
+        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let chosen = menu::popup(&responses[1], 220.0, |ui| {
+            let mut chosen = None;
+            for what in files(state) {
+                if menu::Item::new(&what.name()).show(ui) {
+                    chosen = Some(what);
+                }
+            }
+            chosen
+        });
+        if let Some(what) = chosen {
+            ask(state, memory, what, above);
+        }
+    }
+    let command = super::recipe(state);
+    if panels::copy_command(ui, place, end, command.is_some()) {
+        actions.extend(command.map(Action::CopyCommand));
+    }
+}
+
+/// Whether there are weights.
+pub fn weighs(state: &State) -> bool {
+    results::weighed(state).is_some()
+}
+
+/// All that can be written of a fit.
+pub fn files(state: &State) -> Vec<FilterFile> {
+    let mut all = vec![FilterFile::Weights, FilterFile::Kept, FilterFile::All];
+    all.extend(results::maps(state).into_iter().map(FilterFile::Map));
+    all
+}
+
+/// Asks where to write something of a fit.
+pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
+    let name = what.word();
+    let purpose = Purpose::Filter(what);
+    let text = suggestion(state, name, &purpose);
+    memory.files.type_path(purpose, place, &text);
+}

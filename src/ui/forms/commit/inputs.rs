@@ -1,0 +1,222 @@
+//! What a fit is of: streamlines, scan, mask, peaks, timing.
+
+use super::act;
+use crate::solvers::commit::cylinder::Timing;
+use crate::state::bundle::lines_of;
+use crate::state::filter::{FilterAction, Times};
+use crate::state::{Action, Content, LayerId, Recipe, State};
+use crate::ui::files::{Place, Purpose};
+use crate::ui::format::{count, fixed};
+use crate::ui::forms::display::select_row;
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, rows};
+use crate::ui::{Memory, icons};
+use egui::Ui;
+
+/// One of the layers that can be chosen, or none where that means something.
+fn layer_row(
+    ui: &mut Ui,
+    state: &State,
+    (name, help, icon): (&str, &str, &str),
+    (now, shown): (Option<LayerId>, &str),
+    none: Option<&str>,
+    fits: impl Fn(&crate::state::Layer) -> bool,
+) -> Option<Option<LayerId>> {
+    select_row(ui, name, help, shown, |ui| {
+        let mut chosen = None;
+        if let Some(none) = none
+            && menu::Item::new(none).chosen(now.is_none()).show(ui)
+        {
+            chosen = Some(None);
+        }
+        for layer in state.document.layers.iter().rev().filter(|l| fits(l)) {
+            let item = menu::Item::new(&layer.name).icon(icon);
+            if item.chosen(now == Some(layer.id)).show(ui) {
+                chosen = Some(Some(layer.id));
+            }
+        }
+        chosen
+    })
+}
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let document = &state.document;
+    let tracks = document.filtered();
+    let shown = tracks.map_or("none".to_owned(), |(layer, lines)| {
+        format!("{}  {}", layer.name, count(lines.len() as u64))
+    });
+    let now = tracks.map(|(layer, _)| layer.id);
+    let live = state
+        .final_live()
+        .is_some_and(|l| !l.output.kept.is_empty());
+    let help = "The streamlines whose weights are fitted: tracked here, or of a file of any format";
+    let chosen = select_row(ui, "Streamlines", help, &shown, |ui| {
+        let mut chosen = None;
+        for layer in document.layers.iter().rev() {
+            let Some(lines) = lines_of(layer) else {
+                continue;
+            };
+            let name = format!("{}  {}", layer.name, count(lines.len() as u64));
+            let item = menu::Item::new(&name).icon(icons::PATH);
+            if item.chosen(now == Some(layer.id)).show(ui) {
+                chosen = Some(FilterAction::Tractogram(layer.id));
+            }
+        }
+        if live && menu::Item::new("Live ones, kept as a layer").show(ui) {
+            chosen = Some(FilterAction::TakeLive);
+        }
+        chosen
+    });
+    if let Some(action) = chosen {
+        act(actions, action);
+    }
+    let scan = document.explained();
+    let now = scan.map(|(layer, ..)| layer.id);
+    let shown = scan.map_or("none", |(layer, ..)| &layer.name);
+    let words = (
+        "Scan",
+        "The signal that the streamlines are to explain: a diffusion scan with its gradients",
+        icons::IMAGE,
+    );
+    let fits = |layer: &crate::state::Layer| document.explains(layer);
+    if let Some(Some(id)) = layer_row(ui, state, words, (now, shown), None, fits) {
+        act(actions, FilterAction::Scan(id));
+    }
+    if let Some((_, volume, Some(gradients))) = scan {
+        let fact = format!("{} volumes, {}", volume.frames, gradients.summary());
+        rows::hint(ui, &fact);
+    }
+    mask(ui, state, actions);
+    peaks(ui, state, actions);
+    if document.filter_params().model.needs_timing() {
+        timing(ui, state, memory, actions);
+    }
+}
+
+const EVERYWHERE: &str = "wherever they run";
+
+fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let document = &state.document;
+    let mask = document.filter_mask();
+    let head = document
+        .explained()
+        .is_some_and(|(layer, ..)| matches!(layer.recipe, Recipe::Phantom { .. }));
+    let words = (
+        "Mask",
+        "Voxels whose signal is explained: the whole brain, or its white matter",
+        icons::REGION,
+    );
+    let now = mask.map(|(layer, _)| layer.id);
+    let shown = mask.map_or(EVERYWHERE, |(layer, _)| &layer.name);
+    let none = (!head).then_some(EVERYWHERE);
+    let fits = |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_));
+    if let Some(id) = layer_row(ui, state, words, (now, shown), none, fits) {
+        act(actions, FilterAction::Mask(id));
+    }
+}
+
+/// Where the model has water around fibres.
+fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    const TENSORS: &str = "from the tensor fit";
+    let document = &state.document;
+    if document.filter_params().model.extra.is_empty() {
+        return;
+    }
+    let peaks = document.filter_peaks();
+    let words = (
+        "Peaks",
+        "Directions of the water around fibres: three volumes a peak in world axes, or those of tensors",
+        icons::MAP,
+    );
+    let now = peaks.map(|(layer, _)| layer.id);
+    let shown = peaks.map_or(TENSORS, |(layer, _)| &layer.name);
+    let fits = |layer: &crate::state::Layer| document.can_be_peaks(layer);
+    if let Some(id) = layer_row(ui, state, words, (now, shown), Some(TENSORS), fits) {
+        act(actions, FilterAction::Peaks(id));
+    }
+}
+
+/// Of a scanner with strong gradients, where nothing is known.
+const USUAL: Timing = Timing {
+    pulse_ms: 20.0,
+    between_ms: 40.0,
+};
+
+enum From {
+    Unknown,
+    Hand,
+    File,
+}
+
+fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let times = &state.document.filter.times;
+    let shown = match times {
+        Times::Unknown => "not known".to_owned(),
+        Times::Both(_) => "δ and Δ".to_owned(),
+        Times::Scheme { path, .. } => path
+            .file_name()
+            .map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+    };
+    let help = "When the gradient pulses are, on which the signal of cylinders depends";
+    let chosen = select_row(ui, "Timing", help, &shown, |ui| {
+        let items = [
+            ("Not known", From::Unknown, *times == Times::Unknown),
+            (
+                "δ and Δ, for all volumes",
+                From::Hand,
+                matches!(times, Times::Both(_)),
+            ),
+            (
+                "Camino scheme file…",
+                From::File,
+                matches!(times, Times::Scheme { .. }),
+            ),
+        ];
+        let mut chosen = None;
+        for (name, from, now) in items {
+            if menu::Item::new(name).chosen(now).show(ui) {
+                chosen = Some(from);
+            }
+        }
+        chosen
+    });
+    match chosen {
+        Some(From::Unknown) => act(actions, FilterAction::Times(Times::Unknown)),
+        Some(From::Hand) => act(actions, FilterAction::Times(Times::Both(USUAL))),
+        Some(From::File) => memory
+            .files
+            .ask(ui.ctx(), Purpose::Scheme, Place::Middle, ""),
+        None => {}
+    }
+    let Times::Both(timing) = times else {
+        return;
+    };
+    let row = SliderRow::new("Pulse δ", timing.pulse_ms, 1.0..=80.0)
+        .decimals(1)
+        .limits(0.01..=1000.0)
+        .unit("ms")
+        .help("Length of a gradient pulse");
+    let pulse = row.value(ui).map(|(pulse_ms, _)| Timing {
+        pulse_ms,
+        ..*timing
+    });
+    let row = SliderRow::new("Between Δ", timing.between_ms, 5.0..=150.0)
+        .decimals(1)
+        .limits(0.01..=10_000.0)
+        .unit("ms")
+        .help("From the begin of the first pulse to that of the second");
+    let between = row.value(ui).map(|(between_ms, _)| Timing {
+        between_ms,
+        ..*timing
+    });
+    if let Some(timing) = pulse.or(between) {
+        act(actions, FilterAction::Times(Times::Both(timing)));
+    }
+    if let Err(why) = timing.check() {
+        rows::hint(ui, &why);
+    } else {
+        let effective = timing.between_ms - timing.pulse_ms / 3.0;
+        let text = format!("Diffusion time Δ − δ/3: {} ms", fixed(effective, 1));
+        rows::hint(ui, &text);
+    }
+}

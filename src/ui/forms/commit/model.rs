@@ -1,0 +1,503 @@
+//! What a fibre, its surround and free water look like, and how the fit goes; what it will take.
+
+use super::act;
+use crate::solvers::commit::Params;
+use crate::solvers::commit::cylinder::Gamma;
+use crate::solvers::commit::model::{Intra, Zeppelin};
+use crate::solvers::commit::operator::Way;
+use crate::state::filter::FilterAction;
+use crate::state::{Action, CommitNeeds, Phase, State, defaults};
+use crate::ui::format::{count, fixed, with_unit};
+use crate::ui::forms::display::{segment_row_but, select_row};
+use crate::ui::forms::walk;
+use crate::ui::widgets::button::checkbox;
+use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
+use crate::ui::widgets::{field, menu, notice, rows, section};
+use crate::ui::{Memory, format, panels};
+use egui::Ui;
+
+const DIFFUSIVITIES: &str = "Diffusivities";
+const MORE: &str = "Signal, stop, operator";
+/// mm²/s to what is shown.
+const SHOWN: f64 = 1e3;
+
+type Set<'a> = dyn FnMut(Params, Phase) + 'a;
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let place = section::head(ui, "Controls");
+    let own = &state.document.filter.params;
+    let mut changed: Option<(Option<Params>, Phase)> = None;
+    if walk::reset(ui, place, own.is_none()) {
+        changed = Some((None, Phase::Done));
+    }
+    let shells = state.document.filter_shells();
+    let (params, usual) = (state.document.filter_params(), defaults::commit(shells));
+    let set: &mut Set = &mut |params: Params, phase| changed = Some((Some(params), phase));
+    fibres(ui, &params, &usual, set);
+    let density = params.model.intra == Intra::Density;
+    if !density {
+        surround(ui, &params, &usual, shells, set);
+        let (open, clicked) =
+            section::fold(ui, DIFFUSIVITIES, memory.is_open(DIFFUSIVITIES, false));
+        if clicked {
+            memory.toggle(DIFFUSIVITIES);
+        }
+        if open {
+            diffusivities(ui, &params, &usual, set);
+        }
+    }
+    penalties(ui, state, &params, set);
+    let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
+    if clicked {
+        memory.toggle(MORE);
+    }
+    if open {
+        further(ui, &params, &usual, density, set);
+    }
+    if let Some((params, phase)) = changed {
+        act(actions, FilterAction::Params { params, phase });
+    }
+    needs(ui, state);
+}
+
+/// What is inside the fibres.
+fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
+    let along = along_of(&params.model.intra)
+        .or(along_of(&usual.model.intra))
+        .unwrap_or(1.7e-3);
+    let all = [
+        ("Sticks", Intra::Stick { along }),
+        (
+            "Cylinders",
+            Intra::Cylinders {
+                along,
+                radii_um: defaults::COMMIT_RADII_UM.to_vec(),
+            },
+        ),
+        (
+            "Gamma cylinders",
+            Intra::GammaCylinders {
+                along,
+                radii: vec![defaults::COMMIT_GAMMA],
+            },
+        ),
+        ("Streamline density", Intra::Density),
+    ];
+    let same = |a: &Intra| std::mem::discriminant(a) == std::mem::discriminant(&params.model.intra);
+    let now = all.iter().position(|(_, intra)| same(intra)).unwrap_or(0);
+    let help = "What a fibre looks like in the signal: diffusion along it alone; cylinders that are told apart by \
+                their radii; or one number a segment, as in SIFT2";
+    let chosen = select_row(ui, "Fibres", help, all[now].0, |ui| {
+        let mut chosen = None;
+        for (i, (name, intra)) in all.iter().enumerate() {
+            if menu::Item::new(name).chosen(i == now).show(ui) && i != now {
+                chosen = Some(intra.clone());
+            }
+        }
+        chosen
+    });
+    if let Some(intra) = chosen {
+        let mut params = params.clone();
+        if intra == Intra::Density {
+            params.model.extra.clear();
+            params.model.free.clear();
+        } else if params.model.intra == Intra::Density {
+            params.model.extra.clone_from(&usual.model.extra);
+            params.model.free.clone_from(&usual.model.free);
+        }
+        params.model.intra = intra;
+        set(params, Phase::Done);
+    }
+    match &params.model.intra {
+        Intra::Cylinders { along, radii_um } => {
+            let shown: Vec<String> = radii_um.iter().map(f64::to_string).collect();
+            let help = "Radii of the cylinders: each streamline gets a weight of each";
+            if let Some(radii_um) = list(ui, "Radii", help, &shown.join(", "), "µm") {
+                let mut params = params.clone();
+                params.model.intra = Intra::Cylinders {
+                    along: *along,
+                    radii_um,
+                };
+                set(params, Phase::Done);
+            }
+        }
+        Intra::GammaCylinders { along, radii } => gamma(ui, params, *along, radii, set),
+        Intra::Stick { .. } | Intra::Density => {}
+    }
+}
+
+fn along_of(intra: &Intra) -> Option<f64> {
+    match intra {
+        Intra::Stick { along }
+        | Intra::Cylinders { along, .. }
+        | Intra::GammaCylinders { along, .. } => Some(*along),
+        Intra::Density => None,
+    }
+}
+
+fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Set) {
+    let first = radii.first().copied().unwrap_or(defaults::COMMIT_GAMMA);
+    let mut to = |gamma: Gamma, phase: Phase| {
+        let mut params = params.clone();
+        let others = radii.iter().skip(1).copied();
+        params.model.intra = Intra::GammaCylinders {
+            along,
+            radii: std::iter::once(gamma).chain(others).collect(),
+        };
+        set(params, phase);
+    };
+    let row = SliderRow::new("Shape", first.shape, 0.5..=10.0)
+        .default(defaults::COMMIT_GAMMA.shape)
+        .limits(0.05..=100.0)
+        .help("Of the gamma distribution of radii");
+    if let Some((shape, phase)) = row.value(ui) {
+        to(Gamma { shape, ..first }, phase);
+    }
+    let row = SliderRow::new("Scale", first.scale_um, 0.05..=2.0)
+        .default(defaults::COMMIT_GAMMA.scale_um)
+        .limits(0.01..=50.0)
+        .unit("µm")
+        .help("Of the gamma distribution: the mean radius is shape times scale");
+    if let Some((scale_um, phase)) = row.value(ui) {
+        to(Gamma { scale_um, ..first }, phase);
+    }
+}
+
+/// Numbers, typed with commas or spaces between them.
+fn list(ui: &mut Ui, name: &str, help: &str, shown: &str, unit: &str) -> Option<Vec<f64>> {
+    let columns = Columns::allocate(ui);
+    label(ui, columns.label, name, help);
+    let typed = field::value(ui, columns.wide, name, shown, unit)?;
+    let parts = typed
+        .split([',', ';', ' '])
+        .filter(|part| !part.trim().is_empty());
+    let numbers: Option<Vec<f64>> = parts.map(format::parse).collect();
+    let numbers = numbers.filter(|n| !n.is_empty() && n.iter().all(|v| *v > 0.0));
+    if numbers.is_none() {
+        let words = format!("{name}: expected numbers above 0, as in {shown}");
+        notice::say(ui, columns.wide, words);
+    }
+    numbers
+}
+
+/// Water around fibres, and free water.
+fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &mut Set) {
+    let help = "Water around the fibres, hindered across them, along the peaks";
+    let has = usize::from(!params.model.extra.is_empty());
+    let words = ["None", "Zeppelin"];
+    if let Some(i) = segment_row_but(ui, "Around them", help, &words, has, |_| None) {
+        let mut params = params.clone();
+        params.model.extra = match i {
+            0 => Vec::new(),
+            _ => usual.model.extra.clone(),
+        };
+        set(params, Phase::Done);
+    }
+    let help =
+        "Water that diffuses alike in all directions; one shell does not tell it from the others";
+    let has = usize::from(!params.model.free.is_empty());
+    let why = |i: usize| (i == 1 && shells < 2).then_some("Needs at least two shells");
+    if let Some(i) = segment_row_but(ui, "Free water", help, &["None", "Ball"], has, why) {
+        let mut params = params.clone();
+        params.model.free = match i {
+            0 => Vec::new(),
+            _ => defaults::commit(2).model.free,
+        };
+        set(params, Phase::Done);
+    }
+}
+
+fn diffusivity(
+    ui: &mut Ui,
+    (name, help): (&str, &str),
+    (now, usual): (f64, Option<f64>),
+    range: std::ops::RangeInclusive<f64>,
+) -> Option<(f64, Phase)> {
+    let row = SliderRow::new(name, now * SHOWN, range)
+        .default(usual.unwrap_or(now) * SHOWN)
+        .limits(0.001..=10.0)
+        .help(help);
+    // Whole units in the seventh place, as they are typed.
+    let exact = |v: f64| (v / SHOWN * 1e9).round() / 1e9;
+    row.value(ui).map(|(v, phase)| (exact(v), phase))
+}
+
+fn diffusivities(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
+    panels::caption(ui, "10⁻³ mm²/s", "");
+    let usual_along = along_of(&usual.model.intra);
+    if let Some(along) = along_of(&params.model.intra) {
+        let words = ("Axial", "Along fibres, inside them and around them");
+        let row = diffusivity(ui, words, (along, usual_along), 0.5..=3.0);
+        if let Some((to, phase)) = row {
+            let mut params = params.clone();
+            match &mut params.model.intra {
+                Intra::Stick { along }
+                | Intra::Cylinders { along, .. }
+                | Intra::GammaCylinders { along, .. } => *along = to,
+                Intra::Density => {}
+            }
+            params.model.extra.iter_mut().for_each(|z| z.along = to);
+            set(params, phase);
+        }
+    }
+    for (i, zeppelin) in params.model.extra.iter().enumerate() {
+        let name = numbered("Radial", i);
+        let words = (&*name, "Across fibres, around them");
+        let known = usual.model.extra.get(i).map(|z| z.across);
+        let row = diffusivity(ui, words, (zeppelin.across, known), 0.1..=1.5);
+        if let Some((across, phase)) = row {
+            let mut params = params.clone();
+            params.model.extra[i] = Zeppelin {
+                across,
+                ..*zeppelin
+            };
+            set(params, phase);
+        }
+    }
+    for (i, free) in params.model.free.iter().enumerate() {
+        let name = numbered("Ball", i);
+        let words = (&*name, "Of free water: in tissue, in cerebrospinal fluid");
+        let known = usual.model.free.get(i).copied();
+        if let Some((to, phase)) = diffusivity(ui, words, (*free, known), 1.0..=4.0) {
+            let mut params = params.clone();
+            params.model.free[i] = to;
+            set(params, phase);
+        }
+    }
+}
+
+fn numbered(name: &str, i: usize) -> String {
+    match i {
+        0 => name.to_owned(),
+        i => format!("{name} {}", i + 1),
+    }
+}
+
+/// What a penalty is switched on with.
+const PENALTY: f32 = 0.01;
+
+fn penalty(
+    ui: &mut Ui,
+    (name, help): (&str, &str),
+    now: f32,
+    why: Option<&str>,
+) -> Option<(f32, Phase)> {
+    let on = now > 0.0;
+    let value = if on { now } else { PENALTY };
+    let row = SliderRow::new(name, f64::from(value), 1e-4..=1.0)
+        .logarithmic()
+        .decimals(4)
+        .default(f64::from(PENALTY))
+        .limits(0.0..=1.0)
+        .help(help);
+    let row = match why {
+        Some(_) => row.inactive(why),
+        None => row.switch(on, "0"),
+    };
+    match row.show(ui)? {
+        Change::To(to, phase) => Some((to as f32, phase)),
+        Change::Switched(on) => Some((if on { PENALTY } else { 0.0 }, Phase::Done)),
+    }
+}
+
+fn penalties(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+    let words = (
+        "Sparsity λ",
+        "Share of the smallest penalty that leaves no streamline: higher sets more weights to 0",
+    );
+    if let Some((lasso, phase)) = penalty(ui, words, params.lasso, None) {
+        let params = params.clone();
+        set(Params { lasso, ..params }, phase);
+    }
+    let groups = state
+        .document
+        .filtered()
+        .is_some_and(|(_, lines)| !lines.groups.is_empty());
+    let why = (!groups).then_some("for groups of a TRX");
+    let words = (
+        "Bundle penalty",
+        "The same for the file's groups, each kept or dropped as one (COMMIT2)",
+    );
+    if let Some((group, phase)) = penalty(ui, words, params.group, why) {
+        let params = params.clone();
+        set(Params { group, ..params }, phase);
+    }
+}
+
+fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mut Set) {
+    const POWERS: [i32; 6] = [3, 4, 5, 6, 7, 8];
+    const SUPERSCRIPTS: [&str; 6] = ["10⁻³", "10⁻⁴", "10⁻⁵", "10⁻⁶", "10⁻⁷", "10⁻⁸"];
+    let near = |power: i32| {
+        let value = 10f64.powi(-power);
+        (params.stop.objective / value - 1.0).abs() < 1e-6
+    };
+    let now = POWERS.iter().position(|p| near(*p));
+    let shown = now.map_or_else(
+        || format!("{:e}", params.stop.objective),
+        |i| SUPERSCRIPTS[i].to_owned(),
+    );
+    let help =
+        "The fit ends where the objective changes by a smaller share of itself in an iteration";
+    let chosen = select_row(ui, "Stop at change", help, &shown, |ui| {
+        let mut chosen = None;
+        for (i, words) in SUPERSCRIPTS.iter().enumerate() {
+            if menu::Item::new(words).chosen(now == Some(i)).show(ui) {
+                chosen = Some(POWERS[i]);
+            }
+        }
+        chosen
+    });
+    if let Some(power) = chosen {
+        let mut params = params.clone();
+        // The number that is written so, not a power that is nearly it.
+        params.stop.objective = format!("1e-{power}")
+            .parse()
+            .unwrap_or(params.stop.objective);
+        set(params, Phase::Done);
+    }
+    let row = SliderRow::new(
+        "Most iterations",
+        f64::from(params.stop.iterations),
+        50.0..=10_000.0,
+    )
+    .logarithmic()
+    .whole()
+    .default(f64::from(usual.stop.iterations))
+    .limits(1.0..=1e6)
+    .help("Ends the fit even if it still improves");
+    if let Some((n, phase)) = row.value(ui) {
+        let mut params = params.clone();
+        params.stop.iterations = n as u32;
+        set(params, phase);
+    }
+    let blur = params.blur_mm.unwrap_or(1.0);
+    let row = SliderRow::new("Blur", blur, 0.25..=5.0)
+        .default(1.0)
+        .limits(0.01..=20.0)
+        .unit("mm")
+        .switch(params.blur_mm.is_some(), "off")
+        .help("Spreads each streamline over a disc of this radius");
+    let blur = match row.show(ui) {
+        Some(Change::To(mm, phase)) => Some((Some(mm), phase)),
+        Some(Change::Switched(on)) => Some((on.then_some(1.0), Phase::Done)),
+        None => None,
+    };
+    if let Some((blur_mm, phase)) = blur {
+        let params = params.clone();
+        set(Params { blur_mm, ..params }, phase);
+    }
+    let mut check = |ui: &mut Ui, name: &str, on: bool, with: &dyn Fn(&mut Params, bool)| {
+        let columns = Columns::allocate(ui);
+        if let Some(on) = checkbox(ui, columns.label.union(columns.wide), name, on) {
+            let mut params = params.clone();
+            with(&mut params, on);
+            set(params, Phase::Done);
+        }
+    };
+    let switches = params.switches;
+    if !density {
+        check(ui, "Merge b = 0 volumes", switches.merge_b0, &|p, on| {
+            p.switches.merge_b0 = on;
+        });
+        check(
+            ui,
+            "Signals relative to b = 0",
+            switches.normalise_signal,
+            &|p, on| p.switches.normalise_signal = on,
+        );
+    }
+    check(
+        ui,
+        "Kernels of equal length",
+        switches.normalise_kernels,
+        &|p, on| p.switches.normalise_kernels = on,
+    );
+    let ways = [
+        ("Whichever is quicker", None),
+        ("Harmonics", Some(Way::Factorised)),
+        ("Look-up table", Some(Way::Dense { side: 256 })),
+        ("Coarse table", Some(Way::Dense { side: 64 })),
+    ];
+    let now = ways.iter().position(|(_, way)| *way == params.way);
+    let help = "How the operator is applied: all but the coarse table (directions within 2.4°) give the same";
+    let shown = now.map_or("A table", |i| ways[i].0);
+    let chosen = select_row(ui, "Operator", help, shown, |ui| {
+        let mut chosen = None;
+        for (i, (name, way)) in ways.iter().enumerate() {
+            if menu::Item::new(name).chosen(now == Some(i)).show(ui) {
+                chosen = Some(*way);
+            }
+        }
+        chosen
+    });
+    if let Some(way) = chosen {
+        let params = params.clone();
+        set(Params { way, ..params }, Phase::Done);
+    }
+}
+
+/// What the fit will take, before it starts.
+fn needs(ui: &mut Ui, state: &State) {
+    let working = &state.session.filter;
+    let known = working
+        .needs
+        .known()
+        .filter(|_| working.needs.asked().is_none());
+    let Some((_, needs)) = known else {
+        let counting = working.needs.asked().is_some();
+        if counting {
+            rows::reading(ui, "Memory, time", "counting…");
+        }
+        return;
+    };
+    rows::reading(ui, "Memory needed", &memory_words(needs));
+    let pace = working.pace.unwrap_or(1.0);
+    let most = state.document.filter_params().stop.iterations;
+    let text = format!(
+        "about {}, {} segments",
+        duration(seconds(needs, pace, most)),
+        rounded(needs.demand.segments)
+    );
+    rows::reading(ui, "Time", &text);
+}
+
+/// Most fits to a change of 10⁻⁵ end before.
+const ITERATIONS: u32 = 250;
+
+/// Until the fit ends, nearly.
+fn seconds(needs: &CommitNeeds, pace: f64, most: u32) -> f64 {
+    let threads = needs.threads.max(1) as f64;
+    let iterations = f64::from(most.min(ITERATIONS));
+    (needs.expected.build_s + iterations * needs.expected.iteration_s * pace) / threads
+}
+
+/// `0.4 of 24 GB`.
+fn memory_words(needs: &CommitNeeds) -> String {
+    let gb = |bytes: u64| bytes as f64 / 1e9;
+    let own = match gb(needs.demand.bytes) {
+        v if v < 0.1 => "<0.1".to_owned(),
+        v => fixed(v, 1),
+    };
+    let text = match needs.free {
+        Some(free) => format!("{own} of {}", fixed(gb(free), 0)),
+        None => own,
+    };
+    with_unit(&text, "GB")
+}
+
+/// `5 s`, `40 s`, `3 min`, `2 h`.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "a second".to_owned(),
+        s if s < 10.0 => with_unit(&fixed(s.ceil(), 0), "s"),
+        s if s < 90.0 => with_unit(&fixed((s / 10.0).round() * 10.0, 0), "s"),
+        s if s < 5400.0 => with_unit(&fixed((s / 60.0).round(), 0), "min"),
+        s => with_unit(&fixed(s / 3600.0, 1), "h"),
+    }
+}
+
+/// Two significant digits.
+fn rounded(n: u64) -> String {
+    let unit = 10u64.pow(n.max(1).ilog10().saturating_sub(1));
+    count((n + unit / 2) / unit * unit)
+}

@@ -1,0 +1,182 @@
+//! How the fit goes: the objective by iterations.
+
+use crate::solvers::commit::solver::Ended;
+use crate::state::filter::{Aim, Running};
+use crate::state::{Slot, State};
+use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::{charts, paint, section};
+use egui::{Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
+use std::time::Duration;
+
+const HEIGHT: f32 = 76.0;
+/// Left of the plot, for its numbers.
+const NUMBERS: f32 = 38.0;
+const REPAINT: Duration = Duration::from_millis(100);
+
+pub fn show(ui: &mut Ui, state: &State) {
+    let running = state.session.filter.running.as_ref();
+    let weighed = super::results::weighed(state).map(|(_, weighed)| weighed);
+    match (running, weighed) {
+        (Some(running), _) => {
+            going(ui, state, running);
+            section::end(ui);
+        }
+        (None, Some(weighed)) if weighed.curve.len() > 1 => {
+            let figures = &weighed.figures;
+            let took = with_unit(&fixed((figures.prepare_ms + figures.fit_ms) * 1e-3, 1), "s");
+            let fact = format!(
+                "{} iterations, {took}",
+                count(u64::from(figures.iterations))
+            );
+            section::head_with(ui, "Progress", &fact);
+            plot(ui, &weighed.curve, None);
+            section::end(ui);
+        }
+        _ => {}
+    }
+}
+
+fn going(ui: &mut Ui, state: &State, running: &Running) {
+    let job = state.session.jobs.iter().find(|j| j.slot == Slot::Commit);
+    let progress = job.map(|j| j.control.progress());
+    let curve = running.curve.values();
+    let fact = match (&progress, curve.len()) {
+        (Some(progress), 0 | 1) => progress.stage.clone(),
+        (None, _) => "waiting".to_owned(),
+        (_, n) => {
+            let iterations = format!("{} iterations", count(n as u64 - 1));
+            match &running.aim {
+                Aim::Weights => iterations,
+                Aim::Lesion(_) => format!("virtual lesion, {iterations}"),
+            }
+        }
+    };
+    section::head_with(ui, "Progress", &fact);
+    let most = u64::from(running.from.params.stop.iterations);
+    plot(ui, &curve, Some(most));
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
+    let bar = paint::inset(rect, space::INSET, space::INSET);
+    let bar = Rect::from_min_size(bar.min + vec2(0.0, 4.0), vec2(bar.width(), 3.0));
+    let share = match curve.len() {
+        0 | 1 => progress.and_then(|p| p.fraction()),
+        n => Some(((n - 1) as f64 / end(n, most) as f64) as f32),
+    };
+    let p = theme::palette(ui.style());
+    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+    response.widget_info(|| WidgetInfo {
+        value: share.map(f64::from),
+        ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Fitting weights")
+    });
+    ui.ctx().request_repaint_after(REPAINT);
+}
+
+/// The best guess of the last iteration: what most fits need, and some more than there have been.
+fn end(values: usize, most: u64) -> u64 {
+    const USUAL: u64 = 150;
+    let n = values as u64;
+    (n + n / 4).max(USUAL).next_multiple_of(50).min(most.max(n))
+}
+
+/// Relative to that of no weights; `most`: it goes on.
+fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), HEIGHT + 18.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let inner = paint::inset(rect, space::INSET + NUMBERS, space::INSET + 4.0);
+    let plot = Rect::from_min_size(
+        inner.min + vec2(0.0, 4.0),
+        vec2(inner.width(), HEIGHT - 4.0),
+    );
+    let first = curve.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
+    let relative: Vec<f64> = curve.iter().map(|v| (v / first).max(1e-12)).collect();
+    let least = relative.iter().copied().fold(1.0, f64::min);
+    // Whole powers of ten, at least one.
+    let decades = (-least.log10()).ceil().clamp(1.0, 12.0);
+    let last = match most {
+        Some(most) => end(curve.len(), most),
+        None => curve.len().saturating_sub(1).max(1) as u64,
+    };
+    let at = |i: usize, v: f64| {
+        let x = i as f32 / last.max(1) as f32;
+        let y = (-v.log10() / decades).clamp(0.0, 1.0) as f32;
+        pos2(
+            plot.left() + x * plot.width(),
+            plot.top() + y * plot.height(),
+        )
+    };
+    let painter = ui.painter();
+    let font = theme::regular(size::CAPTION);
+    let every = (decades / 3.0).ceil().max(1.0);
+    let mut power = 0.0;
+    while power <= decades {
+        let y = plot.top() + (power / decades) as f32 * plot.height();
+        painter.hline(plot.x_range(), y.round() + 0.5, Stroke::new(1.0, p.line));
+        let place = Rect::from_min_max(
+            pos2(rect.left() + space::INSET, y - 7.0),
+            pos2(plot.left() - 6.0, y + 7.0),
+        );
+        let text = match power as i32 {
+            0 => "1".to_owned(),
+            power => format!("10⁻{}", superscript(power)),
+        };
+        paint::right(painter, place, &text, font.clone(), p.t3);
+        power += every;
+    }
+    let line: Vec<_> = relative
+        .iter()
+        .enumerate()
+        .map(|(i, v)| at(i, *v))
+        .collect();
+    let now = relative.len().saturating_sub(1);
+    if let Some(tip) = line.last().copied() {
+        painter.add(Shape::line(line, Stroke::new(1.75, p.accent)));
+        painter.circle_filled(tip, 3.0, p.accent);
+    }
+    let texts = Rect::from_min_max(
+        pos2(plot.left(), plot.bottom() + 3.0),
+        pos2(plot.right(), rect.bottom()),
+    );
+    let zero = paint::left(painter, texts, "0", font.clone(), p.t3);
+    let end = format!("{} iterations", count(last));
+    let end = paint::right(painter, texts, &end, font, p.t3);
+    if most.is_some() && now > 0 {
+        let here = count(now as u64);
+        let bold = theme::semibold(size::CAPTION);
+        let half = paint::width(ui, &here, bold.clone()) * 0.5;
+        let x = at(now, 1.0).x;
+        if x - half > zero.right() + 6.0 && x + half < end.left() - 6.0 {
+            let place = Rect::from_center_size(
+                pos2(x, texts.center().y),
+                vec2(2.0 * half + 2.0, texts.height()),
+            );
+            paint::centre(painter, place, &here, bold, p.t1);
+        }
+    }
+    let value = relative.last().copied().unwrap_or(1.0);
+    let spoken = format!(
+        "Objective after {} iterations: {} of that without weights",
+        count(now as u64),
+        significant(value)
+    );
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
+    response.on_hover_text(spoken.clone());
+}
+
+fn superscript(n: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digits = n.to_string();
+    let each = digits.chars().filter_map(|c| c.to_digit(10));
+    each.map(|d| DIGITS[d as usize]).collect()
+}
+
+/// Why a fit ended.
+pub fn ended(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Objective => "change of the objective",
+        Ended::Kkt => "optimality",
+        Ended::Target => "target",
+        Ended::Iterations => "most iterations",
+        Ended::Cancelled => "hand",
+    }
+}

@@ -1,0 +1,247 @@
+//! What came of the fit: weights with a cut, maps, figures.
+
+use super::{act, bundles};
+use crate::state::bundle::{Column, Drawer, TableView};
+use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
+use crate::state::{Action, BundleAction, Layer, Severity, State};
+use crate::ui::format::{count, significant};
+use crate::ui::forms::display::colour_of;
+use crate::ui::theme::{self, space};
+use crate::ui::widgets::button::{Button, segmented};
+use crate::ui::widgets::cut::CutHistogram;
+use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::slider::Columns;
+use crate::ui::widgets::{paint, rows, section, slider};
+use crate::ui::{Memory, panels};
+use egui::{Color32, Rect, Sense, Ui, vec2};
+use std::sync::Arc;
+
+const SINGLE: &str = "Single weights";
+const FIGURES: &str = "Figures of the fit";
+
+/// Of the streamlines that are looked at.
+pub fn weighed(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
+    let (layer, _) = state.document.filtered()?;
+    let (weighed, _) = state.document.weighed_of(layer)?;
+    Some((layer, weighed))
+}
+
+/// The maps that there are.
+pub fn maps(state: &State) -> Vec<WeightMap> {
+    let Some((layer, _)) = weighed(state) else {
+        return Vec::new();
+    };
+    let layers = state.document.layers.iter();
+    let mut maps: Vec<WeightMap> = layers
+        .filter_map(|l| state.document.weight_maps.get(&l.id))
+        .filter(|m| m.of == layer.id)
+        .map(|m| m.map.clone())
+        .collect();
+    let place = |map: &WeightMap| WeightMap::OF_FIT.iter().position(|m| m == map);
+    maps.sort_by_key(|map| place(map).unwrap_or(usize::MAX));
+    maps
+}
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let Some((layer, weighed)) = weighed(state) else {
+        section::head(ui, "Results");
+        let text = match state.is_filtering() {
+            true => "Fitting…",
+            false => "Weights of the streamlines appear here: run the fit",
+        };
+        return rows::hint(ui, text);
+    };
+    let all = crate::state::bundle::lines_of(layer).map_or(0, |lines| lines.len());
+    let least = state.document.filter.least();
+    let kept = weighed.kept(least);
+    let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
+    section::head_with(ui, "Results", &fact);
+    stale(ui, state, layer, weighed, actions);
+    histogram(ui, state, weighed, all, memory, actions);
+    shown(ui, state, layer, kept, actions);
+    map_row(ui, state, layer, actions);
+    bundles::show(ui, state, (layer, weighed), memory, actions);
+    bundles::lesions(ui, state, weighed, memory, actions);
+    single(ui, memory, actions);
+    figures(ui, weighed, memory);
+}
+
+/// The streamlines are others than those that were weighed.
+fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: &mut Vec<Action>) {
+    let lines = crate::state::bundle::lines_of(layer);
+    if lines.is_none_or(|lines| lines.id() == weighed.of) || state.is_filtering() {
+        return;
+    }
+    let p = theme::palette(ui.style());
+    let text = "These weights are from before the streamlines were edited";
+    let note = Note::new(p, Severity::Warning, text).action("Run again");
+    if note.show(ui) == Some(Answer::Taken) {
+        act(actions, FilterAction::Run);
+    }
+}
+
+fn histogram(
+    ui: &mut Ui,
+    state: &State,
+    weighed: &Weighed,
+    all: usize,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let zero = all.saturating_sub(weighed.sorted.len());
+    let fact = format!("weight 0: {}", count(zero as u64));
+    let help = "Share of the signal at b = 0 that a streamline explains, a mm of its length in a voxel. Of \
+                near-duplicates a single weight is arbitrary: trust sums over bundles";
+    panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
+    if weighed.sorted.is_empty() {
+        return rows::hint(ui, "No streamline explains any of the signal");
+    }
+    let range = memory.weights.range(weighed);
+    let (low, high) = range;
+    let window = weighed.window();
+    let colour = |t: f32| -> Color32 {
+        let weight = low * (high / low).powf(t);
+        colour_of(
+            crate::render::colour_map::ColourMap::Magma,
+            weight / window.1,
+        )
+    };
+    let cut = state.document.filter.cut;
+    let moved = CutHistogram {
+        name: "Weight",
+        counts: memory.weights.bins(weighed),
+        range,
+        logarithmic: true,
+        cut: (cut > 0.0).then_some(cut),
+        colour: &colour,
+    }
+    .show(ui);
+    if let Some((value, phase)) = moved {
+        let least = if value <= low { 0.0 } else { value };
+        act(actions, FilterAction::Cut { least, phase });
+    }
+}
+
+/// Which of them are seen, and what stays as a layer of its own.
+fn shown(ui: &mut Ui, state: &State, layer: &Layer, kept: usize, actions: &mut Vec<Action>) {
+    let full = vec2(ui.available_width(), space::FIELD + 8.0);
+    let (rect, _) = ui.allocate_exact_size(full, Sense::hover());
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let row = Rect::from_center_size(row.center(), vec2(row.width(), space::FIELD + 2.0));
+    let now = state.document.shown_by_weight(layer.id);
+    let words = Shown::ALL.map(Shown::name);
+    let at = Shown::ALL.iter().position(|s| *s == now).unwrap_or(0);
+    if let Some(i) = segmented(ui, row, "Streamlines shown", &words, at) {
+        act(actions, FilterAction::Show(Shown::ALL[i]));
+    }
+    let (rect, _) = ui.allocate_exact_size(
+        vec2(ui.available_width(), space::BUTTON + 8.0),
+        Sense::hover(),
+    );
+    let place = paint::inset(rect, space::INSET, space::INSET);
+    let place = Rect::from_min_size(
+        place.min + vec2(0.0, 4.0),
+        vec2(place.width(), space::BUTTON),
+    );
+    let none = (kept == 0).then_some("The cut leaves none");
+    let keep = Button::plain("Keep as layer").disabled(none);
+    let keep = keep.hint("Makes a layer of the streamlines that stay");
+    let (responses, _) = panels::button_row(ui, place, vec![keep]);
+    if responses[0].clicked() {
+        act(actions, FilterAction::Keep);
+    }
+}
+
+/// Which map lies over the images.
+fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
+    let maps: Vec<WeightMap> = maps(state)
+        .into_iter()
+        .filter(|map| WeightMap::OF_FIT.contains(map))
+        .collect();
+    if maps.is_empty() {
+        return;
+    }
+    let seen = |map: &WeightMap| {
+        let found = state.document.weight_map(layer.id, map);
+        found.is_some_and(|l| l.display.visible)
+    };
+    let now = maps.iter().position(seen).map_or(0, |i| i + 1);
+    let words: Vec<&str> = std::iter::once("Off")
+        .chain(maps.iter().map(WeightMap::short))
+        .collect();
+    let help = "Shares of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
+                what is left unexplained (RMSE)";
+    let columns = Columns::allocate(ui);
+    slider::label(ui, columns.label, "Map", help);
+    // Five words need more than the usual room.
+    let row = columns.wide.with_min_x(columns.label.left() + 40.0);
+    if let Some(i) = segmented(ui, row, "Map on slices", &words, now) {
+        let map = i.checked_sub(1).map(|i| maps[i].clone());
+        act(actions, FilterAction::ShowMap(map));
+    }
+}
+
+/// The table, with what its weights are worth.
+fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let (open, clicked) = section::fold(ui, SINGLE, memory.is_open(SINGLE, false));
+    if clicked {
+        memory.toggle(SINGLE);
+    }
+    if !open {
+        return;
+    }
+    let p = theme::palette(ui.style());
+    let text = "Near-duplicates share their weight arbitrarily: one may have all of it and the others none. Trust \
+                sums over bundles";
+    let note = Note::new(p, Severity::Warning, text).action("Show the table");
+    if note.show(ui) == Some(Answer::Taken) {
+        let by = Some(Column::Value(WEIGHT.to_owned()));
+        let descending = true;
+        actions.push(Action::Bundle(BundleAction::Sort(TableView {
+            by,
+            descending,
+        })));
+        actions.push(Action::Bundle(BundleAction::Open(Some(Drawer::Table))));
+    }
+}
+
+fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
+    let f = &weighed.figures;
+    let left_out = [
+        (f.outside, "lie outside"),
+        (f.single_points, "have one point"),
+        (f.not_finite, "segments end nowhere"),
+    ];
+    let left_out: Vec<String> = left_out
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, words)| format!("{} {words}", count(*n)))
+        .collect();
+    if !left_out.is_empty() {
+        rows::hint(
+            ui,
+            &format!("Weight 0 by themselves: {}", left_out.join(", ")),
+        );
+    }
+    let (open, clicked) = section::fold(ui, FIGURES, memory.is_open(FIGURES, false));
+    if clicked {
+        memory.toggle(FIGURES);
+    }
+    if !open {
+        return;
+    }
+    let ended = super::progress::ended(f.ended);
+    let readings = [
+        ("Model", weighed.from.params.model.name()),
+        ("Root mean square error", significant(f.rmse)),
+        ("Objective", significant(f.objective)),
+        ("Optimality (KKT)", significant(f.kkt)),
+        ("Ended by", ended.to_owned()),
+        ("Segments", count(f.segments)),
+        ("Voxels", count(f.voxels)),
+        ("Samples a voxel", count(f.samples)),
+    ];
+    for (name, value) in readings {
+        rows::reading(ui, name, &value);
+    }
+}

@@ -1,0 +1,117 @@
+//! Weights of streamlines: a session holds them with their maps, and what they were fitted from does it again.
+
+use super::Window;
+use super::replay::{outcomes, run};
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::io::session::PackedNumbers;
+use arcuate::state::bundle::{How, lines_of};
+use arcuate::state::filter::{FilterAction, Lesioned, Shown, WEIGHT, WeightMap};
+use arcuate::state::{Action, BundleAction, Phase, Task};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::weights_come_back", come_back),
+        test("sessions::numbers_are_packed", packed),
+    ]
+}
+
+fn act(window: &mut Window, action: FilterAction) {
+    window.act(Action::Filter(action));
+}
+
+fn packed() {
+    let values = [0.0, 1.5, -0.0, f32::MIN_POSITIVE, 3.4e38, 0.1];
+    let text = PackedNumbers::pack(&values);
+    let back = text.unpack().expect("packed");
+    let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&back), bits(&values));
+    assert_eq!(PackedNumbers::pack(&[]).unpack().expect("none").len(), 0);
+    let more = PackedNumbers {
+        count: 7,
+        ..text.clone()
+    };
+    assert!(more.unpack().is_err(), "breaks off");
+    let fewer = PackedNumbers { count: 5, ..text };
+    assert!(fewer.unpack().is_err(), "too many");
+    assert!(PackedNumbers::left_out(&values).unpack().is_err());
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
+    window.act(Action::KeepTracks);
+    window.act(Action::SelectTask(Task::Filter));
+    act(&mut window, FilterAction::Run);
+    let (layer, lines) = window.state.document.filtered().expect("kept");
+    let (id, all) = (layer.id, lines.len());
+    assert!(all > 20, "{all}: {}", window.said());
+    // Some are gone: they are fitted again without being asked.
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..5).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..4).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    act(&mut window, FilterAction::Lesion(Lesioned::Chosen));
+    let weighed = window.state.document.weighed[&id].clone();
+    let least = weighed.sorted[weighed.sorted.len() / 3];
+    act(
+        &mut window,
+        FilterAction::Cut {
+            least,
+            phase: Phase::Done,
+        },
+    );
+    assert_eq!(window.said(), "");
+    let path = folder.path().join("weights.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    let documents = [&window, &again].map(|w| &w.state.document);
+    let values = documents.map(|d| {
+        let layer = d.layer(id).expect("the streamlines");
+        lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec()
+    });
+    assert_eq!(values[0], values[1]);
+    assert_eq!(values[0].len(), all - 5);
+    let back = &documents[1].weighed[&id];
+    assert_eq!(back.figures, weighed.figures);
+    assert_eq!(
+        (&back.from, &back.lesions),
+        (&weighed.from, &weighed.lesions)
+    );
+    assert_eq!(documents[1].shown_by_weight(id), Shown::After);
+    assert_eq!(documents[1].filter, documents[0].filter);
+    for map in [WeightMap::Intra, WeightMap::Error] {
+        let volumes = documents.map(|d| {
+            let layer = d.weight_map(id, &map).expect("a map");
+            layer.content.volume().expect("an image").frame(0).to_vec()
+        });
+        assert_eq!(volumes[0], volumes[1], "{map:?}");
+    }
+    let names = documents.map(|d| d.layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
+    assert_eq!(names[0], names[1]);
+    // They are those of the streamlines as they are, and can be fitted on.
+    again.act(Action::SelectTask(Task::Filter));
+    act(&mut again, FilterAction::Run);
+    let on = again.state.document.weighed[&id].figures.objective;
+    assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
+    let (code, value, said) = run(&["replay", "weights.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let wanted = format!("layer {}, weights: ", id.0);
+    let told = outcomes(&value);
+    assert!(
+        told.iter()
+            .any(|o| o.starts_with(&wanted) && !o.contains("differ")),
+        "{told:?}"
+    );
+}

@@ -1,0 +1,303 @@
+//! The task Filter as a user drives it.
+
+use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
+use crate::support::test;
+use arcuate::compute::{Backend, BackendChoice};
+use arcuate::data::Tractogram;
+use arcuate::jobs::{FitCommit, Jobs, Request};
+use arcuate::solvers::commit::model::Intra;
+use arcuate::state::document::LineColouring;
+use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times};
+use arcuate::state::{
+    Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
+};
+use arcuate::ui::palette::names;
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::filter::nothing to weigh names a way out", nothing),
+        test("ui::filter::the model is chosen", model),
+        test("ui::filter::run, stop and run again", run),
+        test("ui::filter::the cut is dragged, bundles have rows", results),
+    ]
+}
+
+/// Streamlines of two groups as a layer.
+pub fn weighing(task: Task) -> State {
+    let mut state = small_scan();
+    state.view.task = task;
+    let lines: Tractogram = sample::output(60).kept;
+    let lines = lines
+        .with_group("CST L", (0..30).collect::<Vec<u32>>())
+        .with_group("Cingulum", (30..40).collect::<Vec<u32>>());
+    let path = PathBuf::from("/data/sub-01/whole.trx");
+    let id = LayerId(state.document.fresh_id());
+    state.document.layers.push(Arc::new(Layer {
+        id,
+        name: "whole".to_owned(),
+        content: Content::Tractogram(lines),
+        display: Display {
+            visible: true,
+            ..defaults::line_display()
+        },
+        recipe: Recipe::File(path.clone()),
+        path: Some(path),
+        unit: "",
+        unit_scale: 1.0,
+        notes: Vec::new(),
+    }));
+    state
+}
+
+fn filtering() -> Window {
+    let mut window = window(weighing(Task::View), [1920.0, 1080.0]);
+    window.key_press_modifiers(Modifiers::COMMAND, Key::Num5);
+    window.run();
+    assert_eq!(window.state().state.view.task, Task::Filter);
+    window
+}
+
+/// With weights, and what one of the groups adds.
+pub fn weighed() -> State {
+    let mut state = weighing(Task::Filter);
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let mut needs = update(&mut state, Action::SelectTask(Task::Filter));
+    let lesion = FilterAction::Lesion(Lesioned::Group("Cingulum".to_owned()));
+    for action in [FilterAction::Run, lesion] {
+        let mut effects = std::mem::take(&mut needs);
+        effects.extend(update(&mut state, Action::Filter(action)));
+        while let Some(effect) = effects.pop() {
+            if let Effect::Submit(request) = effect {
+                let job = jobs.submit(request);
+                let event = jobs.wait(&job, |_| {});
+                effects.extend(update(&mut state, Action::Event(event)));
+            }
+        }
+    }
+    assert_eq!(
+        state.document.weighed.len(),
+        1,
+        "{:?}",
+        state.session.filter.failed
+    );
+    state
+}
+
+fn act(window: &mut Window, action: Action) {
+    let app = window.state_mut();
+    let effects = update(&mut app.state, action);
+    app.effects.extend(effects);
+    window.run();
+}
+
+fn fit(window: &Window) -> Option<FitCommit> {
+    let last = submitted(window).into_iter().rev().find_map(|r| match r {
+        Request::Commit(wanted) => Some(wanted),
+        _ => None,
+    });
+    last.map(|wanted| (**wanted).clone())
+}
+
+/// What was asked for last is done.
+fn carry_out(window: &mut Window, wanted: impl Fn(&Request) -> bool) {
+    let request = submitted(window).into_iter().rev().find(|r| wanted(r));
+    let request = request.expect("asked for").clone();
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let job = jobs.submit(request);
+    let event = jobs.wait(&job, |_| {});
+    act(window, Action::Event(event));
+}
+
+fn nothing() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    click(&mut window, "Filter");
+    window.get_by_label_contains("There are no streamlines to weigh");
+    click(&mut window, "Keep the live ones");
+    let document = &window.state().state.document;
+    assert_eq!(document.filtered().map(|(_, lines)| lines.len()), Some(450));
+    assert!(
+        window
+            .query_by_label_contains("no streamlines to weigh")
+            .is_none()
+    );
+    // A small window says as much.
+    let mut small = super::window(small_scan(), [1280.0, 800.0]);
+    click(&mut small, "Filter");
+    click(&mut small, "Track the whole brain");
+    let tracked = submitted(&small);
+    assert!(tracked.iter().any(|r| matches!(
+        r,
+        Request::Track {
+            whole_brain: true,
+            ..
+        }
+    )));
+}
+
+fn choose(window: &mut Window, row: &str, item: &str) {
+    window
+        .get_by_role_and_label(egui::Role::ComboBox, row)
+        .click();
+    window.run();
+    click(window, item);
+}
+
+fn model() {
+    let mut window = filtering();
+    let params = |window: &Window| window.state().state.document.filter_params();
+    // One shell: free water is not told from the rest.
+    click(&mut window, "Free water: Ball");
+    assert!(params(&window).model.free.is_empty());
+    click(&mut window, "Around them: None");
+    assert!(params(&window).model.extra.is_empty());
+    click(&mut window, "Around them: Zeppelin");
+    assert_eq!(params(&window).model.extra.len(), 2);
+    click(&mut window, "Diffusivities");
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Axial");
+    field.click();
+    window.run();
+    type_over(&mut window, "1.9");
+    assert_eq!(params(&window).model.intra, Intra::Stick { along: 1.9e-3 });
+    assert!(
+        params(&window)
+            .model
+            .extra
+            .iter()
+            .all(|z| z.along == 1.9e-3)
+    );
+    choose(&mut window, "Fibres", "Cylinders");
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Radii");
+    field.click();
+    window.run();
+    type_over(&mut window, "1, 2.5");
+    let Intra::Cylinders { radii_um, along } = params(&window).model.intra else {
+        panic!("cylinders");
+    };
+    assert_eq!((radii_um, along), (vec![1.0, 2.5], 1.9e-3));
+    choose(&mut window, "Timing", "δ and Δ, for all volumes");
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Pulse δ");
+    field.click();
+    window.run();
+    type_over(&mut window, "32.2");
+    let times = window.state().state.document.filter.times.clone();
+    let Times::Both(timing) = times else {
+        panic!("{times:?}");
+    };
+    assert_eq!((timing.pulse_ms, timing.between_ms), (32.2, 40.0));
+    choose(&mut window, "Fibres", "Streamline density");
+    assert!(params(&window).model.check().is_ok());
+    assert!(window.query_by_label("Free water: Ball").is_none());
+    click(&mut window, "Signal, stop, operator");
+    choose(&mut window, "Stop at change", "10⁻⁶");
+    assert_eq!(params(&window).stop.objective, 1e-6);
+    click(&mut window, "Reset to defaults");
+    assert!(window.state().state.document.filter.params.is_none());
+}
+
+fn run() {
+    let mut window = filtering();
+    window.get_by_label_contains("counting…");
+    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    window.get_by_label_contains("Memory needed");
+    window.get_by_label_contains("Time about");
+    assert!(fit(&window).is_none());
+    window.key_press(Key::Space);
+    window.run_steps(3);
+    let asked = fit(&window).expect("asked for");
+    assert!(asked.prepared.is_none() && asked.start.is_none());
+    assert!(window.state().state.is_filtering());
+    window.get_by_label("Stop, keep weights");
+    window.get_by_label("Progress");
+    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    let state = &window.state().state;
+    let weighed = state.document.weighed.values().next().expect("weights");
+    assert_eq!(weighed.figures.streamlines, 60);
+    click(&mut window, "Run again");
+    let asked = fit(&window).expect("asked for");
+    assert!(asked.prepared.is_some() && asked.start.is_some());
+}
+
+fn results() {
+    let mut window = filtering();
+    click(&mut window, "Run");
+    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    let state = &window.state().state;
+    let (layer, _) = state.document.filtered().expect("streamlines");
+    let id = layer.id;
+    assert_eq!(layer.display.line_colouring, LineColouring::Weight);
+    assert!(
+        !state.document.weighed[&id].sorted.is_empty(),
+        "some have a weight"
+    );
+    window.get_by_label_contains("weight 0:");
+    let histogram = window
+        .get_by_role_and_label(egui::Role::Slider, "Weight")
+        .rect();
+    let at = |share: f32| {
+        egui::pos2(
+            histogram.left() + share * histogram.width(),
+            histogram.center().y,
+        )
+    };
+    window.drag_at(at(0.2));
+    window.run();
+    window.hover_at(at(0.5));
+    window.run();
+    window.drop_at(at(0.5));
+    window.run();
+    let cut = window.state().state.document.filter.cut;
+    let sorted = &window.state().state.document.weighed[&id].sorted;
+    assert!(cut > 0.0 && cut < sorted[sorted.len() - 1], "{cut}");
+    click(&mut window, "Undo");
+    assert_eq!(window.state().state.document.filter.cut, 0.0);
+    let shown = |window: &Window| window.state().state.document.shown_by_weight(id);
+    assert_eq!(shown(&window), Shown::After);
+    click(&mut window, "Streamlines shown: Difference");
+    assert_eq!(shown(&window), Shown::Difference);
+    click(&mut window, "Streamlines shown: Before");
+    assert_eq!(shown(&window), Shown::Before);
+    // Bundles: sums first, and one alone.
+    window.get_by_label_contains("CST L, ");
+    window.get_by_label_contains("Not in a bundle, ");
+    window.get_by_label_contains("Cingulum, ").click();
+    window.run();
+    let sieve = window.state().state.document.bundle.sieve.clone();
+    assert_eq!(sieve.and_then(|s| s.group), Some("Cingulum".to_owned()));
+    click(&mut window, "Map on slices: RMSE");
+    let visible = |window: &Window, name: &str| {
+        let layer = window.state().state.document.layer_named(name);
+        layer.is_some_and(|l| l.display.visible)
+    };
+    assert!(visible(&window, "Fit error (RMSE)"));
+    click(&mut window, "Map on slices: Off");
+    assert!(!visible(&window, "Fit error (RMSE)"));
+    choose(&mut window, "Fit without", "Bundle CST L");
+    let asked = fit(&window).expect("asked for");
+    assert!(asked.before.is_some() && asked.prepared.is_some());
+    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    window.get_by_label_contains("Without CST L RMSE");
+    let all = names(&window.state().state, "filter");
+    for name in ["Filter: run", "Filter: export weights, one a line…"] {
+        assert!(all.iter().any(|n| n == name), "{all:?}");
+    }
+    let what = FilterFile::Kept;
+    let path = PathBuf::from("/data/kept.trx");
+    act(
+        &mut window,
+        Action::Filter(FilterAction::Save { what, path }),
+    );
+    let saved = submitted(&window).into_iter().rev().find_map(|r| match r {
+        Request::SaveWithValues { only, .. } => only.clone(),
+        _ => None,
+    });
+    let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
+    let only = saved.expect("asked for");
+    assert_eq!(only.iter().filter(|m| **m).count(), kept);
+}

@@ -1,0 +1,40 @@
+//! The first page: the demo head, files of before.
+
+use super::{click, sample, submitted, window};
+use crate::support::test;
+use arcuate::jobs::Request;
+use arcuate::state::session::GuideStep;
+use arcuate::state::{State, Task};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::the first page opens the demo", first_page),
+        test("ui::recent files open again", recent),
+    ]
+}
+
+fn first_page() {
+    let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    page.get_by_label("Open a scan, or try the demo head");
+    click(&mut page, "Open the demo head");
+    assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
+    assert_eq!(page.state().state.session.guide, None);
+    click(&mut page, "Start the guide");
+    assert_eq!(
+        page.state().state.session.guide,
+        Some(GuideStep::ClickSlice)
+    );
+    // Tasks wait for something to work on.
+    click(&mut page, "Track");
+    assert_eq!(page.state().state.view.task, Task::View);
+}
+
+fn recent() {
+    let (state, _) = sample::with_recent(State::new(sample::BACKEND.to_owned()));
+    let mut page = window(state, [1280.0, 800.0]);
+    page.get_by_label_contains("Open dwi.nii.gz").click();
+    page.run();
+    assert!(matches!(submitted(&page)[..], [Request::Open { .. }]));
+}

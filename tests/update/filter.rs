@@ -1,0 +1,392 @@
+//! Weights of streamlines: asked for, cut, shown, fitted again after an edit and without a bundle; what is
+//! said where that cannot be.
+
+use super::{Window, file};
+use crate::support::test;
+use arcuate::data::Tractogram;
+use arcuate::jobs::Loaded;
+use arcuate::solvers::commit::cylinder::Timing;
+use arcuate::solvers::commit::model::Intra;
+use arcuate::state::bundle::{How, lines_of};
+use arcuate::state::document::LineColouring;
+use arcuate::state::filter::{
+    FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
+};
+use arcuate::state::{Action, BundleAction, Layer, Phase, Task, defaults};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::filter::weights_colours_and_maps", weights),
+        test("update::filter::a_cut_says_which_stay", cut),
+        test("update::filter::what_cannot_be_is_said", refused),
+        test("update::filter::again_from_the_last_weights", again),
+        test("update::filter::without_a_bundle", lesion),
+        test("update::filter::edited_and_fitted_again", edited),
+        test("update::filter::the_next_fit_and_the_command", told),
+    ]
+}
+
+/// Along the fibres of the ball, 4 mm apart; then one far outside and one of a single point. Those at x < 0
+/// and those at x > 0 are a group each.
+fn lines() -> Tractogram {
+    let (mut points, mut offsets) = (Vec::new(), vec![0u64]);
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let mut add = |line: &mut dyn Iterator<Item = [f32; 3]>| {
+        points.extend(line);
+        offsets.push(points.len() as u64);
+    };
+    let mut number = 0;
+    for x in -2..=2 {
+        for z in -2..=2 {
+            let (x, z) = (4.0 * x as f32 - 1.0, 4.0 * z as f32 - 1.0);
+            add(&mut (-8..=7).map(|y| [x, 2.0 * y as f32, z]));
+            match x < -1.5 {
+                true => left.push(number),
+                false if x > 0.0 => right.push(number),
+                false => {}
+            }
+            number += 1;
+        }
+    }
+    add(&mut (0..4).map(|y| [200.0, y as f32, 0.0]));
+    add(&mut std::iter::once([0.0, 0.0, 0.0]));
+    Tractogram::new(points, offsets)
+        .with_group("left", left)
+        .with_group("right", right)
+}
+
+fn opened() -> Window {
+    let mut window = Window::fitted();
+    let event = file("/data/lines.trx", Loaded::Tractogram(lines()));
+    window.act(Action::Event(event));
+    window.act(Action::SelectTask(Task::Filter));
+    window
+}
+
+fn act(window: &mut Window, action: FilterAction) {
+    window.act(Action::Filter(action));
+}
+
+fn fitted() -> Window {
+    let mut window = opened();
+    act(&mut window, FilterAction::Run);
+    assert_eq!(said(&window), "");
+    window
+}
+
+fn said(window: &Window) -> String {
+    let all = window.state.session.messages.iter();
+    let failed = window.state.session.filter.failed.iter().cloned();
+    let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
+    texts.join("\n")
+}
+
+fn layer(window: &Window) -> &Arc<Layer> {
+    window.state.document.filtered().expect("streamlines").0
+}
+
+fn weighed(window: &Window) -> &Weighed {
+    let layer = layer(window);
+    let found = window.state.document.weighed_of(layer);
+    found.expect("weights").0
+}
+
+fn values(window: &Window) -> Vec<f32> {
+    let found = window.state.document.weighed_of(layer(window));
+    found.expect("weights").1.to_vec()
+}
+
+fn map(window: &Window, map: &WeightMap) -> Option<Vec<f32>> {
+    let layer = window.state.document.weight_map(layer(window).id, map)?;
+    Some(layer.content.volume()?.frame(0).to_vec())
+}
+
+fn weights() {
+    let mut window = opened();
+    let (_, needs) = window.state.session.filter.needs.known().expect("counted");
+    assert!(needs.demand.segments > 300, "{needs:?}");
+    assert!(window.state.document.weighed.is_empty());
+    act(&mut window, FilterAction::Run);
+    assert_eq!(said(&window), "");
+    let (weighed, all) = (weighed(&window), values(&window));
+    assert_eq!(all.len(), 27);
+    assert_eq!(
+        (weighed.figures.outside, weighed.figures.single_points),
+        (1, 1)
+    );
+    assert_eq!(all[25..], [0.0, 0.0], "outside, and of one point");
+    assert!(weighed.sorted.len() > 20, "{:?}", weighed.sorted);
+    assert_eq!(weighed.kept(f32::MIN_POSITIVE), weighed.sorted.len());
+    assert!(weighed.curve.windows(2).all(|w| w[1] <= w[0] * 1.0001));
+    let display = &layer(&window).display;
+    assert_eq!(display.line_colouring, LineColouring::Weight);
+    assert_eq!(
+        window.state.document.shown_by_weight(layer(&window).id),
+        Shown::After
+    );
+    // One shell: no free water.
+    assert!(map(&window, &WeightMap::Free).is_none());
+    let parts = [WeightMap::Intra, WeightMap::Extra].map(|m| map(&window, &m).expect("a map"));
+    let error = map(&window, &WeightMap::Error).expect("a map");
+    let mut voxels = 0;
+    for ((intra, extra), rmse) in parts[0].iter().zip(&parts[1]).zip(&error) {
+        let sum = intra + extra;
+        assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-5, "{sum}");
+        assert!(*rmse >= 0.0);
+        voxels += usize::from(sum > 0.0);
+    }
+    assert_eq!(voxels as u64, weighed.figures.voxels);
+    // One step, with all that came of it.
+    window.act(Action::Undo);
+    assert!(window.state.document.weighed.is_empty());
+    assert!(window.state.document.weight_maps.is_empty());
+    assert!(window.state.document.bundle.sieve.is_none());
+    window.act(Action::Redo);
+    assert_eq!(values(&window), all);
+    // The maps go with their streamlines.
+    let id = layer(&window).id;
+    window.act(Action::DeleteLayer(id));
+    assert!(
+        !window
+            .state
+            .document
+            .layers
+            .iter()
+            .any(|l| l.name.contains("RMSE"))
+    );
+}
+
+fn cut() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    let sorted = weighed(&window).sorted.clone();
+    let least = sorted[sorted.len() / 2];
+    let steps = |window: &Window| window.state.history.undo_label().map(str::to_owned);
+    for phase in [Phase::Live, Phase::Live, Phase::Done] {
+        act(&mut window, FilterAction::Cut { least, phase });
+    }
+    assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
+    let kept = weighed(&window).kept(least);
+    let left = |window: &Window| window.state.sifted(id).expect("sifted").kept;
+    assert_eq!(left(&window), kept);
+    act(&mut window, FilterAction::Show(Shown::Difference));
+    assert_eq!(left(&window), 27 - kept);
+    act(&mut window, FilterAction::Show(Shown::Before));
+    assert!(window.state.document.bundle.sieve.is_none());
+    act(&mut window, FilterAction::Show(Shown::After));
+    act(
+        &mut window,
+        FilterAction::ShowGroup(Some("left".to_owned())),
+    );
+    let of_group = lines_of(layer(&window)).expect("lines").groups["left"].clone();
+    let stay = of_group
+        .iter()
+        .filter(|i| values(&window)[**i as usize] >= least);
+    assert_eq!(left(&window), stay.count());
+    act(&mut window, FilterAction::ShowGroup(None));
+    assert_eq!(left(&window), kept);
+    for _ in 0..6 {
+        window.act(Action::Undo);
+    }
+    let limit = window.state.document.bundle.sieve.as_ref();
+    let low = limit.and_then(|s| s.limit(&weight())?.low);
+    assert_eq!(low, Some(f32::MIN_POSITIVE), "the drag was one step");
+    act(
+        &mut window,
+        FilterAction::Cut {
+            least,
+            phase: Phase::Done,
+        },
+    );
+    act(&mut window, FilterAction::Keep);
+    let kept_layer = window
+        .state
+        .document
+        .layers
+        .iter()
+        .find(|l| l.name.contains("selected"));
+    let some = lines_of(kept_layer.expect("kept")).expect("lines");
+    assert_eq!(some.len(), kept);
+    assert!(some.per_streamline[WEIGHT].iter().all(|w| *w >= least));
+}
+
+fn set(window: &mut Window, edit: impl FnOnce(&mut arcuate::solvers::commit::Params)) {
+    let mut params = window.state.document.filter_params();
+    edit(&mut params);
+    let (params, phase) = (Some(params), Phase::Done);
+    act(window, FilterAction::Params { params, phase });
+}
+
+fn refused() {
+    let mut window = Window::fitted();
+    window.act(Action::SelectTask(Task::Filter));
+    let why = window.state.cannot_filter().expect("no streamlines");
+    assert!(why.contains("no streamlines"), "{why}");
+    act(&mut window, FilterAction::Run);
+    assert!(said(&window).contains("no streamlines"));
+    let mut window = opened();
+    assert_eq!(window.state.cannot_filter(), None);
+    set(&mut window, |p| p.model.free = vec![3e-3]);
+    let why = window.state.cannot_filter().expect("one shell");
+    assert!(why.contains("at least two shells"), "{why}");
+    act(&mut window, FilterAction::Run);
+    assert!(!window.state.is_filtering());
+    let (params, phase) = (None, Phase::Done);
+    act(&mut window, FilterAction::Params { params, phase });
+    assert_eq!(window.state.cannot_filter(), None, "as usual again");
+    set(&mut window, |p| {
+        p.model.intra = Intra::Cylinders {
+            along: 1.7e-3,
+            radii_um: defaults::COMMIT_RADII_UM.to_vec(),
+        };
+    });
+    let why = window.state.cannot_filter().expect("no timing");
+    assert!(why.contains("timing"), "{why}");
+    let timing = Timing {
+        pulse_ms: 20.0,
+        between_ms: 40.0,
+    };
+    act(&mut window, FilterAction::Times(Times::Both(timing)));
+    assert_eq!(window.state.cannot_filter(), None);
+    act(&mut window, FilterAction::Run);
+    assert_eq!(said(&window), "");
+    assert_eq!(weighed(&window).from.times, Times::Both(timing));
+    // Elsewhere.
+    let far = lines().moved(glam::DAffine3::from_translation(DVec3::splat(900.0)));
+    let event = file("/data/far.trx", Loaded::Tractogram(far));
+    window.act(Action::Event(event));
+    let last = window.state.document.layers.iter().rev();
+    let far = last.filter(|l| lines_of(l).is_some()).map(|l| l.id).next();
+    act(&mut window, FilterAction::Tractogram(far.expect("opened")));
+    let why = window.state.cannot_filter().expect("elsewhere");
+    assert!(why.contains("different spaces"), "{why}");
+}
+
+fn again() {
+    let mut window = fitted();
+    let first = weighed(&window).figures.clone();
+    act(&mut window, FilterAction::Run);
+    let second = weighed(&window).figures.clone();
+    assert!(second.objective <= first.objective * (1.0 + 1e-6));
+    assert!(second.iterations <= first.iterations, "{second:?}");
+    act(&mut window, FilterAction::RunAnew);
+    let third = weighed(&window).figures.clone();
+    assert!((third.objective / first.objective - 1.0).abs() < 1e-3);
+    assert_eq!(
+        window.state.document.weight_maps.len(),
+        3,
+        "maps keep their places"
+    );
+}
+
+fn lesion() {
+    let mut window = fitted();
+    let before = (values(&window), weighed(&window).figures.clone());
+    let what = Lesioned::Group("left".to_owned());
+    act(&mut window, FilterAction::Lesion(what));
+    assert_eq!(said(&window), "");
+    assert_eq!(values(&window), before.0, "nothing is taken away");
+    let lesions = weighed(&window).lesions.clone();
+    assert_eq!((lesions.len(), lesions[0].streamlines), (1, 10));
+    let [then, now] = lesions[0].objective;
+    assert_eq!(then, before.1.objective);
+    assert!(now > then, "{lesions:?}");
+    assert!(lesions[0].rmse[1] > lesions[0].rmse[0]);
+    let worse = map(&window, &WeightMap::Worse("left".to_owned())).expect("a map");
+    let sum: f32 = worse.iter().sum();
+    assert!(sum > 0.0, "{sum}");
+    // What is chosen, and what passes a region.
+    let id = layer(&window).id;
+    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: vec![0, 1, 2],
+        how: How::Replace,
+        anchor: None,
+    }));
+    act(&mut window, FilterAction::Lesion(Lesioned::Chosen));
+    let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
+    act(&mut window, FilterAction::Lesion(Lesioned::Region(region)));
+    assert_eq!(said(&window), "");
+    let lesions = &weighed(&window).lesions;
+    assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
+    assert!(lesions[2].streamlines > 0 && lesions[2].streamlines < 27);
+    window.act(Action::Undo);
+    assert_eq!(weighed(&window).lesions.len(), 2);
+}
+
+fn edited() {
+    let mut window = fitted();
+    let before = weighed(&window).figures.clone();
+    let id = layer(&window).id;
+    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: vec![0, 6, 12, 26],
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    assert_eq!(said(&window), "");
+    // By itself, from the last weights.
+    let (now, lines) = (weighed(&window), lines_of(layer(&window)).expect("lines"));
+    assert_eq!((lines.len(), values(&window).len()), (23, 23));
+    assert_eq!(now.of, lines.id());
+    assert!(now.figures.objective > before.objective);
+    let warm = now.figures.objective;
+    // As what is left by itself.
+    window.state.session.filter.held = None;
+    act(&mut window, FilterAction::RunAnew);
+    let cold = weighed(&window).figures.objective;
+    assert!((warm / cold - 1.0).abs() < 1e-3, "{warm} {cold}");
+    for _ in 0..3 {
+        window.act(Action::Undo);
+    }
+    assert_eq!(values(&window).len(), 27);
+    assert_eq!(weighed(&window).figures.objective, before.objective);
+}
+
+fn told() {
+    let mut window = opened();
+    let command = |window: &Window| {
+        let recipe = arcuate::state::update::filter_recipe(&window.state);
+        recipe.expect("a recipe").command()
+    };
+    let plain = command(&window);
+    assert!(
+        plain.starts_with("arcuate commit /data/lines.trx /data/scan.nii.gz --out commit"),
+        "{plain}"
+    );
+    set(&mut window, |p| {
+        p.lasso = 0.05;
+        p.model.extra.truncate(1);
+        p.switches.merge_b0 = false;
+        p.stop.iterations = 60;
+    });
+    act(&mut window, FilterAction::Run);
+    let least = 0.001;
+    act(
+        &mut window,
+        FilterAction::Cut {
+            least,
+            phase: Phase::Done,
+        },
+    );
+    let text = command(&window);
+    for part in [
+        "--across 0.00051",
+        "--lasso 0.05",
+        "--keep-b0",
+        "--iterations 60",
+        "--threshold 0.001",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let methods = arcuate::state::methods::methods(&window.state);
+    assert!(methods.contains("Daducci"), "{methods}");
+    assert!(
+        methods.contains("\"lines\"") && methods.contains("sticks"),
+        "{methods}"
+    );
+}
