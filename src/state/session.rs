@@ -397,6 +397,16 @@ impl Session {
         });
     }
 
+    /// A job cannot start, which is said until it does.
+    pub fn refused(&mut self, slot: Slot, why: String) {
+        self.add(Message {
+            severity: Severity::Information,
+            text: why,
+            slot: Some(slot),
+            on_card: false,
+        });
+    }
+
     /// A job failed on a graphics card; it may run on the CPU.
     pub fn failed_on_card(&mut self, slot: Slot, failure: CardFailure) {
         self.forget_failures(slot);

@@ -3,7 +3,7 @@
 use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
-use arcuate::data::Tractogram;
+use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
 use arcuate::jobs::{FitCommit, Jobs, Request};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::document::LineColouring;
@@ -14,6 +14,7 @@ use arcuate::state::{
 use arcuate::ui::palette::names;
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
+use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,11 +28,56 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Streamlines of two groups as a layer.
+/// The signal of streamlines that all have one weight: sticks among zeppelins, all along z.
+fn explained(dwi: &Volume, gradients: &Gradients, lines: &Tractogram) -> Volume {
+    const STEP_MM: f64 = 0.5;
+    let grid = dwi.grid.clone();
+    let n = grid.voxel_count();
+    let mut length_mm = vec![0.0f64; n];
+    for line in lines.streamlines() {
+        let [from, to] = [line[0], line[1]].map(|p| DVec3::from_array(p.map(f64::from)));
+        let steps = ((to - from).length() / STEP_MM).round() as usize;
+        for step in 0..steps {
+            let at = from.lerp(to, (step as f64 + 0.5) / steps as f64);
+            if let Some(voxel) = grid.nearest(at) {
+                length_mm[grid.index(voxel)] += (to - from).length() / steps as f64;
+            }
+        }
+    }
+    let most = length_mm.iter().copied().fold(0.0, f64::max);
+    let signal = |frame: usize, voxel: usize| {
+        let share = 0.7 * length_mm[voxel] / most;
+        let (b, z) = (gradients.b_s_per_mm2[frame], gradients.directions[frame].z);
+        let stick = (-b * 1.7e-3 * z * z).exp();
+        let zeppelin = (-b * (0.51e-3 + 1.19e-3 * z * z)).exp();
+        let head = f64::from(u8::from(dwi.frame(0)[voxel] > 0.0));
+        (1184.0 * head * (share * stick + (1.0 - share) * zeppelin)) as f32
+    };
+    let values: Vec<f32> = (0..n * dwi.frames).map(|i| signal(i / n, i % n)).collect();
+    Volume::new(grid, dwi.frames, VolumeKind::Scalar, values)
+}
+
+/// Streamlines of two groups as a layer, and a scan that they explain.
 pub fn weighing(task: Task) -> State {
-    let mut state = small_scan();
+    // The sample's six directions say as much as five: too little for a tensor.
+    let mut state = sample::state([16, 20, 15], 12);
     state.view.task = task;
     let lines: Tractogram = sample::output(60).kept;
+    let scan = state.document.layer_named("dwi").expect("a scan").id;
+    let mut known = None;
+    state.document.edit_layer(scan, |layer| {
+        let Content::Scan {
+            dwi,
+            gradients: Some(gradients),
+        } = &mut layer.content
+        else {
+            panic!("a scan with gradients");
+        };
+        *dwi = explained(dwi, gradients, &lines);
+        known = Some(dwi.id());
+    });
+    let tensors = state.document.tensors.as_mut().expect("tensors");
+    Arc::make_mut(tensors).key.scan = known.expect("replaced");
     let lines = lines
         .with_group("CST L", (0..30).collect::<Vec<u32>>())
         .with_group("Cingulum", (30..40).collect::<Vec<u32>>());

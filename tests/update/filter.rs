@@ -334,13 +334,24 @@ fn edited() {
     assert_eq!((lines.len(), values(&window).len()), (23, 23));
     assert_eq!(now.of, lines.id());
     assert!(now.figures.objective > before.objective);
-    let warm = now.figures.objective;
-    // As what is left by itself.
+    let warm = now.figures.clone();
+    // As from none.
+    act(&mut window, FilterAction::RunAnew);
+    let cold = weighed(&window).figures.clone();
+    let ratio = warm.objective / cold.objective;
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+    assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
+    // By themselves: where nothing but what was deleted ran, the signal is not asked for any more, and no
+    // other weight hangs on it.
     window.state.session.filter.held = None;
     act(&mut window, FilterAction::RunAnew);
-    let cold = weighed(&window).figures.objective;
-    assert!((warm / cold - 1.0).abs() < 1e-3, "{warm} {cold}");
-    for _ in 0..3 {
+    let alone = weighed(&window).figures.clone();
+    assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
+    for (name, sum) in &alone.bundles {
+        let ratio = cold.bundles[name] / sum;
+        assert!((ratio - 1.0).abs() < 1e-2, "{name}: {ratio}");
+    }
+    for _ in 0..4 {
         window.act(Action::Undo);
     }
     assert_eq!(values(&window).len(), 27);

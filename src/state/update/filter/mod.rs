@@ -220,7 +220,7 @@ fn of(state: &State, key: &FilterKey) -> Option<FitOf> {
 
 fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut Vec<Effect>) {
     if let Some(why) = state.cannot_filter() {
-        return state.session.say(Severity::Information, why);
+        return state.session.refused(Slot::Commit, why);
     }
     if state.is_filtering() {
         return;
@@ -234,7 +234,7 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     };
     let mut request = match request(&state.document, &key.lines, &from) {
         Ok(request) => request,
-        Err(why) => return state.session.say(Severity::Information, why),
+        Err(why) => return state.session.refused(Slot::Commit, why.to_owned()),
     };
     request.without = without;
     let held = state.session.filter.held.as_ref();
