@@ -276,8 +276,21 @@ fn leaves(ray: Ray, brick: vec3<i32>) -> f32 {
     return min(t.x, min(t.y, t.z));
 }
 
-// The step after those that are wholly in an empty brick.
-fn past_empty(ray: Ray, brick: vec3<i32>, from_mm: f32, step: f32) -> i32 {
+// The step after those that are wholly in this point's brick, if that is empty; else 0.
+fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<function, vec3<i32>>,
+    empty: ptr<function, bool>) -> i32 {
+    if !has(SKIPS) {
+        return 0;
+    }
+    let last = vec3<i32>(textureDimensions(bricks)) - 1;
+    let brick = clamp(vec3<i32>(floor(texel / BRICK)), vec3<i32>(0), last);
+    if any(brick != *known) {
+        *known = brick;
+        *empty = is_empty(brick);
+    }
+    if !*empty {
+        return 0;
+    }
     return i32(floor((leaves(ray, brick) - from_mm) / step));
 }
 
@@ -290,7 +303,6 @@ fn phi_at(ray: Ray, at_mm: f32) -> f32 {
 }
 
 fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<function, Light>) {
-    let last = vec3<i32>(textureDimensions(bricks)) - 1;
     var known = vec3<i32>(-1);
     var empty = false;
     var have = false;
@@ -302,20 +314,11 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
             break;
         }
         let texel = ray.start + near * ray.slope;
-        if has(SKIPS) {
-            let brick = clamp(vec3<i32>(floor(texel / BRICK)), vec3<i32>(0), last);
-            if any(brick != known) {
-                known = brick;
-                empty = is_empty(brick);
-            }
-            if empty {
-                let next = past_empty(ray, brick, from_mm, step);
-                if next > k {
-                    k = next;
-                    have = false;
-                    continue;
-                }
-            }
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
         }
         let far = min(near + step, to_mm);
         if !have {
@@ -390,7 +393,6 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
 // `entry`: how the ray comes in; no normal where it may start within.
 fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>,
     light: ptr<function, Light>) {
-    let last = vec3<i32>(textureDimensions(bricks)) - 1;
     var known = vec3<i32>(-1);
     var empty = false;
     var have = false;
@@ -402,20 +404,11 @@ fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>
             break;
         }
         let texel = ray.start + near * ray.slope;
-        if has(SKIPS) {
-            let brick = clamp(vec3<i32>(floor(texel / BRICK)), vec3<i32>(0), last);
-            if any(brick != known) {
-                known = brick;
-                empty = is_empty(brick);
-            }
-            if empty {
-                let next = past_empty(ray, brick, from_mm, step);
-                if next > k {
-                    k = next;
-                    have = false;
-                    continue;
-                }
-            }
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
         }
         let far = min(near + step, to_mm);
         if !have {
