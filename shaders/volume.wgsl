@@ -279,12 +279,9 @@ fn leaves(ray: Ray, brick: vec3<i32>) -> f32 {
 // The step after those that are wholly in this point's brick, if that is empty; else 0.
 fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<function, vec3<i32>>,
     empty: ptr<function, bool>) -> i32 {
-    if !has(SKIPS) {
-        return 0;
-    }
-    let last = vec3<i32>(textureDimensions(bricks)) - 1;
-    let brick = clamp(vec3<i32>(floor(texel / BRICK)), vec3<i32>(0), last);
-    if any(brick != *known) {
+    let last = textureDimensions(bricks) - 1;
+    let brick = vec3<i32>(clamp(floor(texel / BRICK), vec3<f32>(0.0), vec3<f32>(last)));
+    if has(SKIPS) && any(brick != *known) {
         *known = brick;
         *empty = is_empty(brick);
     }
