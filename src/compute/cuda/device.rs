@@ -202,13 +202,15 @@ impl Device {
     /// Whether `bytes` more would fit, after dropping cached buffers that nobody uses. Ask before
     /// a job that allocates much: `needs(bytes, "shooting rays", "ask for fewer rays")`.
     pub fn needs(&self, bytes: u64, what: &str, lower: &'static str) -> Result<(), Error> {
+        let mut settled = false;
         loop {
             let (free, _) = self.memory()?;
             let wanted = bytes.saturating_add(RESERVE);
             if wanted <= free {
                 return Ok(());
             }
-            if !self.buffers.evict(wanted - free) {
+            let evicted = self.buffers.evict(wanted - free);
+            if !evicted && settled {
                 return Err(Error::OutOfMemory {
                     what: what.to_owned(),
                     needs: bytes,
@@ -216,8 +218,9 @@ impl Device {
                     lower,
                 });
             }
-            // Memory goes back to the driver at the next synchronisation.
+            // What was dropped, by others too, goes back to the driver at the next synchronisation.
             self.synchronize("freeing memory")?;
+            settled = !evicted;
         }
     }
 
