@@ -198,8 +198,11 @@ fn orders() {
                 assert!(means[2] < 0.1, "{means:?}");
                 continue;
             }
-            assert!(means[1] < means[0] && means[2] < 0.9 * means[1]);
-            assert!(order > 0.35, "{order}");
+            // Steps of a metric of 5 reach over as much as the field's own turns where voxels are 2 mm: what
+            // is of first order in h shows only below.
+            let least = if anisotropy < 3.0 { 0.3 } else { 0.1 };
+            assert!(means[2] < means[1] && order > least, "{means:?} {order}");
+            assert!(means[2] < 0.05, "{means:?}");
         }
     }
 }

@@ -258,7 +258,7 @@ fn triangles() {
             let mut worst = (f64::NEG_INFINITY, 0.0f64);
             for a in 0..5 {
                 for c in (0..5).filter(|c| *c != a) {
-                    worst.1 = worst.1.max((u(a, c) / u(c, a) - 1.0).abs());
+                    worst.1 += (u(a, c) / u(c, a) - 1.0).abs() / 20.0;
                     for b in (0..5).filter(|b| *b != a && *b != c) {
                         worst.0 = worst.0.max(u(a, c) / (u(a, b) + u(b, c)) - 1.0);
                     }
@@ -272,9 +272,9 @@ fn triangles() {
             // as much as there and back: first order.
             assert!(*sides < 0.06 * h, "{sides}");
         }
-        // There as back: first order, less a logarithm at either source.
+        // There as back, on average: first order, less a logarithm at either source.
         let [coarse, _, fine] = worst.map(|w| w.1);
-        assert!(fine < 0.9 * coarse && fine < 0.2, "{coarse} {fine}");
+        assert!(fine < 0.9 * coarse && fine < 0.1, "{coarse} {fine}");
     }
 }
 
