@@ -21,11 +21,6 @@ struct State {
 };
 static_assert(sizeof(State) == 12 * 4 + 2 * 8, "as State in cuda.rs");
 
-struct Counted {
-    int growth;
-    u32 flips;
-};
-
 // All that stays the same during a graph.
 struct Tables {
     const Rules* rules;
@@ -39,7 +34,8 @@ struct Tables {
     int* stack;
     int2* taken;
     int* idle;
-    Counted* log;
+    // By step: more voxels inside than before.
+    int* log;
     // By brick: planes of 512 numbers; grey values as whole numbers, where a term needs their sum.
     const float* speeds;
     const int* quanta;
@@ -189,17 +185,16 @@ __device__ __forceinline__ void report(
         t.idle[atomicAdd(&t.state->retired, 1)] = page * 2 + (seen >> 28 & 1);
 }
 
-// Voxels of a thread that changed sides: how many did, and what their grey values add. `came`, `went`: a
+// Voxels of a thread that changed sides: how many more are inside, and what their grey values add. `came`, `went`: a
 // bit for each part; `quanta`: of the brick, or null; `first`: the thread's first voxel.
 template <int PASS>
 __device__ __noinline__ void count(
-    State* s, Counted* log, const int* quanta, u32 came, u32 went, int first, int pass) {
+    State* s, int* log, const int* quanta, u32 came, u32 went, int first, int pass) {
     bool stepped = PASS == STEP || PASS == PAPER;
     // What redistancing does belongs to the step before, which has been added up.
     int entry = stepped ? s->logged + pass : max(s->logged - 1, 0), growth = __popc(came) - __popc(went);
     if (!stepped) atomicAdd((u64*)&s->inside, (u64)(long long)growth);
-    atomicAdd(&log[entry].flips, (u32)__popc(came | went));
-    atomicAdd(&log[entry].growth, growth);
+    atomicAdd(&log[entry], growth);
     if (!quanta) return;
     for (u32 left = came | went; left; left &= left - 1) {
         int k = __ffs(left) - 1;

@@ -270,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, 
         const Rules& r = *t.rules;
         const int logged = s->logged;
         long long in = s->inside;
-        for (int k = 0; k < steps; k++) in += t.log[logged + k].growth;
+        for (int k = 0; k < steps; k++) in += t.log[logged + k];
         s->inside = in;
         s->logged = logged + steps;
         // As region_rule in speed.rs.

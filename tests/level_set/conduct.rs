@@ -20,6 +20,10 @@ pub fn tests() -> Vec<Trial> {
         test("level_set::refusals are sentences", refusals),
         test("level_set::surfaces that vanish or fill the image", lost),
         test("level_set::a tumour in noise", tumour),
+        test(
+            "level_set::what is at rest stands still, what creeps does not",
+            at_rest,
+        ),
         test("level_set::masks as starts", masks),
     ]
 }
@@ -357,6 +361,67 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         );
         assert!(agreement.dice >= 0.95, "{}", agreement.dice);
     }
+}
+
+/// A body of 14 voxels in noise of a quarter of its contrast, and a sphere in it.
+pub fn in_noise(random: &mut Random) -> (Volume, Sphere) {
+    let grid = grid(DMat3::IDENTITY, 52.0);
+    let waves: [(DVec3, f64); 4] = [0; 4].map(|_| {
+        (
+            random.direction() * random.uniform(0.1, 0.35),
+            random.uniform(0.0, 6.0),
+        )
+    });
+    let values: Vec<f32> = (0..grid.voxel_count())
+        .map(|i| {
+            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+            let bumps: f64 = waves.iter().map(|(k, p)| (k.dot(at) + p).sin()).sum();
+            let depth = 14.0 + bumps - at.length();
+            (1.0 / (1.0 + (-1.7 * depth).exp()) + 0.25 * random.normal()) as f32
+        })
+        .collect();
+    (Volume::scalar(grid, values), sphere(DVec3::ZERO, 6.0))
+}
+
+fn at_rest() {
+    let mut random = Random::fresh("level set at rest");
+    let (image, place) = in_noise(&mut random);
+    for every in [20, 30] {
+        let params = Params {
+            redistance_every: every,
+            ..defaults::level_set(1.0, 0.5)
+        };
+        let mut made = begin(&image, &[place], &params, Layout::BEST);
+        let (backend, control) = (backend(2), Control::new());
+        let ended = made.run(3000, &backend, &control).unwrap();
+        let (step, found) = (made.step(), made.field().unwrap());
+        assert_eq!(ended, Ended::Converged, "redistanced every {every}");
+        // It stays there.
+        made.measure(600, &backend, &control).unwrap();
+        let later = made.field().unwrap();
+        let moved = later.moved(&found, 0.5);
+        println!("redistanced every {every}: {step} steps, {moved:.4} voxels in 600 more");
+        assert!(moved < 0.02, "{moved}");
+    }
+    // A twentieth of a voxel in 100 steps: a hand's change or a leak may begin so.
+    let creeping = Params {
+        target: 1.4995,
+        smoothness: 0.0,
+        ..USUAL
+    };
+    let grid = grid(DMat3::IDENTITY, 36.0);
+    let mut made = begin(
+        &ones(&grid),
+        &[sphere(DVec3::ZERO, 9.0)],
+        &creeping,
+        Layout::BEST,
+    );
+    made.watched = false;
+    let before = made.field().unwrap();
+    let ended = made.run(1000, &backend(2), &Control::new()).unwrap();
+    let moved = made.field().unwrap().moved(&before, 0.5);
+    println!("creeping: {moved:.3} voxels in 1000 steps");
+    assert!(ended == Ended::Steps && moved > 0.2, "{ended:?} {moved}");
 }
 
 fn masks() {

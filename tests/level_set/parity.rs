@@ -1,5 +1,6 @@
 //! The graphics card against the processor.
 
+use super::conduct::in_noise;
 use super::invariants::{body, everything, inputs};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
 use crate::support::{Random, cuda_test};
@@ -9,6 +10,7 @@ use arcuate::data::Mask;
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Mode, Params, Sphere, Start, What,
 };
+use arcuate::state::defaults;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -228,6 +230,26 @@ fn conduct(cuda: Backend) {
     };
     let error = new(sixteen).err().unwrap().to_string();
     assert!(error.contains("bricks of 8"), "{error}");
+    // What comes to rest on one comes to rest on the other.
+    let (image, place) = in_noise(&mut Random::fresh("parity level set at rest"));
+    let fields = [&backend(4), &cuda].map(|backend| {
+        let inputs = backend.install(|| Inputs::new(&image, 0)).unwrap();
+        let params = defaults::level_set(1.0, 0.5);
+        let new = Evolution::new(
+            &inputs,
+            &start(&[place]),
+            &params,
+            Layout::BEST,
+            backend,
+            &control,
+        );
+        let mut made = new.unwrap();
+        assert_eq!(made.run(3000, backend, &control).unwrap(), Ended::Converged);
+        made.field().unwrap()
+    });
+    let apart = fields[1].moved(&fields[0], 0.5);
+    println!("at rest: {apart:.4} voxels apart");
+    assert!(apart < 0.02, "{apart}");
     control.cancel();
     assert!(made.run(10, &cuda, &control).is_err());
 }

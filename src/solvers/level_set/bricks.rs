@@ -228,6 +228,30 @@ impl Field {
         census
     }
 
+    /// How far the surface has moved from where it was `before`, in units of h: root mean square of what φ
+    /// changed by where it was or is nearer to 0 than `within`.
+    pub fn moved(&self, before: &Self, within: f32) -> f64 {
+        let (b, shape) = (self.brick, self.counts());
+        let volume = b.pow(3);
+        let (mut sum, mut count) = (0.0, 0u64);
+        let slots = self.table.iter().zip(&before.table).enumerate();
+        for (i, (&slot, &old)) in slots.filter(|(_, (slot, old))| **slot.max(old) > INSIDE) {
+            let first = origin(i, shape, b);
+            let size = [0, 1, 2].map(|a| b.min(self.grid.shape[a] - first[a]));
+            for (y, z) in (0..size[2]).flat_map(|z| (0..size[1]).map(move |y| (y, z))) {
+                let row = |slot: u32| slot as usize * volume + b * (y + b * z);
+                let now = &self.pages[row(slot)..][..size[0]];
+                for (v, w) in now.iter().zip(&before.pages[row(old)..]) {
+                    if v.abs().min(w.abs()) < within {
+                        sum += f64::from(v - w).powi(2);
+                        count += 1;
+                    }
+                }
+            }
+        }
+        (sum / count.max(1) as f64).sqrt()
+    }
+
     /// The same values in an order that does not depend on how they came about: pages by brick, and
     /// none that is constant.
     pub fn tidied(&self) -> Self {

@@ -31,7 +31,6 @@ pub struct Report {
     pub wanted: u32,
     /// Bit 0: some voxel inside, bit 1: some outside.
     pub sides: u32,
-    pub flips: u32,
     pub growth: i32,
     /// Of grey values of voxels that came in, less those that went out.
     pub sum: i64,
@@ -322,7 +321,6 @@ impl<const B: usize> Engine<B> {
                 continue;
             }
             let report = self.reports[slot];
-            count.flips += u64::from(report.flips);
             count.inside += i64::from(report.growth);
             count.sum += report.sum;
             self.want(slot, report.wanted);

@@ -14,7 +14,6 @@ use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
 use crate::compute::kernels;
 use crate::solvers::Error;
-use bytemuck::Zeroable as _;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED_MEMORY;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MAX_DYNAMIC_SHARED;
 use cudarc::driver::sys::CUgraphInstantiate_flags;
@@ -23,7 +22,7 @@ use cudarc::driver::{
     CudaFunction, CudaGraph, CudaSlice, CudaStream, LaunchConfig, PushKernelArg as _,
 };
 use std::sync::Arc;
-use tables::{Buffers, Counted, PAGE, Rules, SIDES, State, Tables, pointer};
+use tables::{Buffers, PAGE, Rules, SIDES, State, Tables, pointer};
 
 const WHAT: &str = "moving a surface";
 /// About so many steps are one graph, with the redistancings among them.
@@ -527,8 +526,7 @@ impl Engine {
         let before = self.state.sum;
         self.state = device.download(&self.buffers.state, 0..1)?[0];
         let counts = log.iter().map(|l| Count {
-            inside: i64::from(l.growth),
-            flips: u64::from(l.flips),
+            inside: i64::from(*l),
             sum: 0,
         });
         all.extend(counts);
@@ -539,7 +537,7 @@ impl Engine {
         device.synchronize(WHAT)?;
         self.state.logged = 0;
         // Redistancing before the first step counts in the first place, too.
-        let empty = vec![Counted::zeroed(); self.unread.max(1) as usize];
+        let empty = vec![0; self.unread.max(1) as usize];
         let mut log = self.buffers.log.slice_mut(0..empty.len());
         let cleared = self.stream.memcpy_htod(&empty, &mut log);
         self.device().check(WHAT, cleared)?;

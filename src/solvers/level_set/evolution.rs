@@ -16,10 +16,14 @@ use crate::solvers::Error;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A surface stands still when so few of the voxels along it…
-const STILL: f64 = 1e-3;
-/// … changed sides in so many steps.
-const STILL_STEPS: usize = 100;
+/// A surface stands still when it has moved by less than this, in units of h, …
+const STILL: f64 = 5e-3;
+/// … in so many steps, or more where those are no whole number of redistancings.
+const STILL_STEPS: u64 = 100;
+/// It is compared with where it was at so many looks before.
+const LOOKS: u64 = 6;
+/// It may stand still when in as many steps no larger share of the voxels in bricks came in or went out.
+const MAY_BE_STILL: f64 = 1e-3;
 /// Half the thickness of the layer of voxels along a surface, in units of h.
 const ALONG: f32 = 0.5;
 
@@ -46,13 +50,12 @@ pub struct Evolution {
     time: f64,
     /// After each step.
     inside: Vec<u64>,
-    flips: Vec<u64>,
     sum: i64,
     all: (i64, u64),
     history: History,
     alarm: Alarm,
-    /// Step of the last change by hand.
-    touched: u64,
+    /// Where it was, and at which step, since it has looked as if it might stand still.
+    looks: Vec<(u64, Field)>,
     /// The alarm pauses runs.
     pub watched: bool,
 }
@@ -118,12 +121,11 @@ impl Evolution {
                 dt: 0.0,
                 time: 0.0,
                 inside: vec![census.inside],
-                flips: vec![0],
                 sum: 0,
                 all: (total, voxels as u64),
                 history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
                 alarm: Alarm::new(0, census.inside),
-                touched: 0,
+                looks: Vec::new(),
                 watched: true,
             };
             made.sum = sum(inputs, &field);
@@ -136,7 +138,6 @@ impl Evolution {
                 let field = made.field()?;
                 let inside = field.census(ALONG).inside;
                 made.adopt(&field, inside, sum(inputs, &field), backend)?;
-                made.flips = vec![0];
             }
             made.history = History::new(made.packed()?);
             Ok(made)
@@ -269,7 +270,7 @@ impl Evolution {
     fn note(&mut self, what: What) {
         let step = self.step();
         self.script.events.push(Event { step, what });
-        self.touched = step;
+        self.looks.clear();
         let inside = self.inside.last().copied().unwrap_or(0);
         self.alarm = Alarm::new(step, inside);
     }
@@ -352,28 +353,45 @@ impl Evolution {
         backend.install(|| self.advance(steps))
     }
 
-    fn still(&self) -> Result<bool, Error> {
-        let step = self.step();
-        if step < self.touched + STILL_STEPS as u64 || !step.is_multiple_of(STILL_STEPS as u64 / 2)
-        {
+    /// Steps from one redistancing to the next; 0: never.
+    fn redistanced_every(&self) -> u64 {
+        match self.speeds.params.mode {
+            Mode::Scaled => u64::from(self.speeds.params.redistance_every),
+            Mode::Paper => 0,
+        }
+    }
+
+    /// Whether the surface is where it was a while ago. At rest it breathes from one redistancing to the
+    /// next, by some hundredths of a voxel, so that voxels keep changing sides for ever: it is looked at in
+    /// the same phase each time, and compared with several times before, as a breath may take two or three
+    /// redistancings.
+    fn still(&mut self) -> Result<bool, Error> {
+        let (step, every) = (self.step(), self.redistanced_every().max(1));
+        let (mut divisor, mut rest) = (STILL_STEPS, every);
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let look = STILL_STEPS / divisor * every;
+        if step < look || !step.is_multiple_of(look) {
             return Ok(false);
         }
-        let recent: u64 = self.flips[self.flips.len() - STILL_STEPS..].iter().sum();
+        let [now, then] = [step, step - look].map(|s| self.inside[s as usize]);
         // The field is looked at, or fetched, only where it may stand still.
         let most = self.engine.size().0 * self.like.brick.pow(3);
-        if recent as f64 > STILL * most as f64 {
+        if now.abs_diff(then) as f64 > MAY_BE_STILL * most as f64 {
+            self.looks.clear();
             return Ok(false);
         }
-        let along = self.near(ALONG)?;
-        Ok(recent as f64 <= STILL * along as f64)
+        let field = self.field()?;
+        self.looks.retain(|(at, _)| at + LOOKS * look >= step);
+        let mut before = self.looks.iter().rev();
+        let still = before.any(|(_, before)| field.moved(before, ALONG) < STILL);
+        self.looks.push((step, field));
+        Ok(still)
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), Error> {
-        let params = &self.speeds.params;
-        let every = match params.mode {
-            Mode::Scaled => u64::from(params.redistance_every),
-            Mode::Paper => 0,
-        };
+        let every = self.redistanced_every();
         let (first, passes, dt) = (self.step(), self.passes(), self.dt);
         let counts = match &mut self.engine {
             Engine::Cuda(engine) => engine.advance(steps, first, every, passes)?,
@@ -399,7 +417,6 @@ impl Evolution {
     fn begin_step(&mut self, dt: f32) {
         self.time += f64::from(dt);
         self.inside.push(self.inside.last().copied().unwrap_or(0));
-        self.flips.push(0);
     }
 
     fn one_step(&mut self) -> Result<(), Error> {
@@ -415,9 +432,8 @@ impl Evolution {
     }
 
     fn took(&mut self, count: Count) {
-        if let (Some(inside), Some(flips)) = (self.inside.last_mut(), self.flips.last_mut()) {
+        if let Some(inside) = self.inside.last_mut() {
             *inside = inside.saturating_add_signed(count.inside);
-            *flips += count.flips;
         }
         self.sum += count.sum;
     }
@@ -468,10 +484,9 @@ impl Evolution {
             What::Sphere(_) => None,
         });
         let params = params.unwrap_or_else(|| self.script.params.clone());
-        self.touched = done.last().map_or(0, |e| e.step);
+        self.looks.clear();
         self.script.events = done;
         self.inside.truncate(state.step as usize + 1);
-        self.flips.truncate(state.step as usize + 1);
         self.time = state.time;
         let field = state.field(&self.like);
         backend.install(|| {

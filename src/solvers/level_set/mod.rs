@@ -55,8 +55,6 @@ pub use surface::surface;
 pub struct Count {
     /// More voxels inside than before.
     pub inside: i64,
-    /// Voxels that changed sides.
-    pub flips: u64,
     /// What their grey values add to the sum of those inside.
     pub sum: i64,
 }

@@ -232,7 +232,6 @@ impl<const B: usize> Visit<'_, B> {
                     report.sides |= u32::from(is != 0) | u32::from(is != valid) << 1;
                     let flips = was ^ is;
                     if flips != 0 {
-                        report.flips += flips.count_ones();
                         report.growth += is.count_ones() as i32 - was.count_ones() as i32;
                         if self.planes > 1 {
                             report.sum += self.turned(flips, is, [x, y, z]);

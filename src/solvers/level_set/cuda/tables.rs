@@ -60,16 +60,6 @@ const _: () = assert!(size_of::<State>() == 64);
 // SAFETY: as above.
 unsafe impl DeviceRepr for State {}
 
-/// As Counted in kernels/bricks.cuh.
-#[derive(Clone, Copy, Pod, Zeroable, Debug)]
-#[repr(C)]
-pub struct Counted {
-    pub growth: i32,
-    pub flips: u32,
-}
-// SAFETY: as above.
-unsafe impl DeviceRepr for Counted {}
-
 /// As Tables in kernels/bricks.cuh; addresses on the card.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
@@ -132,7 +122,7 @@ pub struct Buffers {
     stack: CudaSlice<i32>,
     taken: CudaSlice<[i32; 2]>,
     idle: CudaSlice<i32>,
-    pub log: CudaSlice<Counted>,
+    pub log: CudaSlice<i32>,
     shell: CudaSlice<u32>,
     halo: CudaSlice<u32>,
     exchange: CudaSlice<u64>,
