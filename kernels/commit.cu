@@ -20,7 +20,7 @@ static constexpr int WARPS = 4;
 struct Tables {
     // Fibre, then direction | length << 16.
     const uint2* records;
-    // Voxel, first record, last record, FIRST | SHARED.
+    // Voxel, first record, last record, SHARED or 0.
     const uint4* items;
     // Harmonics of each peak.
     const float* peaks;
@@ -41,7 +41,8 @@ struct Tables {
     u32 unused;
 };
 static_assert(sizeof(Tables) == 112, "as in buffers.rs");
-static constexpr u32 FIRST = 1, SHARED = 2;
+// One of several parts of a voxel, which are added up.
+static constexpr u32 SHARED = 1;
 
 __device__ __forceinline__ u32 stride(const Tables& t) { return t.shells * ROW + 4; }
 __device__ __forceinline__ u32 own_count(const Tables& t) { return t.places * t.extra + t.free; }
@@ -61,7 +62,7 @@ extern "C" __global__ void commit_basis(const double* directions, u32 samples, f
         forward[n * samples + i] = v;
         back[i * ROW + n] = v;
     }
-    back[i * ROW + COUNT] = 0;
+    forward[COUNT * samples + i] = back[i * ROW + COUNT] = 0;
 }
 
 extern "C" __global__ void commit_peaks(const u32* codes, u32 count, float* out) {
@@ -88,39 +89,6 @@ __device__ __forceinline__ uint2 record(const Tables& t, u32 at, u32 end) {
     return at < end ? __ldg(t.records + at) : make_uint2(0, 0);
 }
 
-// What peaks and free water give at b = 0.
-__device__ __forceinline__ float own_flat(const Tables& t, const float* own, u32 voxel) {
-    const float* x = own + u64(voxel) * own_count(t);
-    const float* flat = t.flat + t.columns;
-    float sum = 0;
-    for (u32 p = 0; p < t.peak_counts[voxel]; ++p)
-        for (u32 e = 0; e < t.extra; ++e) sum += flat[e] * x[p * t.extra + e];
-    for (u32 f = 0; f < t.free; ++f) sum += flat[t.extra + f] * x[t.places * t.extra + f];
-    return sum;
-}
-
-// What peaks and free water give to one harmonic of a shell.
-__device__ __forceinline__ float own_sum(const Tables& t, const float* own, u32 voxel, u32 shell, u32 lm, u32 half) {
-    const float* x = own + u64(voxel) * own_count(t);
-    float sum = 0;
-    for (u32 p = 0; p < t.peak_counts[voxel]; ++p) {
-        float w = 0;
-        for (u32 e = 0; e < t.extra; ++e)
-            w += t.own[(e * t.shells + shell) * DEGREES + half] * x[p * t.extra + e];
-        sum += w * t.peaks[(u64(voxel) * t.places + p) * COUNT + lm];
-    }
-    for (u32 f = 0; lm == 0 && f < t.free; ++f)
-        sum += t.own[((t.extra + f) * t.shells + shell) * DEGREES] * x[t.places * t.extra + f];
-    return sum;
-}
-
-// The sums of a voxel, or a part of them.
-__device__ __forceinline__ void give(float* to, float value, bool shared, bool more) {
-    if (shared) atomicAdd(to, value);
-    else if (more) *to += value;
-    else *to = value;
-}
-
 // Halves what a lane holds with each partner; `first`: number of the first that is left.
 template <int N, int MASK> __device__ __forceinline__ void fold(float* v, int lane, int& first) {
     if constexpr (MASK < 32) {
@@ -144,73 +112,67 @@ template <int A> struct Add {
     }
 };
 
-// Harmonic sums times r: the voxel's numbers for each shell. By lanes of a warp; `sums`: W of each.
-template <int W>
-__device__ __forceinline__ void contract(
-    const Tables& t, const float* sums, const float* own, float* c, uint4 item, u32 chunk, int lane) {
-    bool shared = item.w & SHARED, own_too = chunk == 0 && (item.w & FIRST);
-    float* to = c + u64(item.x) * stride(t);
-    const float* r = t.intra + chunk * t.shells * DEGREES * W;
-    for (u32 lm = lane; lm < COUNT; lm += 32) {
-        u32 half = halves.of[lm];
-        for (u32 k = 0; k < t.shells; ++k) {
-            float value = own_too ? own_sum(t, own, item.x, k, lm, half) : 0.0f;
-#pragma unroll
-            for (int j = 0; j < W; ++j) value = fmaf(r[(k * DEGREES + half) * W + j], sums[lm * W + j], value);
-            give(to + k * ROW + lm, value, shared, chunk > 0);
-        }
-    }
-    if (lane == 0) {
-        float value = own_too ? own_flat(t, own, item.x) : 0.0f;
-        for (int j = 0; j < W; ++j) value = fmaf(t.flat[chunk * W + j], sums[j], value);
-        give(to + t.shells * ROW, value, shared, chunk > 0);
-    }
+// By lanes of a warp: the sums of a voxel, or of a part of them.
+template <int W> __device__ __forceinline__ void store(const float* from, float* sums, uint4 item, int lane) {
+    float* to = sums + u64(item.x) * PAD * W;
+    for (int i = lane; i < PAD * W; i += 32)
+        if (item.w & SHARED) atomicAdd(to + i, from[i]);
+        else to[i] = from[i];
 }
 
 // Segments whose streamlines have a weight, by lanes of a warp.
-template <int W> struct Queue {
+template <int W, int TILES> struct Queue {
+    // So many times 32 are asked for at once.
+    static constexpr int ROOM = 32 * (TILES + 1);
+    // Lengths times weights, W a segment, and directions; the last ones are taken first.
+    struct Room {
+        float weights[ROOM * W];
+        u32 codes[ROOM];
+    };
     const Tables& t;
     const float* z;
-    // Lengths times weights, W a segment, and directions; the last ones are taken first.
-    float* weights;
-    u32* codes;
-    u32 at, tile, end;
-    uint2 now, next;
-    float v[W];
+    Room& room;
+    u32 at, end;
+    uint2 next[TILES];
     int waiting, lane;
 
-    __device__ __forceinline__ Queue(const Tables& t, uint4 item, const float* z, float* weights, u32* codes, int lane)
-        : t(t), z(z), weights(weights), codes(codes), at(item.y + lane), tile(item.y), end(item.z), waiting(0),
-          lane(lane) {
-        now = record(t, at, end), next = record(t, at + 32, end);
-        load<W>(z + u64(now.x) * W, v);
+    __device__ __forceinline__ Queue(const Tables& t, uint4 item, const float* z, Room& room, int lane)
+        : t(t), z(z), room(room), at(item.y), end(item.z), waiting(0), lane(lane) {
+        for (int i = 0; i < TILES; ++i) next[i] = record(t, at + 32 * i + lane, end);
     }
 
     // Takes as many as there are, up to so many (32 at most); they lie behind those that wait.
     __device__ __forceinline__ int fill(int most) {
-        while (waiting < most && tile < end) {
-            float length = float(now.y >> 16) * t.unit_mm;
-            u32 any = 0;
+        while (waiting < most && at < end) {
+            uint2 now[TILES];
+            float v[TILES][W];
 #pragma unroll
-            for (int j = 0; j < W; ++j) {
-                v[j] *= length;
-                any |= __float_as_uint(v[j]) << 1;
+            for (int i = 0; i < TILES; ++i) {
+                now[i] = next[i];
+                load<W>(z + u64(now[i].x) * W, v[i]);
             }
-            // Most weights end at 0, of either sign.
-            u32 some = __ballot_sync(ALL, any != 0);
-            int place = waiting + __popc(some & ((1u << lane) - 1));
-            if (any) {
-                codes[place] = now.y;
+            at += 32 * TILES;
 #pragma unroll
-                for (int j = 0; j < W; ++j) weights[place * W + j] = v[j];
+            for (int i = 0; i < TILES; ++i) next[i] = record(t, at + 32 * i + lane, end);
+#pragma unroll
+            for (int i = 0; i < TILES; ++i) {
+                float length = float(now[i].y >> 16) * t.unit_mm;
+                u32 any = 0;
+#pragma unroll
+                for (int j = 0; j < W; ++j) {
+                    v[i][j] *= length;
+                    any |= __float_as_uint(v[i][j]) << 1;
+                }
+                // Most weights end at 0, of either sign.
+                u32 some = __ballot_sync(ALL, any != 0);
+                int place = waiting + __popc(some & ((1u << lane) - 1));
+                if (any) {
+                    room.codes[place] = now[i].y;
+#pragma unroll
+                    for (int j = 0; j < W; ++j) room.weights[place * W + j] = v[i][j];
+                }
+                waiting += __popc(some);
             }
-            waiting += __popc(some);
-            // Asked for before what is here is worked on.
-            now = next;
-            load<W>(z + u64(now.x) * W, v);
-            at += 32;
-            tile += 32;
-            next = record(t, at + 32, end);
         }
         __syncwarp();
         int many = min(waiting, most);
@@ -221,11 +183,11 @@ template <int W> struct Queue {
 
 // A sums a lane, S lanes a segment; z: A · S a streamline.
 template <int A, int S>
-__device__ __forceinline__ void apply(const Tables& t, const float* z, const float* own, float* c, u32 chunk) {
+__device__ __forceinline__ void apply(const Tables& t, const float* z, float* sums_out) {
     constexpr int W = A * S, SLOTS = 32 / S;
+    using Waiting = Queue<W, 4>;
     __shared__ __align__(16) float all_sums[WARPS][PAD * W];
-    __shared__ __align__(16) float all_weights[WARPS][64 * W];
-    __shared__ u32 all_codes[WARPS][64];
+    __shared__ __align__(16) typename Waiting::Room rooms[WARPS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 number = blockIdx.x * WARPS + warp;
     if (!(number < t.count)) return;
@@ -233,15 +195,15 @@ __device__ __forceinline__ void apply(const Tables& t, const float* z, const flo
     float sums[A * PAD];
 #pragma unroll
     for (int i = 0; i < A * PAD; ++i) sums[i] = 0;
-    Queue<W> queue(t, item, z, all_weights[warp], all_codes[warp], lane);
+    Waiting queue(t, item, z, rooms[warp], lane);
     const int slot = lane / S, part = lane % S;
     while (int many = queue.fill(SLOTS)) {
         bool there = slot < many;
         int place = queue.waiting + (there ? slot : 0);
-        u32 code = queue.codes[place];
+        u32 code = queue.room.codes[place];
         float w[A];
 #pragma unroll
-        for (int a = 0; a < A; ++a) w[a] = there ? queue.weights[place * W + part * A + a] : 0.0f;
+        for (int a = 0; a < A; ++a) w[a] = there ? queue.room.weights[place * W + part * A + a] : 0.0f;
         __syncwarp();
         f32x3 o = axis(code);
         Add<A> add = {w, sums};
@@ -257,24 +219,24 @@ __device__ __forceinline__ void apply(const Tables& t, const float* z, const flo
         kept[n % PAD * W + part * A + n / PAD] = sums[i];
     }
     __syncwarp();
-    contract<W>(t, kept, own, c, item, chunk, lane);
+    store<W>(kept, sums_out, item, lane);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
-commit_apply_1(Tables t, const float* z, const float* own, float* c, u32 chunk) {
-    apply<1, 1>(t, z, own, c, chunk);
+commit_apply_1(Tables t, const float* z, float* sums) {
+    apply<1, 1>(t, z, sums);
 }
 extern "C" __global__ void __launch_bounds__(128, 2)
-commit_apply_2(Tables t, const float* z, const float* own, float* c, u32 chunk) {
-    apply<2, 1>(t, z, own, c, chunk);
+commit_apply_2(Tables t, const float* z, float* sums) {
+    apply<2, 1>(t, z, sums);
 }
 extern "C" __global__ void __launch_bounds__(128, 2)
-commit_apply_4(Tables t, const float* z, const float* own, float* c, u32 chunk) {
-    apply<2, 2>(t, z, own, c, chunk);
+commit_apply_4(Tables t, const float* z, float* sums) {
+    apply<2, 2>(t, z, sums);
 }
 
 // Without shells: lengths alone.
-extern "C" __global__ void commit_apply_flat(Tables t, const float* z, const float* own, float* c, u32) {
+extern "C" __global__ void commit_apply_flat(Tables t, const float* z, float* sums) {
     const int lane = threadIdx.x & 31;
     const u32 number = blockIdx.x * WARPS + (threadIdx.x >> 5);
     if (!(number < t.count)) return;
@@ -285,10 +247,10 @@ extern "C" __global__ void commit_apply_flat(Tables t, const float* z, const flo
         sum += float(r.y >> 16) * t.unit_mm * z[r.x];
     }
     for (int m = 16; m; m >>= 1) sum += __shfl_xor_sync(ALL, sum, m);
-    if (lane == 0) {
-        float value = sum * t.flat[0] + (item.w & FIRST ? own_flat(t, own, item.x) : 0.0f);
-        give(c + u64(item.x) * stride(t), value, item.w & SHARED, false);
-    }
+    float* to = sums + u64(item.x) * PAD;
+    if (lane > 0) return;
+    if (item.w & SHARED) atomicAdd(to, sum);
+    else *to = sum;
 }
 
 // ---- A^T y
@@ -304,49 +266,8 @@ template <int W> struct Share {
     }
 };
 
-// What the voxel's own columns get.
-__device__ __forceinline__ void own_back(const Tables& t, const float* c, float* own, u32 voxel, int lane) {
-    const float* from = c + u64(voxel) * stride(t);
-    float* to = own + u64(voxel) * own_count(t);
-    const float* flats = t.flat + t.columns;
-    float flat = from[t.shells * ROW];
-    for (u32 p = 0; p < t.places; ++p)
-        for (u32 e = 0; e < t.extra; ++e) {
-            bool there = p < t.peak_counts[voxel];
-            float sum = 0;
-            for (u32 lm = lane; there && lm < COUNT && t.shells; lm += 32) {
-                float value = 0;
-                for (u32 k = 0; k < t.shells; ++k)
-                    value += t.own[(e * t.shells + k) * DEGREES + halves.of[lm]] * from[k * ROW + lm];
-                sum += value * t.peaks[(u64(voxel) * t.places + p) * COUNT + lm];
-            }
-            for (int m = 16; m; m >>= 1) sum += __shfl_xor_sync(ALL, sum, m);
-            if (lane == 0) to[p * t.extra + e] = there ? sum + flats[e] * flat : 0.0f;
-        }
-    for (u32 f = lane; f < t.free; f += 32) {
-        float sum = flats[t.extra + f] * flat;
-        for (u32 k = 0; k < t.shells; ++k)
-            sum += t.own[((t.extra + f) * t.shells + k) * DEGREES] * from[k * ROW];
-        to[t.places * t.extra + f] = sum;
-    }
-}
-
-// What a segment gets for one of its harmonics, in each column; 0 for those that are none.
 template <int W>
-__device__ __forceinline__ void spread(const Tables& t, const float* c, u32 voxel, u32 chunk, u32 lm, float (&to)[W]) {
-    const float* from = c + u64(voxel) * stride(t);
-    const float* r = t.intra + (chunk * t.shells * DEGREES + halves.of[lm]) * W;
-#pragma unroll
-    for (int j = 0; j < W; ++j) to[j] = lm ? 0.0f : t.flat[chunk * W + j] * from[t.shells * ROW];
-    for (u32 k = 0; lm < COUNT && k < t.shells; ++k) {
-        float v = from[k * ROW + lm];
-#pragma unroll
-        for (int j = 0; j < W; ++j) to[j] = fmaf(r[k * DEGREES * W + j], v, to[j]);
-    }
-}
-
-template <int W>
-__device__ __forceinline__ void adjoint(const Tables& t, const float* c, float* z, float* own, u32 chunk) {
+__device__ __forceinline__ void adjoint(const Tables& t, const float* shares, float* z) {
     __shared__ __align__(16) float all_q[WARPS][PAD * W];
     __shared__ __align__(16) float all_out[WARPS][32 * W];
     __shared__ u32 all_fibres[WARPS][32];
@@ -357,13 +278,7 @@ __device__ __forceinline__ void adjoint(const Tables& t, const float* c, float* 
     float* q = all_q[warp];
     float* out = all_out[warp];
     u32* fibres = all_fibres[warp];
-    for (u32 lm = lane; lm < COUNT; lm += 32) {
-        float value[W];
-        spread<W>(t, c, item.x, chunk, lm, value);
-#pragma unroll
-        for (int j = 0; j < W; ++j) q[lm * W + j] = value[j];
-    }
-    if (chunk == 0 && (item.w & FIRST)) own_back(t, c, own, item.x, lane);
+    for (int i = lane; i < PAD * W; i += 32) q[i] = shares[u64(item.x) * PAD * W + i];
     u32 at = item.y + lane, end = item.z;
     uint2 now = record(t, at, end);
     for (u32 tile = item.y; tile < end; tile += 32, at += 32) {
@@ -396,28 +311,27 @@ __device__ __forceinline__ void adjoint(const Tables& t, const float* c, float* 
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-commit_adjoint_1(Tables t, const float* c, float* z, float* own, u32 chunk) {
-    adjoint<1>(t, c, z, own, chunk);
+commit_adjoint_1(Tables t, const float* shares, float* z) {
+    adjoint<1>(t, shares, z);
 }
 extern "C" __global__ void __launch_bounds__(128)
-commit_adjoint_2(Tables t, const float* c, float* z, float* own, u32 chunk) {
-    adjoint<2>(t, c, z, own, chunk);
+commit_adjoint_2(Tables t, const float* shares, float* z) {
+    adjoint<2>(t, shares, z);
 }
 extern "C" __global__ void __launch_bounds__(128)
-commit_adjoint_4(Tables t, const float* c, float* z, float* own, u32 chunk) {
-    adjoint<4>(t, c, z, own, chunk);
+commit_adjoint_4(Tables t, const float* shares, float* z) {
+    adjoint<4>(t, shares, z);
 }
 
-extern "C" __global__ void commit_adjoint_flat(Tables t, const float* c, float* z, float* own, u32) {
+extern "C" __global__ void commit_adjoint_flat(Tables t, const float* shares, float* z) {
     const int lane = threadIdx.x & 31;
     const u32 number = blockIdx.x * WARPS + (threadIdx.x >> 5);
     if (!(number < t.count)) return;
     const uint4 item = t.items[number];
-    if (item.w & FIRST) own_back(t, c, own, item.x, lane);
-    float flat = t.flat[0] * c[u64(item.x) * stride(t)] * t.unit_mm;
+    float share = shares[u64(item.x) * PAD] * t.unit_mm;
     for (u32 at = item.y + lane; at < item.z; at += 32) {
         uint2 r = t.records[at];
-        atomicAdd(z + r.x, flat * float(r.y >> 16));
+        atomicAdd(z + r.x, share * float(r.y >> 16));
     }
 }
 
@@ -458,11 +372,11 @@ __device__ __forceinline__ float scale_of(float most) {
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-commit_apply_fast(Tables t, const float* z, const float* own, float* c, u32 chunk) {
+commit_apply_fast(Tables t, const float* z, float* sums_out) {
+    using Waiting = Queue<4, 2>;
     __shared__ __align__(32) half all_rows[WARPS][32 * ROWS];
     __shared__ __align__(32) half all_columns[WARPS][32 * 8];
-    __shared__ __align__(16) float all_weights[WARPS][64 * 4];
-    __shared__ u32 all_codes[WARPS][64];
+    __shared__ __align__(16) Waiting::Room rooms[WARPS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 number = blockIdx.x * WARPS + warp;
     if (!(number < t.count)) return;
@@ -470,13 +384,14 @@ commit_apply_fast(Tables t, const float* z, const float* own, float* c, u32 chun
     half *rows = all_rows[warp], *columns = all_columns[warp];
     Products sums[3];
     for (int i = 0; i < 3; ++i) wmma::fill_fragment(sums[i], 0.0f);
-    Queue<4> queue(t, item, z, all_weights[warp], all_codes[warp], lane);
+    Waiting queue(t, item, z, rooms[warp], lane);
     float scale = 0;
     while (int many = queue.fill(32)) {
         bool there = lane < many;
-        u32 code = queue.codes[queue.waiting + (there ? lane : 0)];
+        int place = queue.waiting + (there ? lane : 0);
+        u32 code = queue.room.codes[place];
         float w[4];
-        load<4>(queue.weights + (queue.waiting + (there ? lane : 0)) * 4, w);
+        load<4>(queue.room.weights + place * 4, w);
         float most = 0;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -516,20 +431,21 @@ commit_apply_fast(Tables t, const float* z, const float* own, float* c, u32 chun
     __syncwarp();
     // In the place of both parts, their sum.
     float4 added[3];
+    float by = scale > 0 ? 1 / scale : 0.0f;
     for (int i = 0; i < 3; ++i) {
-        float4 high = *(float4*)(both + (i * 32 + lane) * 8), low = *(float4*)(both + (i * 32 + lane) * 8 + 4);
-        float by = scale > 0 ? 1 / scale : 0.0f;
+        const float4* of = (const float4*)(both + (i * 32 + lane) * 8);
+        float4 high = of[0], low = of[1];
         added[i] = make_float4(
             by * (high.x + low.x), by * (high.y + low.y), by * (high.z + low.z), by * (high.w + low.w));
     }
     __syncwarp();
     for (int i = 0; i < 3; ++i) *(float4*)(both + (i * 32 + lane) * 4) = added[i];
     __syncwarp();
-    contract<4>(t, both, own, c, item, chunk, lane);
+    store<4>(both, sums_out, item, lane);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-commit_adjoint_fast(Tables t, const float* c, float* z, float* own, u32 chunk) {
+commit_adjoint_fast(Tables t, const float* shares, float* z) {
     __shared__ __align__(32) half all_rows[WARPS][32 * ROWS];
     __shared__ __align__(32) float all_out[WARPS][32 * 8];
     __shared__ uint2 all_records[WARPS][32];
@@ -543,7 +459,7 @@ commit_adjoint_fast(Tables t, const float* c, float* z, float* own, u32 chunk) {
     float q[3][4], most = 0;
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-        spread<4>(t, c, item.x, chunk, i * 32 + lane, q[i]);
+        load<4>(shares + (u64(item.x) * PAD + i * 32 + lane) * 4, q[i]);
 #pragma unroll
         for (int j = 0; j < 4; ++j) most = fmaxf(most, fabsf(q[i][j]));
     }
@@ -555,7 +471,6 @@ commit_adjoint_fast(Tables t, const float* c, float* z, float* own, u32 chunk) {
         for (int j = 0; j < 4; ++j) split(q[i][j] * scale, both[j], both[4 + j]);
         *(uint4*)(rows + (i * 32 + lane) * 8) = *(const uint4*)both;
     }
-    if (chunk == 0 && (item.w & FIRST)) own_back(t, c, own, item.x, lane);
     __syncwarp();
     Matrix<wmma::matrix_b, wmma::row_major> b[6];
     for (int k = 0; k < 6; ++k) wmma::load_matrix_sync(b[k], rows + k * 16 * 8, 8);
@@ -592,5 +507,6 @@ commit_adjoint_fast(Tables t, const float* c, float* z, float* own, u32 chunk) {
     }
 }
 
+#include "voxels.cuh"
 #include "samples.cuh"
 #include "columns.cuh"

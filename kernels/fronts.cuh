@@ -4,6 +4,7 @@
 
 #include "common.cuh"
 
+constexpr u32 ALL = ~0u;
 constexpr float SNAP = 1e-3f, FLAT = 1e-6f, LOW_SLOPE = 0.9f, HIGH_SLOPE = 1.1f;
 constexpr int ISOTROPIC = 0, ORTHOGONAL = 1, SHEARED = 2;
 enum Pass { STEP, REDISTANCE, PAPER };
@@ -225,4 +226,20 @@ __device__ __forceinline__ u32 wishes(u32 seen, int margin) {
     u32 row = 2u | (x & low ? 1u : 0u) | (x & high ? 4u : 0u);
     u32 plane = row << 3 | (y & low ? row : 0u) | (y & high ? row << 6 : 0u);
     return plane << 9 | (z & low ? plane : 0u) | (z & high ? plane << 18 : 0u);
+}
+
+// The neighbours that a thread's voxels of the band touch, as bits, and the brick itself in the middle; so
+// to the voxel. `band`: a bit for each of 16 parts.
+__device__ __forceinline__ u32 touches(u32 band, int x0, int y0, int z0) {
+    u32 x = x0 == 0 ? 0x5555u : x0 == 3 ? 0xaaaau : 0u, y = y0 == 0 ? 0x3333u : y0 == 3 ? 0xccccu : 0u;
+    u32 z = z0 == 0 ? 0x000fu : 0xf000u;
+    int to_x = x0 == 0 ? -1 : 1, to_y = y0 == 0 ? -3 : 3, to_z = z0 == 0 ? -9 : 9;
+    u32 out = 0;
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        u32 there = band & (k & 1 ? x : ALL) & (k & 2 ? y : ALL) & (k & 4 ? z : ALL);
+        int neighbour = 13 + (k & 1 ? to_x : 0) + (k & 2 ? to_y : 0) + (k & 4 ? to_z : 0);
+        if (there) out |= 1u << neighbour;
+    }
+    return out;
 }

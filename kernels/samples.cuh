@@ -2,8 +2,37 @@
 #pragma once
 #include "sums.cuh"
 
-// Voxels of a block, their distance in shared memory, and shells at once.
-static constexpr int TILE = 32, GAP = 36, SHELLS = 3;
+// Voxels of a block, and shells at once.
+static constexpr int TILE = 32, SHELLS = 3;
+
+// The distance of voxels in shared memory: four in a row lie in different banks.
+__device__ __forceinline__ constexpr u32 gap(u32 numbers) { return numbers + (36 - numbers % 32) % 32; }
+
+// Sums of 8 voxels, 4 of each.
+struct Block {
+    float4 of[8];
+    __device__ __forceinline__ Block() {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) of[i] = make_float4(0, 0, 0, 0);
+    }
+    // Adds products of four numbers of each voxel, the voxels four apart, with four rows of the basis.
+    __device__ __forceinline__ void add(const float* numbers, u32 distance, const float* basis, u64 row) {
+        float4 v[8], b[4];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) v[i] = *(const float4*)(numbers + 4 * i * distance);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) b[k] = __ldg((const float4*)(basis + k * row));
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const float own[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                of[i].x = fmaf(own[k], b[k].x, of[i].x), of[i].y = fmaf(own[k], b[k].y, of[i].y);
+                of[i].z = fmaf(own[k], b[k].z, of[i].z), of[i].w = fmaf(own[k], b[k].w, of[i].w);
+            }
+        }
+    }
+};
 
 // What becomes of A x: it, or the residual A x - y; with `last`, the residual of the point before the last is what
 // `out` holds. Adds the square of what is written, and that of its difference to last + beta (last - old).
@@ -16,27 +45,38 @@ struct Finish {
     u32 unused;
 };
 
-__device__ __forceinline__ void finish(const Finish& f, u64 at, float4 ax, double (&sums)[2]) {
-    float4* out = (float4*)(f.out + at);
-    float4 r = ax;
-    if (f.y) {
-        float4 y = *(const float4*)(f.y + at);
-        r = make_float4(ax.x - y.x, ax.y - y.y, ax.z - y.z, ax.w - y.w);
+// Of `N` fours at the same time, those with a place.
+template <int N>
+__device__ __forceinline__ void finish(const Finish& f, const u64 (&at)[N], const float4* ax, double (&sums)[2]) {
+    constexpr u64 NOWHERE = ~u64(0);
+    float4 y[N], last[N], old[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        y[i] = last[i] = old[i] = make_float4(0, 0, 0, 0);
+        if (at[i] == NOWHERE) continue;
+        if (f.y) y[i] = __ldg((const float4*)(f.y + at[i]));
+        if (f.last) last[i] = __ldg((const float4*)(f.last + at[i])), old[i] = *(const float4*)(f.out + at[i]);
     }
-    if (f.last) {
-        float4 last = *(const float4*)(f.last + at), old = *out;
-        float a = r.x - (last.x + f.beta * (last.x - old.x)), b = r.y - (last.y + f.beta * (last.y - old.y));
-        float c = r.z - (last.z + f.beta * (last.z - old.z)), d = r.w - (last.w + f.beta * (last.w - old.w));
-        sums[1] += a * a + b * b + (c * c + d * d);
+    float square = 0, moved = 0;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        if (at[i] == NOWHERE) continue;
+        float4 r = make_float4(ax[i].x - y[i].x, ax[i].y - y[i].y, ax[i].z - y[i].z, ax[i].w - y[i].w);
+        float4 l = last[i], o = old[i];
+        float a = r.x - (l.x + f.beta * (l.x - o.x)), b = r.y - (l.y + f.beta * (l.y - o.y));
+        float c = r.z - (l.z + f.beta * (l.z - o.z)), d = r.w - (l.w + f.beta * (l.w - o.w));
+        moved += a * a + b * b + (c * c + d * d);
+        square += r.x * r.x + r.y * r.y + (r.z * r.z + r.w * r.w);
+        *(float4*)(f.out + at[i]) = r;
     }
-    *out = r;
-    sums[0] += r.x * r.x + r.y * r.y + (r.z * r.z + r.w * r.w);
+    sums[0] += square;
+    sums[1] += moved;
 }
 
-// A thread has 8 voxels and 4 samples.
-extern "C" __global__ void __launch_bounds__(256)
+// A thread has 8 voxels, four apart, and 4 samples.
+extern "C" __global__ void __launch_bounds__(256, 2)
 commit_samples(Tables t, const float* c, const float* basis, Finish f) {
-    __shared__ __align__(16) float tile[SHELLS * ROW * GAP];
+    __shared__ __align__(16) float tile[TILE * gap(SHELLS * ROW)];
     const u32 first = blockIdx.x * TILE;
     double sums[2] = {0, 0};
     const u32 b0_quads = t.b0 / 4;
@@ -45,45 +85,40 @@ commit_samples(Tables t, const float* c, const float* basis, Finish f) {
         if (!(voxel < t.voxels)) continue;
         float v = c[u64(voxel) * stride(t) + t.shells * ROW];
         float4 ax = make_float4(v, s + 1 < t.b0_real ? v : 0, s + 2 < t.b0_real ? v : 0, s + 3 < t.b0_real ? v : 0);
-        finish(f, u64(voxel) * t.samples + s, ax, sums);
+        const u64 at[1] = {u64(voxel) * t.samples + s};
+        finish<1>(f, at, &ax, sums);
     }
     // As many shells each time.
     const u32 times = (t.shells + SHELLS - 1) / SHELLS;
     const u32 at_once = times ? (t.shells + times - 1) / times : 0;
     for (u32 begun = 0; begun < t.shells; begun += at_once) {
-        u32 shells = min(at_once, t.shells - begun), rows = shells * ROW;
+        u32 shells = min(at_once, t.shells - begun), distance = gap(shells * ROW);
         __syncthreads();
-        for (u32 i = threadIdx.x; i < rows * TILE; i += 256) {
-            u32 voxel = i / rows, n = i % rows;
-            bool there = first + voxel < t.voxels;
-            tile[n * GAP + voxel] = there ? c[u64(first + voxel) * stride(t) + begun * ROW + n] : 0.0f;
-        }
+        // Eight threads a voxel.
+        u32 own = threadIdx.x / 8;
+        const float* from = c + u64(first + own) * stride(t) + begun * ROW;
+        for (u32 n = threadIdx.x % 8 * 4; n < shells * ROW; n += 32)
+            *(float4*)(tile + own * distance + n) =
+                first + own < t.voxels ? *(const float4*)(from + n) : make_float4(0, 0, 0, 0);
         __syncthreads();
-        u32 last = t.begins[begun + shells] / 4, eight = threadIdx.x % 4 * 8;
+        u32 last = t.begins[begun + shells] / 4, voxel = threadIdx.x % 4;
         for (u32 quad = t.begins[begun] / 4 + threadIdx.x / 4; quad < last; quad += 64) {
             u32 shell = begun;
             while (quad * 4 >= t.begins[shell + 1]) ++shell;
-            const float* from = tile + (shell - begun) * ROW * GAP + eight;
-            const float* b = basis + quad * 4;
-            float4 out[8];
+            const float* numbers = tile + voxel * distance + (shell - begun) * ROW;
+            Block out;
+#pragma unroll 1
+            for (int lm = 0; lm < ROW; lm += 4)
+                out.add(numbers + lm, distance, basis + u64(lm) * t.samples + quad * 4, t.samples);
 #pragma unroll
-            for (int i = 0; i < 8; ++i) out[i] = make_float4(0, 0, 0, 0);
-#pragma unroll 7
-            for (int lm = 0; lm < COUNT; ++lm) {
-                float4 y = __ldg((const float4*)(b + lm * t.samples));
-                float v[8];
-                *(float4*)v = *(const float4*)(from + lm * GAP);
-                *(float4*)(v + 4) = *(const float4*)(from + lm * GAP + 4);
+            for (int i = 0; i < 8; i += 4) {
+                u64 at[4];
 #pragma unroll
-                for (int i = 0; i < 8; ++i) {
-                    out[i].x = fmaf(v[i], y.x, out[i].x), out[i].y = fmaf(v[i], y.y, out[i].y);
-                    out[i].z = fmaf(v[i], y.z, out[i].z), out[i].w = fmaf(v[i], y.w, out[i].w);
+                for (int k = 0; k < 4; ++k) {
+                    u32 v = first + voxel + 4 * (i + k);
+                    at[k] = v < t.voxels ? u64(v) * t.samples + quad * 4 : ~u64(0);
                 }
-            }
-#pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                u32 voxel = first + eight + i;
-                if (voxel < t.voxels) finish(f, u64(voxel) * t.samples + quad * 4, out[i], sums);
+                finish<4>(f, at, out.of + i, sums);
             }
         }
     }
@@ -99,57 +134,45 @@ __device__ __forceinline__ float4 ahead(const float* now, const float* before, f
         y.x + beta * (y.x - b.x), y.y + beta * (y.y - b.y), y.z + beta * (y.z - b.z), y.w + beta * (y.w - b.w));
 }
 
-// A thread has 8 voxels and 4 harmonics.
+// A thread has 8 voxels, four apart, and 4 harmonics.
 extern "C" __global__ void __launch_bounds__(96)
 commit_sums(Tables t, const float* now, const float* before, float beta, const float* basis, float* c) {
-    __shared__ __align__(16) float tile[32 * GAP];
-    const u32 first = blockIdx.x * TILE, eight = threadIdx.x % 4 * 8, four = threadIdx.x / 4 * 4;
+    // Samples at once.
+    constexpr u32 SAMPLES = 64, DISTANCE = gap(SAMPLES);
+    __shared__ __align__(16) float tile[TILE * DISTANCE];
+    const u32 first = blockIdx.x * TILE, voxel = threadIdx.x % 4, four = threadIdx.x / 4 * 4;
     if (threadIdx.x < TILE && first + threadIdx.x < t.voxels) {
-        u64 voxel = first + threadIdx.x;
+        u64 own = first + threadIdx.x;
         float sum = 0;
         for (u32 s = 0; s < t.b0; s += 4) {
             // 0 in what is padding.
-            float4 y = ahead(now, before, beta, voxel * t.samples + s);
+            float4 y = ahead(now, before, beta, own * t.samples + s);
             sum += y.x + y.y + (y.z + y.w);
         }
-        c[voxel * stride(t) + t.shells * ROW] = sum;
+        c[own * stride(t) + t.shells * ROW] = sum;
     }
     for (u32 shell = 0; shell < t.shells; ++shell) {
-        float4 out[8];
-#pragma unroll
-        for (int i = 0; i < 8; ++i) out[i] = make_float4(0, 0, 0, 0);
+        Block out;
         u32 end = t.begins[shell + 1];
-        for (u32 begun = t.begins[shell]; begun < end; begun += 32) {
-            u32 some = min(end - begun, 32u);
+        for (u32 begun = t.begins[shell]; begun < end; begun += SAMPLES) {
+            u32 some = min(end - begun, SAMPLES);
             __syncthreads();
-            for (u32 i = threadIdx.x; i < TILE * 8; i += 96) {
-                u32 voxel = first + i / 8, s = i % 8 * 4;
-                bool there = s < some && voxel < t.voxels;
-                float4 y = make_float4(0, 0, 0, 0);
-                if (there) y = ahead(now, before, beta, u64(voxel) * t.samples + begun + s);
-                float* to = tile + s * GAP + i / 8;
-                to[0] = y.x, to[GAP] = y.y, to[2 * GAP] = y.z, to[3 * GAP] = y.w;
+            for (u32 i = threadIdx.x; i < TILE * SAMPLES / 4; i += 96) {
+                u32 own = i / (SAMPLES / 4), s = i % (SAMPLES / 4) * 4;
+                if (s < some && first + own < t.voxels)
+                    *(float4*)(tile + own * DISTANCE + s) =
+                        ahead(now, before, beta, u64(first + own) * t.samples + begun + s);
             }
             __syncthreads();
-            if (four < ROW) {
-#pragma unroll 4
-                for (u32 s = 0; s < some; ++s) {
-                    float4 b = __ldg((const float4*)(basis + u64(begun + s) * ROW + four));
-                    float v[8];
-                    *(float4*)v = *(const float4*)(tile + s * GAP + eight);
-                    *(float4*)(v + 4) = *(const float4*)(tile + s * GAP + eight + 4);
-#pragma unroll
-                    for (int i = 0; i < 8; ++i) {
-                        out[i].x = fmaf(v[i], b.x, out[i].x), out[i].y = fmaf(v[i], b.y, out[i].y);
-                        out[i].z = fmaf(v[i], b.z, out[i].z), out[i].w = fmaf(v[i], b.w, out[i].w);
-                    }
-                }
-            }
+            if (four < ROW)
+#pragma unroll 1
+                for (u32 s = 0; s < some; s += 4)
+                    out.add(tile + voxel * DISTANCE + s, DISTANCE, basis + u64(begun + s) * ROW + four, ROW);
         }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            u64 voxel = first + eight + i;
-            if (four < ROW && voxel < t.voxels) *(float4*)(c + voxel * stride(t) + shell * ROW + four) = out[i];
+            u64 own = first + voxel + 4 * i;
+            if (four < ROW && own < t.voxels) *(float4*)(c + own * stride(t) + shell * ROW + four) = out.of[i];
         }
     }
 }

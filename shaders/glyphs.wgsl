@@ -104,12 +104,10 @@ fn glyphs_prepare(@builtin(global_invocation_id) id: vec3<u32>) {
     let off = values - vec3<f32>(sum / 3.0);
     let anisotropy = sqrt(1.5 * dot(off, off) / dot(values, values));
     let along = linear >= planar;
-    var exponents = vec2<f32>(1.0);
-    if glyphs.kind.x == 1u {
-        let most = select(linear, planar, along);
-        let least = select(planar, linear, along);
-        exponents = pow(vec2<f32>(1.0 - most, 1.0 - least), vec2<f32>(SHARPNESS));
-    }
+    let most = select(linear, planar, along);
+    let least = select(planar, linear, along);
+    let sharp = pow(vec2<f32>(1.0 - most, 1.0 - least), vec2<f32>(SHARPNESS));
+    let exponents = select(vec2<f32>(1.0), sharp, glyphs.kind.x == 1u);
     let axes = values * (glyphs.size.x / values.x);
     made[i].centre = vec4<f32>(d.x, d.y, d.z, exponents.x);
     made[i].a = vec4<f32>(v[0] * axes.x, exponents.y);

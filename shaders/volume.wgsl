@@ -93,8 +93,16 @@ const SPREAD = array<vec2<f32>, 4>(
     vec2<f32>(0.125, 0.625), vec2<f32>(0.625, 0.875),
 );
 
+// The volume's kind, once a ray has begun. Mesa's software renderer compiles a shader anew for every draw
+// that branches on uniforms alone, and keeps them all; no image is without voxels.
+var<private> kind: vec4<u32>;
+
+fn begin() {
+    kind = select(volume.kind, vec4<u32>(0u), textureDimensions(image).x == 0u);
+}
+
 fn has(flag: u32) -> bool {
-    return (volume.kind.x & flag) != 0u;
+    return (kind.x & flag) != 0u;
 }
 
 fn world_at(ndc: vec2<f32>, depth: f32) -> vec3<f32> {
@@ -111,13 +119,13 @@ fn texel_at(world: vec4<f32>) -> vec3<f32> {
 fn value_at(texel: vec3<f32>) -> f32 {
     let size = vec3<f32>(textureDimensions(image));
     let at = clamp(texel, vec3<f32>(-0.5), size - 0.5);
-    if volume.kind.y == LINEAR {
+    if kind.y == LINEAR {
         let fast = linear_at(at, size);
         if fast > SPOILT_BELOW {
             return fast;
         }
     }
-    let there = sample_image(image, at, volume.kind.y);
+    let there = sample_image(image, at, kind.y);
     return select(MISSING, there.r, there.a >= 0.5);
 }
 
@@ -184,7 +192,7 @@ fn is_empty(brick: vec3<i32>) -> bool {
         return true;
     }
     // Cubic interpolation leaves the range; beside what is missing by up to half as much again.
-    let beyond = select(0.0, 1.5 * (range.y - range.x), volume.kind.y == CUBIC);
+    let beyond = select(0.0, 1.5 * (range.y - range.x), kind.y == CUBIC);
     let least = range.x - beyond;
     let most = range.y + beyond;
     if has(SURFACE) {
@@ -268,8 +276,18 @@ fn leaves(ray: Ray, brick: vec3<i32>) -> f32 {
     return min(t.x, min(t.y, t.z));
 }
 
-// The step after those that are wholly in an empty brick.
-fn past_empty(ray: Ray, brick: vec3<i32>, from_mm: f32, step: f32) -> i32 {
+// The step after those that are wholly in this point's brick, if that is empty; else 0.
+fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<function, vec3<i32>>,
+    empty: ptr<function, bool>) -> i32 {
+    let last = textureDimensions(bricks) - 1;
+    let brick = vec3<i32>(clamp(floor(texel / BRICK), vec3<f32>(0.0), vec3<f32>(last)));
+    if has(SKIPS) && any(brick != *known) {
+        *known = brick;
+        *empty = is_empty(brick);
+    }
+    if !*empty {
+        return 0;
+    }
     return i32(floor((leaves(ray, brick) - from_mm) / step));
 }
 
@@ -282,7 +300,6 @@ fn phi_at(ray: Ray, at_mm: f32) -> f32 {
 }
 
 fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<function, Light>) {
-    let last = vec3<i32>(textureDimensions(bricks)) - 1;
     var known = vec3<i32>(-1);
     var empty = false;
     var have = false;
@@ -294,20 +311,11 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
             break;
         }
         let texel = ray.start + near * ray.slope;
-        if has(SKIPS) {
-            let brick = clamp(vec3<i32>(floor(texel / BRICK)), vec3<i32>(0), last);
-            if any(brick != known) {
-                known = brick;
-                empty = is_empty(brick);
-            }
-            if empty {
-                let next = past_empty(ray, brick, from_mm, step);
-                if next > k {
-                    k = next;
-                    have = false;
-                    continue;
-                }
-            }
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
         }
         let far = min(near + step, to_mm);
         if !have {
@@ -375,15 +383,13 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
         colour = lit(colour, normal, ray.direction);
     }
     add(light, at_mm, colour, volume.window.w, open_share(ray, at_mm, at_mm));
-    if volume.window.w > 0.99 {
-        (*light).distance = min((*light).distance, at_mm);
-    }
+    let hides = volume.window.w > 0.99;
+    (*light).distance = select((*light).distance, min((*light).distance, at_mm), hides);
 }
 
 // `entry`: how the ray comes in; no normal where it may start within.
 fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>,
     light: ptr<function, Light>) {
-    let last = vec3<i32>(textureDimensions(bricks)) - 1;
     var known = vec3<i32>(-1);
     var empty = false;
     var have = false;
@@ -395,20 +401,11 @@ fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>
             break;
         }
         let texel = ray.start + near * ray.slope;
-        if has(SKIPS) {
-            let brick = clamp(vec3<i32>(floor(texel / BRICK)), vec3<i32>(0), last);
-            if any(brick != known) {
-                known = brick;
-                empty = is_empty(brick);
-            }
-            if empty {
-                let next = past_empty(ray, brick, from_mm, step);
-                if next > k {
-                    k = next;
-                    have = false;
-                    continue;
-                }
-            }
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
         }
         let far = min(near + step, to_mm);
         if !have {
@@ -485,9 +482,9 @@ fn march(ray: Ray, light: ptr<function, Light>) {
     }
     let step = volume.march.x / max(length(ray.slope), 1e-9);
     // What is cut away of the ray.
-    var gone = vec2<f32>(select(FAR, 0.0, volume.kind.z > 0u), FAR);
+    var gone = vec2<f32>(select(FAR, 0.0, kind.z > 0u), FAR);
     var opening = vec3<f32>(0.0);
-    for (var i = 0u; i < volume.kind.z; i++) {
+    for (var i = 0u; i < kind.z; i++) {
         let plane = volume.planes[i];
         let off = dot(plane, vec4<f32>(ray.origin, 1.0));
         let rate = dot(plane.xyz, ray.direction);
@@ -533,6 +530,7 @@ fn volume_march(@builtin(global_invocation_id) id: vec3<u32>) {
     if any(vec2<f32>(place) >= volume.size.zw) || place.y >= volume.rows.z {
         return;
     }
+    begin();
     let at = vec2<i32>(place);
     var drawn = vec4<f32>(0.0);
     var limit = FAR;
@@ -540,7 +538,7 @@ fn volume_march(@builtin(global_invocation_id) id: vec3<u32>) {
         drawn = textureLoad(before, at, 0);
         limit = textureLoad(before_distance, at, 0).r;
     }
-    let rays = volume.kind.w;
+    let rays = kind.w;
     var spread = SPREAD;
     var light = Light(vec3<f32>(0.0), 0.0, 1.0, FAR, FAR);
     var cue = 0.0;

@@ -502,9 +502,9 @@ fn guide() {
     let mut state = small_scan();
     state.session.guide = Some(GuideStep::ClickSlice);
     let mut window = window(state, [1280.0, 800.0]);
-    window.get_by_label_contains("Guide · 1 of 6");
+    window.get_by_label_contains("Guide · 1 of 7");
     click(&mut window, "Next: place a seed");
-    window.get_by_label_contains("Guide · 2 of 6");
+    window.get_by_label_contains("Guide · 2 of 7");
     click(&mut window, "Take the seed");
     assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
     let leave = window.get_all_by_label("Leave guide").last().unwrap();

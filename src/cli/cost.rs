@@ -290,7 +290,7 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
     let (pathway, path) = (&found.pathway, &found.path);
     let weak = found.weakest.as_ref();
     let (part_mm, weakest, times_mean, middle) = weak.map_or((0.0, 0.0, 0.0, DVec3::ZERO), |w| {
-        (w.length_mm, w.cost_per_mm, w.times_mean, w.at)
+        (w.length_mm, w.cost_per_mm, w.times_mean(), w.at)
     });
     let (cost, length_mm) = (path.total_cost(), path.total_mm());
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);

@@ -1,7 +1,7 @@
 //! Weights of streamlines by the signal that they explain.
 
 use super::fault::Fault;
-use super::fitting::fitted;
+use super::fitting::{fitted, in_order};
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume};
@@ -115,6 +115,7 @@ pub struct CommitNeeds {
 impl FitCommit {
     pub(super) fn run(mut self, backend: &Backend, control: &Control) -> Result<Committed, Fault> {
         let begun = Instant::now();
+        self.mask = self.ordered_mask();
         let left = self
             .left
             .as_ref()
@@ -232,7 +233,11 @@ impl FitCommit {
 
     /// What it will take; an error is why it cannot be.
     pub(super) fn needs(&self, backend: &Backend) -> Result<CommitNeeds, Fault> {
-        let inputs = self.inputs();
+        let mask = self.ordered_mask();
+        let inputs = Inputs {
+            mask: mask.as_ref(),
+            ..self.inputs()
+        };
         backend.install(|| {
             let samples = inputs.check(&self.without_missing())?;
             let demand = inputs.demand(&self.params, &samples);
@@ -245,6 +250,11 @@ impl FitCommit {
                 threads: backend.threads(),
             })
         })
+    }
+
+    fn ordered_mask(&self) -> Option<Mask> {
+        let mask = self.mask.clone();
+        mask.map(|mask| in_order(mask, &self.scan))
     }
 
     /// Whether peaks have to be made.

@@ -5,6 +5,14 @@ use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::tensor_fit::{self, Maps, Output, Params};
 
+/// A mask of the scan's voxels in the scan's order; solvers refuse any other.
+pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
+    match scan.grid.matches(&mask.grid) {
+        true => mask,
+        false => mask.in_the_order_of(&scan.grid).unwrap_or(mask),
+    }
+}
+
 /// Tensors, their maps, and the mask they are in, which is found where none is given.
 pub(super) fn fitted(
     dwi: &Volume,
@@ -14,11 +22,7 @@ pub(super) fn fitted(
     backend: &Backend,
     control: &Control,
 ) -> Result<(Output, Maps, Mask), Fault> {
-    // One of the same voxels in another order; the solver refuses any other.
-    let mask = mask.map(|mask| match dwi.grid.matches(&mask.grid) {
-        true => mask,
-        false => mask.in_the_order_of(&dwi.grid).unwrap_or(mask),
-    });
+    let mask = mask.map(|mask| in_order(mask, dwi));
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
         Some(gradients) => {
             let mask = match mask {

@@ -103,8 +103,8 @@ pub struct Weakest {
     /// Its middle, world mm.
     pub at: DVec3,
     pub cost_per_mm: f64,
-    /// That by what the whole way between the regions costs a mm.
-    pub times_mean: f64,
+    /// Of the whole way between the regions.
+    pub mean_per_mm: f64,
     pub length_mm: f64,
     /// Where it begins along the path, mm.
     pub from_mm: f64,
@@ -116,6 +116,10 @@ pub struct Weakest {
 impl Weakest {
     /// The stretch that is told has this length.
     pub const STRETCH_MM: f64 = 10.0;
+
+    pub fn times_mean(&self) -> f64 {
+        self.cost_per_mm / self.mean_per_mm.max(f64::MIN_POSITIVE)
+    }
 
     /// What lies in a region or within a voxel of its rim is no part of the way: there costs start from
     /// what is known, and the first voxel outside is charged for the step over the rim.
@@ -133,13 +137,11 @@ impl Weakest {
             let mm = path.length_mm[to] - path.length_mm[from];
             (path.cost[to] - path.cost[from]) / mm.max(f64::MIN_POSITIVE)
         };
-        let cost_per_mm = rate(stretch.start, last);
-        let mean = rate(between.start, between.end - 1);
         let around = [0..stretch.start + 1, last..path.points.len()];
         Some(Self {
             at: *path.points.get(middle)?,
-            cost_per_mm,
-            times_mean: cost_per_mm / mean.max(f64::MIN_POSITIVE),
+            cost_per_mm: rate(stretch.start, last),
+            mean_per_mm: rate(between.start, between.end - 1),
             length_mm: to_mm - from_mm,
             from_mm,
             line: parts(path, &[stretch], metric),

@@ -19,12 +19,17 @@ const FIELD_OF_VIEW: f64 = 0.5;
 const STEEPEST: f64 = std::f64::consts::FRAC_PI_2 - 1e-3;
 
 impl Camera {
-    /// Frames world bounds from the patient's left, front and a little above.
+    /// Frames the world bounds of a head from the patient's left, front and a little above.
     pub fn framing(low: DVec3, high: DVec3) -> Self {
-        let radius = (high - low).length() * 0.5;
+        // A head is round: of the ball around its box it fills this much.
+        Self::around((low + high) * 0.5, (high - low).length() * 0.5 * 0.64)
+    }
+
+    /// Frames a ball, from where [`Camera::framing`] looks.
+    pub fn around(centre: DVec3, radius_mm: f64) -> Self {
         Self {
-            focus: (low + high) * 0.5,
-            distance_mm: radius.max(1.0) * 0.64 / (FIELD_OF_VIEW * 0.5).sin(),
+            focus: centre,
+            distance_mm: radius_mm.max(0.64) / (FIELD_OF_VIEW * 0.5).sin(),
             azimuth: 1.95,
             elevation: 0.22,
         }

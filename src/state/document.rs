@@ -531,6 +531,28 @@ impl Document {
             .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
     }
 
+    /// The ball that holds the streamlines, world mm, where there is no image with them.
+    pub fn lines_alone(&self) -> Option<(DVec3, f64)> {
+        /// Of each layer; streamlines are finely sampled, and a mm does not matter.
+        const LOOKED_AT: usize = 100_000;
+        const AIR_MM: f64 = 1.0;
+        let lines = self.layers.iter().map(|l| match &l.content {
+            Content::Tractogram(tractogram) => Some(tractogram),
+            _ => None,
+        });
+        let lines: Option<Vec<_>> = lines.collect();
+        let lines = lines.filter(|lines| !lines.is_empty())?;
+        let (low, high) = self.bounds();
+        let centre = (low + high) * 0.5;
+        let points = lines.iter().flat_map(|t| {
+            let every = (t.points.len() / LOOKED_AT).max(1);
+            t.points.iter().step_by(every)
+        });
+        let away = points.map(|p| centre.distance(DVec3::from_array(p.map(f64::from))));
+        let farthest = away.filter(|mm| mm.is_finite()).fold(0.0, f64::max);
+        Some((centre, farthest + AIR_MM))
+    }
+
     /// The fitted voxels' bounds, else those of everything, mm.
     pub fn head(&self) -> (DVec3, DVec3) {
         self.tensors

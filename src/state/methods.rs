@@ -130,8 +130,12 @@ pub fn methods(state: &State) -> String {
             Method::Rays => Curves::Rays(document.rays.medium, document.rays.params.clone()),
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
-        text += " ";
-        text += &curves(&made, &regions, document.rays.cut, &kept, &mut citations);
+        let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
+        // What has been kept as it is was described with its layer.
+        if !text.contains(&sentences) {
+            text.push(' ');
+            text += &sentences;
+        }
     }
     text += &pathways::pathways(state, &mut citations);
     text += &segment::segments(state, &mut citations);

@@ -62,6 +62,8 @@ pub struct Memory {
     list: Option<List>,
     shortcuts: bool,
     settings: bool,
+    /// The first page was there: what is opened next is seen from its beginning.
+    begins: bool,
     /// The tool that was in the hand when the panel was last drawn.
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
     visits: visits::Cache,
@@ -125,6 +127,7 @@ impl Memory {
             files: Files::new(native),
             list: None,
             shortcuts: false,
+            begins: false,
             settings: false,
             tool_kind: None,
             visits: visits::Cache::default(),
@@ -217,6 +220,7 @@ pub fn show(
     let middle = Rect::from_min_max(pos2(left, top), pos2(right, bottom));
     if state.document.is_empty() {
         place(ui, Part::Task, middle, |ui| {
+            memory.begins = true;
             first_run::show(ui, state, memory, &mut actions)
         });
     } else {

@@ -46,6 +46,8 @@ enum Run {
     Press(Key, Modifiers),
     /// Asks where to write something of the surface.
     Segment(SegmentFile),
+    /// Makes a region.
+    Threshold,
     /// The same of a fit.
     Filter(FilterFile),
     /// Asks for a path to open.
@@ -193,13 +195,11 @@ fn entries(state: &State) -> Vec<Entry> {
     if state.bundle().is_some() {
         add("Choose streamlines", "K", plain(Key::K));
     }
-    let threshold = Run::Act(Action::SetTool(Tool::Threshold));
-    add("Region from a threshold", "", threshold);
-    add(
-        "Regions from labels",
-        "",
-        Run::Act(Action::SetTool(Tool::Labels)),
-    );
+    if let Some(map) = regions::label_map(state) {
+        add("Region from a threshold", "", Run::Threshold);
+        let labels = Run::Act(Action::CountLabels(map));
+        add("Regions from a label map", "", labels);
+    }
     add(
         "Track the whole brain",
         "",
@@ -572,6 +572,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Shortcuts => memory.shortcuts = true,
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
+        Run::Threshold => regions::from_threshold(state, memory, actions),
         Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
         Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
         Run::Screenshot => {

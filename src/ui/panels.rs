@@ -134,6 +134,10 @@ pub fn list_over_views(
 }
 
 pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if std::mem::take(&mut memory.begins) {
+        // How far lists were scrolled is kept between runs, too.
+        ui.data_mut(|d| d.remove_by_type::<egui::scroll_area::State>());
+    }
     let p = theme::palette(ui.style());
     let panel = ui.max_rect();
     ui.painter().rect_filled(panel, 0.0, p.b1);

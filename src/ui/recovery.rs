@@ -9,7 +9,7 @@ use crate::state::saving::LeftBehind;
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
 use egui::Ui;
 
-/// How many are offered at a time.
+/// How many are offered at a time on the first page.
 const OFFERED: usize = 3;
 
 fn sentence(left: &LeftBehind) -> String {
@@ -49,7 +49,12 @@ fn ago(seconds: u64) -> String {
 /// Work that was left behind.
 pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    for left in state.session.saving.left_behind.iter().take(OFFERED) {
+    // Beside work that has begun, one after the other.
+    let offered = match state.document.is_empty() {
+        true => OFFERED,
+        false => 1,
+    };
+    for left in state.session.saving.left_behind.iter().take(offered) {
         let text = sentence(left);
         let note = Note::new(p, Severity::Warning, &text);
         let note = note.action("Recover").leave("Discard").dismissable();

@@ -220,20 +220,23 @@ pub fn add_menu(
             let role = next_role(state);
             actions.push(Action::DrawInto { region: None, role });
         }
-        Some(Add::Threshold) => {
-            actions.push(Action::SetTool(Tool::Threshold));
-            if let Some((layer, volume)) = measured::image(&state.document) {
-                let source = forms::region::first_threshold(layer, volume, memory);
-                let phase = Phase::Done;
-                actions.push(Action::Make { source, phase });
-            }
-        }
+        Some(Add::Threshold) => from_threshold(state, memory, actions),
         Some(Add::Labels) => actions.extend(label_map(state).map(Action::CountLabels)),
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
         Some(Add::File) => memory
             .files
             .ask(&anchor.ctx, Purpose::Open, Place::Middle, ""),
         None => {}
+    }
+}
+
+/// A region of what is above a threshold, which a panel then moves.
+pub fn from_threshold(state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    actions.push(Action::SetTool(Tool::Threshold));
+    if let Some((layer, volume)) = measured::image(&state.document) {
+        let source = forms::region::first_threshold(layer, volume, memory);
+        let phase = Phase::Done;
+        actions.push(Action::Make { source, phase });
     }
 }
 
@@ -244,7 +247,7 @@ pub fn from_layer(state: &State, layer: LayerId) -> Action {
 }
 
 /// The image that is likeliest one: known as a label map, else one of one volume, else any.
-fn label_map(state: &State) -> Option<LayerId> {
+pub fn label_map(state: &State) -> Option<LayerId> {
     let layers = || {
         state
             .document

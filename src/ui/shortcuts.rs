@@ -7,7 +7,8 @@ use super::{Memory, icons};
 use crate::state::report::DISCLAIMER;
 use crate::state::{Action, Mouse, State};
 use egui::{
-    Align2, Area, Frame, Margin, Order, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align2, Area, Frame, Margin, Order, Pos2, Rect, Role, ScrollArea, Sense, Stroke, Ui, Vec2,
+    WidgetInfo, pos2, vec2,
 };
 
 /// What these two do is a setting.
@@ -118,7 +119,12 @@ const GROUPS: [[Group; 2]; 3] = [
 
 /// Where there is room for it.
 const COLUMN: f32 = 326.0;
+/// Narrower no column shows its words: there are fewer then, one below the other.
+const NARROWEST: f32 = 284.0;
 const KEY: f32 = 134.0;
+const TITLE: f32 = 34.0;
+const HEAD: f32 = 30.0;
+const FOOT: f32 = 46.0;
 /// From the sheet's rim to that of the window, and to what is in it.
 const AROUND: f32 = 64.0;
 const ROW: f32 = 22.0;
@@ -136,10 +142,8 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             .stroke(Stroke::new(1.0, p.line))
             .corner_radius(theme::radius::CARD)
             .inner_margin(Margin::same(20));
-        let room = (window.width() - AROUND) / GROUPS.len() as f32;
-        frame.show(ui, |ui| {
-            contents(ui, room.min(COLUMN), state, memory, actions)
-        });
+        let room = window.size() - vec2(AROUND, AROUND);
+        frame.show(ui, |ui| contents(ui, room, state, memory, actions));
     });
     let elsewhere = response.response.clicked_elsewhere();
     if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.shortcuts {
@@ -161,21 +165,18 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
 
 fn contents(
     ui: &mut Ui,
-    column_width: f32,
+    room: Vec2,
     state: &State,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let rows: usize = GROUPS
-        .iter()
-        .map(|column| column.iter().map(|g| g.1.len()).sum())
-        .max()
-        .unwrap_or(0);
-    let height = 30.0 + 2.0 * 34.0 + rows as f32 * ROW + 46.0;
-    let width = GROUPS.len() as f32 * column_width;
-    let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
-    let head = Rect::from_min_size(rect.min, vec2(width, 24.0));
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let columns = ((room.x / NARROWEST) as usize).clamp(1, GROUPS.len());
+    let column_width = (room.x / columns as f32).min(COLUMN);
+    let width = columns as f32 * column_width;
+    let (head, _) = ui.allocate_exact_size(vec2(width, HEAD), Sense::hover());
+    let head = Rect::from_min_size(head.min, vec2(width, 24.0));
     paint::left(
         ui.painter(),
         head,
@@ -190,35 +191,81 @@ fn contents(
     {
         memory.shortcuts = false;
     }
-    for (i, column) in GROUPS.iter().enumerate() {
-        let left = rect.left() + column_width * i as f32;
-        let mut y = rect.top() + 30.0;
-        for (title, keys) in column {
-            let place = Rect::from_min_size(pos2(left, y), vec2(column_width, 34.0));
-            paint::left(
-                ui.painter(),
-                place,
-                title,
-                theme::semibold(size::LABEL),
-                p.t2,
-            );
-            y += 34.0;
-            for (key, what) in *keys {
-                let what = said(what, state.session.settings.mouse);
-                let row = Rect::from_min_size(pos2(left, y), vec2(column_width - 16.0, ROW));
-                let font = theme::regular(size::LABEL);
-                let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));
-                paint::left(ui.painter(), key_at, key, theme::medium(size::LABEL), p.t1);
-                paint::left(ui.painter(), paint::inset(row, KEY, 0.0), what, font, p.t2);
-                let id = ui.make_persistent_id((title, key));
-                let response = ui.interact(row, id, Sense::hover());
-                let label = format!("{key}: {what}");
-                response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-                y += ROW;
+    let in_column = |i: usize| {
+        let all = GROUPS
+            .iter()
+            .enumerate()
+            .filter(move |(n, _)| n % columns == i);
+        all.flat_map(|(_, groups)| groups)
+    };
+    let height = |i| {
+        in_column(i)
+            .map(|g| TITLE + g.1.len() as f32 * ROW)
+            .sum::<f32>()
+    };
+    let highest = (0..columns).map(height).fold(0.0, f32::max);
+    let seen = highest.min(room.y - HEAD - FOOT);
+    ScrollArea::vertical()
+        .max_height(seen)
+        // A new window is low: the sheet opens as high as it needs.
+        .min_scrolled_height(seen)
+        .show(ui, |ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(width, highest), Sense::hover());
+            for i in 0..columns {
+                let at = rect.min + vec2(column_width * i as f32, 0.0);
+                groups(
+                    ui,
+                    at,
+                    column_width,
+                    in_column(i),
+                    state.session.settings.mouse,
+                );
             }
+        });
+    let (foot, _) = ui.allocate_exact_size(vec2(width, FOOT), Sense::hover());
+    foot_of(ui, foot, state, memory, actions);
+}
+
+/// A column of the sheet.
+fn groups<'a>(
+    ui: &mut Ui,
+    at: Pos2,
+    width: f32,
+    groups: impl Iterator<Item = &'a Group>,
+    mouse: Mouse,
+) {
+    let p = theme::palette(ui.style());
+    let (left, mut y) = (at.x, at.y);
+    for (title, keys) in groups {
+        let place = Rect::from_min_size(pos2(left, y), vec2(width, TITLE));
+        let font = theme::semibold(size::LABEL);
+        paint::left(ui.painter(), place, title, font, p.t2);
+        y += TITLE;
+        for (key, what) in *keys {
+            let what = said(what, mouse);
+            let row = Rect::from_min_size(pos2(left, y), vec2(width - 16.0, ROW));
+            let font = theme::regular(size::LABEL);
+            let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));
+            paint::left(ui.painter(), key_at, key, theme::medium(size::LABEL), p.t1);
+            paint::left(ui.painter(), paint::inset(row, KEY, 0.0), what, font, p.t2);
+            let id = ui.make_persistent_id((title, key));
+            let response = ui.interact(row, id, Sense::hover());
+            let label = format!("{key}: {what}");
+            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+            y += ROW;
         }
     }
-    let foot = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 30.0), rect.max);
+}
+
+fn foot_of(
+    ui: &mut Ui,
+    place: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let foot = place.with_min_y(place.bottom() - 30.0);
     let text = format!("Arcuate {} · {DISCLAIMER}", env!("CARGO_PKG_VERSION"));
     paint::left(
         ui.painter(),

@@ -89,7 +89,8 @@ fn name(
     };
     let left = end + 22.0;
     let name = quit::name(state);
-    let place = Rect::from_min_max(pos2(left, bar.top()), pos2(left + 210.0, bar.bottom()));
+    let wide = 210.0_f32.min(bar.width() * 0.16);
+    let place = Rect::from_min_max(pos2(left, bar.top()), pos2(left + wide, bar.bottom()));
     let painter = ui.painter();
     let spans = [
         (&*name, theme::regular(size::LABEL), p.t2),
@@ -139,18 +140,39 @@ fn file_button(
     rect.right()
 }
 
+/// Which tasks have their names beside their icons.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    All,
+    Active,
+    None,
+}
+
 fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let enabled = !state.document.is_empty();
     let font = theme::medium(size::BODY);
-    let widths = Task::ALL.map(|t| size::ICON + 8.0 + paint::width(ui, t.name(), font.clone()));
+    let active = |task| enabled && state.view.task == task;
     let (pad, gap) = (8.0, 8.0);
-    let total: f32 =
-        widths.iter().map(|w| w + 2.0 * pad).sum::<f32>() + gap * (widths.len() - 1) as f32;
+    let named = |names, task| names == Named::All || names == Named::Active && active(task);
+    let widths = |names| {
+        Task::ALL.map(|task| match named(names, task) {
+            true => size::ICON + 8.0 + paint::width(ui, task.name(), font.clone()),
+            false => size::ICON,
+        })
+    };
+    let total = |names| {
+        let widths = widths(names);
+        widths.iter().map(|w| w + 2.0 * pad).sum::<f32>() + gap * (widths.len() - 1) as f32
+    };
+    let (first, last) = (free.0 + 16.0, free.1 - 16.0);
+    // The names give way before anything runs into the orientation.
+    let fits = |names: &Named| total(*names) <= last - first;
+    let names = [Named::All, Named::Active].into_iter().find(fits);
+    let names = names.unwrap_or(Named::None);
+    let (widths, total) = (widths(names), total(names));
     let centred = bar.center().x - total * 0.5;
-    let mut x = centred
-        .clamp(free.0 + 16.0, (free.1 - total - 16.0).max(free.0 + 16.0))
-        .round();
+    let mut x = centred.clamp(first, (last - total).max(first)).round();
     for (i, (task, width)) in Task::ALL.into_iter().zip(widths).enumerate() {
         let rect = Rect::from_min_size(pos2(x, bar.top()), vec2(width + 2.0 * pad, bar.height()));
         x = rect.right() + gap;
@@ -161,7 +183,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         };
         let id = ui.make_persistent_id(("tab", task.name()));
         let response = ui.interact(rect, id, sense);
-        let active = enabled && state.view.task == task;
+        let active = active(task);
         let (icon, ink) = match (enabled, active) {
             (false, _) => (p.t3.gamma_multiply(0.75), p.t3.gamma_multiply(0.75)),
             (true, true) => (p.accent, p.t1),
@@ -171,8 +193,10 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         let painter = ui.painter();
         let at = pos2(rect.left() + pad + size::ICON * 0.5, bar.center().y);
         paint::icon(painter, at, task_icon(task), size::ICON, icon);
-        let text = paint::inset(rect, pad + size::ICON + 8.0, 0.0);
-        paint::left(painter, text, task.name(), font.clone(), ink);
+        if named(names, task) {
+            let text = paint::inset(rect, pad + size::ICON + 8.0, 0.0);
+            paint::left(painter, text, task.name(), font.clone(), ink);
+        }
         if active {
             let line = Rect::from_min_max(
                 pos2(rect.left() + 2.0, bar.bottom() - 2.0),
@@ -185,8 +209,10 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         if response.clicked() {
             actions.push(Action::SelectTask(task));
         }
-        let hint = if enabled {
+        let hint = if enabled && named(names, task) {
             format!("Ctrl+{}", i + 1)
+        } else if enabled {
+            format!("{} (Ctrl+{})", task.name(), i + 1)
         } else {
             "Open a scan or the demo head first".to_owned()
         };

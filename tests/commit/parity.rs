@@ -277,7 +277,7 @@ fn full(cuda: Backend) {
     assert!(all.is_err() && device.cached_bytes() == 0);
     let (free, _) = device.memory().unwrap();
     let ballast = device
-        .alloc_zeros::<u8>((free - (65 << 20)) as usize)
+        .alloc_zeros::<u8>((free - (60 << 20)) as usize)
         .unwrap();
     let made = Prepared::new(&scan.inputs(), &scan.params, None, &cuda, &Control::new());
     let Err(error) = made else {

@@ -2,8 +2,9 @@
 
 usage: cost.py ARCUATE [--source fsm_ref.cpp] [--repeats 3]
 The source is that of ../shared/bench/cpu unless another is given; where there is none, or no C++ compiler, that
-is said and nothing is timed. Prints JSON lines: the times, and for each of the paper's first two examples how
-many times as fast each local solver is as sweeping with the update of godunov6.
+is said and nothing is timed. Prints JSON lines: the times, for each of the paper's first two examples how many
+times as fast each local solver is as sweeping with the update of godunov6, and the share of the voxels that it
+reaches (Selling's scheme alone reaches hardly any of the second); the third example's beside them.
 """
 
 import argparse
@@ -37,9 +38,22 @@ def lines(command):
 
 
 def ours(example):
+    """Rows by local solver: of one source, without what moving an end takes."""
     command = [options.arcuate, "bench", "eikonal", "--backend", "cpu", "--threads", "1", "--case", example]
-    rows = lines(command)
-    return {row["workload"].split()[-1]: row["wall_s"] for row in rows if row["workload"].split()[1] == example}
+    words = [(row["workload"].split(), row) for row in lines(command)]
+    return {found[2]: row for found, row in words if found[1] == example and len(found) == 3}
+
+
+def report(example, rows, base=None):
+    """Medians over runs, each the rows of one; base is sweeping's time."""
+    for local in rows[0]:
+        wall_s = statistics.median(run[local]["wall_s"] for run in rows)
+        size = rows[0][local]["size"]
+        line = dict(program="arcuate", case=f"{example} {local}", wall_s=round(wall_s, 5),
+                    reached=round(size["reached"] / size["voxels"], 4))
+        if base is not None:
+            line["times_sweeping"] = round(base / wall_s, 2)
+        print(json.dumps(line), flush=True)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -47,14 +61,11 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([compiler, "-O3", "-march=native", "-std=c++17", options.source, "-o", sweeping], check=True)
     for example in ["Ex1", "Ex2"]:
         # In turn, so that what else the machine does slows both.
-        theirs, times = [], {}
+        theirs, rows = [], []
         for _ in range(options.repeats):
             theirs.append(lines([sweeping, example.lower(), "--repeats", "1"])[0]["wall_s"])
-            for local, wall_s in ours(example).items():
-                times.setdefault(local, []).append(wall_s)
+            rows.append(ours(example))
         base = statistics.median(theirs)
         print(json.dumps(dict(program="sweeping", case=example, wall_s=round(base, 5))))
-        for local, walls in times.items():
-            wall_s = statistics.median(walls)
-            print(json.dumps(dict(program="arcuate", case=f"{example} {local}", wall_s=round(wall_s, 5),
-                                  times_sweeping=round(base / wall_s, 2))), flush=True)
+        report(example, rows, base)
+    report("Ex3", [ours("Ex3")])

@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
             every_size,
         ),
         test("ui::looks::panels keep their width, views grow", widths),
+        test("ui::looks::nothing lies over the orientation", orientation),
         test(
             "ui::looks::every text is readable on what it stands on",
             contrast,
@@ -56,6 +57,23 @@ fn pages() -> Vec<(&'static str, State)> {
         ("Filter", filter::weighing(Task::Filter)),
         ("Filter with weights", filter::weighed()),
     ]
+}
+
+/// A window of 1280 points at 130 and 150 %.
+fn orientation() {
+    for size in [[985.0, 615.0], [853.0, 533.0]] {
+        let mut state = tracking();
+        state.document.name = "sub-01_ses-01_acq-multiband_dwi".to_owned();
+        let window = window(state, size);
+        let pill = window.get_by_label("Orientation: radiological").rect();
+        let mut left = 0.0;
+        for task in Task::ALL {
+            let tab = window.get_by_role_and_label(egui::Role::Tab, task.name());
+            let tab = tab.rect();
+            assert!(tab.left() >= left && tab.right() < pill.left(), "{task:?}");
+            left = tab.right();
+        }
+    }
 }
 
 /// Opens every block that is folded.

@@ -72,6 +72,15 @@ fn finds() {
 
 fn does() {
     let mut window = window(tracking(), [1280.0, 800.0]);
+    // What the menu of regions does.
+    enter(&mut window, "label map");
+    let labels = window.state().state.session.labels.as_ref();
+    assert!(labels.is_some(), "{:?}", window.state().state.view.tool);
+    enter(&mut window, "threshold");
+    let making = window.state().state.session.making.as_ref();
+    assert!(making.is_some(), "{:?}", window.state().state.view.tool);
+    window.key_press(Key::Escape);
+    window.run();
     enter(&mut window, "place target");
     let role = Role::Target;
     assert_eq!(

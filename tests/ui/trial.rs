@@ -1,12 +1,12 @@
 //! What a user's trial of the rays found: lost digits, rows that jump, a guide and a dialog that forget.
 
 use super::rays::{measured, rays, shot};
-use super::{Window, click, submitted, type_over, window};
+use super::{Window, click, small_scan, submitted, type_over, window};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::document::LineColouring;
-use arcuate::state::{Action, Phase, Task};
+use arcuate::state::{Action, Phase, State, Task};
 use arcuate::ui::status_bar::Pace;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -25,7 +25,34 @@ pub fn tests() -> Vec<Trial> {
             "ui::the next export goes where the last one went",
             remembered,
         ),
+        test("ui::what is opened begins at its top", begins),
     ]
+}
+
+/// How far the panel was scrolled belongs to what was open.
+fn begins() {
+    let mut window = window(small_scan(), [1280.0, 600.0]);
+    let slider = |window: &Window| {
+        let node = window.get_by_role_and_label(egui::Role::Slider, "Opacity");
+        node.rect().center()
+    };
+    let at = slider(&window);
+    window.event(egui::Event::PointerMoved(at));
+    window.run();
+    window.event(egui::Event::MouseWheel {
+        unit: egui::MouseWheelUnit::Line,
+        delta: egui::vec2(0.0, -3.0),
+        modifiers: egui::Modifiers::NONE,
+        phase: egui::TouchPhase::Move,
+        source: egui::MouseWheelSource::Unknown,
+    });
+    window.run();
+    assert!(slider(&window).y < at.y);
+    let opened = std::mem::replace(&mut window.state_mut().state, State::new(String::new()));
+    window.run();
+    window.state_mut().state = opened;
+    window.run();
+    assert_eq!(slider(&window), at);
 }
 
 /// At an even pace the time left only falls, whatever was done before; where others take the

@@ -8,6 +8,7 @@ use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tracking::{Fate, StopReason};
 use arcuate::state::session::GuideStep;
 use arcuate::state::{defaults, words};
+use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -30,7 +31,21 @@ pub fn tests() -> Vec<Trial> {
         test("ui::words::odd regions are named", remarks),
         test("ui::words::why no ray is kept", no_rays),
         test("ui::words::what was undone stays to be read", undone),
+        test("ui::words::a slider says how far it goes", spans),
     ]
+}
+
+fn spans() {
+    let scale = |range, decimals| Scale {
+        range,
+        logarithmic: false,
+        decimals,
+    };
+    let step = scale(0.1..=2.0, 2).hint("Distance between points", "mm");
+    assert_eq!(step, "Distance between points\n0.1–2\u{202F}mm");
+    assert_eq!(scale(10.0..=90.0, 0).hint("", "°"), "10–90°");
+    let count = scale(100.0..=1e6, 0).hint("", "");
+    assert_eq!(count, "100–1\u{202F}000\u{202F}000");
 }
 
 fn undone() {

@@ -143,10 +143,11 @@ fn reordered() {
     };
     let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
     let stored = Mask::new(Arc::new(grid), inside);
+    let scan = opened();
     let fits = [plain, stored].map(|mask| {
         let mut window = Window::new();
         window.holding = true;
-        window.act(Action::Event(opened()));
+        window.act(Action::Event(scan.clone()));
         let mask = Loaded::Mask(mask);
         window.act(Action::Event(file("/data/m.nii.gz", mask)));
         window.deliver(|_| {});

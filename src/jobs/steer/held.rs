@@ -384,8 +384,7 @@ impl Held {
                     .unwrap_or_else(|| backend.install(|| field.mask()));
                 backend.install(|| agreement(&found, reference))
             });
-            let (trees, things) = (&self.trees, &self.of.things);
-            let near = backend.install(|| trees.near(things, &field, &own.points));
+            let near = self.trees.near(&self.of.things, &field, &own.points);
             run.figures = Some(Figures {
                 step,
                 measures,

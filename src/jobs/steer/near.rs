@@ -3,7 +3,6 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::{Field, Nearest};
 use glam::{DVec3, Vec3};
-use rayon::prelude::*;
 
 /// Trees of more points wait until the surface rests: they take seconds.
 const AT_ONCE: usize = 300_000;
@@ -100,9 +99,8 @@ impl Trees {
                 voxel.is_some_and(|v| field.value(v) > 0.0)
             });
             let away = || {
-                let all = surface.par_iter();
-                let all = all.map(|p| known.tree.distance(Vec3::from(*p)));
-                f64::from(all.reduce(|| f32::INFINITY, f32::min))
+                let all = surface.iter().map(|p| Vec3::from(*p));
+                f64::from(known.tree.least(all))
             };
             Some(if through { 0.0 } else { away() }).filter(|mm| mm.is_finite())
         };

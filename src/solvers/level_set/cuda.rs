@@ -15,6 +15,8 @@ use crate::compute::cuda::Device;
 use crate::compute::kernels;
 use crate::solvers::Error;
 use bytemuck::Zeroable as _;
+use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MAX_SHARED_MEMORY;
+use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MAX_DYNAMIC_SHARED;
 use cudarc::driver::sys::CUgraphInstantiate_flags;
 use cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as THREAD_LOCAL;
 use cudarc::driver::{
@@ -28,16 +30,16 @@ const WHAT: &str = "moving a surface";
 const BATCH: u64 = 100;
 /// Steps whose counts are kept on the card.
 const LOG: u64 = 4096;
-/// More bricks than this are computed by a warp each, one pass a launch.
+/// More bricks than this are computed by a warp each.
 const MANY: usize = 2500;
-/// Passes of a launch at most, after which the tables are looked at. A wish reaches as many voxels ahead,
-/// so that what comes out is the same.
+/// Passes of a launch at most where a brick has a block, after which the tables are looked at. A wish reaches
+/// as many voxels ahead, so that what comes out is the same.
 const PASSES: u64 = 4;
 
-/// Threads of a block.
-fn threads(many: bool) -> u32 {
-    if many { 32 } else { 256 }
-}
+/// Bytes that a warp with a brick has in shared memory: as Desk in kernels/desks.cuh.
+const DESK: u32 = 8096;
+/// Warps of a block, at most, where each has a brick: a multiprocessor has one such block.
+const WARPS: u32 = 20;
 
 /// One thread at a time uses it: whoever has the engine.
 struct Graph(CudaGraph);
@@ -51,9 +53,9 @@ unsafe impl Sync for Graph {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     blocks: u32,
-    /// Bricks are computed by a warp each.
+    /// Bricks are computed by a warp each, and launches settle the tables after each of their passes.
     many: bool,
-    /// Of a launch, at most.
+    /// Passes between two looks at the tables, at most: of a launch, where bricks have blocks.
     passes: u64,
 }
 
@@ -70,6 +72,8 @@ pub struct Engine {
     stream: Arc<CudaStream>,
     kind: Kind,
     clamp: f32,
+    /// Of a block where each has a brick.
+    warps: u32,
     buffers: Buffers,
     speeds: CudaSlice<f32>,
     quanta: Option<CudaSlice<i32>>,
@@ -114,6 +118,8 @@ impl Engine {
         let speeds = device.alloc_zeros(1)?;
         let rules = Rules::new(stencil);
         let settle = device.kernel(kernels::LEVEL_SET, "level_set_settle")?;
+        let shared = device.context().attribute(MAX_SHARED_MEMORY);
+        let shared = device.check(WHAT, shared)?.unsigned_abs();
         device.synchronize(WHAT)?;
         let state = device.download(&buffers.state, 0..1)?[0];
         let mut made = Self {
@@ -123,6 +129,8 @@ impl Engine {
             stream,
             kind: stencil.kind,
             clamp: field.clamp,
+            // A few bytes are the kernels' own.
+            warps: ((shared - 64) / DESK).clamp(1, WARPS),
             buffers,
             speeds,
             quanta: None,
@@ -240,7 +248,8 @@ impl Engine {
             true => 1,
             false => PASSES,
         };
-        let most = match passes > 1 {
+        let together = many || passes > 1;
+        let most = match together {
             true => self.resident(many)?,
             false => u32::MAX,
         };
@@ -249,7 +258,10 @@ impl Engine {
         if enough && (many, passes) == (self.shape.many, self.shape.passes) {
             return Ok(());
         }
-        let room = (active as u32 + active as u32 / 4).next_multiple_of(32);
+        let room = match many {
+            true => most,
+            false => (active as u32 + active as u32 / 4).next_multiple_of(32),
+        };
         self.shape = Shape {
             blocks: room.clamp(32, most.max(32)),
             many,
@@ -259,13 +271,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Threads and bytes of shared memory of a block.
+    fn block(&self, many: bool) -> (u32, u32) {
+        match many {
+            true => (32 * self.warps, DESK * self.warps),
+            false => (256, 0),
+        }
+    }
+
     /// Blocks that run at the same time.
     fn resident(&self, many: bool) -> Result<u32, Error> {
         let device = self.device();
+        let (threads, bytes) = self.block(many);
         let mut least = u32::MAX;
         for kernel in [self.stepper(many)?, self.kernel("redistance", many)?] {
-            let found =
-                kernel.occupancy_max_active_blocks_per_multiprocessor(threads(many), 0, None);
+            let found = kernel.occupancy_max_active_blocks_per_multiprocessor(
+                threads,
+                bytes as usize,
+                None,
+            );
             least = least.min(device.check(WHAT, found)?);
         }
         Ok(least * device.multiprocessors())
@@ -282,7 +306,13 @@ impl Engine {
             "paper" => "level_set_paper".to_owned(),
             name => format!("level_set_{many}{name}_{kind}"),
         };
-        Ok(self.device().kernel(kernels::LEVEL_SET, &entry)?)
+        let found = self.device().kernel(kernels::LEVEL_SET, &entry)?;
+        if !many.is_empty() {
+            let bytes = self.block(true).1 as i32;
+            let allowed = found.set_attribute(MAX_DYNAMIC_SHARED, bytes);
+            self.device().check(WHAT, allowed)?;
+        }
+        Ok(found)
     }
 
     fn stepper(&self, many: bool) -> Result<CudaFunction, Error> {
@@ -306,10 +336,11 @@ impl Engine {
         let [now, next] = [self.copies[from], self.copies[1 - from]];
         let (passes, margin) = (passes as i32, self.shape.passes as i32);
         let begins = i32::from(begins);
+        let (threads, shared_mem_bytes) = self.block(self.shape.many);
         let config = LaunchConfig {
             grid_dim: (self.shape.blocks, 1, 1),
-            block_dim: (threads(self.shape.many), 1, 1),
-            shared_mem_bytes: 0,
+            block_dim: (threads, 1, 1),
+            shared_mem_bytes,
         };
         // SAFETY: the tables point to buffers of as many pages and bricks as they number, which live as
         // long as the engine; a pass writes the other copy of the pages alone, and blocks that wait for
@@ -318,7 +349,7 @@ impl Engine {
             let mut launcher = self.stream.launch_builder(kernel);
             launcher.arg(&self.tables).arg(&now).arg(&next);
             launcher.arg(&passes).arg(&margin).arg(&begins);
-            match passes > 1 {
+            match self.shape.many || passes > 1 {
                 true => launcher.launch_cooperative(config),
                 false => launcher.launch(config),
             }
@@ -353,7 +384,10 @@ impl Engine {
         let kernel = self.stepper(self.shape.many)?;
         let mut done = 0;
         while done < steps {
-            let passes = self.shape.passes.min(steps - done).min(reach);
+            let passes = match self.shape.many {
+                true => steps - done,
+                false => self.shape.passes.min(steps - done).min(reach),
+            };
             self.launch(&kernel, (from + done as usize) % 2, passes, false)?;
             self.settle(passes, passes)?;
             done += passes;
@@ -365,7 +399,10 @@ impl Engine {
     /// Puts the passes of a redistancing in line, an even number.
     fn line_up_passes(&self, from: usize, passes: usize, reach: u64) -> Result<(), Error> {
         let kernel = self.kernel("redistance", self.shape.many)?;
-        let launches = passes.div_ceil(self.shape.passes.min(reach) as usize);
+        let launches = match self.shape.many {
+            true => 1,
+            false => passes.div_ceil(self.shape.passes.min(reach) as usize),
+        };
         let mut done = 0;
         for launch in 0..launches {
             let upto = passes * (launch + 1) / launches;

@@ -120,7 +120,9 @@ pub fn restore(
                 n => format!(" and {n} more"),
             };
             let names = names[..names.len().min(NAMED)].join(", ");
-            notes.push(format!("The snapshot {name} lacks {names}{more}"));
+            notes.push(format!(
+                "Of snapshot {name}, these are not here: {names}{more}"
+            ));
         }
         snapshots.push(Arc::new(Snapshot {
             name,

@@ -528,7 +528,10 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
 
 fn frame_all(state: &mut State) {
     let (low, high) = state.document.framed();
-    let camera = Camera::framing(low, high);
+    let camera = match state.document.lines_alone() {
+        Some((centre, radius_mm)) => Camera::around(centre, radius_mm),
+        None => Camera::framing(low, high),
+    };
     state.view.camera = Camera {
         azimuth: state.view.camera.azimuth,
         elevation: state.view.camera.elevation,

@@ -87,6 +87,7 @@ pub fn opened(
 ) {
     let name = stem(&path);
     let first = state.document.is_empty();
+    let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
         let text = format!("{note}: {}", path.display());
         state.session.say(Severity::Warning, text);
@@ -154,6 +155,9 @@ pub fn opened(
         show_first(state);
         state.history.clear();
         state.session.unsaved = false;
+    } else if lines_alone && state.document.lines_alone().is_none() {
+        // The head around the streamlines.
+        super::frame_all(state);
     }
     remember(state, path, kind, summary, effects);
     fitting::fit(state, effects);

@@ -19,6 +19,8 @@ pub const HEIGHT: f32 = 22.0;
 pub struct Badge {
     words: String,
     since_s: f64,
+    /// Since when the picture has lacked something.
+    rough_since_s: Option<f64>,
 }
 
 /// What the badge says, and how the result stands to what is asked for.
@@ -88,6 +90,22 @@ fn share(state: &State, seeds: usize) -> String {
 }
 
 impl Badge {
+    /// Whether a picture has lacked something for so long that it should say so.
+    pub fn late(&mut self, ui: &Ui, drawn: bool) -> bool {
+        const PATIENCE_S: f64 = 0.6;
+        if drawn {
+            self.rough_since_s = None;
+            return false;
+        }
+        let now = ui.input(|i| i.time);
+        let age = now - *self.rough_since_s.get_or_insert(now);
+        if age < PATIENCE_S {
+            let wait = Duration::from_secs_f64(PATIENCE_S - age);
+            ui.ctx().request_repaint_after(wait);
+        }
+        age >= PATIENCE_S
+    }
+
     /// Paints at the top right of a pane; returns its rectangle. `drawn`: the picture has all that
     /// there is; `still`: as bright as news. Nothing where it would begin left of `from`.
     pub fn show(

@@ -41,9 +41,13 @@ impl Views {
         let under = painter.add(egui::Shape::Noop);
         let mut words = Vec::new();
         if state.view.show_letters {
-            words.extend(slice_paint::letters(&painter, &slice, &[], &|middle| {
-                middle
-            }));
+            words.extend(slice_paint::letters(
+                &painter,
+                &slice,
+                &[],
+                &[],
+                &|middle| middle,
+            ));
         }
         if state.view.show_crosshair {
             painter.set(under, slice_paint::crosshair(&painter, &slice, &words));

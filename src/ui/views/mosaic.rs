@@ -122,7 +122,7 @@ impl Views {
             }
             words.push(slice_paint::scale_bar(&painter, &slice));
             if state.view.show_letters {
-                let letters = slice_paint::letters(&painter, &slice, &[], &|middle| middle);
+                let letters = slice_paint::letters(&painter, &slice, &words, &[], &|middle| middle);
                 words.extend(letters);
             }
         } else {

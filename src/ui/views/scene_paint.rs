@@ -35,11 +35,15 @@ impl Views {
         let text =
             |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, p.canvas);
         let at = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
+        // A badge says it where there is one.
+        let late = self.badge.late(ui, drawn) && badge::words(state).is_none();
+        let more = if late { " · drawing…" } else { "" };
         let title = text(
             at,
             &[
                 ("3-D", theme::semibold(size::LABEL), p.t1),
                 (" perspective", theme::regular(size::LABEL), p.t2),
+                (more, theme::regular(size::LABEL), p.warning),
             ],
         );
         let mut taken = vec![title];

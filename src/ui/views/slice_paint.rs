@@ -45,7 +45,8 @@ impl Views {
             .fold(slice.rect.top(), f32::max);
         if state.view.show_letters {
             let place = |middle| self.beside_divider(slice.rect, middle);
-            words.extend(letters(&painter, slice, &rings, &place));
+            let letters = letters(&painter, slice, &words, &rings, &place);
+            words.extend(letters);
         }
         words.push(scale_bar(&painter, slice));
         words.extend(self.window_text(&painter, slice));
@@ -311,10 +312,12 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     lines
 }
 
-/// `place`: where the middle of a letter goes. Returns where they are.
+/// `title`: its lines, which the letter of the upper edge gives way to. `place`: where the middle of a
+/// letter goes. Returns where they are.
 pub(super) fn letters(
     painter: &Painter,
     slice: &Slice,
+    title: &[Rect],
     rings: &[Rect],
     place: &dyn Fn(f32) -> f32,
 ) -> Vec<Rect> {
@@ -345,7 +348,15 @@ pub(super) fn letters(
             (letter.to_string(), IN_VIEW.t1)
         };
         let font = theme::semibold(size::LETTER);
-        let at = egui::pos2(place(at.x + half) - half, at.y);
+        let mut at = egui::pos2(place(at.x + half) - half, at.y);
+        if align == Align2::CENTER_TOP {
+            for line in title {
+                let letter = vec2(2.0 * HALF, size::LETTER);
+                if align.anchor_size(at, letter).intersects(*line) {
+                    at.y = line.bottom();
+                }
+            }
+        }
         placed.push(ink::text_over(
             painter,
             at,

@@ -1,6 +1,7 @@
 //! How the values of a slider lie on its rail.
 
 use super::super::format;
+use super::typed::with_unit;
 use std::ops::RangeInclusive;
 
 /// How values lie on a rail.
@@ -13,6 +14,23 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// What a row says on hover: what it sets, and from where to where its rail goes.
+    pub fn hint(&self, help: &str, unit: &str) -> String {
+        let end = |value: f64| {
+            let text = self.text(value);
+            match text.contains('.') {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => text,
+            }
+        };
+        let (low, high) = (end(*self.range.start()), end(*self.range.end()));
+        let range = with_unit(&format!("{low}–{high}"), unit);
+        match help {
+            "" => range,
+            _ => format!("{help}\n{range}"),
+        }
+    }
+
     pub(super) fn share(&self, value: f64) -> f32 {
         let (low, high) = (*self.range.start(), *self.range.end());
         let share = if self.logarithmic {

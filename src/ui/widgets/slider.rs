@@ -172,10 +172,11 @@ impl<'a> SliderRow<'a> {
             self.value = held(ui, self.name, self.value);
         }
         let columns = Columns::allocate(ui);
+        let hint = self.scale.hint(self.help, self.unit);
         let mut change = None;
         match self.switch {
             None => {
-                if label(ui, columns.label, self.name, self.help).double_clicked() {
+                if label(ui, columns.label, self.name, &hint).double_clicked() {
                     change = self.default.map(|v| Change::To(v, Phase::Done));
                 }
             }
@@ -183,11 +184,9 @@ impl<'a> SliderRow<'a> {
                 if let Some(on) = button::checkbox(ui, columns.label, self.name, on) {
                     change = Some(Change::Switched(on));
                 }
-                if !self.help.is_empty() {
-                    let id = ui.make_persistent_id(("help", self.name));
-                    ui.interact(columns.label, id, Sense::hover())
-                        .on_hover_text(self.help);
-                }
+                let id = ui.make_persistent_id(("help", self.name));
+                ui.interact(columns.label, id, Sense::hover())
+                    .on_hover_text(hint);
                 if !on {
                     let p = theme::palette(ui.style());
                     let font = theme::regular(size::LABEL);
@@ -273,7 +272,8 @@ impl RangeRow<'_> {
     pub fn show(mut self, ui: &mut Ui) -> Option<((f64, f64), Phase)> {
         let columns = Columns::allocate(ui);
         let mut change = None;
-        if label(ui, columns.label, self.name, self.help).double_clicked() {
+        let hint = self.scale.hint(self.help, self.unit);
+        if label(ui, columns.label, self.name, &hint).double_clicked() {
             change = Some(((self.default)(), Phase::Done));
         }
         let (low, high) = (

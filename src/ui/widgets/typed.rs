@@ -5,6 +5,15 @@ use super::notice;
 use egui::{Rect, Ui};
 use std::ops::RangeInclusive;
 
+/// A number as a field shows it.
+pub fn with_unit(number: &str, unit: &str) -> String {
+    match unit {
+        "°" => format!("{number}°"),
+        "" => number.to_owned(),
+        _ => format::with_unit(number, unit),
+    }
+}
+
 /// A typed value brought within the limits, with a word about it.
 pub fn within(
     ui: &Ui,
@@ -19,11 +28,7 @@ pub fn within(
     if taken != value {
         let word = if value < low { "least" } else { "most" };
         let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
-        let number = format::fixed(taken, decimals);
-        let shown = match unit {
-            "°" => format!("{number}°"),
-            _ => format::with_unit(&number, unit),
-        };
+        let shown = with_unit(&format::fixed(taken, decimals), unit);
         notice::say(ui, place, format!("{name}: {shown} is the {word}"));
     }
     taken

@@ -6,7 +6,7 @@ use super::super::model::Responses;
 use super::super::operator::Shape;
 use super::super::operator::rank::Mixing;
 use super::super::samples::Samples;
-use super::{Error, FOURS, KERNELS, PART, ROW, WHAT, blocks};
+use super::{Error, FOURS, KERNELS, PAD, PART, ROW, WHAT, blocks};
 use crate::compute::cuda::{self, Device};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
@@ -80,12 +80,11 @@ impl Finish {
     }
 }
 
-/// Part of the segments of a voxel, for a warp.
-const FIRST: u32 = 1;
-const SHARED: u32 = 2;
+/// One of several parts of a voxel.
+const SHARED: u32 = 1;
 
-/// Voxel, first record, last record, and whether it is the voxel's first part and not the only one; the long
-/// ones first.
+/// For each warp a voxel or a part of it: its number, its first record, one past its last, and whether there are
+/// others; the long ones first.
 fn items(dictionary: &Dictionary) -> Vec<[u32; 4]> {
     let mut items = Vec::with_capacity(dictionary.voxels.len());
     for (voxel, pair) in dictionary.offsets.windows(2).enumerate() {
@@ -93,16 +92,15 @@ fn items(dictionary: &Dictionary) -> Vec<[u32; 4]> {
         let mut begin = pair[0];
         loop {
             let end = pair[1].min(begin + PART);
-            let first = if begin == pair[0] { FIRST } else { 0 };
-            items.push([voxel as u32, begin as u32, end as u32, first | shared]);
+            items.push([voxel as u32, begin as u32, end as u32, shared]);
             begin = end;
             if begin >= pair[1] {
                 break;
             }
         }
     }
-    // Equal ones stay neighbours in space.
-    items.sort_by_key(|[_, begin, end, _]| std::cmp::Reverse((end - begin) / 32));
+    // The others stay neighbours in space, which have streamlines in common.
+    items.sort_by_key(|[_, begin, end, _]| std::cmp::Reverse((end - begin) / 1024));
     items
 }
 
@@ -149,8 +147,10 @@ pub struct Buffers {
     pub columns: Columns,
     /// Of the samples, forward and back.
     pub basis: [CudaSlice<f32>; 2],
-    /// Sums of voxels, of mixed columns, and what the voxels' own columns get.
+    /// Of voxels: harmonic sums of a chunk of columns, and numbers for each shell.
     pub sums: CudaSlice<f32>,
+    pub shells: CudaSlice<f32>,
+    /// Columns of streamlines that are worked on, and what the voxels' own columns get.
     pub mixed: CudaSlice<f32>,
     pub own: CudaSlice<f32>,
     /// Parts of voxels add up, so that sums are cleared first.
@@ -175,10 +175,10 @@ pub fn bytes(dictionary: &Dictionary, shape: Shape, rank: usize, shells: usize) 
     let (voxels, segments) = (shape.voxels as u64, dictionary.segments.len() as u64);
     let items = voxels + segments / PART;
     let peaks = voxels * shape.peaks as u64;
-    let sums = voxels * (shells * ROW + 4) as u64;
+    let sums = voxels * (shells * ROW + 4 + PAD * wide(rank)) as u64;
     let mixed = (shape.fibres * rank.next_multiple_of(wide(rank))) as u64;
     let own = voxels * shape.own() as u64;
-    let basis = (shape.samples * (COUNT + ROW)) as u64;
+    let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
     let words = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
     8 * segments + 16 * items + 4 * words
@@ -259,7 +259,6 @@ impl Buffers {
             floats(&rows)?,
         ];
         let basis = basis(device, &padding.directions)?;
-        let sums = device.alloc_zeros(voxels * (shells * ROW + 4))?;
         let made = Self {
             tables: Tables {
                 records: device.address(&kept[0]),
@@ -292,7 +291,8 @@ impl Buffers {
                 count: shape.columns() as u64,
             },
             basis,
-            sums,
+            sums: device.alloc_zeros(voxels * PAD * wide)?,
+            shells: device.alloc_zeros(voxels * (shells * ROW + 4))?,
             mixed: device.alloc_zeros(chunks * wide * shape.fibres)?,
             own: device.alloc_zeros((voxels * shape.own()).max(1))?,
             shared: items.iter().any(|i| i[3] & SHARED != 0),
@@ -325,7 +325,7 @@ fn peaks(device: &Device, codes: &[u32]) -> Result<CudaSlice<f32>, cuda::Error> 
 /// Harmonics of the samples, scaled for sums to samples and back.
 fn basis(device: &Device, directions: &[[f64; 3]]) -> Result<[CudaSlice<f32>; 2], cuda::Error> {
     let count = directions.len();
-    let mut forward = device.alloc_zeros(COUNT * count)?;
+    let mut forward = device.alloc_zeros(ROW * count)?;
     let mut back = device.alloc_zeros(ROW * count)?;
     let kernel = device.kernel(KERNELS, "commit_basis")?;
     let (samples, directions) = (count as u32, device.upload(directions.as_flattened())?);

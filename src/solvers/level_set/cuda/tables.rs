@@ -13,7 +13,7 @@ pub const PAGE: usize = 512;
 pub const SIDES: usize = 128;
 const NONE: u32 = u32::MAX;
 
-/// As Rules in kernels/level_set.cu.
+/// As Rules in kernels/fronts.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Rules {
@@ -39,26 +39,28 @@ const _: () = assert!(size_of::<Rules>() == 192);
 // SAFETY: plain numbers, as the kernel declares them.
 unsafe impl DeviceRepr for Rules {}
 
-/// As State in kernels/level_set.cu.
+/// As State in kernels/bricks.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct State {
+    pub passed: u32,
+    pub high: i32,
     pub step: i32,
     pub top: i32,
-    pub high: i32,
     pub activated: i32,
     pub retired: i32,
     pub logged: i32,
     pub region: [f32; 3],
     pub arrived: u32,
+    pub turn: u32,
     pub inside: i64,
     pub sum: i64,
 }
-const _: () = assert!(size_of::<State>() == 56);
+const _: () = assert!(size_of::<State>() == 64);
 // SAFETY: as above.
 unsafe impl DeviceRepr for State {}
 
-/// As Counted in kernels/level_set.cu.
+/// As Counted in kernels/bricks.cuh.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Counted {
@@ -68,7 +70,7 @@ pub struct Counted {
 // SAFETY: as above.
 unsafe impl DeviceRepr for Counted {}
 
-/// As Tables in kernels/level_set.cu; addresses on the card.
+/// As Tables in kernels/bricks.cuh; addresses on the card.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct Tables {
@@ -258,7 +260,7 @@ fn exchanged(device: &Device) -> usize {
     8 * device.multiprocessors() as usize + 2
 }
 
-/// Of a voxel of the tile, -1 to 8 along each axis: as `at` in kernels/level_set.cu.
+/// Of a voxel of the tile, -1 to 8 along each axis: as `at` in kernels/fronts.cuh.
 fn tile(x: i32, y: i32, z: i32) -> u32 {
     ((z + 1) * 144 + (y + 1) * 12 + x + 4) as u32
 }
@@ -294,12 +296,12 @@ fn shell() -> Vec<u32> {
     let columns: Vec<u32> = columns.flat_map(|(y, z)| ends(y, z)).collect();
     let single = around().filter(|(y, z)| !within(*y) && within(*z));
     let single: Vec<u32> = single.flat_map(|(y, z)| ends(y, z)).collect();
-    let mut all = vec![0; 192];
+    let mut all = vec![0; 160];
     all[..64].copy_from_slice(&rows[..64]);
     all[64..96].copy_from_slice(&columns[..32]);
     all[96..128].copy_from_slice(&single);
     all[128..136].copy_from_slice(&rows[64..]);
-    all[160..168].copy_from_slice(&columns[32..]);
+    all[136..144].copy_from_slice(&columns[32..]);
     all
 }
 

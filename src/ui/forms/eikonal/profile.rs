@@ -37,12 +37,19 @@ pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<A
         rect.min + vec2(VALUES, 0.0),
         vec2(rect.width() - VALUES, CHART),
     );
-    let mean = path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE);
+    // The step over a region's rim costs much or little: it is no part of the way.
+    let (mean, of) = match weakest {
+        Some(weak) => (weak.mean_per_mm, "between the ends"),
+        None => (
+            path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE),
+            "on average",
+        ),
+    };
     draw(ui, chart, path, weakest, mean);
     let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
     let font = theme::regular(size::CAPTION);
     let painter = ui.painter();
-    let per_mm = format!("{} a mm on average", format::significant(mean));
+    let per_mm = format!("{} a mm {of}", format::significant(mean));
     paint::left(painter, texts, &per_mm, font.clone(), p.t3);
     let length = format::with_unit(&format::fixed(path.total_mm(), 0), "mm");
     paint::right(painter, texts, &length, font, p.t3);
@@ -65,10 +72,10 @@ pub fn percent(share: f64) -> String {
 fn words(weak: &Weakest) -> String {
     let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
     format!(
-        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean between the ends",
+        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean",
         format::with_unit(&z, "mm"),
         format::significant(weak.cost_per_mm),
-        format::fixed(weak.times_mean, 1),
+        format::fixed(weak.times_mean(), 1),
     )
 }
 

@@ -21,7 +21,7 @@ use super::samples::Samples;
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernels::{self, KernelFile};
 use crate::solvers::Error;
-use buffers::{Buffers, Columns, Finish, Tables};
+use buffers::{Buffers, Columns, Finish};
 use cudarc::driver::{CudaFunction, LaunchArgs, LaunchConfig, PushKernelArg as _};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,8 +31,9 @@ const WHAT: &str = "fitting weights";
 /// The whole job, and what would take less memory.
 const JOB: &str = "fitting weights to that many streamlines";
 const LESS: &str = "take every second streamline, or a mask";
-/// Numbers of a shell and voxel, as in kernels/commit.cu.
+/// Numbers of a shell and voxel, and sums of a column and voxel, as in kernels.
 const ROW: usize = 92;
+const PAD: usize = 96;
 /// Most segments of a warp.
 const PART: u64 = 2048;
 /// Columns of a streamline that are worked on at once, at most.
@@ -70,8 +71,10 @@ pub struct OnCard {
 struct Kernels {
     mix: CudaFunction,
     apply: CudaFunction,
+    contract: CudaFunction,
     samples: CudaFunction,
     sums: CudaFunction,
+    spread: CudaFunction,
     adjoint: CudaFunction,
     part: CudaFunction,
 }
@@ -107,18 +110,21 @@ impl OnCard {
         let made = Buffers::new(device, dictionary, used, mixing, samples);
         let (buffers, shape, places) = made.map_err(in_job)?;
         let rank = used.intra.len();
-        let kind = match (samples.shells.len(), buffers::wide(rank), precision) {
-            (0, ..) => "flat".to_owned(),
-            (_, FOURS, Precision::Fast) => "fast".to_owned(),
-            (_, wide, _) => wide.to_string(),
+        let wide = buffers::wide(rank);
+        let kind = match precision {
+            _ if samples.shells.is_empty() => "flat".to_owned(),
+            Precision::Fast if wide == FOURS => "fast".to_owned(),
+            _ => wide.to_string(),
         };
         let kernel = |name: &str| device.kernel(KERNELS, &format!("commit_{name}"));
         Ok(Self {
             kernels: Kernels {
                 mix: kernel("mix")?,
                 apply: kernel(&format!("apply_{kind}"))?,
+                contract: kernel(&format!("contract_{wide}"))?,
                 samples: kernel("samples")?,
                 sums: kernel("sums")?,
+                spread: kernel(&format!("spread_{wide}"))?,
                 adjoint: kernel(&format!("adjoint_{kind}"))?,
                 part: kernel("part")?,
             },
@@ -178,9 +184,10 @@ impl OnCard {
             tables, columns, ..
         } = *buffers;
         let device = self.device();
-        let (z, c) = (
+        let (z, sums, c) = (
             device.address(&buffers.mixed),
             device.address(&buffers.sums),
+            device.address(&buffers.shells),
         );
         self.launch(
             &self.kernels.mix,
@@ -189,14 +196,17 @@ impl OnCard {
                 l.arg(&columns).arg(&x).arg(&z);
             },
         )?;
-        if buffers.shared {
-            device.check(WHAT, device.stream().memset_zeros(&mut buffers.sums))?;
-        }
         let own = x + 4 * self.shape.intra() as u64;
         for chunk in 0..columns.chunks {
+            if buffers.shared {
+                device.check(WHAT, device.stream().memset_zeros(&mut buffers.sums))?;
+            }
             let z = z + self.chunk(chunk);
-            self.launch(&self.kernels.apply, self.warps(&tables), |l| {
-                l.arg(&tables).arg(&z).arg(&own).arg(&c).arg(&chunk);
+            self.launch(&self.kernels.apply, self.warps(tables.count), |l| {
+                l.arg(&tables).arg(&z).arg(&sums);
+            })?;
+            self.launch(&self.kernels.contract, self.warps(tables.voxels), |l| {
+                l.arg(&tables).arg(&sums).arg(&own).arg(&c).arg(&chunk);
             })?;
         }
         let basis = device.address(&buffers.basis[0]);
@@ -218,9 +228,10 @@ impl OnCard {
         } = *buffers;
         let device = self.device();
         device.check(WHAT, device.stream().memset_zeros(&mut buffers.mixed))?;
-        let (z, c) = (
+        let (z, shares, c) = (
             device.address(&buffers.mixed),
             device.address(&buffers.sums),
+            device.address(&buffers.shells),
         );
         let (own, basis) = (
             device.address(&buffers.own),
@@ -232,8 +243,11 @@ impl OnCard {
         })?;
         for chunk in 0..columns.chunks {
             let z = z + self.chunk(chunk);
-            self.launch(&self.kernels.adjoint, self.warps(&tables), |l| {
-                l.arg(&tables).arg(&c).arg(&z).arg(&own).arg(&chunk);
+            self.launch(&self.kernels.spread, self.warps(tables.voxels), |l| {
+                l.arg(&tables).arg(&c).arg(&shares).arg(&own).arg(&chunk);
+            })?;
+            self.launch(&self.kernels.adjoint, self.warps(tables.count), |l| {
+                l.arg(&tables).arg(&shares).arg(&z);
             })?;
         }
         self.launch(&self.kernels.part, self.strides(), |l| {
@@ -246,11 +260,11 @@ impl OnCard {
         4 * (chunk as usize * self.shape.fibres * buffers::wide(self.rank)) as u64
     }
 
-    /// A warp an item.
-    fn warps(&self, tables: &Tables) -> LaunchConfig {
+    /// So many warps.
+    fn warps(&self, count: u32) -> LaunchConfig {
         LaunchConfig {
             block_dim: (32 * WARPS, 1, 1),
-            ..blocks(u64::from(tables.count), WARPS)
+            ..blocks(u64::from(count), WARPS)
         }
     }
 
