@@ -7,10 +7,12 @@ use crate::compute::{Backend, Control, DataId};
 use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume};
 use crate::io;
 use crate::solvers::commit::cylinder::Timing;
+use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::selection::{Rules, select};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,8 +61,10 @@ pub struct Committed {
     pub whole: Tractogram,
     /// One for each streamline that is left.
     pub weights: Arc<[f32]>,
-    /// How many streamlines were to stay at 0.
+    /// How many of the streamlines that are left were to stay at 0.
     pub without: usize,
+    /// Their voxels, where what was not explained before is known.
+    pub there: Option<There>,
     /// Of what is not explained, now and before.
     pub worse: Option<Volume>,
     pub prepared: Arc<Prepared>,
@@ -68,6 +72,33 @@ pub struct Committed {
     pub curve: Vec<f64>,
     pub prepare_ms: f64,
     pub fit_ms: f64,
+}
+
+/// The voxels that the streamlines that are left out run through, where alone their signal is missed (the
+/// evidence for a tract: Pestilli et al. 2014, Nat Methods 11:1058).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct There {
+    pub voxels: u64,
+    /// Root mean square of what is not explained, with them and without.
+    pub rmse: [f64; 2],
+}
+
+impl There {
+    fn new(out: &[bool], dictionary: &Dictionary, [before, now]: [&Volume; 2]) -> Option<Self> {
+        let voxels = dictionary.voxels.iter().enumerate();
+        let run = |i: usize| dictionary.in_voxel(i).iter().any(|s| out[s.fibre as usize]);
+        let (mut count, mut squares) = (0, [0.0; 2]);
+        for (_, voxel) in voxels.filter(|(i, _)| run(*i)) {
+            count += 1;
+            for (sum, map) in squares.iter_mut().zip([before, now]) {
+                *sum += f64::from(map.frame(0)[*voxel as usize]).powi(2);
+            }
+        }
+        (count > 0).then(|| Self {
+            voxels: count,
+            rmse: squares.map(|sum| (sum / count as f64).sqrt()),
+        })
+    }
 }
 
 /// What a fit will take, before it starts.
@@ -130,6 +161,17 @@ impl FitCommit {
             .before
             .as_ref()
             .map(|before| difference(&fit.maps.rmse, before));
+        // Those that are gone already are nobody's loss.
+        let out = without.map_or_else(Vec::new, |marks| {
+            let is_left = |i: usize| left.as_ref().is_none_or(|left| left[i]);
+            let each = marks.iter().enumerate();
+            each.map(|(i, out)| *out && is_left(i)).collect()
+        });
+        let before = self.before.as_ref().filter(|_| !out.is_empty());
+        let there = before.and_then(|before| {
+            let maps = [before, &fit.maps.rmse];
+            There::new(&out, &prepared.dictionary, maps)
+        });
         // Looked for here, so that the window does not have to.
         let maps = &fit.maps;
         for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
@@ -140,7 +182,8 @@ impl FitCommit {
             tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
             whole: self.tractogram,
             weights,
-            without: without.map_or(0, |marks| marks.iter().filter(|m| **m).count()),
+            without: out.iter().filter(|m| **m).count(),
+            there,
             worse,
             fit,
             prepared,

@@ -10,10 +10,10 @@ use super::draw_list::{
     ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
     SliceQuad, Solid, SolidShape,
 };
-use crate::data::{Mask, Role, Shape, Tractogram};
+use crate::data::{Mask, Role, Shape, Tractogram, Volume};
 use crate::state::defaults::role_rgb;
-use crate::state::document::{Content, Display, Document, LineColouring};
-use crate::state::filter::WEIGHT;
+use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
+use crate::state::filter::{WEIGHT, WeightMap};
 use crate::state::session::Stopped;
 use crate::state::{Camera, Pane, Recipe, State, Task};
 use glam::{DVec2, DVec3};
@@ -178,10 +178,11 @@ pub fn images(document: &Document) -> Vec<Image> {
         let labelled = volume.labels.is_some();
         let limit = display.hide_below_fa;
         let fa = document.tensors.as_ref().filter(|_| limit > 0.0);
-        let hide_below = match labelled {
+        let hide_below = match (labelled, fa) {
             // The background of a label map, which is 0.
-            true => Some((ById(volume.clone()), 0.5)),
-            false => fa.map(|tensors| (ById(tensors.fa.clone()), limit)),
+            (true, _) => Some((ById(volume.clone()), 0.5)),
+            (false, Some(tensors)) => Some((ById(tensors.fa.clone()), limit)),
+            (false, None) => unfitted(document, layer.id),
         };
         images.push(Image {
             volume: ById(volume.picture().clone()),
@@ -202,6 +203,14 @@ pub fn images(document: &Document) -> Vec<Image> {
         });
     }
     images
+}
+
+/// Where no signal was fitted a map of a fit says nothing, and what lies below it is seen: some error is left
+/// wherever one was.
+fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
+    let of = document.weight_maps.get(&map)?.of;
+    let error = document.weight_map(of, &WeightMap::Error)?;
+    Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
 }
 
 /// The mask whose outline is the head, and which cuts out the slices of the 3-D view: the fitted

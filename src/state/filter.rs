@@ -6,7 +6,7 @@ use super::document::{Content, Document, Layer, LayerId};
 use super::{Phase, State, defaults};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Gradients, Mask, Tractogram, Volume, VolumeKind};
-use crate::jobs::CommitNeeds;
+use crate::jobs::{CommitNeeds, There};
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
@@ -202,7 +202,18 @@ pub struct Lesion {
     /// Before and after, the other weights fitted anew.
     pub objective: [f64; 2],
     pub rmse: [f64; 2],
+    /// Of the voxels that they run through.
+    #[serde(default)]
+    pub there: Option<There>,
     pub ended: Ended,
+}
+
+impl Lesion {
+    /// How much more is not explained: in their voxels, else in all; %.
+    pub fn percent(&self) -> f64 {
+        let [before, after] = self.there.map_or(self.rmse, |there| there.rmse);
+        100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0)
+    }
 }
 
 /// The weights of a layer's streamlines: all that they were fitted from, and what is said about them. The
@@ -228,7 +239,7 @@ impl Weighed {
 
     /// Ends of the colours: from 0 to a weight that few have.
     pub fn window(&self) -> (f32, f32) {
-        let at = (self.sorted.len() as f64 * 0.98) as usize;
+        let at = (self.sorted.len() as f64 * 0.95) as usize;
         let high = self.sorted.get(at.min(self.sorted.len().saturating_sub(1)));
         (0.0, high.copied().unwrap_or(1.0))
     }
@@ -342,7 +353,7 @@ pub struct FilterKey {
 impl FilterKey {
     /// But for the streamlines.
     pub fn same_model(&self, other: &Self) -> bool {
-        let built = |p: &Params| (p.model.clone(), p.switches, p.blur_mm, p.way);
+        let built = |p: &Params| (p.model.clone(), p.switches, p.blur_mm, p.way, p.precision);
         (self.scan, self.mask, self.peaks) == (other.scan, other.mask, other.peaks)
             && self.timing == other.timing
             && built(&self.params) == built(&other.params)
@@ -382,6 +393,8 @@ pub struct Held {
     pub prepared: Arc<Prepared>,
     /// All unknowns.
     pub x: Arc<[f32]>,
+    /// One a streamline of those.
+    pub weights: Arc<[f32]>,
     /// What is not explained.
     pub rmse: Volume,
     pub objective: f64,

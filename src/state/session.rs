@@ -387,6 +387,11 @@ impl Session {
         });
     }
 
+    /// Whether solvers run on a graphics card.
+    pub fn is_on_card(&self) -> bool {
+        self.backend.starts_with("CUDA")
+    }
+
     /// A job failed.
     pub fn failed(&mut self, slot: Slot, why: String) {
         self.add(Message {

@@ -3,7 +3,7 @@
 use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
-use crate::state::{Content, Layer, Method, State};
+use crate::state::{Content, Layer, Method, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -44,6 +44,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all.extend(passing(state));
     all.extend(costs(state));
     all.extend(surface(state));
+    all.extend(weighed(state));
     if let Some(id) = state.session.selected_region
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
@@ -127,16 +128,48 @@ fn surface(state: &State) -> Vec<Reading> {
     speed.into_iter().chain(phi).collect()
 }
 
+/// Streamlines with a weight in the crosshair's voxel, while what they were fitted from is at hand.
+fn weighed(state: &State) -> Vec<Reading> {
+    let held = state.session.filter.held.as_ref();
+    let looked_at = state.document.filtered().map(|(layer, _)| layer.id);
+    let Some(held) = held.filter(|h| state.view.task == Task::Filter && looked_at == Some(h.layer))
+    else {
+        return Vec::new();
+    };
+    let dictionary = &held.prepared.dictionary;
+    let voxel = dictionary.grid.nearest(state.view.crosshair);
+    let number = voxel.map(|v| dictionary.grid.index(v) as u32);
+    let place = number.and_then(|n| dictionary.voxels.binary_search(&n).ok());
+    // Records of one streamline lie together.
+    let segments = place.map_or(&[][..], |place| dictionary.in_voxel(place));
+    let mut fibres: Vec<u32> = segments.iter().map(|s| s.fibre).collect();
+    fibres.dedup();
+    let weights = fibres.iter().map(|f| held.weights[*f as usize]);
+    let above: Vec<f64> = weights.filter(|w| *w > 0.0).map(f64::from).collect();
+    let count = format::count(above.len() as u64);
+    let sum = format::significant(above.iter().sum());
+    vec![
+        reading("Weighed streamlines in voxel", count),
+        reading(WEIGHTS, sum),
+    ]
+}
+
+/// Of the streamlines through the voxel.
+pub const WEIGHTS: &str = "Sum of weights in voxel";
+
 /// u₁ + u₂.
 pub const COST: &str = "u₁ + u₂";
 
-/// The most telling readings, for the status line: FA and MD, CM before MD; else the topmost layers.
+/// The most telling readings, for the status line: FA and MD, costs, CM or weights before MD; else the topmost
+/// layers.
 pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
     let measured = all.iter().any(|r| r.name == CONNECTIVITY);
     let costed = all.iter().any(|r| r.name == COST);
-    let second = match (costed, measured) {
-        (true, _) => COST,
-        (_, true) => CONNECTIVITY,
+    let weighed = all.iter().any(|r| r.name == WEIGHTS);
+    let second = match (costed, measured, weighed) {
+        (true, ..) => COST,
+        (_, true, _) => CONNECTIVITY,
+        (.., true) => WEIGHTS,
         _ => "MD",
     };
     let telling = |r: &&Reading| r.name == "FA" || r.name == second;

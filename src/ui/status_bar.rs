@@ -1,5 +1,6 @@
 //! The bar at the bottom: where the crosshair is, what runs, what it runs on.
 
+use super::forms::commit::expected_end;
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
@@ -74,6 +75,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
     for reading in probe::brief(&readings, 2) {
         let name = match reading.name.as_str() {
             probe::CONNECTIVITY => "CM",
+            probe::WEIGHTS => "Σ weight",
             name => name,
         };
         spans.push((format!("{gap}{name} "), plain.clone(), p.t2));
@@ -103,7 +105,12 @@ fn slowest(state: &State) -> Option<&Job> {
 fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let progress = job.control.progress();
-    let share = progress.fraction();
+    // Most fits end by themselves, long before they have to: a share of the most says little.
+    let open = job.slot == Slot::Commit && progress.stage == job.label;
+    let share = match open {
+        true => Some(progress.done as f32 / expected_end(progress.done, progress.total) as f32),
+        false => progress.fraction(),
+    };
     let elapsed = job.started.elapsed();
 
     let cancel_font = theme::medium(size::LABEL);
@@ -137,7 +144,10 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
     if !progress.stage.is_empty() && !job.label.contains(&progress.stage) {
         words = format!("{words} · {}", progress.stage.to_lowercase());
     }
-    if let Some(share) = share {
+    if open {
+        let [done, most] = [progress.done, progress.total].map(format::count);
+        words = format!("{words} · {done} of at most {most}");
+    } else if let Some(share) = share {
         let percent = f64::from(share) * 100.0;
         // What takes minutes moves by less than a percent for a while.
         let decimals = usize::from(percent < 10.0 && elapsed > ESTIMATE_AFTER);

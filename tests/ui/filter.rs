@@ -324,6 +324,11 @@ fn results() {
     assert!(visible(&window, "Fit error (RMSE)"));
     click(&mut window, "Map on slices: Off");
     assert!(!visible(&window, "Fit error (RMSE)"));
+    // A scroll away, where nothing is folded.
+    window
+        .get_by_role_and_label(egui::Role::ComboBox, "Fit without")
+        .scroll_to_me();
+    window.run();
     choose(&mut window, "Fit without", "Bundle CST L");
     let asked = fit(&window).expect("asked for");
     assert!(asked.before.is_some() && asked.prepared.is_some());

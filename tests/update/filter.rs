@@ -272,6 +272,11 @@ fn again() {
     let second = weighed(&window).figures.clone();
     assert!(second.objective <= first.objective * (1.0 + 1e-6));
     assert!(second.iterations <= first.iterations, "{second:?}");
+    // The curve goes on, from the objective that the first ended with.
+    let curve = weighed(&window).curve.clone();
+    let whole = 2 + first.iterations + second.iterations;
+    assert!(curve.len() >= whole as usize, "{} {whole}", curve.len());
+    assert!(curve.windows(2).all(|w| w[1] <= w[0] * 1.0001), "{curve:?}");
     act(&mut window, FilterAction::RunAnew);
     let third = weighed(&window).figures.clone();
     assert!((third.objective / first.objective - 1.0).abs() < 1e-3);
@@ -295,6 +300,19 @@ fn lesion() {
     assert_eq!(then, before.1.objective);
     assert!(now > then, "{lesions:?}");
     assert!(lesions[0].rmse[1] > lesions[0].rmse[0]);
+    // All that is missed is missed where they ran, whose voxels no other streamline shares.
+    let there = lesions[0].there.expect("their voxels");
+    let figures = &before.1;
+    assert!(there.voxels > 0 && there.voxels < figures.voxels);
+    let squares = |rmse: [f64; 2], voxels: u64| {
+        let [with, without] = rmse.map(|v| v * v * voxels as f64);
+        without - with
+    };
+    let (here, all) = (
+        squares(there.rmse, there.voxels),
+        squares(lesions[0].rmse, figures.voxels),
+    );
+    assert!((here / all - 1.0).abs() < 0.02, "{here} {all}");
     let worse = map(&window, &WeightMap::Worse("left".to_owned())).expect("a map");
     let sum: f32 = worse.iter().sum();
     assert!(sum > 0.0, "{sum}");
@@ -376,6 +394,11 @@ fn told() {
         p.stop.iterations = 60;
     });
     act(&mut window, FilterAction::Run);
+    let any = command(&window);
+    assert!(
+        any.contains("--filtered kept.trx") && !any.contains("--threshold"),
+        "{any}"
+    );
     let least = 0.001;
     act(
         &mut window,

@@ -3,7 +3,7 @@
 use super::{Recipe, Source, path};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
-use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::defaults;
 use crate::state::filter::Times;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,11 @@ impl CommitRecipe {
         }
         text += &self.of_params();
         if self.least > 0.0 {
-            let _ = write!(text, " --filtered kept.trx --threshold {}", self.least);
+            text += " --filtered kept.trx";
+        }
+        // As it is without the option: any weight.
+        if self.least > f32::MIN_POSITIVE {
+            let _ = write!(text, " --threshold {}", self.least);
         }
         text + &format!(" --out {}", path(out))
     }
@@ -144,6 +148,12 @@ impl CommitRecipe {
         }
         if p.stop.objective != usual.stop.objective {
             let _ = write!(text, " --tolerance {}", p.stop.objective);
+        }
+        if p.precision != usual.precision {
+            text += match p.precision {
+                Precision::Exact => " --precision exact",
+                Precision::Fast => " --precision fast",
+            };
         }
         text += match p.way {
             None => "",

@@ -15,6 +15,7 @@ use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, icons, panels};
 use egui::{Rect, Ui, vec2};
+pub use progress::expected_end;
 
 fn act(actions: &mut Vec<Action>, action: FilterAction) {
     actions.push(Action::Filter(action));
@@ -148,8 +149,12 @@ pub fn files(state: &State) -> Vec<FilterFile> {
 
 /// Asks where to write something of a fit.
 pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
-    let name = what.word();
+    let of = state
+        .document
+        .filtered()
+        .map_or("", |(layer, _)| &layer.name);
+    let name = format!("{of}_{}", what.word());
     let purpose = Purpose::Filter(what);
-    let text = suggestion(state, name, &purpose);
+    let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);
 }

@@ -31,6 +31,10 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
     if state.view.task == Task::Segment {
         return segment(state);
     }
+    if let Some(running) = state.session.filter.running.as_ref() {
+        let words = format!("Iteration {}", count(running.curve.iterations() as u64));
+        return Some((words, Standing::Updating));
+    }
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
     let ms = format::with_unit(&format::fixed(live.wall_ms.max(1.0), 0), "ms");
     let words = match standing {

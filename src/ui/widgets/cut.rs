@@ -7,7 +7,7 @@ use super::{field, notice, paint, rail};
 use crate::state::Phase;
 use egui::{Color32, CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
-/// The value's field, under the line.
+/// The value's field, under the line, at least.
 const FIELD: egui::Vec2 = vec2(64.0, 18.0);
 
 pub struct CutHistogram<'a> {
@@ -116,7 +116,10 @@ impl CutHistogram<'_> {
         };
         let line = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 4.0), rect.max);
         let line = Rect::from_min_size(line.min, vec2(line.width(), FIELD.y));
-        let place = Rect::from_center_size(pos2(x, line.center().y), FIELD);
+        let shown = cut.map_or("all".to_owned(), |cut| format!("≥\u{202F}{}", text(cut)));
+        let wide = paint::width(ui, &shown, theme::regular(size::LABEL)) + 16.0;
+        let field = vec2(FIELD.x.max(wide), FIELD.y);
+        let place = Rect::from_center_size(pos2(x, line.center().y), field);
         let font = theme::regular(size::CAPTION);
         let (low, high) = self.range;
         // The field keeps clear of both ends.
@@ -125,7 +128,6 @@ impl CutHistogram<'_> {
         let (first, last) = (low.right() + 6.0, high.left() - 6.0);
         let inside = (first - place.left()).max(0.0) - (place.right() - last).max(0.0);
         let place = place.translate(vec2(inside, 0.0));
-        let shown = cut.map_or("all".to_owned(), |cut| format!("≥\u{202F}{}", text(cut)));
         let name = format!("{}, cut", self.name);
         let typed = field::value(ui, place, &name, &shown, "")?;
         if typed.trim().eq_ignore_ascii_case("all") {

@@ -63,6 +63,16 @@ impl Curve {
             .push(value);
     }
 
+    /// Goes on where another ended.
+    pub fn after(values: &[f64]) -> Self {
+        Self(Arc::new(Mutex::new(values.to_vec())))
+    }
+
+    pub fn iterations(&self) -> usize {
+        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        values.len().saturating_sub(1)
+    }
+
     /// From the start's on.
     pub fn values(&self) -> Vec<f64> {
         self.0

@@ -9,6 +9,7 @@ use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
 use crate::data::{Mask, Region, Role, Shape, Tractogram};
 use crate::jobs::{CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, Without};
+use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::action::Phase;
 use crate::state::bundle::{Sieve, lines_of};
@@ -246,6 +247,12 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
             reused = true;
             request.prepared = Some(held.prepared.clone());
             request.start = (!anew).then(|| held.x.clone());
+            let last = state.document.weighed.get(&layer).filter(|_| !anew);
+            let penalties = |p: &Params| (p.lasso, p.group);
+            let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
+            if let Some(last) = last {
+                request.curve = Curve::after(&last.curve);
+            }
             if !same {
                 request.left = Some(std::mem::replace(
                     &mut request.tractogram,

@@ -4,6 +4,7 @@ use super::recipe_of;
 use crate::data::Volume;
 use crate::jobs::Committed;
 use crate::render::colour_map::ColourMap;
+use crate::render::draw_list::Interpolation;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
@@ -78,6 +79,7 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
         key,
         prepared: committed.prepared.clone(),
         x: fit.x.clone(),
+        weights: fit.weights.clone(),
         rmse: fit.maps.rmse.clone(),
         objective: fit.objective,
         error: fit.rmse,
@@ -145,7 +147,7 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
     ))
 }
 
-/// Puts a map in the place of the one before, or below the streamlines that it is of.
+/// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
 fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitOf) {
     let recipe = recipe_of(document, of, from, 0.0).unwrap_or(Recipe::NoCommand {
         region: String::new(),
@@ -174,6 +176,8 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
         display: Display {
             visible: false,
             colour_map: colours(&map),
+            // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
+            interpolation: Interpolation::Nearest,
             ..defaults::image_display(window)
         },
         recipe,
@@ -182,8 +186,8 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
         unit_scale: 1.0,
         notes: Vec::new(),
     };
-    let at = document.layers.iter().position(|l| l.id == of);
-    let at = at.unwrap_or(document.layers.len());
+    let image = |l: &Arc<Layer>| lines_of(l).is_none();
+    let at = document.layers.iter().rposition(image).map_or(0, |i| i + 1);
     document.layers.insert(at, Arc::new(layer));
     document.weight_maps.insert(id, MapOf { of, map });
 }
@@ -225,12 +229,12 @@ pub(super) fn lesion(
         streamlines: committed.without as u64,
         objective: [before.0, fit.objective],
         rmse: [before.1, fit.rmse],
+        there: committed.there,
         ended: fit.ended,
     };
-    let percent = 100.0 * (fit.rmse / before.1.max(f64::MIN_POSITIVE) - 1.0);
     let said = format!(
-        "Without {name} the fit error is {:.3}{THIN}% higher",
-        percent.max(0.0)
+        "Without {name} the fit error in its voxels is {:.1}{THIN}% higher",
+        lesion.percent().max(0.0)
     );
     edit(state, "Virtual lesion", false, |d| {
         let mut weighed = (*weighed).clone();

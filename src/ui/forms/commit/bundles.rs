@@ -229,24 +229,32 @@ pub fn lesions(
     }
 }
 
+/// Of numbers that differ by little.
+fn figures(value: f64) -> String {
+    let before = value.abs().max(f64::MIN_POSITIVE).log10().floor();
+    fixed(value, (3.0 - before).clamp(0.0, 8.0) as usize)
+}
+
 fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) {
-    let [before, after] = lesion.rmse;
-    let percent = 100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0);
+    let percent = lesion.percent();
     let sign = if percent > 0.0 { "+" } else { "" };
-    let more = with_unit(&format!("{sign}{}", fixed(percent, 2)), "%");
+    let more = with_unit(&format!("{sign}{}", fixed(percent, 1)), "%");
     let name = format!("Without {}", lesion.name);
     rows::reading(ui, &name, &format!("RMSE {more}"));
-    let rmse = lesion.rmse.map(significant).join(" → ");
-    rows::reading(ui, "Root mean square error", &rmse);
-    let objective = lesion.objective.map(significant).join(" → ");
-    rows::reading(ui, "Objective", &objective);
     rows::reading(ui, "Streamlines left out", &count(lesion.streamlines));
+    let arrow = |[before, after]: [f64; 2]| format!("{} → {}", figures(before), figures(after));
+    if let Some(there) = &lesion.there {
+        let name = format!("RMSE in their {} voxels", count(there.voxels));
+        rows::reading(ui, &name, &arrow(there.rmse));
+    }
+    rows::reading(ui, "RMSE in all voxels", &arrow(lesion.rmse));
+    rows::reading(ui, "Objective", &arrow(lesion.objective));
     let map = WeightMap::Worse(lesion.name.clone());
     let layer = state.document.filtered().map(|(layer, _)| layer.id);
     let Some(layer) = layer.and_then(|of| state.document.weight_map(of, &map)) else {
         return;
     };
-    let words = ["Off", "Where it is worse"];
+    let words = ["Off", "Where worse"];
     let now = usize::from(layer.display.visible);
     let help = "Unexplained signal without them, less that with them: orange is worse";
     if let Some(i) = crate::ui::forms::display::segment_row(ui, "Map", help, &words, now) {

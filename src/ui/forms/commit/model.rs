@@ -4,11 +4,11 @@ use super::act;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::Gamma;
 use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::filter::FilterAction;
 use crate::state::{Action, CommitNeeds, Phase, State, defaults};
 use crate::ui::format::{count, fixed, with_unit};
-use crate::ui::forms::display::{segment_row_but, select_row};
+use crate::ui::forms::display::{segment_row, segment_row_but, select_row};
 use crate::ui::forms::walk;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
@@ -53,6 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if open {
         further(ui, &params, &usual, density, set);
+        precision(ui, state, &params, set);
     }
     if let Some((params, phase)) = changed {
         act(actions, FilterAction::Params { params, phase });
@@ -433,6 +434,29 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
     if let Some(way) = chosen {
         let params = params.clone();
         set(Params { way, ..params }, Phase::Done);
+    }
+}
+
+/// Of a graphics card: of the columns of sticks nothing is gained.
+fn precision(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+    const ENOUGH: usize = 3;
+    if !state.session.is_on_card() || params.model.atoms() < ENOUGH {
+        return;
+    }
+    let all = [Precision::Exact, Precision::Fast];
+    let now = usize::from(params.precision == Precision::Fast);
+    let help = "On the graphics card: single precision, or half precision, quicker and to a thousandth of the \
+                signal";
+    if let Some(i) = segment_row(ui, "Precision", help, &["Single", "Half"], now) {
+        let params = params.clone();
+        let precision = all[i];
+        set(
+            Params {
+                precision,
+                ..params
+            },
+            Phase::Done,
+        );
     }
 }
 

@@ -25,10 +25,14 @@ pub fn show(ui: &mut Ui, state: &State) {
         (None, Some(weighed)) if weighed.curve.len() > 1 => {
             let figures = &weighed.figures;
             let took = with_unit(&fixed((figures.prepare_ms + figures.fit_ms) * 1e-3, 1), "s");
-            let fact = format!(
-                "{} iterations, {took}",
-                count(u64::from(figures.iterations))
-            );
+            let iterations = u64::from(figures.iterations);
+            // Of a run that went on from the last weights the curve has those before, too.
+            let more = if weighed.curve.len() as u64 > iterations + 1 {
+                "+"
+            } else {
+                ""
+            };
+            let fact = format!("{more}{} iterations, {took}", count(iterations));
             section::head_with(ui, "Progress", &fact);
             plot(ui, &weighed.curve, None);
             section::end(ui);
@@ -60,7 +64,7 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
     let bar = Rect::from_min_size(bar.min + vec2(0.0, 4.0), vec2(bar.width(), 3.0));
     let share = match curve.len() {
         0 | 1 => progress.and_then(|p| p.fraction()),
-        n => Some(((n - 1) as f64 / end(n, most) as f64) as f32),
+        n => Some((n - 1) as f32 / expected_end(n as u64 - 1, most) as f32),
     };
     let p = theme::palette(ui.style());
     charts::progress(ui.painter(), bar, share, p.b3, p.accent);
@@ -72,10 +76,13 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
 }
 
 /// The best guess of the last iteration: what most fits need, and some more than there have been.
-fn end(values: usize, most: u64) -> u64 {
-    const USUAL: u64 = 150;
-    let n = values as u64;
-    (n + n / 4).max(USUAL).next_multiple_of(50).min(most.max(n))
+pub fn expected_end(done: u64, most: u64) -> u64 {
+    const USUAL: u64 = 200;
+    (done + done / 4)
+        .max(USUAL)
+        .next_multiple_of(50)
+        .min(most.max(done))
+        .max(1)
 }
 
 /// Relative to that of no weights; `most`: it goes on.
@@ -94,7 +101,7 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     // Whole powers of ten, at least one.
     let decades = (-least.log10()).ceil().clamp(1.0, 12.0);
     let last = match most {
-        Some(most) => end(curve.len(), most),
+        Some(most) => expected_end(curve.len().saturating_sub(1) as u64, most),
         None => curve.len().saturating_sub(1).max(1) as u64,
     };
     let at = |i: usize, v: f64| {

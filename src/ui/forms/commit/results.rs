@@ -58,7 +58,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::head_with(ui, "Results", &fact);
     stale(ui, state, layer, weighed, actions);
     histogram(ui, state, weighed, all, memory, actions);
-    shown(ui, state, layer, kept, actions);
+    shown(ui, state, layer, (kept, all), actions);
     map_row(ui, state, layer, actions);
     bundles::show(ui, state, (layer, weighed), memory, actions);
     bundles::lesions(ui, state, weighed, memory, actions);
@@ -123,7 +123,13 @@ fn histogram(
 }
 
 /// Which of them are seen, and what stays as a layer of its own.
-fn shown(ui: &mut Ui, state: &State, layer: &Layer, kept: usize, actions: &mut Vec<Action>) {
+fn shown(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    (kept, all): (usize, usize),
+    actions: &mut Vec<Action>,
+) {
     let full = vec2(ui.available_width(), space::FIELD + 8.0);
     let (rect, _) = ui.allocate_exact_size(full, Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
@@ -133,6 +139,15 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, kept: usize, actions: &mut V
     let at = Shown::ALL.iter().position(|s| *s == now).unwrap_or(0);
     if let Some(i) = segmented(ui, row, "Streamlines shown", &words, at) {
         act(actions, FilterAction::Show(Shown::ALL[i]));
+    }
+    let wanted = match now {
+        Shown::Before => all,
+        Shown::After => kept,
+        Shown::Difference => all - kept,
+    };
+    if let Some(seen) = narrowed(state, layer, wanted) {
+        let text = "of them are seen: regions or another filter of the streamlines hide the others";
+        rows::hint(ui, &format!("{} {text}", count(seen as u64)));
     }
     let (rect, _) = ui.allocate_exact_size(
         vec2(ui.available_width(), space::BUTTON + 8.0),
@@ -150,6 +165,14 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, kept: usize, actions: &mut V
     if responses[0].clicked() {
         act(actions, FilterAction::Keep);
     }
+}
+
+/// How many are seen, where more than weights says it.
+fn narrowed(state: &State, layer: &Layer, wanted: usize) -> Option<usize> {
+    let sieve = state.document.bundle.sieve.as_ref();
+    let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
+    let (key, sifted) = state.session.bundle.sift.known()?;
+    (key.sieve == *sieve && sifted.kept != wanted).then_some(sifted.kept)
 }
 
 /// Which map lies over the images.

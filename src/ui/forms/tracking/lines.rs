@@ -40,13 +40,9 @@ pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
 fn hint(ui: &mut Ui, state: &State, params: &Params) {
     if params.repetitions.is_some() && state.document.resample().is_none() {
         rows::hint(ui, "Needs the scan that the tensors were fitted from");
-    } else if params.repetitions.is_some() && on_card(state) {
+    } else if params.repetitions.is_some() && state.session.is_on_card() {
         rows::hint(ui, ON_CPU);
     }
-}
-
-fn on_card(state: &State) -> bool {
-    state.session.backend.starts_with("CUDA")
 }
 
 /// Whether the tensor turns the last direction, or gives its own.
@@ -103,7 +99,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         };
         set(changed, phase);
     }
-    if on_card(state) {
+    if state.session.is_on_card() {
         rows::hint(ui, ON_CPU);
     }
 }
