@@ -246,10 +246,12 @@ fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) 
     let Some(layer) = layer.and_then(|of| state.document.weight_map(of, &map)) else {
         return;
     };
-    let words = ["Off", "Where it is worse"];
+    let words = ["Off", "On"];
     let now = usize::from(layer.display.visible);
     let help = "Unexplained signal without them, less that with them: orange is worse";
-    if let Some(i) = crate::ui::forms::display::segment_row(ui, "Map", help, &words, now) {
+    if let Some(i) =
+        crate::ui::forms::display::segment_row(ui, "Where it is worse", help, &words, now)
+    {
         act(actions, FilterAction::ShowMap((i == 1).then_some(map)));
     }
 }
