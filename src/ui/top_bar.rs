@@ -89,7 +89,8 @@ fn name(
     };
     let left = end + 22.0;
     let name = quit::name(state);
-    let wide = 210.0_f32.min(bar.width() * 0.16);
+    // In a narrow window it gives way to the tasks.
+    let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
     let place = Rect::from_min_max(pos2(left, bar.top()), pos2(left + wide, bar.bottom()));
     let painter = ui.painter();
     let spans = [
@@ -176,6 +177,10 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     for (i, (task, width)) in Task::ALL.into_iter().zip(widths).enumerate() {
         let rect = Rect::from_min_size(pos2(x, bar.top()), vec2(width + 2.0 * pad, bar.height()));
         x = rect.right() + gap;
+        if rect.right() > last + 0.5 {
+            // Keys and the palette still reach it; nothing may lie over the orientation.
+            continue;
+        }
         let sense = if enabled {
             Sense::click()
         } else {
