@@ -1,7 +1,5 @@
 //! Boxes around pieces of streamlines: what lies elsewhere is passed over without a look at its points.
 
-use glam::{BVec3A, Vec3A};
-
 /// Segments of a piece: its box costs 24 bytes, its points 192.
 const SEGMENTS: usize = 16;
 /// A box along the world axes, mm, faces included; without any point `low` is above `high`.
@@ -11,40 +9,87 @@ pub struct Bounds {
     pub high: [f32; 3],
 }
 
+/// Numbers that are compared at once: as many points as fill whole registers.
+const AT_ONCE: usize = 12;
+
 impl Bounds {
     /// Around points; numbers that are none are left out.
     fn around(points: &[[f32; 3]]) -> Self {
-        // Four lanes at a time: of two numbers of which the first is none, they keep the second.
-        let (mut low, mut high) = (Vec3A::INFINITY, Vec3A::NEG_INFINITY);
-        for point in points {
-            let point = Vec3A::from_array(*point);
-            low = kept(point, low, point.cmplt(low));
-            high = kept(point, high, point.cmpgt(high));
+        let (many, rest) = points.as_flattened().as_chunks::<AT_ONCE>();
+        let (mut low, mut high) = ([f32::INFINITY; AT_ONCE], [f32::NEG_INFINITY; AT_ONCE]);
+        for values in many {
+            for i in 0..AT_ONCE {
+                low[i] = lower(values[i], low[i]);
+                high[i] = higher(values[i], high[i]);
+            }
+        }
+        for point in rest.as_chunks::<3>().0 {
+            for axis in 0..3 {
+                low[axis] = lower(point[axis], low[axis]);
+                high[axis] = higher(point[axis], high[axis]);
+            }
+        }
+        for i in 3..AT_ONCE {
+            low[i % 3] = lower(low[i], low[i % 3]);
+            high[i % 3] = higher(high[i], high[i % 3]);
         }
         Self {
-            low: low.to_array(),
-            high: high.to_array(),
+            low: [low[0], low[1], low[2]],
+            high: [high[0], high[1], high[2]],
         }
     }
 
     pub fn meets(&self, other: &Self) -> bool {
+        self.meets_box(&other.low, &other.high)
+    }
+
+    fn meets_box(&self, low: &[f32; 3], high: &[f32; 3]) -> bool {
         // All axes at once: what is guessed wrongly costs more than what is compared in vain.
-        let axis = |a: usize| (self.low[a] <= other.high[a]) & (other.low[a] <= self.high[a]);
+        let axis = |a: usize| (self.low[a] <= high[a]) & (low[a] <= self.high[a]);
         axis(0) & axis(1) & axis(2)
     }
 }
 
-/// The new number where it is nearer to the end that is looked for, else the known one.
-fn kept(new: Vec3A, known: Vec3A, nearer: BVec3A) -> Vec3A {
-    Vec3A::select(nearer, new, known)
+/// The lower of two numbers; the second where the first is none.
+#[inline(always)]
+fn lower(new: f32, known: f32) -> f32 {
+    if new < known { new } else { known }
+}
+
+/// The higher of two numbers; the second where the first is none.
+#[inline(always)]
+fn higher(new: f32, known: f32) -> f32 {
+    if new > known { new } else { known }
 }
 
 /// The pieces of all streamlines of a tractogram, in order.
 #[derive(Debug)]
 pub struct Pieces {
-    bounds: Vec<Bounds>,
+    /// Low and high.
+    bounds: Vec<[[f32; 3]; 2]>,
     /// Streamline `i` owns `bounds[first[i]..first[i + 1]]`.
     first: Vec<usize>,
+}
+
+/// Those of some streamlines, to be filled.
+pub struct Part<'a> {
+    offsets: &'a [u64],
+    bounds: &'a mut [[[f32; 3]; 2]],
+}
+
+impl Part<'_> {
+    pub fn fill(self, points: &[[f32; 3]]) {
+        let mut bounds = self.bounds.iter_mut();
+        for ends in self.offsets.windows(2) {
+            let points = &points[ends[0] as usize..ends[1] as usize];
+            let starts = (0..segments(points.len())).step_by(SEGMENTS);
+            for (start, bounds) in starts.zip(&mut bounds) {
+                let end = points.len().min(start + SEGMENTS + 1);
+                let Bounds { low, high } = Bounds::around(&points[start..end]);
+                *bounds = [low, high];
+            }
+        }
+    }
 }
 
 /// Segments of a streamline of so many points; a single point is one without length.
@@ -59,32 +104,33 @@ fn segments(points: usize) -> usize {
 impl Pieces {
     /// Of streamlines that own `points[offsets[i]..offsets[i + 1]]`.
     pub fn new(points: &[[f32; 3]], offsets: &[u64]) -> Self {
+        Self::by(offsets, usize::MAX, |parts| {
+            parts.into_iter().for_each(|part| part.fill(points));
+        })
+    }
+
+    /// The same, filled by the caller in parts of so many streamlines: who has several threads uses them.
+    pub fn by(offsets: &[u64], lines: usize, fill: impl FnOnce(Vec<Part>)) -> Self {
         let mut end = 0;
         let ends = offsets.windows(2).map(|w| {
             end += segments((w[1] - w[0]) as usize).div_ceil(SEGMENTS);
             end
         });
         let first: Vec<usize> = std::iter::once(0).chain(ends).collect();
-        let mut bounds = Vec::with_capacity(end);
-        for ends in offsets.windows(2) {
-            let points = &points[ends[0] as usize..ends[1] as usize];
-            for start in (0..segments(points.len())).step_by(SEGMENTS) {
-                let end = points.len().min(start + SEGMENTS + 1);
-                bounds.push(Bounds::around(&points[start..end]));
-            }
+        // Zeros, whose pages come to whoever fills them.
+        let mut bounds = vec![[[0.0; 3]; 2]; end];
+        let (mut rest, mut parts) = (bounds.as_mut_slice(), Vec::new());
+        let count = offsets.len().saturating_sub(1);
+        for start in (0..count).step_by(lines.min(count.max(1))) {
+            let stop = count.min(start.saturating_add(lines));
+            let (own, others) = rest.split_at_mut(first[stop] - first[start]);
+            rest = others;
+            parts.push(Part {
+                offsets: &offsets[start..=stop],
+                bounds: own,
+            });
         }
-        Self { bounds, first }
-    }
-
-    /// Those of the streamlines of one part after those of another.
-    pub fn joined(parts: Vec<Self>) -> Self {
-        let count = parts.iter().map(|p| p.bounds.len()).sum();
-        let (mut bounds, mut first) = (Vec::with_capacity(count), vec![0]);
-        for part in parts {
-            let before = bounds.len();
-            first.extend(part.first[1..].iter().map(|at| before + at));
-            bounds.extend_from_slice(&part.bounds);
-        }
+        fill(parts);
         Self { bounds, first }
     }
 
@@ -100,7 +146,7 @@ impl Pieces {
         let met = own
             .iter()
             .enumerate()
-            .filter(move |(_, b)| b.meets(&wanted));
+            .filter(move |(_, [low, high])| wanted.meets_box(low, high));
         met.map(move |(piece, _)| {
             let start = piece * SEGMENTS;
             start..points.min(start + SEGMENTS + 1)

@@ -209,14 +209,11 @@ pub fn select(
 
 /// Boxes around pieces, by all threads.
 fn pieces(tractogram: &Tractogram) {
-    let offsets = &tractogram.offsets;
     tractogram.pieces_by(|| {
-        let chunks = tractogram.len().div_ceil(CHUNK);
-        let part = |chunk: usize| {
-            let last = ((chunk + 1) * CHUNK).min(tractogram.len());
-            Pieces::new(&tractogram.points, &offsets[chunk * CHUNK..=last])
-        };
-        Pieces::joined((0..chunks).into_par_iter().map(part).collect())
+        Pieces::by(&tractogram.offsets, CHUNK, |parts| {
+            let parts = parts.into_par_iter();
+            parts.for_each(|part| part.fill(&tractogram.points));
+        })
     });
 }
 
