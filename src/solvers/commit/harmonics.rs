@@ -3,8 +3,7 @@
 //! Y_lm = Q_lm(z) Re or Im (x + iy)^m, Q_lm the normalised associated Legendre function over sin^m. Only even
 //! degrees are needed, so the recurrence goes in steps of two: from z Q_l = α_l+1 Q_l+1 + α_l Q_l−1 with
 //! α_l² = (l² − m²) / (4 l² − 1) follows Q_l+2 = ((z² − α_l+1² − α_l²) Q_l − α_l α_l−1 Q_l−2) / (α_l+1 α_l+2).
-//! Loops over many directions take T_lm = Q_lm / s_lm, with s chosen so that the last factor is 1; what is
-//! summed over directions is multiplied by s afterwards. Order of the 91: by m, then by l, cosine before sine.
+//! Order of the 91: by m, then by l, cosine before sine.
 
 use std::f64::consts::{PI, SQRT_2};
 use std::sync::OnceLock;
@@ -18,19 +17,18 @@ pub const COUNT: usize = (LMAX + 1) * (LMAX + 2) / 2;
 /// Pairs of m and even l.
 pub const PAIRS: usize = 49;
 
-/// One T_lm from those of two and four degrees less.
+/// One Q_lm from those of two and four degrees less.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
     pub m: usize,
     /// l / 2.
     pub half: usize,
-    /// T_l = (slope z² + level) T_l−2 + T_l−4; where it is the first of its m, `level` alone, times z if
-    /// m is odd.
-    pub slope: f32,
-    pub level: f32,
+    /// Q_l = (by_square z² + constant) Q_l−2 + before Q_l−4; where it is the first of its m, `constant`
+    /// alone, times z if m is odd.
+    pub by_square: f32,
+    pub constant: f32,
+    pub before: f32,
     pub first: bool,
-    /// Q_lm / T_lm.
-    pub scale: f64,
 }
 
 /// All pairs, by m and then by l.
@@ -46,43 +44,36 @@ pub fn pairs() -> &'static [Pair; PAIRS] {
                     let (l, m) = (l as f64, m as f64);
                     ((l * l - m * m).max(0.0) / (4.0 * l * l - 1.0)).sqrt()
                 };
-                let mut pair = Pair {
-                    m,
-                    half: l / 2,
-                    first: l == start,
-                    scale: 1.0,
-                    ..Pair::default()
-                };
-                if pair.first {
+                all[next] = if l == start {
                     let odd = if m % 2 == 1 { 1.0 / alpha(m + 1) } else { 1.0 };
-                    pair.level = (sectoral(m) * odd) as f32;
-                } else {
-                    let factor = 1.0 / (alpha(l - 1) * alpha(l));
-                    let below = all[next - 1].scale;
-                    if l >= start + 4 {
-                        pair.scale = -factor * alpha(l - 2) * alpha(l - 3) * all[next - 2].scale;
+                    Pair {
+                        m,
+                        half: l / 2,
+                        constant: (sectoral(m) * odd) as f32,
+                        first: true,
+                        ..Pair::default()
                     }
-                    let own = factor * below / pair.scale;
-                    pair.slope = own as f32;
-                    pair.level = (-own * (alpha(l - 1).powi(2) + alpha(l - 2).powi(2))) as f32;
-                }
-                all[next] = pair;
+                } else {
+                    let scale = 1.0 / (alpha(l - 1) * alpha(l));
+                    let below = if l >= start + 4 {
+                        alpha(l - 2) * alpha(l - 3)
+                    } else {
+                        0.0
+                    };
+                    Pair {
+                        m,
+                        half: l / 2,
+                        by_square: scale as f32,
+                        constant: (-scale * (alpha(l - 1).powi(2) + alpha(l - 2).powi(2))) as f32,
+                        before: (-scale * below) as f32,
+                        first: false,
+                    }
+                };
                 next += 1;
             }
         }
         all
     })
-}
-
-/// What T times it is a harmonic, of each function in their order.
-pub fn scales() -> [f64; COUNT] {
-    let mut out = [0.0; COUNT];
-    let both = pairs().iter().flat_map(|pair| {
-        let functions = if pair.m == 0 { 1 } else { 2 };
-        std::iter::repeat_n(pair.scale, functions)
-    });
-    out.iter_mut().zip(both).for_each(|(to, scale)| *to = scale);
-    out
 }
 
 /// Q_mm, with √2 for the real functions of m > 0.

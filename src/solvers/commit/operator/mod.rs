@@ -1,11 +1,11 @@
 //! A x and Aᵀ y.
 //!
 //! Two ways to the same numbers. [`factorised`]: eight voxels at a time, one a lane, segment by segment into
-//! 91 harmonic moments a column, then small products to the shells and their samples. [`dense`]: a table row a
-//! direction, added or multiplied sample by sample. The first costs about 150 + 120 R multiply-adds a segment (R
-//! columns, of which few are left by [`rank`]) whatever the number of shells and samples, and 91 a sample and
-//! voxel; the second one a segment, column and sample. [`Operator::new`] counts both and takes the cheaper.
-//! [`mod@reference`] is the plain sum in double precision, which nobody waits for but the tests.
+//! 91 harmonic sums a shell, then one small product to the samples. [`dense`]: a table row a direction, added
+//! or multiplied sample by sample. The first costs about 150 + 140 K multiply-adds a segment (K shells)
+//! whatever the number of samples and columns, and 91 a sample and voxel; the second one a segment, column
+//! and sample. [`Operator::new`] counts both and takes the cheaper. [`mod@reference`] is the plain sum in double
+//! precision, which nobody waits for but the tests.
 
 pub mod dense;
 pub mod factorised;
@@ -149,10 +149,10 @@ impl Work {
     pub fn counted(n: &Counted) -> Self {
         let count = n.samples;
         // Measured on one core with AVX2, in units of 0.2 ns.
-        let segment = |atoms: f64| 135.0 + 130.0 * atoms;
-        let voxel = 91.0 * (count + n.shells * (n.atoms + n.extra));
+        let segment = |atoms: f64| 100.0 + n.shells * (110.0 + 7.0 * atoms) + 20.0;
         let factorised =
-            (n.segments * segment(n.atoms) + n.peaks * segment(n.extra) + n.voxels * voxel) / 8.0;
+            (n.segments * segment(n.atoms) + n.peaks * segment(n.extra) + n.voxels * 91.0 * count)
+                / 8.0;
         // Rows come from the second cache, or from far away.
         let table = n.segments.min(65536.0) * n.atoms * count * 4.0;
         let far = if table > SECOND_CACHE { 16.0 } else { 5.0 };

@@ -1,9 +1,9 @@
 //! The operator in spherical harmonics.
 //!
 //! A lane is a voxel: eight voxels of about as many segments make a group, sorted so that few lanes wait.
-//! A step is one segment of each. Forward, its 91 harmonics times its streamline's weight are added to 91
-//! moments a column; the columns' r_l make sums of a shell of them, and those go to the samples through
-//! Y_lm(g). Backward the same in reverse. Nothing is added across lanes, and no harmonic is ever stored.
+//! A step is one segment of each. Forward, its 91 harmonics, times what its streamline gives to each shell
+//! and degree, are added to 91 sums a shell; then those go to the samples through Y_lm(g). Backward the
+//! same in reverse. Nothing is added across lanes, and no harmonic is ever stored.
 
 mod kernels;
 mod to_samples;
@@ -12,15 +12,15 @@ use super::workers::{self, Sums};
 use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::Lanes;
 use crate::compute::simd::dispatch;
-use crate::solvers::commit::harmonics::{COUNT, DEGREES, degrees, scales};
+use crate::solvers::commit::harmonics::DEGREES;
 use kernels::{Back, Forward};
 use rayon::prelude::*;
 use to_samples::ToSamples;
 
 /// Voxels of a group.
 pub const LANES: usize = 8;
-/// Columns that are worked on at once.
-const ATOMS: usize = 4;
+/// Shells that are worked on at once.
+const SHELLS: usize = 4;
 /// Of a lane without a voxel.
 const NOBODY: u32 = u32::MAX;
 
@@ -41,10 +41,10 @@ struct PeakStep {
     there: [f32; LANES],
 }
 
-/// What a column's moments are in each shell's sums: r_l, times what makes harmonics of them.
+/// r_l of one atom, of some shells.
 #[derive(Clone, Debug)]
 struct Atom {
-    shells: Vec<[f32; COUNT]>,
+    r: Vec<[f32; DEGREES]>,
     flat: f32,
 }
 
@@ -68,11 +68,8 @@ pub struct Factorised {
 }
 
 fn atoms(all: &[Vec<[f64; DEGREES]>], flat: &[f64]) -> Vec<Atom> {
-    let (degrees, scales) = (degrees(), scales());
-    let spread =
-        |r: &[f64; DEGREES]| std::array::from_fn(|n| (r[degrees[n] / 2] * scales[n]) as f32);
     let one = |(shells, flat): (&Vec<[f64; DEGREES]>, &f64)| Atom {
-        shells: shells.iter().map(spread).collect(),
+        r: shells.iter().map(|r| r.map(|v| v as f32)).collect(),
         flat: *flat as f32,
     };
     all.iter().zip(flat).map(one).collect()

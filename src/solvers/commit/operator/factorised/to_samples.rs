@@ -5,9 +5,9 @@ use crate::solvers::commit::harmonics::{self, COUNT};
 use crate::solvers::commit::samples::Shell;
 
 /// Samples that go together, one register each.
-const SAMPLES: usize = 10;
+const SAMPLES: usize = 6;
 /// Harmonics that go together; a divisor of their number.
-const TERMS: usize = 13;
+const TERMS: usize = 7;
 const BLOCKS: usize = COUNT / TERMS;
 
 #[derive(Debug)]
