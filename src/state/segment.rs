@@ -141,6 +141,12 @@ pub enum SegmentAction {
     /// With what is connected to the crosshair's voxel.
     StartFromFill,
     Sphere(Sphere),
+    /// Another place or size for one, by its number.
+    Move {
+        number: u64,
+        sphere: Sphere,
+        phase: Phase,
+    },
     /// Takes back one by its number.
     TakeBack(u64),
     /// All spheres, and the surface.

@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::sliders_and_spheres_are_events", steered),
         test("update::segment::the_way_back", back),
         test("update::segment::undo_takes_a_sphere_back", undone),
+        test("update::segment::a_sphere_is_moved", moved),
         test("update::segment::what_cannot_be_is_said", said),
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
@@ -283,6 +284,40 @@ fn undone() {
     assert_eq!(
         live(&window).mask.as_ref().expect("at rest").inside,
         more.inside
+    );
+}
+
+/// By a drag, which is one step to undo; the surface begins where the sphere is.
+fn moved() {
+    let mut window = ready();
+    let (number, before) = window.state.document.segment.spheres[0];
+    let first = live(&window).mask.clone().expect("at rest");
+    for (x, phase) in [(2.0, Phase::Live), (6.0, Phase::Live), (6.0, Phase::Done)] {
+        let sphere = Sphere {
+            centre: dvec3(x, 0.0, 0.0),
+            radius_mm: 4.0,
+            ..before
+        };
+        act(
+            &mut window,
+            SegmentAction::Move {
+                number,
+                sphere,
+                phase,
+            },
+        );
+    }
+    assert_eq!(window.state.document.segment.spheres.len(), 1);
+    let there = live(&window).mask.clone().expect("at rest");
+    let grid = &there.grid;
+    let inside = |at: DVec3| there.inside[grid.index(grid.nearest(at).expect("in the image"))] != 0;
+    assert!(inside(dvec3(6.0, 0.0, 0.0)) && !inside(dvec3(-3.0, 0.0, 0.0)));
+    assert!(there.count() < first.count(), "it is smaller");
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.segment.spheres[0].1, before);
+    assert_eq!(
+        live(&window).mask.as_ref().expect("at rest").inside,
+        first.inside
     );
 }
 

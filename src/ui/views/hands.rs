@@ -1,6 +1,7 @@
 //! A drag in a view, from press to release.
 
 use super::grip::{Grip, Part, same};
+use super::spheres;
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};
 use crate::state::document::{Content, Display, Layer, LayerId};
@@ -54,6 +55,14 @@ pub enum Kind {
     Sphere {
         centre: DVec3,
         add: bool,
+    },
+    /// A sphere of the start, in the hand.
+    Held {
+        number: u64,
+        add: bool,
+        grip: Grip,
+        /// In the 3-D view: the plane the hand moves in, a point and its normal.
+        plane: Option<(DVec3, DVec3)>,
     },
     Pan,
     /// Nearer or farther; where it began.
@@ -186,6 +195,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
                 });
             }
         }
+        Kind::Held { number, .. } => spheres::let_go(state, *number, actions),
         Kind::Window { layer, .. } => {
             let sent = actions.iter().rev().find_map(|a| match a {
                 Action::SetDisplay {

@@ -56,7 +56,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Where the ray through a position meets a plane (a point and its normal).
-    fn on_plane(&self, at: Pos2, (point, normal): (DVec3, DVec3)) -> Option<DVec3> {
+    pub fn on_plane(&self, at: Pos2, (point, normal): (DVec3, DVec3)) -> Option<DVec3> {
         let (origin, direction) = self.ray(at);
         let slope = direction.dot(normal);
         let t = (point - origin).dot(normal) / slope;
@@ -301,6 +301,9 @@ fn scene_press(
                 let centre = spheres::under(scene, at);
                 return Some(centre.map_or(Kind::Orbit, |centre| Kind::Sphere { centre, add }));
             }
+            if let Some(held) = spheres::press_in_scene(scene, at) {
+                return Some(held);
+            }
             let Some((id, part)) = scene.region_under(at) else {
                 return Some(Kind::Orbit);
             };
@@ -338,6 +341,13 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         Kind::Pan if !still => {
             let mm = scene.camera.mm_per_pixel(scene.size);
             scene.camera.panned(x * mm, y * mm)
+        }
+        Kind::Held {
+            plane: Some(plane), ..
+        } => {
+            let now = scene.on_plane(at, *plane);
+            spheres::pull(scene.state, drag, now, actions);
+            return;
         }
         Kind::Region {
             id,

@@ -199,6 +199,9 @@ impl Views {
                     let centre = slice.world(at);
                     return Some(Kind::Sphere { centre, add });
                 }
+                if let Some(held) = spheres::press(slice, at) {
+                    return Some(held);
+                }
                 let Some((id, part)) = self.region_under(slice, at) else {
                     return gesture(slice, mouse.left());
                 };
@@ -291,7 +294,7 @@ impl Views {
         let shift = ui.input(|i| i.modifiers.shift);
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
             Some(Kind::Pan) => CursorIcon::Grabbing,
-            Some(Kind::Region { grip, .. }) => match grip.part {
+            Some(Kind::Region { grip, .. } | Kind::Held { grip, .. }) => match grip.part {
                 Part::Body => CursorIcon::Grabbing,
                 part => pointer(ui).map_or(CursorIcon::Move, |at| {
                     hands::cursor(part, at - slice.screen(grip.shape.centre()))
@@ -401,6 +404,9 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 }
                 hands::reshape(state, *id, shape, &mut drag.changed, actions);
             }
+        }
+        Kind::Held { .. } => {
+            spheres::pull(state, drag, Some(slice.world(at)), actions);
         }
         Kind::Pan
         | Kind::Zoom { .. }

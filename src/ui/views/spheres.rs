@@ -1,16 +1,20 @@
 //! White spheres add to the surface that is segmented, black ones cut from it.
 
+use super::grip::{Grip, Part};
 use super::hands::{CLICK, Drag, Kind};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{ink, rings};
+use crate::data;
 use crate::render::build;
 use crate::solvers::level_set::Sphere;
-use crate::state::{Task, Tool, defaults};
+use crate::state::{Action, Hand, Phase, SegmentAction, State, Task, Tool, defaults};
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
 
 const ADD: Color32 = Color32::WHITE;
+/// A rim is taken from within this distance, points.
+const RIM: f32 = 5.0;
 
 /// The sphere of a click, or of a drag as large as that.
 pub fn new(add: bool, centre: DVec3, dragged_mm: Option<f64>) -> Sphere {
@@ -34,29 +38,129 @@ fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
     }
 }
 
+/// Whether the surface has left the spheres that it began with.
+fn begun(state: &State) -> bool {
+    let live = state.session.segment.live.as_ref();
+    live.is_some_and(|live| live.step > 0)
+}
+
+/// Where a slice crosses a sphere, points.
+fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
+    let off = slice.plane.distance(sphere.centre);
+    let cut = (sphere.radius_mm.powi(2) - off * off).max(0.0).sqrt();
+    let radius = (cut / slice.plane.mm_per_point) as f32;
+    (cut > 0.0).then(|| (slice.screen(sphere.centre), radius))
+}
+
 /// Those that the slice crosses; of a surface that moves only what was begun with is of no interest.
 pub fn on_slice(painter: &Painter, slice: &Slice) {
     let state = slice.state;
-    if state.view.task != Task::Segment {
-        return;
-    }
-    let begun = state
-        .session
-        .segment
-        .live
-        .as_ref()
-        .is_some_and(|live| live.step > 0);
     let held = matches!(state.view.tool, Tool::Sphere { .. });
-    if begun && !held {
+    if state.view.task != Task::Segment || (begun(state) && !held) {
         return;
     }
     for (_, sphere) in &state.document.segment.spheres {
-        let off = slice.plane.distance(sphere.centre);
-        let cut = (sphere.radius_mm.powi(2) - off * off).max(0.0).sqrt();
-        if cut > 0.0 {
-            let radius = (cut / slice.plane.mm_per_point) as f32;
-            ring(painter, slice.screen(sphere.centre), radius, sphere.add);
+        if let Some((centre, radius)) = crossing(slice, sphere) {
+            ring(painter, centre, radius, sphere.add);
         }
+    }
+}
+
+/// A sphere under the pointer, and whether that is on its rim: of those that a surface is about to begin
+/// with the newest.
+fn taken(
+    state: &State,
+    at: Pos2,
+    seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>,
+) -> Option<(Hand, Part)> {
+    if state.view.task != Task::Segment || begun(state) {
+        return None;
+    }
+    let mut newest = state.document.segment.spheres.iter().rev();
+    newest.find_map(|hand| {
+        let (middle, radius) = seen(&hand.1)?;
+        let off = middle.distance(at) - radius;
+        match off {
+            _ if off > RIM => None,
+            // Small ones keep a body to hold.
+            _ if off < -RIM.min(radius * 0.4) => Some((*hand, Part::Body)),
+            _ => Some((*hand, Part::Rim([true; 3]))),
+        }
+    })
+}
+
+fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3, DVec3)>) -> Kind {
+    let shape = data::Shape::Sphere {
+        centre: sphere.centre,
+        radius_mm: sphere.radius_mm,
+    };
+    Kind::Held {
+        number,
+        add: sphere.add,
+        grip: Grip { part, shape, at },
+        plane,
+    }
+}
+
+/// What a press takes into the hand.
+pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
+    let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
+    Some(held(taken, slice.world(at), None))
+}
+
+/// The same in 3-D, where it then moves in the plane that faces the eye.
+pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
+    let seen = |sphere: &Sphere| scene.silhouette(sphere.centre, sphere.radius_mm);
+    let taken = taken(scene.state, at, seen)?;
+    let plane = (taken.0.1.centre, scene.camera.forward());
+    Some(held(taken, scene.on_plane(at, plane)?, Some(plane)))
+}
+
+/// The hand is at another place.
+pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
+    let Kind::Held {
+        number, add, grip, ..
+    } = &drag.kind
+    else {
+        return;
+    };
+    let travels = drag.changed || drag.last.distance(drag.pressed) >= CLICK;
+    let pulled = now.filter(|_| travels).and_then(|now| grip.dragged(now));
+    if let Some(data::Shape::Sphere { centre, radius_mm }) = pulled {
+        let sphere = Sphere {
+            add: *add,
+            centre,
+            radius_mm,
+        };
+        let mut spheres = state.document.segment.spheres.iter();
+        if spheres.any(|(n, before)| n == number && *before != sphere) {
+            drag.changed = true;
+            actions.push(Action::Segment(SegmentAction::Move {
+                number: *number,
+                sphere,
+                phase: Phase::Live,
+            }));
+        }
+    }
+}
+
+/// What was live becomes a step.
+pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
+    // This frame's own move is already on its way.
+    let sent = actions.iter().rev().find_map(|a| match a {
+        Action::Segment(SegmentAction::Move {
+            number: n, sphere, ..
+        }) if *n == number => Some(*sphere),
+        _ => None,
+    });
+    let mut spheres = state.document.segment.spheres.iter();
+    let now = spheres.find(|(n, _)| *n == number).map(|(_, s)| *s);
+    if let Some(sphere) = sent.or(now) {
+        actions.push(Action::Segment(SegmentAction::Move {
+            number,
+            sphere,
+            phase: Phase::Done,
+        }));
     }
 }
 

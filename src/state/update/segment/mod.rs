@@ -58,6 +58,19 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             begin_with(state, Start::Filled { at, within });
         }
         SegmentAction::Sphere(sphere) => place(state, sphere),
+        SegmentAction::Move {
+            number,
+            sphere,
+            phase,
+        } => {
+            let live = phase == Phase::Live;
+            edit(state, "Move sphere", live, |d| {
+                let mut spheres = d.segment.spheres.iter_mut();
+                if let Some((_, held)) = spheres.find(|(n, _)| *n == number) {
+                    *held = sphere;
+                }
+            });
+        }
         SegmentAction::TakeBack(number) => {
             edit(state, "Take sphere back", false, |d| {
                 d.segment.spheres.retain(|(n, _)| *n != number);
