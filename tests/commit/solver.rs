@@ -424,8 +424,8 @@ pub fn plain(place: &Backend) {
     assert!(made.ended == Ended::Iterations && made.iterations == 300);
     let reached = curve.values();
     for (k, objective) in reached.iter().enumerate().skip(1) {
-        // The step is a hundredth shorter, and as long as that the minimum is known.
-        let bound = 2.0 * 1.02 * norm * size(&best.x) / (k as f64 + 1.0).powi(2);
+        // Steps are a hundredth shorter, or a twentieth where |A|² was found to be more on the way.
+        let bound = 2.0 * 1.1 * norm * size(&best.x) / (k as f64 + 1.0).powi(2);
         assert!(
             objective - best.objective <= bound,
             "{k}: {objective} {bound}"

@@ -113,7 +113,7 @@ impl Metric {
     /// One number for all columns, |A|²: from below by powers of AᵀA, whose entries are above 0 nearly all so
     /// that they settle soon, and a hundredth more.
     pub fn uniform(operator: &Operator) -> Result<Self, Error> {
-        const POWERS: usize = 20;
+        const POWERS: usize = 50;
         let there = operator.squares().iter().map(|s| *s > 0.0);
         let mut x: Vec<f32> = there.clone().map(|t| f32::from(u8::from(t))).collect();
         let mut y = vec![0.0; operator.rows()];
