@@ -16,6 +16,39 @@ __device__ __forceinline__ u64 thread_of_many() { return u64(blockIdx.x) * block
 __device__ __forceinline__ u64 many() { return u64(gridDim.x) * blockDim.x; }
 __device__ __forceinline__ u64 intra(const Columns& n) { return u64(n.fibres) * n.atoms; }
 
+// What a column got: its streamline's share of z, or its voxel's.
+__device__ __forceinline__ float part(const Columns& n, u64 i, const float* z, const float* own) {
+    if (i >= intra(n)) return own[i - intra(n)];
+    const u32 row = n.chunks * n.wide;
+    u64 fibre = i / n.atoms, j = i % n.atoms;
+    float sum = 0;
+    for (u32 k = 0; k < row; ++k)
+        sum = fmaf(n.mixing[j * row + k], z[(u64(k / n.wide) * n.fibres + fibre) * n.wide + k % n.wide], sum);
+    return sum;
+}
+
+// The step of Penalty::step but for groups.
+__device__ __forceinline__ float stepped(const Columns& n, u64 i, float z, float g, float h, float lasso) {
+    float next = z - __fdiv_rn(g + (i < intra(n) ? lasso : 0.0f), h);
+    return next > 0 && h > 0 ? next : 0.0f;
+}
+
+// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), x of the streamlines, how many are above 0, and
+// how many have left or come to it.
+struct Measured {
+    double sums[6];
+    __device__ __forceinline__ Measured() : sums{0, 0, 0, 0, 0, 0} {}
+    __device__ __forceinline__ void add(bool streamline, double h, float x, float z, float before) {
+        double moved = x - z;
+        sums[0] += h * moved * moved;
+        sums[1] += h * x * x;
+        sums[2] -= h * moved * double(x - before);
+        if (streamline) sums[3] += x;
+        sums[4] += x > 0;
+        sums[5] += (x > 0) != (before > 0);
+    }
+};
+
 // Chunk by chunk, streamline by streamline.
 extern "C" __global__ void commit_mix(Columns n, const float* x, float* z) {
     u32 fibre = thread_index();
@@ -30,27 +63,26 @@ extern "C" __global__ void commit_mix(Columns n, const float* x, float* z) {
 
 // The reverse, and what voxels' own columns got.
 extern "C" __global__ void commit_part(Columns n, const float* z, const float* own, float* g) {
-    u32 row = n.chunks * n.wide;
-    for (u64 i = thread_of_many(); i < n.count; i += many()) {
-        if (i >= intra(n)) {
-            g[i] = own[i - intra(n)];
-            continue;
-        }
-        u64 fibre = i / n.atoms, j = i % n.atoms;
-        float sum = 0;
-        for (u32 k = 0; k < row; ++k)
-            sum = fmaf(n.mixing[j * row + k], z[(u64(k / n.wide) * n.fibres + fibre) * n.wide + k % n.wide], sum);
-        g[i] = sum;
-    }
+    for (u64 i = thread_of_many(); i < n.count; i += many()) g[i] = part(n, i, z, own);
 }
 
-// The step of Penalty::step but for groups.
 extern "C" __global__ void commit_step(
     Columns n, const float* z, const float* g, const float* h, float lasso, float* out) {
+    for (u64 i = thread_of_many(); i < n.count; i += many()) out[i] = stepped(n, i, z[i], g[i], h[i], lasso);
+}
+
+// Without groups all of a step: the gradient's parts, the step from now + beta (now - next) to the next point, and
+// its measures; `next` holds the point before the last.
+extern "C" __global__ void commit_advance(Columns n, const float* z, const float* own, const float* h, float lasso,
+    const float* now, float beta, float* next, double* to) {
+    Measured measured;
     for (u64 i = thread_of_many(); i < n.count; i += many()) {
-        float next = z[i] - __fdiv_rn(g[i] + (i < intra(n) ? lasso : 0.0f), h[i]);
-        out[i] = next > 0 && h[i] > 0 ? next : 0.0f;
+        float last = now[i], metric = h[i], ahead = last + beta * (last - next[i]);
+        float x = stepped(n, i, ahead, part(n, i, z, own), metric, lasso);
+        next[i] = x;
+        measured.add(i < intra(n), metric, x, ahead, last);
     }
+    add_up(measured.sums, to);
 }
 
 // A block a group of streamlines: shrinks it where `shrinks`, as solver/penalty.rs, and adds what it costs.
@@ -95,22 +127,12 @@ extern "C" __global__ void commit_groups(
     if (threadIdx.x == 0) atomicAdd(sum, cost * all);
 }
 
-// Sums over the columns: h (x - z)², h x², h (z - x) (x - before), x of the streamlines, how many are above 0, and
-// how many have left or come to it.
 extern "C" __global__ void commit_measure(
     Columns n, const float* h, const float* x, const float* z, const float* before, double* to) {
-    double sums[6] = {0, 0, 0, 0, 0, 0};
-    for (u64 i = thread_of_many(); i < n.count; i += many()) {
-        float now = x[i], last = before[i];
-        double w = h[i], moved = now - z[i];
-        sums[0] += w * moved * moved;
-        sums[1] += w * now * now;
-        sums[2] -= w * moved * double(now - last);
-        if (i < intra(n)) sums[3] += now;
-        sums[4] += now > 0;
-        sums[5] += (now > 0) != (last > 0);
-    }
-    add_up(sums, to);
+    Measured measured;
+    for (u64 i = thread_of_many(); i < n.count; i += many())
+        measured.add(i < intra(n), h[i], x[i], z[i], before[i]);
+    add_up(measured.sums, to);
 }
 
 // out = a u + b v.

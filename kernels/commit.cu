@@ -120,6 +120,12 @@ template <int W> __device__ __forceinline__ void store(const float* from, float*
         else to[i] = from[i];
 }
 
+// Where no segment has a weight.
+template <int W> __device__ __forceinline__ void store_nothing(float* sums, uint4 item, int lane) {
+    float* to = sums + u64(item.x) * PAD * W;
+    for (int i = lane; i < PAD * W && !(item.w & SHARED); i += 32) to[i] = 0;
+}
+
 // Segments whose streamlines have a weight, by lanes of a warp.
 template <int W, int TILES> struct Queue {
     // So many times 32 are asked for at once.
@@ -197,7 +203,9 @@ __device__ __forceinline__ void apply(const Tables& t, const float* z, float* su
     for (int i = 0; i < A * PAD; ++i) sums[i] = 0;
     Waiting queue(t, item, z, rooms[warp], lane);
     const int slot = lane / S, part = lane % S;
+    bool some = false;
     while (int many = queue.fill(SLOTS)) {
+        some = true;
         bool there = slot < many;
         int place = queue.waiting + (there ? slot : 0);
         u32 code = queue.room.codes[place];
@@ -208,6 +216,10 @@ __device__ __forceinline__ void apply(const Tables& t, const float* z, float* su
         f32x3 o = axis(code);
         Add<A> add = {w, sums};
         harmonics(o.x, o.y, o.z, add);
+    }
+    if (!some) {
+        store_nothing<W>(sums_out, item, lane);
+        return;
     }
     int first = 0;
     fold<A * PAD, S>(sums, lane, first);

@@ -73,14 +73,14 @@ __device__ __forceinline__ void finish(const Finish& f, const u64 (&at)[N], cons
     sums[1] += moved;
 }
 
-// A thread has 8 voxels, four apart, and 4 samples.
+// A thread has 8 voxels, four apart, and 4 samples; blocks of 256 threads at most, as many as there are fours.
 extern "C" __global__ void __launch_bounds__(256, 2)
 commit_samples(Tables t, const float* c, const float* basis, Finish f) {
     __shared__ __align__(16) float tile[TILE * gap(SHELLS * ROW)];
     const u32 first = blockIdx.x * TILE;
     double sums[2] = {0, 0};
     const u32 b0_quads = t.b0 / 4;
-    for (u32 i = threadIdx.x; i < TILE * b0_quads; i += 256) {
+    for (u32 i = threadIdx.x; i < TILE * b0_quads; i += blockDim.x) {
         u32 voxel = first + i / b0_quads, s = i % b0_quads * 4;
         if (!(voxel < t.voxels)) continue;
         float v = c[u64(voxel) * stride(t) + t.shells * ROW];
@@ -95,14 +95,15 @@ commit_samples(Tables t, const float* c, const float* basis, Finish f) {
         u32 shells = min(at_once, t.shells - begun), distance = gap(shells * ROW);
         __syncthreads();
         // Eight threads a voxel.
-        u32 own = threadIdx.x / 8;
-        const float* from = c + u64(first + own) * stride(t) + begun * ROW;
-        for (u32 n = threadIdx.x % 8 * 4; n < shells * ROW; n += 32)
-            *(float4*)(tile + own * distance + n) =
-                first + own < t.voxels ? *(const float4*)(from + n) : make_float4(0, 0, 0, 0);
+        for (u32 own = threadIdx.x / 8; own < TILE; own += blockDim.x / 8) {
+            const float* from = c + u64(first + own) * stride(t) + begun * ROW;
+            for (u32 n = threadIdx.x % 8 * 4; n < shells * ROW; n += 32)
+                *(float4*)(tile + own * distance + n) =
+                    first + own < t.voxels ? *(const float4*)(from + n) : make_float4(0, 0, 0, 0);
+        }
         __syncthreads();
         u32 last = t.begins[begun + shells] / 4, voxel = threadIdx.x % 4;
-        for (u32 quad = t.begins[begun] / 4 + threadIdx.x / 4; quad < last; quad += 64) {
+        for (u32 quad = t.begins[begun] / 4 + threadIdx.x / 4; quad < last; quad += blockDim.x / 4) {
             u32 shell = begun;
             while (quad * 4 >= t.begins[shell + 1]) ++shell;
             const float* numbers = tile + voxel * distance + (shell - begun) * ROW;

@@ -8,6 +8,7 @@ use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume};
 use crate::io;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
+use crate::solvers::commit::operator::Way;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit;
@@ -107,9 +108,9 @@ pub struct CommitNeeds {
     pub demand: Demand,
     /// Bytes that it may take.
     pub free: Option<u64>,
-    /// Of one thread.
+    /// Bytes on the graphics card, and those that are free there.
+    pub on_card: Option<(u64, u64)>,
     pub expected: Expected,
-    pub threads: usize,
 }
 
 impl FitCommit {
@@ -243,11 +244,14 @@ impl FitCommit {
             let demand = inputs.demand(&self.params, &samples);
             let free = memory_for_curves();
             demand.check(self.tractogram.len(), free)?;
+            let by_table = matches!(self.params.way, Some(Way::Dense { .. }));
+            let card = backend.devices().first().filter(|_| !by_table);
+            let card_free = card.and_then(|device| device.memory().ok());
             Ok(CommitNeeds {
                 demand,
                 free,
-                expected: inputs.expected(&self.params, &samples, &demand),
-                threads: backend.threads(),
+                on_card: card_free.map(|(free, _)| (demand.on_card, free)),
+                expected: inputs.expected(&self.params, &samples, &demand, backend),
             })
         })
     }

@@ -411,7 +411,7 @@ pub struct Working {
     pub held: Option<Held>,
     /// Why there is no result.
     pub failed: Option<String>,
-    /// How long fits take here, over what was expected of one thread.
+    /// How long fits take here, over what was expected.
     pub pace: Option<f64>,
 }
 

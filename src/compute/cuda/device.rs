@@ -5,7 +5,7 @@
 
 use super::buffers::Buffers;
 use super::error::{Error, is_out_of_memory, why};
-use super::staging::Staging;
+use super::staging::{Staging, Wait};
 use super::{library, probe};
 use crate::compute::DataId;
 use crate::compute::kernels::KernelFile;
@@ -332,6 +332,24 @@ impl Device {
         start: usize,
         to: &mut [T],
     ) -> Result<(), Error> {
+        self.fetch(from, start, to, Wait::Asleep)
+    }
+
+    /// A whole buffer of a few numbers, that many short rounds of work ask for one after the other.
+    ///
+    /// # Panics
+    /// If the buffer ends before `to` is full.
+    pub fn poll_into<T: Element>(&self, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), Error> {
+        self.fetch(from, 0, to, Wait::Awake)
+    }
+
+    fn fetch<T: Element>(
+        &self,
+        from: &CudaSlice<T>,
+        start: usize,
+        to: &mut [T],
+        wait: Wait,
+    ) -> Result<(), Error> {
         if to.is_empty() {
             return Ok(());
         }
@@ -343,7 +361,7 @@ impl Device {
         let Some(whole) = whole else {
             unreachable!("as many bytes as the view has")
         };
-        let copied = self.staging.download(&self.stream, &whole, bytes);
+        let copied = self.staging.download(&self.stream, &whole, bytes, wait);
         self.check("copying results", copied)
     }
 

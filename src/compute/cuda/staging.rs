@@ -3,7 +3,7 @@
 // Page-locked memory comes without values, and the driver writes it behind the compiler's back.
 #![allow(unsafe_code)]
 
-use cudarc::driver::sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC;
+use cudarc::driver::sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
 use cudarc::driver::{CudaStream, DevicePtr, DriverError, PinnedHostSlice, result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Large enough to hide the start of a copy, small enough to be still in the processor's cache when
 /// it is copied on.
 const CHUNK: usize = 4 << 20;
+
+/// How a thread waits for the card.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Others have the processor meanwhile; it is woken late.
+    Asleep,
+    /// Where little is between two waits, in which a late wake would be felt.
+    Awake,
+}
 
 /// Two chunks: the card fills one while the other is emptied.
 type Pair = [PinnedHostSlice<u8>; 2];
@@ -41,11 +50,12 @@ impl Staging {
         stream: &Arc<CudaStream>,
         from: &impl DevicePtr<u8>,
         to: &mut [u8],
+        wait: Wait,
     ) -> Result<(), DriverError> {
         assert_eq!(from.len(), to.len(), "as many bytes as asked for");
         stream.context().bind_to_thread()?;
         let mut pair = self.take(stream)?;
-        let copied = copy(stream, from, to, &mut pair);
+        let copied = copy(stream, from, to, wait, &mut pair);
         if copied.is_err() {
             // The card may still be writing to a chunk that is about to be freed.
             let _ = stream.synchronize();
@@ -61,8 +71,13 @@ fn copy(
     stream: &Arc<CudaStream>,
     from: &impl DevicePtr<u8>,
     to: &mut [u8],
+    wait: Wait,
     pair: &mut Pair,
 ) -> Result<(), DriverError> {
+    let flag = match wait {
+        Wait::Asleep => CU_EVENT_BLOCKING_SYNC,
+        Wait::Awake => CU_EVENT_DISABLE_TIMING,
+    };
     let (source, _read) = from.device_ptr(stream);
     let mut waiting = None;
     for (i, begin) in (0..to.len()).step_by(CHUNK).enumerate() {
@@ -77,7 +92,7 @@ fn copy(
                 stream.cu_stream(),
             )?;
         }
-        let event = stream.record_event(Some(CU_EVENT_BLOCKING_SYNC))?;
+        let event = stream.record_event(Some(flag))?;
         if let Some((range, event, which)) = waiting.replace((range, event, i % 2)) {
             event.synchronize()?;
             empty(&pair[which], to, range)?;

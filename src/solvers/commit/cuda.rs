@@ -1,8 +1,9 @@
 //! COMMIT on a graphics card: the operator in spherical harmonics (kernels/commit.cu), and the whole solver.
 //!
 //! Forward, each voxel's segments become 91 sums for each of up to four columns, those the voxel's numbers for each
-//! shell, and those its samples. Backward the same in reverse; streamlines are added to by atomics, which
-//! an H200 does faster than it would read the records a second time, sorted by streamline.
+//! shell, and those its samples. Backward the same in reverse; streamlines are added to by atomics, so that one
+//! order of the records, by voxel, does for both. A second copy of them by streamline, with each segment's share
+//! stored and summed in order, would take twice the memory; its time was not measured.
 //! What is left to the host are a few numbers an iteration, after which it chooses the next.
 
 // Kernel launches.
@@ -136,6 +137,12 @@ impl OnCard {
         })
     }
 
+    /// Bytes that so much would take on a card, the vectors of a fit among them; with fewer columns that do for
+    /// all of a streamline's it is less.
+    pub fn needs(segments: u64, shape: Shape, shells: usize) -> u64 {
+        buffers::bytes(segments, shape, shape.atoms, shells)
+    }
+
     fn device(&self) -> &Device {
         &self.devices[0]
     }
@@ -210,7 +217,10 @@ impl OnCard {
             })?;
         }
         let basis = device.address(&buffers.basis[0]);
-        self.launch(&self.kernels.samples, self.tiles(256), |l| {
+        // A thread has four samples and an eighth of the voxels.
+        let directed = tables.samples - tables.b0;
+        let threads = directed.next_multiple_of(32).clamp(96, 256);
+        self.launch(&self.kernels.samples, self.tiles(threads), |l| {
             l.arg(&tables).arg(&c).arg(&basis).arg(&finish);
         })
     }
@@ -219,10 +229,24 @@ impl OnCard {
     fn backward(
         &self,
         buffers: &mut Buffers,
-        [now, before]: [u64; 2],
+        r: [u64; 2],
         beta: f32,
         g: u64,
     ) -> Result<(), cuda::Error> {
+        let columns = buffers.columns;
+        let [z, own] = self.gather(buffers, r, beta)?;
+        self.launch(&self.kernels.part, self.strides(), |l| {
+            l.arg(&columns).arg(&z).arg(&own).arg(&g);
+        })
+    }
+
+    /// The same for the columns that are worked on and the voxels' own, which lie where it says.
+    fn gather(
+        &self,
+        buffers: &mut Buffers,
+        [now, before]: [u64; 2],
+        beta: f32,
+    ) -> Result<[u64; 2], cuda::Error> {
         let Buffers {
             tables, columns, ..
         } = *buffers;
@@ -250,9 +274,7 @@ impl OnCard {
                 l.arg(&tables).arg(&shares).arg(&z);
             })?;
         }
-        self.launch(&self.kernels.part, self.strides(), |l| {
-            l.arg(&columns).arg(&z).arg(&own).arg(&g);
-        })
+        Ok([z, own])
     }
 
     /// Bytes before a chunk of mixed columns.

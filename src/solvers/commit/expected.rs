@@ -1,12 +1,13 @@
 //! How long a fit takes, from numbers that are counted before it starts.
 
 use super::model::Intra;
-use super::operator::{Counted, Work};
+use super::operator::{Counted, Way, Work};
 use super::prepare::{Demand, Inputs, Params};
 use super::samples::Samples;
+use crate::compute::Backend;
 use crate::data::Mask;
 
-/// Of one thread with AVX2, seconds.
+/// Seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Expected {
     /// Before the first iteration.
@@ -15,7 +16,7 @@ pub struct Expected {
     pub iteration_s: f64,
 }
 
-/// A unit of [`Work`].
+/// Of one thread with AVX2: a unit of [`Work`].
 const UNIT_S: f64 = 0.2e-9;
 /// A segment: cut, sorted, packed.
 const SEGMENT_S: f64 = 150e-9;
@@ -24,9 +25,24 @@ const NUMBER_S: f64 = 1e-9;
 /// As often the solver passes over rows and columns.
 const PASSES: f64 = 8.0;
 
+/// Of an iteration on an H200: what it takes with next to nothing, for each voxel and each of its samples, and for
+/// each segment and four columns of a streamline.
+const CARD_S: f64 = 100e-6;
+const CARD_VOXEL_S: f64 = 6e-9;
+const CARD_SAMPLE_S: f64 = 0.024e-9;
+const CARD_SEGMENT_S: f64 = 0.065e-9;
+/// Its multiprocessors.
+const CARD_SIZE: f64 = 132.0;
+
 impl Inputs<'_> {
     /// Of so many records.
-    pub fn expected(&self, params: &Params, samples: &Samples, demand: &Demand) -> Expected {
+    pub fn expected(
+        &self,
+        params: &Params,
+        samples: &Samples,
+        demand: &Demand,
+        backend: &Backend,
+    ) -> Expected {
         let voxels = self
             .mask
             .map_or(self.scan.grid.voxel_count(), Mask::count)
@@ -54,9 +70,23 @@ impl Inputs<'_> {
         let fibres = self.tractogram.len() as f64;
         let columns = fibres * n.atoms + n.peaks * n.extra + voxels * n.free;
         let numbers = columns + voxels * n.samples;
+        let threads = backend.threads().max(1) as f64;
+        let build_s = SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples;
+        let iteration_s = match (backend.devices().first(), params.way) {
+            (Some(device), None | Some(Way::Factorised)) => {
+                let voxel_s = CARD_VOXEL_S + CARD_SAMPLE_S * n.samples;
+                let chunks = (n.atoms / 4.0).ceil();
+                let s = voxel_s * voxels + CARD_SEGMENT_S * chunks * n.segments;
+                CARD_S + s * CARD_SIZE / f64::from(device.multiprocessors().max(1))
+            }
+            _ => {
+                let products_s = 2.0 * UNIT_S * Work::counted(&n).least();
+                (products_s + PASSES * NUMBER_S * numbers) / threads
+            }
+        };
         Expected {
-            build_s: SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples,
-            iteration_s: 2.0 * UNIT_S * Work::counted(&n).least() + PASSES * NUMBER_S * numbers,
+            build_s: build_s / threads,
+            iteration_s,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! All that comes before the first iteration: the checks, each with one sentence, and what is built once.
 
+use super::cuda::OnCard;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Model, Responses};
-use super::operator::{Operator, Precision, Way};
+use super::operator::{Operator, Precision, Shape, Way};
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::{Metric, Stop};
 use crate::compute::cuda::Device;
@@ -53,6 +54,8 @@ pub struct Demand {
     /// Records, at most and nearly.
     pub segments: u64,
     pub bytes: u64,
+    /// The same on a graphics card, at most: as if streamlines ran through all voxels that may be used.
+    pub on_card: u64,
 }
 
 impl Demand {
@@ -221,11 +224,24 @@ impl Inputs<'_> {
         let columns = (self.tractogram.len() * model.atoms()) as u64 + voxels * places as u64;
         let rows = voxels * samples.count() as u64;
         let sums = (self.tractogram.len() * model.atoms() * rayon::current_num_threads()) as u64;
+        let shape = Shape {
+            fibres: self.tractogram.len(),
+            atoms: model.atoms(),
+            voxels: voxels as usize,
+            peaks: match model.extra.len() {
+                0 => 0,
+                _ => self.peaks.map_or(1, |p| p.frames / 3),
+            },
+            extra: model.extra.len(),
+            free: model.free.len(),
+            samples: samples.count(),
+        };
         // Signals, residual, four A x; eight vectors of unknowns; sums of the threads.
         let vectors = 4 * (7 * rows + 8 * columns + sums);
         Demand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,
+            on_card: OnCard::needs(estimate.segments, shape, samples.shells.len()),
         }
     }
 }

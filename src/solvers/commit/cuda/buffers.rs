@@ -32,7 +32,7 @@ pub struct Tables {
     columns: u32,
     unit_mm: f32,
     pub samples: u32,
-    b0: u32,
+    pub b0: u32,
     b0_real: u32,
     unused: u32,
 }
@@ -170,9 +170,9 @@ pub fn wide(rank: usize) -> usize {
     }
 }
 
-/// Bytes that an operator and the vectors of a fit take.
-pub fn bytes(dictionary: &Dictionary, shape: Shape, rank: usize, shells: usize) -> u64 {
-    let (voxels, segments) = (shape.voxels as u64, dictionary.segments.len() as u64);
+/// Bytes that an operator of so many segments and the vectors of a fit take.
+pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
+    let voxels = shape.voxels as u64;
     let items = voxels + segments / PART;
     let peaks = voxels * shape.peaks as u64;
     let sums = voxels * (shells * ROW + 4 + PAD * wide(rank)) as u64;
@@ -207,7 +207,7 @@ impl Buffers {
         };
         let wide = wide(rank);
         let chunks = rank.div_ceil(wide);
-        let bytes = bytes(dictionary, shape, rank, shells);
+        let bytes = bytes(dictionary.segments.len() as u64, shape, rank, shells);
         device.needs(bytes, super::JOB, super::LESS)?;
         // One more number than there is is read by nobody; a buffer has one at least.
         let floats =

@@ -27,6 +27,7 @@ struct Groups {
 }
 
 struct Kernels {
+    advance: CudaFunction,
     step: CudaFunction,
     groups: CudaFunction,
     measure: CudaFunction,
@@ -45,6 +46,7 @@ pub struct Vectors<'a> {
     h: CudaSlice<f32>,
     now: Point,
     before: Point,
+    /// Kept ahead of them where there are groups.
     z: CudaSlice<f32>,
     g: CudaSlice<f32>,
     sums: CudaSlice<f64>,
@@ -87,6 +89,7 @@ impl<'a> Vectors<'a> {
         Ok(Self {
             card,
             kernels: Kernels {
+                advance: kernel("advance")?,
                 step: kernel("step")?,
                 groups: kernel("groups")?,
                 measure: kernel("measure")?,
@@ -128,7 +131,7 @@ impl<'a> Vectors<'a> {
     /// Waits, and takes over what was added up.
     fn read(&self) -> Result<[f64; SUMS], cuda::Error> {
         let mut sums = [0.0; SUMS];
-        self.card.device().download_into(&self.sums, 0, &mut sums)?;
+        self.card.device().poll_into(&self.sums, &mut sums)?;
         Ok(sums)
     }
 
@@ -208,6 +211,24 @@ impl<'a> Vectors<'a> {
         self.card.backward(buffers, r, beta, self.at(&self.g))
     }
 
+    /// From now and the point before to the next with its measures, without groups.
+    fn advance(&mut self, beta: f32) -> Result<(), cuda::Error> {
+        let r = [self.at(&self.now.r), self.at(&self.before.r)];
+        let columns = self.card.columns();
+        let (h, lasso, to) = (self.at(&self.h), self.lasso, self.sum(OF_COLUMNS));
+        let (now, next) = (self.at(&self.now.x), self.at(&self.before.x));
+        let buffers = &mut self.card.buffers();
+        let [z, own] = self.card.gather(buffers, r, beta)?;
+        self.card
+            .launch(&self.kernels.advance, self.strides(), |l| {
+                l.arg(&columns).arg(&z).arg(&own).arg(&h).arg(&lasso);
+                l.arg(&now).arg(&beta).arg(&next).arg(&to);
+            })?;
+        // The point before the last made room.
+        std::mem::swap(&mut self.before, &mut self.now);
+        Ok(())
+    }
+
     fn objective(&self, sums: &[f64; SUMS]) -> f64 {
         0.5 * sums[0] + f64::from(self.lasso) * sums[OF_COLUMNS + 3] + sums[OF_GROUPS]
     }
@@ -247,13 +268,17 @@ impl Engine for Vectors<'_> {
     }
 
     fn step(&mut self, beta: f32) -> Result<Stepped, Error> {
-        self.gradient(&self.now, &self.before, beta)?;
-        // The point before the last makes room.
-        std::mem::swap(&mut self.before, &mut self.now);
         self.clear()?;
-        self.penalised(&self.z, &self.now.x)?;
+        if self.groups.is_some() {
+            self.gradient(&self.now, &self.before, beta)?;
+            // The point before the last makes room.
+            std::mem::swap(&mut self.before, &mut self.now);
+            self.penalised(&self.z, &self.now.x)?;
+            self.measure([&self.now.x, &self.z, &self.before.x])?;
+        } else {
+            self.advance(beta)?;
+        }
         self.residual(&self.now, Some(&self.before), beta)?;
-        self.measure([&self.now.x, &self.z, &self.before.x])?;
         let sums = self.read()?;
         let [step, size, turned, _, above, moved] = std::array::from_fn(|i| sums[OF_COLUMNS + i]);
         self.sides = (above as u64, moved as u64);
@@ -285,6 +310,9 @@ impl Engine for Vectors<'_> {
     }
 
     fn follow(&mut self, beta: f32) -> Result<(), Error> {
+        if self.groups.is_none() {
+            return Ok(());
+        }
         let (now, before) = (&self.now.x, &self.before.x);
         let of = [1.0 + beta, -beta];
         Ok(self.combine(now.len(), of, [now, before, &self.z])?)
@@ -367,7 +395,7 @@ impl Engine for Vectors<'_> {
         Ok(Last {
             kkt: (moved / size.max(f64::MIN_POSITIVE)).sqrt(),
             x: device.download(&now.x, 0..now.x.len())?,
-            predicted: device.download(&now.r, 0..now.r.len())?,
+            predicted: device.download_wide(&now.r)?,
         })
     }
 }

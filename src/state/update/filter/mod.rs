@@ -495,7 +495,6 @@ fn learn(state: &mut State, running: &Running, committed: &Committed) {
     };
     if *key == running.key && committed.fit.iterations >= ENOUGH {
         let expected = needs.expected.iteration_s * f64::from(committed.fit.iterations);
-        let expected = expected / needs.threads.max(1) as f64;
         working.pace = Some(committed.fit_ms * 1e-3 / expected.max(1e-9));
     }
 }

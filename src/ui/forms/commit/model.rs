@@ -474,7 +474,11 @@ fn needs(ui: &mut Ui, state: &State) {
         }
         return;
     };
-    rows::reading(ui, "Memory needed", &memory_words(needs));
+    let memory = memory_words(needs.demand.bytes, needs.free);
+    rows::reading(ui, "Memory needed", &memory);
+    if let Some((bytes, free)) = needs.on_card {
+        rows::reading(ui, "On the card", &memory_words(bytes, Some(free)));
+    }
     let pace = working.pace.unwrap_or(1.0);
     let most = state.document.filter_params().stop.iterations;
     let text = format!(
@@ -490,19 +494,18 @@ const ITERATIONS: u32 = 250;
 
 /// Until the fit ends, nearly.
 fn seconds(needs: &CommitNeeds, pace: f64, most: u32) -> f64 {
-    let threads = needs.threads.max(1) as f64;
     let iterations = f64::from(most.min(ITERATIONS));
-    (needs.expected.build_s + iterations * needs.expected.iteration_s * pace) / threads
+    needs.expected.build_s + iterations * needs.expected.iteration_s * pace
 }
 
 /// `0.4 of 24 GB`.
-fn memory_words(needs: &CommitNeeds) -> String {
+fn memory_words(bytes: u64, free: Option<u64>) -> String {
     let gb = |bytes: u64| bytes as f64 / 1e9;
-    let own = match gb(needs.demand.bytes) {
+    let own = match gb(bytes) {
         v if v < 0.1 => "<0.1".to_owned(),
         v => fixed(v, 1),
     };
-    let text = match needs.free {
+    let text = match free {
         Some(free) => format!("{own} of {}", fixed(gb(free), 0)),
         None => own,
     };
