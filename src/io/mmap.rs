@@ -50,12 +50,12 @@ mod leased {
     /// asm-generic/fcntl.h: which signal tells that somebody waits for a lease.
     const F_SETSIG: libc::c_int = 10;
     /// File systems of this machine alone (statfs(2)): elsewhere a lease does not hold others back.
-    const LOCAL: [i64; 5] = [
-        libc::EXT4_SUPER_MAGIC as i64,
-        libc::XFS_SUPER_MAGIC as i64,
-        libc::BTRFS_SUPER_MAGIC as i64,
-        libc::F2FS_SUPER_MAGIC as i64,
-        libc::TMPFS_MAGIC as i64,
+    const LOCAL: [libc::c_long; 5] = [
+        libc::EXT4_SUPER_MAGIC,
+        libc::XFS_SUPER_MAGIC,
+        libc::BTRFS_SUPER_MAGIC,
+        libc::F2FS_SUPER_MAGIC,
+        libc::TMPFS_MAGIC,
     ];
 
     struct Leased {
@@ -103,7 +103,7 @@ mod leased {
         unsafe {
             let mut system: libc::statfs = std::mem::zeroed();
             libc::fstatfs(descriptor, &raw mut system) == 0
-                && LOCAL.contains(&(system.f_type as i64))
+                && LOCAL.contains(&system.f_type)
                 && libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) == 0
                 && libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_RDLCK) == 0
         }

@@ -182,7 +182,7 @@ impl Arcs {
                 }
                 at = (at + way * STEP_MM).clamp_length_max(radius);
             }
-            (points, i % 2 == 0)
+            (points, i.is_multiple_of(2))
         };
         let lines: Vec<_> = (0..count).into_par_iter().map(line).collect();
         Some(Self::of(grid, &lines, 3))

@@ -415,6 +415,9 @@ pub struct Working {
     pub pace: Option<f64>,
 }
 
+/// A scan, what was measured, and its gradients.
+pub type Explained<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
+
 impl Document {
     /// The streamlines that are filtered: the chosen, else the topmost visible ones, else the topmost.
     pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
@@ -449,7 +452,7 @@ impl Document {
     }
 
     /// The scan whose signal is explained: the chosen, else the topmost with gradients.
-    pub fn explained(&self) -> Option<(&Arc<Layer>, &Volume, Option<&Arc<Gradients>>)> {
+    pub fn explained(&self) -> Option<Explained<'_>> {
         let chosen = self.filter.scan.and_then(|id| self.layer(id));
         let chosen = chosen.filter(|l| self.explains(l));
         let scan = || {
@@ -477,7 +480,7 @@ impl Document {
 
     /// Whether a layer may hold peaks: three volumes each, nothing else known.
     pub fn can_be_peaks(&self, layer: &Layer) -> bool {
-        let three = |v: &Volume| v.frames > 0 && v.frames % 3 == 0 && v.labels.is_none();
+        let three = |v: &Volume| v.frames > 0 && v.frames.is_multiple_of(3) && v.labels.is_none();
         match &layer.content {
             Content::Image(volume) => three(volume),
             Content::Scan { dwi, gradients } => gradients.is_none() && three(dwi),

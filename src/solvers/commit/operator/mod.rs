@@ -88,7 +88,7 @@ pub enum Precision {
 enum Inner {
     Factorised(Factorised),
     Dense(Dense),
-    OnCard(OnCard),
+    OnCard(Box<OnCard>),
 }
 
 #[derive(Debug)]
@@ -259,7 +259,7 @@ impl Operator {
         let mixed = Mixing::of(responses, samples, tolerance);
         let card = OnCard::new(dictionary, responses, mixed, samples, precision, devices)?;
         let squares = mean_squares(responses, samples);
-        let inner = Inner::OnCard(card);
+        let inner = Inner::OnCard(Box::new(card));
         Ok(Self::with(
             inner,
             Way::Factorised,
