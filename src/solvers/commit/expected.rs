@@ -26,7 +26,7 @@ const NUMBER_S: f64 = 1e-9;
 const PASSES: f64 = 8.0;
 
 /// Of an iteration on an H200: what it takes with next to nothing, for each voxel and each of its samples, and for
-/// each segment and four columns of a streamline.
+/// each segment.
 const CARD_S: f64 = 100e-6;
 const CARD_VOXEL_S: f64 = 6e-9;
 const CARD_SAMPLE_S: f64 = 0.024e-9;
@@ -75,8 +75,8 @@ impl Inputs<'_> {
         let iteration_s = match (backend.devices().first(), params.way) {
             (Some(device), None | Some(Way::Factorised)) => {
                 let voxel_s = CARD_VOXEL_S + CARD_SAMPLE_S * n.samples;
-                let chunks = (n.atoms / 4.0).ceil();
-                let s = voxel_s * voxels + CARD_SEGMENT_S * chunks * n.segments;
+                // Of many columns of a streamline, four or fewer are worked on.
+                let s = voxel_s * voxels + CARD_SEGMENT_S * n.segments;
                 CARD_S + s * CARD_SIZE / f64::from(device.multiprocessors().max(1))
             }
             _ => {
