@@ -26,7 +26,8 @@ finish() {
         KEEP=1
     fi
     [[ -z $window ]] || kill "$window" 2>/dev/null || true
-    [[ -z $server ]] || kill "$server" 2>/dev/null || true
+    # Its socket goes with it, not with the next one's.
+    [[ -z $server ]] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
     if [[ ${KEEP:-} ]]; then echo "smoke: kept $folder"; else rm -rf "$folder"; fi
     exit "$status"
 }
@@ -279,8 +280,19 @@ goes "$(axial_x -8)" "$(axial_y 20)"
 xdotool click 1
 until_true 60 "a sphere cut away on the way" more_events "$done_before"
 xdotool key Escape
-xdotool key space
-until_true 60 "a pause" now '"plays":false.*"running":false|"running":false.*"plays":false'
+# It may stand still by itself by now, or begin to move once more for what was cut away.
+rests() { now '"running":false' && sleep 1 && now '"running":false'; }
+stops() {
+    local waited
+    rests && return
+    xdotool key space
+    for waited in 1 2 3 4 5 6; do
+        rests && return
+        sleep "$waited"
+    done
+    return 1
+}
+until_true 60 "a surface at rest" stops
 xdotool key ctrl+e
 types "$folder/labels.nii.gz"
 until_true 20 "a label map" test -s "$folder/labels.nii.gz"
@@ -304,8 +316,9 @@ sleep 0.5
 xdotool type --delay 20 'keep the live result'
 xdotool key Return
 until_true 20 "a layer of them" now '"status":"Kept '
-xdotool key ctrl+5
-until_true 20 "the task Filter" now '"task":"Filter"'
+# The palette may be there for a frame more.
+filters() { xdotool key ctrl+5; sleep 0.5; now '"task":"Filter"'; }
+until_true 20 "the task Filter" filters
 until_true 30 "counted segments" now '"counted":[1-9]'
 xdotool key space
 until_true 90 "weights" now '"with_weight":[1-9]'

@@ -131,6 +131,7 @@ pub const COMMIT: KernelFile = KernelFile {
         "commit_mix",
         "commit_part",
         "commit_step",
+        "commit_advance",
         "commit_groups",
         "commit_measure",
         "commit_combine",

@@ -28,11 +28,14 @@ fn shared(name: &str, run: fn(Backend, Offscreen, LendImage)) -> Trial {
     let Some(backend) = crate::support::cuda_backend() else {
         return cuda_test(name, move |_| unreachable!("there is none"));
     };
-    let offscreen = Offscreen::new().expect("something that draws");
     let card = backend.devices()[0].uuid().expect("a name");
-    let lend = offscreen.lender();
-    match lend.filter(|lend| lend.card == card && lend.image([1; 3]).is_some()) {
-        Some(lend) => cuda_test(name, move |backend| run(backend, offscreen, lend)),
+    let drawing = Offscreen::new().ok().and_then(|offscreen| {
+        let lend = offscreen.lender()?;
+        let same = lend.card == card && lend.image([1; 3]).is_some();
+        same.then_some((offscreen, lend))
+    });
+    match drawing {
+        Some((offscreen, lend)) => cuda_test(name, move |backend| run(backend, offscreen, lend)),
         None => Trial::test(
             format!(
                 "{name} (not run: {} does not draw)",
