@@ -193,7 +193,9 @@ fn tasks() {
         assert!(menu.rect().right() < pill.rect().left());
         menu.click();
         window.run();
-        click(&mut window, task.name());
+        let row = window.get_by_role_and_label(egui::Role::MenuItem, task.name());
+        row.click();
+        window.run();
         assert_eq!(window.state().state.view.task, task);
     }
 }
