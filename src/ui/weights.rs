@@ -2,7 +2,8 @@
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::state::filter::{WEIGHT, Weighed};
+use crate::state::bundle::ByPtr;
+use crate::state::filter::{BundleSums, WEIGHT, Weighed};
 
 /// Streamlines of a bundle that the cut leaves, and all of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,7 +18,11 @@ pub struct Counted {
 pub struct Cache {
     bins: Option<(DataId, [u32; BINS])>,
     bundles: Option<((DataId, u32), Vec<Counted>)>,
+    apart: Option<(Apart, Vec<u64>)>,
 }
+
+/// Whose streamlines above which weight are counted.
+type Apart = (DataId, u32, Vec<ByPtr<bool>>);
 
 /// Below this share of the highest weight bars say nothing: the first holds all that is there.
 const LEAST: f32 = 1e-3;
@@ -52,6 +57,22 @@ impl Cache {
             self.bundles = Some((key, count(lines, least)));
         }
         self.bundles.as_ref().map_or(&[], |(_, bundles)| bundles)
+    }
+
+    /// How many streamlines of other bundles the cut leaves.
+    pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[u64] {
+        let marks = sums.bundles.iter().map(|b| ByPtr(b.marks.clone()));
+        let key = (lines.id(), least.to_bits(), marks.collect());
+        if self.apart.as_ref().is_none_or(|(known, _)| *known != key) {
+            let weights = lines.per_streamline.get(WEIGHT);
+            let kept = |marks: &[bool]| {
+                let each = weights.into_iter().flat_map(|w| w.iter()).zip(marks);
+                each.filter(|(w, mark)| **mark && **w >= least).count() as u64
+            };
+            let kept = sums.bundles.iter().map(|b| kept(&b.marks)).collect();
+            self.apart = Some((key, kept));
+        }
+        self.apart.as_ref().map_or(&[], |(_, kept)| kept)
     }
 }
 

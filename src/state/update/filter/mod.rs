@@ -1,6 +1,7 @@
 //! Filtering: what is asked of the streamlines and the scan, and what comes of it.
 
 mod put;
+mod sums;
 mod told;
 
 pub use told::{recipe as recipe_of, told};
@@ -403,7 +404,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
     effects.push(Effect::Submit(request));
 }
 
-/// Asks what a fit would take, and fits what was edited anew.
+/// Asks what a fit would take and what bundles explain, and fits what was edited anew.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if state.view.task != Task::Filter {
         return;
@@ -415,9 +416,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
         effects.extend(request.map(Effect::Submit));
     }
-    let Some(key) = wanted_key.filter(|_| !state.is_filtering()) else {
-        return;
-    };
+    if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
+        again(state, &key, effects);
+    }
+    sums::follow(state, effects);
+}
+
+/// Fits what was edited from the last weights.
+fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
@@ -428,7 +434,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let held = state.session.filter.held.as_ref();
     let fewer = held.is_some_and(|held| {
         let some = !lines.is_empty() && lines.len() < held.key.lines.len();
-        held.layer == id && held.key.same_model(&key) && some
+        held.layer == id && held.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
         run(state, Aim::Weights, Without::Nobody, false, effects);
