@@ -140,6 +140,12 @@ impl Inputs<'_> {
                 ));
             }
         }
+        if params.group > 0.0 && self.tractogram.groups.is_empty() {
+            return input(
+                "The bundle penalty needs groups of streamlines, and the file has none; give a TRX with \
+                 groups, or leave the penalty out",
+            );
+        }
         if let Some(mm) = params.blur_mm.filter(|mm| !(*mm > 0.0 && *mm <= 20.0)) {
             return input(format!(
                 "The blur's radius is {mm} mm, expected above 0 and at most 20; leave it out for none"
