@@ -6,6 +6,7 @@ use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::tracking::selection::{Rules, select};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -31,6 +32,9 @@ pub struct Summed {
 #[derive(Clone, Debug)]
 pub struct BundleSums {
     pub course: Arc<Dictionary>,
+    /// The same sums of the groups of the file, and of those in none.
+    pub groups: BTreeMap<String, f64>,
+    pub rest: f64,
     pub bundles: Vec<Summed>,
 }
 
@@ -40,7 +44,7 @@ impl SumBundles {
             Some(course) => course,
             None => Arc::new(self.fit.course(memory_for_curves(), backend, control)?),
         };
-        let lengths = course.lengths_mm();
+        let mut lengths = course.lengths_mm();
         let one = |rules: &Rules| -> Result<Summed, Fault> {
             let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
@@ -52,6 +56,23 @@ impl SumBundles {
             })
         };
         let bundles = self.rules.iter().map(one).collect::<Result<_, _>>()?;
-        Ok(BundleSums { course, bundles })
+        let product = |i: usize, lengths: &[f64]| f64::from(self.weights[i]) * lengths[i];
+        let groups = &self.fit.tractogram.groups;
+        let sum = |members: &Arc<[u32]>| -> f64 {
+            let each = members.iter().map(|m| product(*m as usize, &lengths));
+            each.sum()
+        };
+        let of_groups = groups.iter().map(|(name, own)| (name.clone(), sum(own)));
+        let of_groups = of_groups.collect();
+        for member in groups.values().flat_map(|members| members.iter()) {
+            lengths[*member as usize] = 0.0;
+        }
+        let rest = (0..lengths.len()).map(|i| product(i, &lengths)).sum();
+        Ok(BundleSums {
+            course,
+            groups: of_groups,
+            rest,
+            bundles,
+        })
     }
 }

@@ -235,6 +235,14 @@ pub struct Weighed {
 }
 
 impl Weighed {
+    /// For some of the streamlines, which keep their weights: what else is said is of the fit of all.
+    pub fn of_some(&self, weights: &[f32]) -> Self {
+        Self {
+            sorted: sorted(weights),
+            ..self.clone()
+        }
+    }
+
     /// How many a cut leaves.
     pub fn kept(&self, least: f32) -> usize {
         self.sorted.len() - self.sorted.partition_point(|w| *w < least)

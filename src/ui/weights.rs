@@ -16,7 +16,7 @@ pub struct Counted {
 
 #[derive(Default)]
 pub struct Cache {
-    bins: Option<(DataId, [u32; BINS])>,
+    bins: Option<(ByPtr<f32>, [u32; BINS])>,
     bundles: Option<((DataId, u32), Vec<Counted>)>,
     apart: Option<(Apart, Vec<u64>)>,
 }
@@ -38,14 +38,15 @@ impl Cache {
 
     /// Weights above 0 on that scale.
     pub fn bins(&mut self, weighed: &Weighed) -> &[u32; BINS] {
-        if self.bins.as_ref().is_none_or(|(of, _)| *of != weighed.of) {
+        let of = ByPtr(weighed.sorted.clone());
+        if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
             let (low, high) = self.range(weighed);
             let mut bins = [0; BINS];
             for weight in weighed.sorted.iter() {
                 let share = (weight / low).ln() / (high / low).ln();
                 bins[((share.max(0.0) * BINS as f32) as usize).min(BINS - 1)] += 1;
             }
-            self.bins = Some((weighed.of, bins));
+            self.bins = Some((of, bins));
         }
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
     }

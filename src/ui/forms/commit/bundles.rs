@@ -57,7 +57,13 @@ pub fn show(
     let counted = memory.weights.bundles(lines, least).to_vec();
     let apart = apart(state, lines, memory, least);
     let alone = counted.len() == 1;
-    let figures = &weighed.figures;
+    // Of streamlines that were taken out since the fit the sums are the fit's no more.
+    let known = state.session.filter.sums.known();
+    let known = known.filter(|(key, _)| key.of == lines.id());
+    let sums = match weighed.of == lines.id() {
+        true => Some((&weighed.figures.bundles, weighed.figures.rest)),
+        false => known.map(|(_, sums)| (&sums.groups, sums.rest)),
+    };
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
             Some(name) => name.clone(),
@@ -65,8 +71,8 @@ pub fn show(
             None => "Not in a bundle".to_owned(),
         },
         sum: match &counted.group {
-            Some(name) => figures.bundles.get(name).copied(),
-            None => Some(figures.rest),
+            Some(name) => sums.and_then(|(groups, _)| groups.get(name).copied()),
+            None => sums.map(|(_, rest)| rest),
         },
         colour: colour(i, counted.group.is_some()),
         of: counted.group.map_or(Of::Rest, Of::Group),
