@@ -189,10 +189,16 @@ fn cut() {
     let stay = of_group
         .iter()
         .filter(|i| values(&window)[**i as usize] >= least);
-    assert_eq!(left(&window), stay.count());
+    let stay = stay.count();
+    assert_eq!(left(&window), stay);
+    // Of the group, too, the difference is what goes of it.
+    act(&mut window, FilterAction::Show(Shown::Difference));
+    assert_eq!(left(&window), of_group.len() - stay);
+    assert_eq!(window.state.document.shown_by_weight(id), Shown::Difference);
+    act(&mut window, FilterAction::Show(Shown::After));
     act(&mut window, FilterAction::ShowGroup(None));
     assert_eq!(left(&window), kept);
-    for _ in 0..6 {
+    for _ in 0..8 {
         window.act(Action::Undo);
     }
     let limit = window.state.document.bundle.sieve.as_ref();

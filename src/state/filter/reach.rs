@@ -1,6 +1,6 @@
 //! What of a document a fit of weights is about.
 
-use super::{Shown, WEIGHT, Weighed, WeightMap};
+use super::{FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::dictionary::Dictionary;
@@ -133,9 +133,9 @@ impl Document {
     /// What of a layer's streamlines is seen, as far as weights say it.
     pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
         let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == layer);
-        match sieve.filter(|s| s.limit(&weight()).is_some()) {
+        match sieve.and_then(|s| s.limit(&weight())) {
             None => Shown::Before,
-            Some(sieve) if sieve.invert => Shown::Difference,
+            Some(limit) if limit.low.is_none() => Shown::Difference,
             Some(_) => Shown::After,
         }
     }
@@ -143,19 +143,19 @@ impl Document {
     /// Lets those be seen.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
         let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
-        let group = known.as_ref().and_then(|s| s.group.clone());
         let sieve = known.unwrap_or_else(|| Sieve::new(layer));
         let cut = Limit {
             column: weight(),
-            low: (shown != Shown::Before).then_some(self.filter.least()),
-            high: None,
+            low: (shown == Shown::After).then_some(self.filter.least()),
+            // All that are less: what regions and a group leave counts for both.
+            high: (shown == Shown::Difference).then_some(self.filter.least().next_down()),
             counting: Default::default(),
         };
-        let sieve = Sieve {
-            invert: shown == Shown::Difference,
-            ..sieve.limited(cut)
-        };
-        let plain = sieve.limits.is_empty() && sieve.uses.is_empty() && group.is_none();
+        let sieve = sieve.limited(cut);
+        let plain = Sieve {
+            random_seed: 0,
+            ..sieve.clone()
+        } == Sieve::new(layer);
         self.bundle.sieve = Some(sieve).filter(|_| !plain);
     }
 }
@@ -197,6 +197,21 @@ impl State {
         let summed = working.sums.known().filter(|(key, _)| key.of == lines.id());
         let course = held.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
+    }
+
+    /// Whether the fit of the streamlines that are looked at, or of more of them, is in memory, from which one
+    /// without some goes on.
+    pub fn holds_fit(&self) -> bool {
+        let looked_at = self.document.filtered();
+        let wanted = crate::state::update::filter_key(self);
+        let held = self.session.filter.held.as_ref();
+        let of = |held: &Held, (layer, key): (LayerId, FilterKey)| {
+            let same = held.key.lines.same_lines(&key.lines);
+            let fewer = key.lines.len() < held.key.lines.len();
+            held.layer == layer && held.key.same_model(&key) && (same || fewer)
+        };
+        let wanted = looked_at.map(|(layer, _)| layer.id).zip(wanted);
+        held.zip(wanted).is_some_and(|(held, now)| of(held, now))
     }
 
     /// Whether weights are being fitted.

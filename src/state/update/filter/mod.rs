@@ -239,31 +239,25 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
         Err(why) => return state.session.refused(Slot::Commit, why.to_owned()),
     };
     request.without = without;
+    let reused = state.holds_fit();
     let held = state.session.filter.held.as_ref();
-    let held = held.filter(|h| h.layer == layer && h.key.same_model(&key));
-    let (mut running, mut reused) = (key.clone(), false);
-    if let Some(held) = held {
-        let same = held.key.lines.same_lines(&key.lines);
-        if same || key.lines.len() < held.key.lines.len() {
-            reused = true;
-            request.prepared = Some(held.prepared.clone());
-            request.start = (!anew).then(|| held.x.clone());
-            let last = state.document.weighed.get(&layer).filter(|_| !anew);
-            let penalties = |p: &Params| (p.lasso, p.group);
-            let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
-            if let Some(last) = last {
-                request.curve = Curve::after(&last.curve);
-            }
-            if !same {
-                request.left = Some(std::mem::replace(
-                    &mut request.tractogram,
-                    held.key.lines.clone(),
-                ));
-                running.lines = held.key.lines.clone();
-            }
-            if matches!(aim, Aim::Lesion(_)) {
-                request.before = Some(held.rmse.clone());
-            }
+    let mut running = key.clone();
+    if let Some(held) = held.filter(|_| reused) {
+        request.prepared = Some(held.prepared.clone());
+        request.start = (!anew).then(|| held.x.clone());
+        let last = state.document.weighed.get(&layer).filter(|_| !anew);
+        let penalties = |p: &Params| (p.lasso, p.group);
+        let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
+        if let Some(last) = last {
+            request.curve = Curve::after(&last.curve);
+        }
+        if !held.key.lines.same_lines(&key.lines) {
+            let whole = held.key.lines.clone();
+            request.left = Some(std::mem::replace(&mut request.tractogram, whole));
+            running.lines = held.key.lines.clone();
+        }
+        if matches!(aim, Aim::Lesion(_)) {
+            request.before = Some(held.rmse.clone());
         }
     }
     if matches!(aim, Aim::Lesion(_)) && !reused {

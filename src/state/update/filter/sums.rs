@@ -103,7 +103,5 @@ fn apart(document: &Document, layer: LayerId) -> Option<Sieve> {
     let mut apart = sieve.clone();
     apart.limits.retain(|l| l.column != weight());
     apart.group = None;
-    // The difference that weights make.
-    apart.invert &= apart.limits.len() == sieve.limits.len();
     Some(apart)
 }

@@ -4,11 +4,12 @@ use super::act;
 use crate::data::Tractogram;
 use crate::state::bundle::{ByPtr, How, lines_of};
 use crate::state::filter::{Apart, FilterAction, Lesion, Lesioned, Summed, Weighed, WeightMap};
-use crate::state::{Action, BundleAction, Layer, State, defaults};
+use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
+use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons};
 use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
@@ -258,6 +259,8 @@ fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>)
 }
 
 const LESION: &str = "Virtual lesion";
+/// The fold with some.
+const LESIONS: &str = "Virtual lesions";
 
 /// What can be left out, and what was.
 pub fn lesions(
@@ -267,14 +270,36 @@ pub fn lesions(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let open = !weighed.lesions.is_empty() || !memory.narrow;
-    let (open, clicked) = section::fold(ui, LESION, memory.is_open(LESION, open));
+    // What came of one is seen, whoever had opened the empty fold.
+    let (key, open) = match weighed.lesions.is_empty() {
+        true => (LESION, !memory.narrow),
+        false => (LESIONS, true),
+    };
+    let (open, clicked) = section::fold(ui, LESION, memory.is_open(key, open));
     if clicked {
-        memory.toggle(LESION);
+        memory.toggle(key);
     }
     if !open {
         return;
     }
+    match state.holds_fit() || state.is_filtering() {
+        true => without(ui, state, weighed, actions),
+        false => {
+            let p = theme::palette(ui.style());
+            let text = "What others miss is told from a fit in memory, and there is none of these";
+            let note = Note::new(p, Severity::Information, text).action("Run again");
+            if note.show(ui) == Some(Answer::Taken) {
+                act(actions, FilterAction::Run);
+            }
+        }
+    }
+    for lesion in &weighed.lesions {
+        told(ui, state, lesion, actions);
+    }
+}
+
+/// What can be left out.
+fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Action>) {
     let help = "Fits the other streamlines without some, and tells how much worse the signal is explained: no \
                 streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
@@ -314,13 +339,10 @@ pub fn lesions(
         act(actions, FilterAction::Lesion(what));
     }
     if weighed.lesions.is_empty() {
-        return rows::hint(
+        rows::hint(
             ui,
             "Choose streamlines (K), place a region or open a TRX with groups to leave some out",
         );
-    }
-    for lesion in &weighed.lesions {
-        told(ui, state, lesion, actions);
     }
 }
 
