@@ -128,23 +128,20 @@ fn surface(state: &State) -> Vec<Reading> {
     speed.into_iter().chain(phi).collect()
 }
 
-/// Streamlines with a weight in the crosshair's voxel, while what they were fitted from is at hand.
+/// Streamlines with a weight in the crosshair's voxel.
 fn weighed(state: &State) -> Vec<Reading> {
-    let held = state.session.filter.held.as_ref();
-    let looked_at = state.document.filtered().map(|(layer, _)| layer.id);
-    let Some(held) = held.filter(|h| state.view.task == Task::Filter && looked_at == Some(h.layer))
-    else {
+    let course = state.course().filter(|_| state.view.task == Task::Filter);
+    let Some((course, weights)) = course else {
         return Vec::new();
     };
-    let dictionary = &held.prepared.dictionary;
-    let voxel = dictionary.grid.nearest(state.view.crosshair);
-    let number = voxel.map(|v| dictionary.grid.index(v) as u32);
-    let place = number.and_then(|n| dictionary.voxels.binary_search(&n).ok());
+    let voxel = course.grid.nearest(state.view.crosshair);
+    let number = voxel.map(|v| course.grid.index(v) as u32);
+    let place = number.and_then(|n| course.voxels.binary_search(&n).ok());
     // Records of one streamline lie together.
-    let segments = place.map_or(&[][..], |place| dictionary.in_voxel(place));
+    let segments = place.map_or(&[][..], |place| course.in_voxel(place));
     let mut fibres: Vec<u32> = segments.iter().map(|s| s.fibre).collect();
     fibres.dedup();
-    let weights = fibres.iter().map(|f| held.weights[*f as usize]);
+    let weights = fibres.iter().map(|f| weights[*f as usize]);
     let above: Vec<f64> = weights.filter(|w| *w > 0.0).map(f64::from).collect();
     let count = format::count(above.len() as u64);
     let sum = format::significant(above.iter().sum());

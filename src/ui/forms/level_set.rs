@@ -395,13 +395,7 @@ pub fn foot(
     if why.is_none() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 190.0, |ui| {
-            let mut chosen = None;
-            for what in SegmentFile::ALL {
-                if menu::Item::new(what.name()).show(ui) {
-                    chosen = Some(what);
-                }
-            }
-            chosen
+            menu::choice(ui, SegmentFile::ALL, |what| what.name())
         });
         if let Some(what) = chosen {
             ask(state, memory, what, above);
