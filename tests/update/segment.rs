@@ -10,6 +10,7 @@ use arcuate::state::document::Content;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
 use arcuate::state::{Action, Phase, Play, Surfaced, Task};
+use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
         test("update::segment::where_it_is_looked_at", looked_at),
+        test("update::segment::told_at_the_crosshair", told),
     ]
 }
 
@@ -321,7 +323,35 @@ fn moved() {
     );
 }
 
+/// What the status line tells there.
+fn told() {
+    let mut window = ready();
+    let named = |window: &Window| {
+        let all = probe::readings(&window.state);
+        let brief = probe::brief(&window.state, &all, 2);
+        brief.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
+    };
+    window.act(Action::MoveCrosshair(dvec3(4.0, 0.0, 0.0)));
+    assert_eq!(named(&window), ["t1", probe::PHI]);
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
+    assert_eq!(named(&window), ["t1", "Speed", probe::PHI]);
+    // Far from the surface only the image has a value.
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
+    window.act(Action::MoveCrosshair(dvec3(18.0, 18.0, 18.0)));
+    assert_eq!(named(&window), ["t1"]);
+    window.act(Action::SelectTask(Task::View));
+    assert_eq!(named(&window), ["t1"]);
+}
+
 fn said() {
+    // What is missing is told without a note that would stay.
+    let mut window = opened(image());
+    for action in [SegmentAction::Play, SegmentAction::Step] {
+        window.state.session.status.clear();
+        act(&mut window, action);
+        assert!(window.state.session.status.starts_with("Hold P"));
+        assert_eq!(messages(&window), "");
+    }
     let mut window = ready();
     sphere(&mut window, true, DVec3::splat(300.0), 5.0);
     assert!(

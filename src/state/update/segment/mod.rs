@@ -81,7 +81,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         SegmentAction::Pause => state.session.segment.play = Play::Rest,
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
-                return state.session.say(Severity::Information, why);
+                return waits(state, why);
             }
             let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
             state.session.segment.play = Play::Until(step + STEPS);
@@ -209,13 +209,18 @@ fn place(state: &mut State, sphere: Sphere) {
 
 fn play(state: &mut State) {
     match state.cannot_segment() {
-        Some(why) => state.session.say(Severity::Information, why),
+        Some(why) => waits(state, why),
         None => {
             state.session.segment.play = Play::Run;
             // A surface that stands still looks again.
             state.session.segment.asked = None;
         }
     }
+}
+
+/// The panel says so for as long as it is so; whoever asked hears it once.
+fn waits(state: &mut State, why: &str) {
+    state.session.status = why.to_owned();
 }
 
 fn rewind(state: &mut State, step: u64) {
@@ -240,7 +245,7 @@ fn rewind(state: &mut State, step: u64) {
         .map(|p| p.0)
         .collect();
     if !gone.is_empty() {
-        edit(state, "Rewind", false, |d| {
+        edit(state, "Take spheres back", false, |d| {
             d.segment.spheres.retain(|(n, _)| !gone.contains(n));
         });
     }
