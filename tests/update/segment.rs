@@ -537,4 +537,16 @@ fn looked_at() {
         -params.advection(),
         "far from the target it shrinks"
     );
+    // What stands still goes on for new speeds and when somebody says so, not for another look.
+    act(&mut window, SegmentAction::Play);
+    let (rested, ended) = (live(&window).step, live(&window).ended);
+    assert_eq!(ended, Ended::Converged);
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
+    set(&mut window, Phase::Done, |s| s.pace = Some(3));
+    assert_eq!((live(&window).step, live(&window).ended), (rested, ended));
+    act(&mut window, SegmentAction::Play);
+    let looked_again = live(&window).step;
+    assert!(looked_again > rested, "{looked_again} after {rested}");
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.5);
+    assert!(live(&window).step > looked_again);
 }

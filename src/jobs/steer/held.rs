@@ -39,6 +39,8 @@ struct Held {
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     trees: Trees,
+    /// The same is asked for once more.
+    again: bool,
 }
 
 struct Run {
@@ -110,6 +112,7 @@ impl Held {
             run: None,
             speed: None,
             trees: Trees::default(),
+            again: true,
         })
     }
 
@@ -121,6 +124,7 @@ impl Held {
         control: &Control,
     ) -> Result<Vec<(u64, String)>, Fault> {
         let before = std::mem::replace(&mut self.of, wanted);
+        self.again = before == self.of;
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
@@ -265,11 +269,19 @@ impl Held {
             let start = run.start.clone();
             self.run = Some(self.begin(start, backend, control)?);
         }
+        // A surface that stands still goes on where its speeds change, or where somebody says so; not where
+        // it is only looked at in another way.
+        let rests = !self.again
+            && self.of.play == Play::Run
+            && self.run.as_ref().is_some_and(|run| {
+                run.ended == Ended::Converged && *run.evolution.params() == self.of.params
+            });
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
         while let Some(run) = &mut self.run {
             let step = run.evolution.step();
             let left = match self.of.play {
+                _ if rests => 0,
                 Play::Rest => 0,
                 Play::Until(end) => end.saturating_sub(step),
                 Play::Run => u64::MAX,
