@@ -433,6 +433,7 @@ fn kept() {
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     go(&mut window, 100);
     let mask = live(&window).mask.clone().expect("at rest");
+    let mask_step = live(&window).step;
     act(&mut window, SegmentAction::Region(Role::Exclude));
     assert_eq!(window.state.document.regions.len(), 1);
     act(&mut window, SegmentAction::Keep);
@@ -471,10 +472,31 @@ fn kept() {
         .as_ref()
         .expect("on one grid");
     assert!(agreement.dice > 0.97, "{}", agreement.dice);
-    window.act(Action::Undo);
-    window.act(Action::Undo);
+    for _ in 0..2 {
+        window.act(Action::Undo);
+    }
+    assert!(window.state.session.segment.live.is_none());
     window.act(Action::Undo);
     assert!(window.state.document.segmented.is_empty());
+    // The surface is where it was.
+    let back = |window: &Window| {
+        assert_eq!(live(window).script.steps, mask_step);
+        let now = live(window).mask.as_ref().expect("at rest");
+        assert_eq!(now.inside, mask.inside);
+    };
+    back(&window);
+    act(&mut window, SegmentAction::Clear);
+    assert!(window.state.session.segment.live.is_none());
+    window.act(Action::Undo);
+    back(&window);
+    let (low, high) = (60.0, 140.0);
+    act(
+        &mut window,
+        SegmentAction::Start(Start::Values { low, high }),
+    );
+    assert_eq!(live(&window).step, 0);
+    window.act(Action::Undo);
+    back(&window);
 }
 
 fn starts() {
