@@ -364,6 +364,9 @@ fn said() {
         1,
         "it is not there"
     );
+    // Until something else is asked for.
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.2);
+    assert_eq!(messages(&window), "");
     assert_eq!(live(&window).step, 0);
     act(&mut window, SegmentAction::Step);
     let then = live(&window).mask.clone().expect("at rest");

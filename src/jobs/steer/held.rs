@@ -22,8 +22,21 @@ const FIGURES: Duration = Duration::from_millis(250);
 const FIGURES_SHARE: u32 = 5;
 /// Points of the plot of volume.
 const PLOTTED: usize = 400;
+/// Bricks from which on a surface is seen before its figures are known.
+const LARGE: usize = 1000;
 /// Between two looks at whether the last picture was seen.
 const GLANCE: Duration = Duration::from_millis(2);
+
+/// What a picture of the surface comes with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    /// No figures: they follow.
+    Nothing,
+    /// Figures now and then: it moves on.
+    Figures,
+    /// Figures and voxels: it rests.
+    All,
+}
 
 /// Of the one worker that steers; nobody waits for it.
 #[derive(Default)]
@@ -318,11 +331,16 @@ impl Held {
             }
             if voice.is_heard() && (due || self.of.pace.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.shown(&refused, false, backend)?;
+                let steered = self.shown(&refused, With::Figures, backend)?;
                 voice.tell(Output::Steered(Box::new(steered)));
             }
         }
-        self.shown(&refused, true, backend)
+        let large = |run: &Run| run.figures.is_none() && run.evolution.size().bricks >= LARGE;
+        if self.run.as_ref().is_some_and(large) && voice.is_heard() {
+            let steered = self.shown(&refused, With::Nothing, backend)?;
+            voice.tell(Output::Steered(Box::new(steered)));
+        }
+        self.shown(&refused, With::All, backend)
     }
 
     /// The speeds as they are wanted now.
@@ -347,18 +365,18 @@ impl Held {
     fn shown(
         &mut self,
         refused: &[(u64, String)],
-        rests: bool,
+        with: With,
         backend: &Backend,
     ) -> Result<Steered, Fault> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surfaced(&mut run, rests, backend);
+                let surfaced = self.surfaced(&mut run, with, backend);
                 self.run = Some(run);
                 Some(surfaced?)
             }
         };
-        if rests {
+        if with == With::All {
             self.see_speed(backend)?;
         }
         Ok(Steered {
@@ -373,9 +391,10 @@ impl Held {
     fn surfaced(
         &mut self,
         run: &mut Run,
-        rests: bool,
+        with: With,
         backend: &Backend,
     ) -> Result<Surfaced, Fault> {
+        let rests = with == With::All;
         let evolution = &run.evolution;
         let step = evolution.step();
         let field = Arc::new(evolution.field()?);
@@ -385,6 +404,7 @@ impl Held {
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
+        let due = due && with != With::Nothing;
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
             self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();

@@ -92,9 +92,9 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 chosen = Some(from);
             }
         };
-        item(ui, "Spheres (A, then click)", From::Spheres);
-        item(ui, "Threshold: within the range", From::Threshold);
-        item(ui, "Flood fill from the crosshair", From::Fill);
+        item(ui, "Spheres: A, then click", From::Spheres);
+        item(ui, "Threshold: T ± ε", From::Threshold);
+        item(ui, "Fill from the crosshair", From::Fill);
         for layer in &document.layers {
             if matches!(layer.content, Content::Mask(_)) {
                 item(ui, &format!("Mask {}", layer.name), From::Layer(layer.id));

@@ -408,7 +408,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
         if let Some(asked) = &mut state.session.segment.asked {
             asked.spheres.retain(|(n, _)| *n != number);
         }
-        state.session.say(Severity::Warning, why);
+        state.session.warned(Slot::Segment, why);
     }
     if !rests {
         return;
@@ -439,7 +439,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
-                state.session.say(Severity::Warning, sentence);
+                state.session.warned(Slot::Segment, sentence);
             }
         }
         _ => {}

@@ -19,7 +19,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let working = &state.session.segment;
     let Some(live) = &working.live else {
         section::head(ui, "Results");
-        rows::hint(ui, "Nothing yet: sample, add a sphere, run");
+        let words = match working.running && state.cannot_segment().is_none() {
+            true => "The surface is being placed",
+            false => "Nothing yet: sample, add a sphere, run",
+        };
+        rows::hint(ui, words);
         return reference(ui, state, actions);
     };
     let fact = format!("{} active voxels", count(live.active));
@@ -123,6 +127,8 @@ fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
         Some(Standing::Converged) => "Stands still".to_owned(),
         Some(Standing::Leaked) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
+        // Of a session that was opened nobody knows.
+        _ if live.steps_per_s < 1.0 => "Paused".to_owned(),
         _ => format!("Paused, {rate} before"),
     };
     rows::reading(
