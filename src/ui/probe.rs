@@ -104,6 +104,11 @@ fn costs(state: &State) -> Vec<Reading> {
     vec![side(0), side(1), reading(COST, total)]
 }
 
+/// What moves the surface.
+const SPEED: &str = "Speed";
+/// How far the surface is, positive inside.
+pub const PHI: &str = "Signed distance φ";
+
 /// Speed and signed distance at the crosshair.
 fn surface(state: &State) -> Vec<Reading> {
     let at = state.view.crosshair;
@@ -115,14 +120,14 @@ fn surface(state: &State) -> Vec<Reading> {
     let speed = speed
         .filter(|_| state.shows_speed())
         .and_then(|s| s.nearest(0, at));
-    let speed = speed.map(|v| reading("Speed", signed(f64::from(v), 2)));
+    let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
     let live = crate::render::build::segment::live(state);
     let phi = live.and_then(|l| {
         let phi = f64::from(l.phi.nearest(0, at)?);
         // Beyond the band only the side is known.
         (phi.abs() < f64::from(l.field.clamp)).then(|| {
             let mm = signed(phi * l.field.h_mm, 1);
-            reading("Signed distance φ", format::with_unit(&mm, "mm"))
+            reading(PHI, format::with_unit(&mm, "mm"))
         })
     });
     speed.into_iter().chain(phi).collect()
@@ -157,9 +162,16 @@ pub const WEIGHTS: &str = "Sum of weights in voxel";
 /// u₁ + u₂.
 pub const COST: &str = "u₁ + u₂";
 
-/// The most telling readings, for the status line: FA and MD, costs, CM or weights before MD; else the topmost
-/// layers.
-pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
+/// The most telling readings, for the status line: what is segmented and its surface; FA and MD, costs, CM or
+/// weights before MD; else the topmost layers.
+pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
+    let segmented = state.document.segmented_image();
+    let segmented = segmented.filter(|_| state.view.task == Task::Segment);
+    if let Some(image) = segmented.and_then(|(layer, _)| of_layer(layer, state.view.crosshair)) {
+        let names = [image.name.as_str(), SPEED, PHI];
+        let named = |name: &str| all.iter().find(|r| r.name == name);
+        return names.into_iter().filter_map(named).collect();
+    }
     let measured = all.iter().any(|r| r.name == CONNECTIVITY);
     let costed = all.iter().any(|r| r.name == COST);
     let weighed = all.iter().any(|r| r.name == WEIGHTS);
