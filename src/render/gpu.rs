@@ -55,6 +55,11 @@ pub fn shader_sources() -> Vec<(String, String)> {
         let name = format!("volume, {n} samples{reading}");
         (name, super::volume::shader(n, filters))
     });
+    let surfaces = [1, 4].map(|n| {
+        let name = format!("surface in bricks, {n} samples");
+        (name, super::volume::brick_shader(n))
+    });
+    let volumes = volumes.into_iter().chain(surfaces);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

@@ -22,6 +22,7 @@ mod lines;
 pub mod offscreen;
 mod outline;
 mod pace;
+mod pools;
 mod scene;
 mod shared;
 mod slice;
@@ -174,6 +175,7 @@ impl Renderer {
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
+        self.textures.pools.next_picture();
         if self.stale(
             id,
             &list.lines,
@@ -235,6 +237,7 @@ impl Renderer {
         let patient = self.loading.is_none();
         let owed = self.textures.owes;
         self.textures.begin(self.loading);
+        self.textures.pools.next_picture();
         // The next piece of a better picture waits for the one before: what is on its way to the
         // device cannot be called back.
         let rested = |s: &ScenePart| s.pace.rested() && !s.stopwatch.is_running();
@@ -262,7 +265,7 @@ impl Renderer {
                 Quality::best(self.gpu.software)
             } else {
                 part.pace
-                    .quality(measured, (moving, !list.volumes.is_empty()), ask)
+                    .quality(measured, (moving, list.ray_cast() > 0), ask)
             };
             let tools = Tools {
                 gpu: &self.gpu,
@@ -276,6 +279,7 @@ impl Renderer {
             let (used, filled) = self
                 .scenes
                 .draw(tools, &list, &keys, quality, targets, view);
+            self.textures.pools.submitted(&self.gpu);
             if let Some(filled) = filled {
                 pane.rough = quality.rough;
                 self.draws += 1;
@@ -351,6 +355,11 @@ impl Renderer {
     /// Bytes of volumes, masks and streamlines on the device.
     pub fn device_bytes(&self) -> u64 {
         self.textures.bytes() + self.store.bytes()
+    }
+
+    /// Bytes of surfaces in bricks that were uploaded so far.
+    pub fn uploaded_bytes(&self) -> u64 {
+        self.textures.pools.uploaded_bytes
     }
 
     /// How many bytes of data that no pane shows may stay on the device.

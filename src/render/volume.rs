@@ -4,20 +4,26 @@
 //! them, as it does at the opaque scene. See-through streamlines are a layer of the last volume, at the
 //! mean of their depths. The two pictures take turns as what is there and what comes.
 
-use super::draw_list::{CutAway, Interpolation, VolumeDraw, VolumeStyle};
+use super::draw_list::{
+    BrickSurface, CutAway, CutPlane, Fade, Interpolation, ScenePane, VolumeDraw, VolumeStyle,
+};
 use super::gpu::{Gpu, Slot, depth_source};
 use super::outline::linear_sampler;
 use super::scene::FogQuality;
 use super::textures::{Key, Textures, colour_map_row};
 use super::transfer::TABLE;
 use super::view::SceneView;
+use crate::data::BrickImage;
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4};
 use std::ops::Range;
 use std::sync::OnceLock;
 use wgpu::TextureUsages as Usage;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/volume.wgsl");
+const SHADER: &str = include_str!("../../shaders/volume.wgsl");
+const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
+const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
+const PAGES: &str = include_str!("../../shaders/pages.wgsl");
 
 /// How a shader reads between voxels: a sampler where it may, else by hand. Missing voxels are so
 /// far below all others that a mean tells of any among its eight.
@@ -46,7 +52,12 @@ fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
 /// The text of the shader, for samplers that interpolate single precision or do not.
 pub(super) fn shader(samples: u32, filters: bool) -> String {
     let reading = if filters { FILTERED } else { BY_HAND };
-    depth_source(&format!("{reading}\n{SHADER}"), samples)
+    depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
+}
+
+/// The same for surfaces in bricks.
+pub(super) fn brick_shader(samples: u32) -> String {
+    depth_source(&format!("{PAGES}\n{BRICKS}\n{SHADER}"), samples)
 }
 
 const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -62,7 +73,9 @@ struct VolumeUniform {
     texel_rows: [[f32; 4]; 3],
     cut_rows: [[f32; 4]; 3],
     planes: [[f32; 4]; CutAway::MOST],
+    fades: [[f32; 4]; CutAway::MOST],
     phi_rows: [[f32; 4]; 3],
+    phi_size: [f32; 4],
     phi_look: [f32; 4],
     size: [f32; 4],
     march: [f32; 4],
@@ -83,6 +96,9 @@ const HAS_CUT: u32 = 32;
 const SKIPS: u32 = 64;
 const HAS_LINES: u32 = 128;
 const HAS_PHI: u32 = 256;
+const HAS_FADE: u32 = 512;
+/// As FAR in shaders/volume.wgsl.
+const FAR: f32 = 1e9;
 
 /// Pictures of volumes, as large as the scene, with the distance of the nearest opaque surface.
 pub(super) struct Fog {
@@ -130,13 +146,14 @@ impl Default for March {
 #[derive(Default)]
 pub(super) struct Volumes {
     pub how: March,
-    /// For 1 and for 4 samples of the scene.
-    pipelines: OnceLock<Pipelines>,
+    /// Of images and of bricks, each for 1 and for 4 samples of the scene.
+    pipelines: [OnceLock<Pipelines>; 2],
     sampler: OnceLock<wgpu::Sampler>,
 }
 
 impl Volumes {
-    fn pipelines(&self, gpu: &Gpu) -> &Pipelines {
+    fn pipelines(&self, gpu: &Gpu, of: &Drawn) -> &Pipelines {
+        let in_bricks = matches!(of, Drawn::Bricks(_));
         let image = match gpu.filters {
             true => Slot::Filtered3,
             false => Slot::Image3,
@@ -160,10 +177,15 @@ impl Volumes {
                     Slot::Image2,
                     Slot::Image2,
                     Slot::Image2,
-                    Slot::Image3,
+                    Slot::Storage,
+                    Slot::Storage,
                 ],
             );
-            let module = gpu.shader("volume", shader(samples, gpu.filters));
+            let source = match in_bricks {
+                true => brick_shader(samples),
+                false => shader(samples, gpu.filters),
+            };
+            let module = gpu.shader("volume", source);
             let pipeline = gpu
                 .device
                 .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -176,7 +198,7 @@ impl Volumes {
                 });
             (layout, pipeline)
         };
-        self.pipelines.get_or_init(|| [1, 4].map(make))
+        self.pipelines[usize::from(in_bricks)].get_or_init(|| [1, 4].map(make))
     }
 
     /// Draws these rows of the scene; `writes` go to the last pass.
@@ -184,7 +206,7 @@ impl Volumes {
     pub fn march(
         &self,
         (gpu, textures, encoder): (&Gpu, &mut Textures, &mut wgpu::CommandEncoder),
-        volumes: &[VolumeDraw],
+        list: &ScenePane,
         (view, rows): (&SceneView, &Range<u32>),
         (depth, samples): (&wgpu::TextureView, u32),
         (fog, quality): (&Fog, FogQuality),
@@ -192,19 +214,30 @@ impl Volumes {
         used: &mut Vec<Key>,
         mut writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) {
-        let (layout, pipeline) = &self.pipelines(gpu)[usize::from(samples > 1)];
         let sampler = self.sampler.get_or_init(|| linear_sampler(gpu));
         let pixels = |n: u32| n.div_ceil(quality.per_pixel);
         let [width, height] = view.size_px.map(pixels);
         let (first, last) = (rows.start / quality.per_pixel, pixels(rows.end).min(height));
-        let is_opaque = |v: &&VolumeDraw| matches!(v.style, VolumeStyle::Surface { opacity, .. } if opacity > 0.99);
-        let ordered = volumes.iter().filter(is_opaque);
-        let ordered = ordered.chain(volumes.iter().filter(|v| !is_opaque(v)));
-        for (i, volume) in ordered.enumerate() {
-            let [(image_key, image), (bricks_key, bricks)] =
-                textures.bricks(gpu, &volume.volume.0, volume.frame);
-            used.extend([image_key, bricks_key]);
-            let mut uniform = describe(volume, view, (quality, self.how), &image.texel_from_world);
+        let all = list.volumes.iter().map(Drawn::Image);
+        let mut ordered: Vec<Drawn> = all.chain(list.surfaces.iter().map(Drawn::Bricks)).collect();
+        ordered.sort_by_key(|drawn| !drawn.is_opaque());
+        let count = ordered.len();
+        for (i, drawn) in ordered.into_iter().enumerate() {
+            let (layout, pipeline) = &self.pipelines(gpu, &drawn)[usize::from(samples > 1)];
+            let how = (quality, self.how);
+            let (mut uniform, [image, bricks]) = match drawn {
+                Drawn::Image(volume) => {
+                    let [(image_key, image), (bricks_key, bricks)] =
+                        textures.bricks(gpu, &volume.volume.0, volume.frame);
+                    used.extend([image_key, bricks_key]);
+                    let uniform = describe(volume, view, how, &image.texel_from_world);
+                    (uniform, [image.view.clone(), bricks.view.clone()])
+                }
+                Drawn::Bricks(surface) => {
+                    let nothing = [0, 1].map(|_| textures.nothing.clone());
+                    (describe_bricks(surface, view, how), nothing)
+                }
+            };
             uniform.size = [view.size_px[0], view.size_px[1], width, height].map(|n| n as f32);
             uniform.rows[0] = first;
             uniform.rows[2] = last;
@@ -212,7 +245,8 @@ impl Volumes {
                 uniform.kind[0] |= HAS_BEFORE;
             }
             let mut within = textures.no_mask.clone();
-            let face = volume.cut.as_ref().and_then(|c| c.face.as_ref());
+            let cut = drawn.image().and_then(|volume| volume.cut.as_ref());
+            let face = cut.and_then(|c| c.face.as_ref());
             if let Some(mask) = face.and_then(|f| f.within.as_ref()) {
                 let (key, texture) = textures.surface(gpu, &mask.0);
                 used.push(key);
@@ -220,25 +254,38 @@ impl Volumes {
                 uniform.cut_rows = affine_rows(&texture.texel_from_world);
                 within = texture.view.clone();
             }
-            let mut around = textures.nothing.clone();
-            if let Some(inside) = &volume.inside {
-                let (key, texture) = textures.frame(gpu, &inside.phi.0, 0);
-                used.push(key);
+            let phi = drawn.phi().map(|phi| (phi, textures.pools.of(gpu, phi)));
+            let pool = match phi {
+                Some((phi, Some(pool))) => {
+                    uniform.hold(phi);
+                    pool
+                }
+                // More than the device's shaders read: nothing of it is known.
+                _ => {
+                    uniform.phi_size = [0.0; 4];
+                    textures.pools.nothing()
+                }
+            };
+            if let Some(inside) = drawn.image().and_then(|volume| volume.inside.as_ref())
+                && uniform.phi_size[0] > 0.0
+            {
                 uniform.kind[0] |= HAS_PHI;
-                uniform.phi_rows = affine_rows(&texture.texel_from_world);
                 let [r, g, b] = rgb(inside.line);
                 uniform.phi_look = [r, g, b, inside.outside];
-                around = texture.view.clone();
             }
-            let ends = i + 1 == volumes.len();
+            let ends = i + 1 == count;
             // In the last volume, all others being behind it.
             if through.is_some() && ends && quality.per_pixel == 1 {
                 uniform.kind[0] |= HAS_LINES;
             }
             let unseen = [0, 1, 2].map(|_| textures.colour_maps.clone());
             let [sum, left, depths] = through.unwrap_or(&unseen);
-            let table = table(gpu, volume);
+            let table = match drawn.image() {
+                Some(volume) => table(gpu, volume),
+                None => textures.colour_maps.clone(),
+            };
             let buffer = gpu.uniform(&uniform);
+            let [page_of, pages] = pool.bindings();
             let [before, after] = [&fog.turns[(i + 1) % 2], &fog.turns[i % 2]];
             use wgpu::BindingResource::{Sampler, TextureView as View};
             let group = gpu.bind(
@@ -246,9 +293,9 @@ impl Volumes {
                 &[
                     buffer.as_entire_binding(),
                     View(depth),
-                    View(&image.view),
+                    View(&image),
                     Sampler(sampler),
-                    View(&bricks.view),
+                    View(&bricks),
                     View(&table),
                     View(&textures.colour_maps),
                     View(&within),
@@ -259,7 +306,8 @@ impl Volumes {
                     View(sum),
                     View(left),
                     View(depths),
-                    View(&around),
+                    page_of,
+                    pages,
                 ],
             );
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -271,6 +319,93 @@ impl Volumes {
             pass.dispatch_workgroups(width.div_ceil(8), (last - first).div_ceil(8), 1);
         }
     }
+}
+
+/// What one pass draws.
+#[derive(Clone, Copy)]
+enum Drawn<'a> {
+    Image(&'a VolumeDraw),
+    Bricks(&'a BrickSurface),
+}
+
+impl<'a> Drawn<'a> {
+    fn image(&self) -> Option<&'a VolumeDraw> {
+        match self {
+            Self::Image(volume) => Some(volume),
+            Self::Bricks(_) => None,
+        }
+    }
+
+    /// What is read by bricks.
+    fn phi(&self) -> Option<&'a BrickImage> {
+        match self {
+            Self::Image(volume) => volume.inside.as_ref().map(|inside| &inside.phi.0),
+            Self::Bricks(surface) => Some(&surface.phi.0),
+        }
+    }
+
+    fn is_opaque(&self) -> bool {
+        let (opacity, fade) = match self {
+            Self::Image(volume) => match volume.style {
+                VolumeStyle::Cloud => return false,
+                VolumeStyle::Surface { opacity, .. } => (opacity, &volume.fade),
+            },
+            Self::Bricks(surface) => (surface.opacity, &surface.fade),
+        };
+        opacity > 0.99 && fade.is_none()
+    }
+}
+
+impl VolumeUniform {
+    /// What every volume has.
+    fn seen(
+        view: &SceneView,
+        (quality, how): (FogQuality, March),
+        texel_from_world: &DAffine3,
+    ) -> Self {
+        let texel_mm = texel_from_world.matrix3.determinant().abs().cbrt().recip();
+        Self {
+            world_from_clip: view.world_from_clip.as_mat4().to_cols_array_2d(),
+            eye: view.eye.as_vec4().to_array(),
+            light: view.light.as_vec3().extend(0.0).to_array(),
+            depth_cue: view.depth_cue.as_vec4().to_array(),
+            texel_rows: affine_rows(texel_from_world),
+            march: [
+                how.step_texels.unwrap_or(quality.step).max(0.05),
+                quality.per_pixel as f32,
+                texel_mm as f32,
+                0.0,
+            ],
+            ..Default::default()
+        }
+    }
+
+    fn fade(&mut self, fade: Option<&Fade>) {
+        let Some(fade) = fade else {
+            return;
+        };
+        self.kind[0] |= HAS_FADE;
+        self.march[3] = 1.0 / fade.reach_mm.max(1e-3);
+        // Before one that is not there is everything.
+        self.fades = [[0.0, 0.0, 0.0, FAR]; CutAway::MOST];
+        for (to, plane) in self.fades.iter_mut().zip(&fade.planes) {
+            *to = in_front(plane);
+        }
+    }
+
+    /// φ in bricks.
+    fn hold(&mut self, phi: &BrickImage) {
+        let [x, y, z] = phi.grid.shape.map(|n| n as f32);
+        self.phi_size = [x, y, z, phi.most];
+        self.phi_rows = affine_rows(&phi.grid.voxel_from_world);
+        self.rows[3] = phi.shift;
+    }
+}
+
+/// Times (world, 1) how far before a plane, mm.
+fn in_front(plane: &CutPlane) -> [f32; 4] {
+    let normal = plane.normal.normalize_or_zero();
+    normal.extend(-normal.dot(plane.at)).as_vec4().to_array()
 }
 
 fn affine_rows(texel_from_world: &DAffine3) -> [[f32; 4]; 3] {
@@ -289,30 +424,38 @@ fn shares((low, high): (f32, f32)) -> [f32; 2] {
 }
 
 /// All but the sizes.
+fn describe_bricks(
+    surface: &BrickSurface,
+    view: &SceneView,
+    how: (FogQuality, March),
+) -> VolumeUniform {
+    let mut uniform = VolumeUniform::seen(view, how, &surface.phi.0.grid.voxel_from_world);
+    let [r, g, b] = rgb(surface.colour);
+    uniform.surface = [r, g, b, 1.0];
+    uniform.window[3] = surface.opacity;
+    let (quality, march) = how;
+    let flags = [(LIT, surface.lit), (SKIPS, march.skips)];
+    let flags = flags.iter().filter(|(_, holds)| *holds);
+    uniform.kind = [
+        flags.fold(SURFACE, |all, (flag, _)| all | flag),
+        1,
+        0,
+        quality.rays,
+    ];
+    uniform.fade(surface.fade.as_ref());
+    uniform
+}
+
 fn describe(
     volume: &VolumeDraw,
     view: &SceneView,
     (quality, how): (FogQuality, March),
     texel_from_world: &DAffine3,
 ) -> VolumeUniform {
-    let texel_mm = texel_from_world.matrix3.determinant().abs().cbrt().recip();
     let [low, per_width] = shares(volume.window);
     let mut flags = 0;
-    let mut uniform = VolumeUniform {
-        world_from_clip: view.world_from_clip.as_mat4().to_cols_array_2d(),
-        eye: view.eye.as_vec4().to_array(),
-        light: view.light.as_vec3().extend(0.0).to_array(),
-        depth_cue: view.depth_cue.as_vec4().to_array(),
-        texel_rows: affine_rows(texel_from_world),
-        march: [
-            how.step_texels.unwrap_or(quality.step).max(0.05),
-            quality.per_pixel as f32,
-            texel_mm as f32,
-            0.0,
-        ],
-        window: [low, per_width, 0.0, 0.0],
-        ..Default::default()
-    };
+    let mut uniform = VolumeUniform::seen(view, (quality, how), texel_from_world);
+    uniform.window = [low, per_width, 0.0, 0.0];
     let mut rays = 1;
     if let VolumeStyle::Surface {
         level,
@@ -333,8 +476,7 @@ fn describe(
     let mut planes = 0;
     if let Some(cut) = &volume.cut {
         for (to, plane) in uniform.planes.iter_mut().zip(&cut.planes) {
-            let normal = plane.normal.normalize_or_zero();
-            *to = normal.extend(-normal.dot(plane.at)).as_vec4().to_array();
+            *to = in_front(plane);
             planes += 1;
         }
         if let Some(face) = &cut.face {
@@ -352,6 +494,7 @@ fn describe(
         Interpolation::Cubic => 2,
     };
     uniform.kind = [flags, interpolation, planes, rays];
+    uniform.fade(volume.fade.as_ref());
     uniform
 }
 

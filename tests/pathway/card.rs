@@ -61,6 +61,7 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
         lit: true,
         cut: None,
         inside: None,
+        fade: None,
     };
     let image = Image {
         volume: ById(excess.clone()),

@@ -3,7 +3,7 @@
 use super::near::Trees;
 use super::{Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, Volume};
+use crate::data::{LendImage, Mask, Volume};
 use crate::jobs::Voice;
 use crate::jobs::fault::Fault;
 use crate::jobs::request::Output;
@@ -39,6 +39,8 @@ struct Held {
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     trees: Trees,
+    /// Of the window, which draws.
+    lend: Option<LendImage>,
 }
 
 struct Run {
@@ -61,6 +63,7 @@ impl Memory {
     pub fn steer(
         &self,
         wanted: Steer,
+        lend: Option<&LendImage>,
         backend: &Backend,
         control: &Control,
         voice: &Voice,
@@ -74,6 +77,7 @@ impl Memory {
         };
         let held = memory.insert(held);
         let refused = held.follow(wanted, backend, control)?;
+        held.lend = lend.cloned();
         held.go(refused, backend, control, voice)
     }
 }
@@ -110,6 +114,7 @@ impl Held {
             run: None,
             speed: None,
             trees: Trees::default(),
+            lend: None,
         })
     }
 
@@ -364,6 +369,7 @@ impl Held {
         rests: bool,
         backend: &Backend,
     ) -> Result<Surfaced, Fault> {
+        let bricks = run.evolution.image(self.lend.as_ref())?;
         let evolution = &run.evolution;
         let step = evolution.step();
         let field = Arc::new(evolution.field()?);
@@ -419,6 +425,7 @@ impl Held {
         }
         let census = field.census(3.0);
         Ok(Surfaced {
+            bricks,
             phi,
             mask,
             step,

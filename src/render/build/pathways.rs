@@ -233,6 +233,7 @@ fn surface(
         lit: true,
         cut: None,
         inside: None,
+        fade: None,
     }
 }
 
