@@ -2,10 +2,7 @@
 // inside, or which page holds its voxels, x fastest. A voxel beyond the grid it has the border's value
 // and is outside, which closes a surface that reaches the border (src/solvers/level_set/surface.rs).
 //
-// Who includes this sets the private variables.
-
-@group(0) @binding(15) var<storage, read> page_of: array<u32>;
-@group(0) @binding(16) var<storage, read> pages: array<f32>;
+// Who includes this binds `page_of`, the table, and `pages`, and sets the private variables.
 
 const OUTSIDE: u32 = 0u;
 const INSIDE: u32 = 1u;

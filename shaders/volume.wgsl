@@ -61,7 +61,7 @@ const HAS_FADE: u32 = 512u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
 // 1 is the scene's depth.
-// 2 to 7 are the image's: see volume_image.wgsl. 15 and 16 are φ in bricks: see pages.wgsl.
+// 2 to 7 are the image's: see volume_image.wgsl.
 // What was drawn before: colour times alpha and alpha; how far its nearest opaque surface is, mm.
 @group(0) @binding(8) var before: texture_2d<f32>;
 @group(0) @binding(9) var before_distance: texture_2d<f32>;
@@ -71,6 +71,9 @@ const HAS_FADE: u32 = 512u;
 @group(0) @binding(12) var lines_sum: texture_2d<f32>;
 @group(0) @binding(13) var lines_left: texture_2d<f32>;
 @group(0) @binding(14) var lines_depth: texture_2d<f32>;
+// φ in bricks: see pages.wgsl.
+@group(0) @binding(15) var<storage, read> page_of: array<u32>;
+@group(0) @binding(16) var<storage, read> pages: array<f32>;
 
 const FAR: f32 = 1e9;
 // A mean that a missing texel has part in is below this.

@@ -158,11 +158,12 @@ pub struct Steered {
 /// A surface and what is said about it.
 #[derive(Clone, Debug)]
 pub struct Surfaced {
-    pub field: Arc<Field>,
-    /// φ around the surface.
-    pub phi: Volume,
-    /// The same in bricks, as it is drawn in 3-D.
+    /// As it is drawn.
     pub bricks: BrickImage,
+    /// As it was when it was last measured; at rest, as it is.
+    pub field: Arc<Field>,
+    /// φ around the surface, once it rests.
+    pub phi: Option<Volume>,
     /// Of the voxels inside, once it rests.
     pub mask: Option<Mask>,
     pub step: u64,

@@ -97,8 +97,7 @@ pub struct Image {
 /// Lines of equal value on a slice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contour {
-    /// Its first frame, linearly interpolated.
-    pub volume: ById<Volume>,
+    pub of: ContourOf,
     pub level: f32,
     /// At every multiple of this, but 0, instead of the level.
     pub every: Option<f32>,
@@ -108,6 +107,14 @@ pub struct Contour {
     pub opacity: f32,
     /// Logical pixels.
     pub width_px: f32,
+}
+
+/// What is linearly interpolated between voxels.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ContourOf {
+    /// Its first frame.
+    Image(ById<Volume>),
+    Bricks(ById<BrickImage>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]

@@ -37,7 +37,6 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
         ("glyphs", super::glyphs::SHADER),
-        ("slice", super::slice::SHADER),
         ("lines", super::lines::SHADER),
         ("solids", super::solids::SHADER),
     ];
@@ -55,11 +54,12 @@ pub fn shader_sources() -> Vec<(String, String)> {
         let name = format!("volume, {n} samples{reading}");
         (name, super::volume::shader(n, filters))
     });
+    let slices = ("slice".to_owned(), super::slice::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume::brick_shader(n))
     });
-    let volumes = volumes.into_iter().chain(surfaces);
+    let volumes = volumes.into_iter().chain(surfaces).chain([slices]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

@@ -218,6 +218,7 @@ impl Renderer {
                 }
             }
             gpu.queue.submit([encoder.finish()]);
+            textures.pools.submitted(gpu);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
             self.draws += 1;
             self.drawn(id, List::Slice(list), used, keys);

@@ -8,6 +8,9 @@ use super::shared::SharedBuffer;
 use crate::data::BrickImage;
 use std::ops::Range;
 
+/// How shaders read it; each binds the two buffers where it has room for them.
+pub(super) const PAGES: &str = include_str!("../../shaders/pages.wgsl");
+
 /// What was not drawn in so many pictures is dropped.
 const FORGOTTEN_AFTER: u64 = 200;
 /// Entries of a table that are uploaded together.

@@ -9,6 +9,7 @@ use super::draw_list::{
 };
 use super::gpu::{Gpu, Slot, depth_source};
 use super::outline::linear_sampler;
+use super::pools::PAGES;
 use super::scene::FogQuality;
 use super::textures::{Key, Textures, colour_map_row};
 use super::transfer::TABLE;
@@ -23,7 +24,6 @@ use wgpu::TextureUsages as Usage;
 const SHADER: &str = include_str!("../../shaders/volume.wgsl");
 const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
 const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
-const PAGES: &str = include_str!("../../shaders/pages.wgsl");
 
 /// How a shader reads between voxels: a sampler where it may, else by hand. Missing voxels are so
 /// far below all others that a mean tells of any among its eight.

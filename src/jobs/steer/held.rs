@@ -9,14 +9,16 @@ use crate::jobs::fault::Fault;
 use crate::jobs::request::Output;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Ended, Evolution, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture, surface,
+    Ended, Evolution, Field, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture,
+    surface,
 };
 use crate::solvers::region;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A piece of a run takes about so long: between two a newer request is heard.
-const PIECE: Duration = Duration::from_millis(12);
+/// Pictures come no sooner either: 120 of them a second leave time to draw.
+const PIECE: Duration = Duration::from_millis(4);
 /// Figures of a moving surface come so often at most, and take a fifth of the time.
 const FIGURES: Duration = Duration::from_millis(250);
 const FIGURES_SHARE: u32 = 5;
@@ -57,6 +59,8 @@ struct Run {
     figures: Option<Figures>,
     /// When those were made, and how long that took.
     figured: Option<(Instant, Duration)>,
+    /// What was last looked at, voxel by voxel.
+    looked: Option<Arc<Field>>,
 }
 
 impl Memory {
@@ -217,6 +221,7 @@ impl Held {
             steps_per_s: 0.0,
             figures: None,
             figured: None,
+            looked: None,
         })
     }
 
@@ -372,13 +377,21 @@ impl Held {
         let bricks = run.evolution.image(self.lend.as_ref())?;
         let evolution = &run.evolution;
         let step = evolution.step();
-        let field = Arc::new(evolution.field()?);
-        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
-        let phi = backend.install(|| field.cropped()).ok_or_else(gone)?;
-        let mask = rests.then(|| backend.install(|| field.mask()));
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
+        // Between two looks nothing but its bricks is fetched.
+        let field = match run.looked.take().filter(|_| !rests && !due) {
+            Some(field) => field,
+            None => Arc::new(evolution.field()?),
+        };
+        run.looked = Some(field.clone());
+        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let (mut phi, mut mask) = (None, None);
+        if rests {
+            phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);
+            mask = Some(backend.install(|| field.mask()));
+        }
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
             self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();
@@ -438,7 +451,7 @@ impl Held {
             ended: run.ended,
             leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
             growth,
-            inside: census.inside,
+            inside: evolution.inside().1,
             active: census.near,
             size: evolution.size(),
             steps_per_s: run.steps_per_s,
@@ -463,6 +476,7 @@ impl Run {
     fn forget(&mut self) {
         self.figures = None;
         self.figured = None;
+        self.looked = None;
         self.ended = Ended::Steps;
     }
 }

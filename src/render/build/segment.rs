@@ -2,8 +2,8 @@
 
 use super::super::colour_map::ColourMap;
 use super::super::draw_list::{
-    BrickSurface, ById, Contour, Fade, Image, Inside, Interpolation, SlicePane, Transfer,
-    VolumeDraw, VolumeStyle,
+    BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
+    Transfer, VolumeDraw, VolumeStyle,
 };
 use super::{Size, volumes};
 use crate::data::Volume;
@@ -41,16 +41,21 @@ fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> 
 }
 
 pub fn contours(state: &State) -> Vec<Contour> {
-    let contour = |volume: &Volume, level, colour, width_px| Contour {
-        volume: ById(volume.clone()),
+    let contour = |of, level, colour, width_px| Contour {
+        of,
         level,
         every: None,
         colour,
         opacity: 1.0,
         width_px,
     };
-    let kept = kept(state).map(|(_, phi, level, colour)| contour(phi, level, colour, KEPT_PX));
-    let live = live(state).map(|live| contour(&live.phi, 0.0, LIVE_RGB, CONTOUR_PX));
+    let kept = kept(state).map(|(_, phi, level, colour)| {
+        contour(ContourOf::Image(ById(phi.clone())), level, colour, KEPT_PX)
+    });
+    let live = live(state).map(|live| {
+        let of = ContourOf::Bricks(ById(live.bricks.clone()));
+        contour(of, 0.0, LIVE_RGB, CONTOUR_PX)
+    });
     kept.chain(live).collect()
 }
 

@@ -2,14 +2,14 @@
 //! bricks is seen.
 
 use super::{SIZE, any_eye, any_grid, chord, cloud, pixels, ray, shown, up_to};
-use crate::render::{offscreen, scene};
+use crate::render::{offscreen, pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::{BrickImage, Grid, Pages};
 use arcuate::render::March;
 use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{
-    BrickSurface, ById, CutAway, CutFace, CutPlane, Fade, Inside, Interpolation, ScenePane,
-    VolumeDraw, VolumeStyle,
+    BrickSurface, ById, Contour, ContourOf, CutAway, CutFace, CutPlane, Fade, Inside,
+    Interpolation, ScenePane, VolumeDraw, VolumeStyle,
 };
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::solvers::level_set::Field;
@@ -28,6 +28,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::a surface in bricks ends with its image", ends),
         test("render::only bricks that changed are uploaded", changed),
         test("render::a surface in bricks bounds a cloud", bounds_cloud),
+        test(
+            "render::contours of bricks are those of their image",
+            contours,
+        ),
         test("render::opacity by the distance to a plane", fades),
         test(
             "render::a cloud's opacity by the distance to a plane",
@@ -332,6 +336,41 @@ fn bounds_cloud() {
         lines += 1;
     }
     assert!(lines > 40, "{lines}");
+}
+
+/// On slices in any direction, over the faces of bricks and along the image's border.
+fn contours() {
+    let mut random = Random::fresh("bricks contours");
+    let mut offscreen = offscreen();
+    for round in 0..4 {
+        let grid = any_grid(&mut random, 33 + round, 16.0);
+        // The half space goes on beyond the image.
+        let tilt = random.direction();
+        let field = solved(&grid, 8, |at| body(at).max(at.dot(tilt) - 6.0));
+        let line = |of| Contour {
+            of,
+            level: 0.0,
+            every: None,
+            colour: COLOUR,
+            opacity: 1.0,
+            width_px: 2.0,
+        };
+        let normal = random.direction();
+        let right = normal.any_orthonormal_vector();
+        let centre = random.direction() * 3.0;
+        let mut list = pane(120, centre, right, normal.cross(right), 0.4);
+        let dense = field.cropped().expect("a surface");
+        list.contours = vec![line(ContourOf::Image(ById(dense)))];
+        let expected = offscreen.slice(&list).expect("a picture");
+        list.contours = vec![line(ContourOf::Bricks(ById(bricks(&field))))];
+        let found = offscreen.slice(&list).expect("a picture");
+        let all = || (0..120 * 120).map(|i| (i % 120, i / 120));
+        let differ = all().filter(|(x, y)| off(&found, &expected, *x, *y) > 3);
+        let seen = all().filter(|(x, y)| found.pixel(*x, *y)[0] > 128).count();
+        let differ = differ.count();
+        println!("{differ} of {seen} pixels differ");
+        assert!(seen > 60 && differ * 50 <= seen, "{differ} of {seen}");
+    }
 }
 
 /// What is left of the opacity so far from a plane.
