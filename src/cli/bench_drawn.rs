@@ -5,12 +5,13 @@
 //! A frame makes as many steps as take half of a 120th of a second, one at least.
 
 use super::bench::Choice;
-use super::bench_levelset::Case;
 use super::bench_render::{bare, median};
 use crate::compute::{Backend, Control};
 use crate::render::PaneId;
 use crate::render::draw_list::{BrickSurface, ById, ScenePane};
 use crate::render::offscreen::Offscreen;
+use crate::solvers::Error;
+use crate::solvers::level_set::Evolution;
 use crate::state::Camera;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -20,7 +21,7 @@ const FRAME_S: f64 = 1.0 / 120.0;
 
 /// One JSON object; an error is a sentence.
 pub fn measure(
-    case: &Case,
+    made: &mut Evolution,
     name: &str,
     choice: Choice,
     backend: &Backend,
@@ -34,17 +35,16 @@ pub fn measure(
     };
     let lend = offscreen.lender();
     let control = Control::new();
-    let words = |error: crate::solvers::Error| error.to_string();
-    let mut made = case.run(backend).map_err(words)?;
-    let step = |made: &mut crate::solvers::level_set::Evolution, steps| {
+    let words = |error: Error| error.to_string();
+    let step = |made: &mut Evolution, steps| {
         let begun = Instant::now();
         made.measure(steps, backend, &control).map_err(words)?;
         Ok::<f64, String>(begun.elapsed().as_secs_f64())
     };
     // The first fill the caches, and say how long one takes.
     let trial = if backend.devices().is_empty() { 2 } else { 400 };
-    step(&mut made, trial)?;
-    let step_s = step(&mut made, trial)? / trial as f64;
+    step(made, trial)?;
+    let step_s = step(made, trial)? / trial as f64;
     let steps = ((0.5 * FRAME_S / step_s) as u64).max(1);
     let (low, high) = made.inputs().image.grid.bounds();
     let camera = Camera::framing(low, high);
@@ -54,7 +54,7 @@ pub fn measure(
     let mut uploaded = 0;
     for frame in 0..=frames {
         let begun = Instant::now();
-        let stepped_s = step(&mut made, steps)?;
+        let stepped_s = step(made, steps)?;
         let image = made.image(lend.as_ref()).map_err(words)?;
         let handed_s = begun.elapsed().as_secs_f64() - stepped_s;
         shared = image.device_copy().is_some();

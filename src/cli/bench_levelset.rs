@@ -50,7 +50,7 @@ fn depth(cortex: bool, voxel: [usize; 3]) -> f64 {
     folded(at) / DVec3::from_array(rise).length().max(0.5)
 }
 
-pub(super) struct Case {
+struct Case {
     name: &'static str,
     image: Volume,
     start: Start,
@@ -58,7 +58,7 @@ pub(super) struct Case {
 
 impl Case {
     /// Its run before the first step.
-    pub fn run(&self, backend: &Backend) -> Result<Evolution, Error> {
+    fn run(&self, backend: &Backend) -> Result<Evolution, Error> {
         let params = Params {
             smoothness: 0.2,
             ..defaults::level_set(1.0, 0.5)
@@ -116,11 +116,13 @@ fn case(name: &'static str, cortex: bool) -> Option<Case> {
     })
 }
 
-fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Value, Error> {
+fn measure(
+    case: &Case,
+    (made, setup_s): (&mut Evolution, f64),
+    choice: Choice,
+    backend: &Backend,
+) -> Result<Value, Error> {
     let control = Control::new();
-    let begun = Instant::now();
-    let mut made = case.run(backend)?;
-    let setup_s = begun.elapsed().as_secs_f64();
     // Whole rounds of redistancing, and some steps first that fill the caches.
     let card = !backend.devices().is_empty();
     let (rounds, steps) = match (choice.quick, case.name, card) {
@@ -162,13 +164,23 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         let Some(case) = case(name, cortex) else {
             continue;
         };
-        let failed = |name: &str, error: String| json!({"workload": "levelset", "case": name, "error": error});
+        let failed = |error: String| json!({"workload": "levelset", "case": name, "error": error});
+        let begun = Instant::now();
+        let mut made = match case.run(backend) {
+            Ok(made) => made,
+            Err(error) => {
+                lines.push(failed(error.to_string()));
+                continue;
+            }
+        };
+        let made = &mut made;
+        let setup_s = begun.elapsed().as_secs_f64();
         if choice.takes(name) {
-            let line = measure(&case, choice, backend);
-            lines.push(line.unwrap_or_else(|error| failed(name, error.to_string())));
+            let line = measure(&case, (made, setup_s), choice, backend);
+            lines.push(line.unwrap_or_else(|error| failed(error.to_string())));
         }
-        let line = bench_drawn::measure(&case, &drawn, choice, backend);
-        lines.push(line.unwrap_or_else(|error| failed(&drawn, error)));
+        let line = bench_drawn::measure(made, &drawn, choice, backend);
+        lines.push(line.unwrap_or_else(failed));
     }
     lines
 }
