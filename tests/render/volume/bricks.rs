@@ -42,11 +42,12 @@ pub fn tests() -> Vec<Trial> {
 
 const COLOUR: [u8; 3] = [255, 200, 40];
 
-/// φ in units of the shortest edge, |φ| up to 3 of them, in bricks of so many voxels a side.
+/// φ in units of the shortest edge, |φ| up to three of the longest, in bricks of so many voxels a side.
 fn solved(grid: &Grid, brick: usize, phi_mm: impl Fn(DVec3) -> f64 + Sync) -> Field {
     let h_mm = grid.spacing().min_element();
+    let most = (3.0 * grid.spacing().max_element() / h_mm) as f32;
     let at = |voxel: [usize; 3]| grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
-    Field::from_fn(&Arc::new(grid.clone()), h_mm, 3.0, (brick, false), |v| {
+    Field::from_fn(&Arc::new(grid.clone()), h_mm, most, (brick, false), |v| {
         (phi_mm(at(v)) / h_mm) as f32
     })
 }
