@@ -22,7 +22,7 @@ mod lines;
 pub mod offscreen;
 mod outline;
 mod pace;
-mod pools;
+mod pages;
 mod scene;
 mod shared;
 mod slice;
@@ -35,6 +35,8 @@ mod together;
 mod transfer;
 mod view;
 mod volume;
+mod volume_bricks;
+mod volume_image;
 
 pub use blit::Surface;
 pub use device::{device_descriptor, shortcoming};

@@ -3,7 +3,7 @@
 use super::colour_map::ColourMap;
 use super::draw_list::{Contour, ContourOf, Image, Interpolation, SlicePane, SliceQuad};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
-use super::pools::{PAGES, Pool};
+use super::pages::{PAGES, Pool};
 use super::textures::{Key, Textures, colour_map_row};
 use crate::data::VolumeKind;
 use bytemuck::{Pod, Zeroable};

@@ -3,7 +3,7 @@
 use super::bricks::Bricks;
 use super::colour_map::ColourMap;
 use super::gpu::{Gpu, beyond, half};
-use super::pools::Pools;
+use super::pages::Pools;
 use super::shared::SharedTexture;
 use super::smooth::Smooth;
 use crate::data::{DataId, Mask, Volume, VolumeKind};

@@ -4,16 +4,13 @@
 //! them, as it does at the opaque scene. See-through streamlines are a layer of the last volume, at the
 //! mean of their depths. The two pictures take turns as what is there and what comes.
 
-use super::draw_list::{
-    BrickSurface, CutAway, CutPlane, Fade, Interpolation, ScenePane, VolumeDraw, VolumeStyle,
-};
-use super::gpu::{Gpu, Slot, depth_source};
+use super::draw_list::{BrickSurface, CutAway, CutPlane, Fade, ScenePane, VolumeDraw, VolumeStyle};
+use super::gpu::{Gpu, Slot};
 use super::outline::linear_sampler;
-use super::pools::PAGES;
 use super::scene::FogQuality;
-use super::textures::{Key, Textures, colour_map_row};
-use super::transfer::TABLE;
+use super::textures::{Key, Textures};
 use super::view::SceneView;
+use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4};
@@ -21,79 +18,42 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use wgpu::TextureUsages as Usage;
 
-const SHADER: &str = include_str!("../../shaders/volume.wgsl");
-const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
-const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
-
-/// How a shader reads between voxels: a sampler where it may, else by hand. Missing voxels are so
-/// far below all others that a mean tells of any among its eight.
-const FILTERED: &str = "
-@group(0) @binding(2) var image: texture_3d<f32>;
-fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
-    return textureSampleLevel(image, smooth_sampler, (texel + 0.5) / size, 0.0).r;
-}
-";
-const BY_HAND: &str = "
-@group(0) @binding(2) var image: texture_3d<f32>;
-fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
-    let base = vec3<i32>(floor(texel));
-    let f = texel - floor(texel);
-    var sum = 0.0;
-    for (var i = 0; i < 8; i++) {
-        let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
-        let w = mix(1.0 - f, f, vec3<f32>(corner));
-        let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
-        sum += w.x * w.y * w.z * textureLoad(image, at, 0).r;
-    }
-    return sum;
-}
-";
-
-/// The text of the shader, for samplers that interpolate single precision or do not.
-pub(super) fn shader(samples: u32, filters: bool) -> String {
-    let reading = if filters { FILTERED } else { BY_HAND };
-    depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
-}
-
-/// The same for surfaces in bricks.
-pub(super) fn brick_shader(samples: u32) -> String {
-    depth_source(&format!("{PAGES}\n{BRICKS}\n{SHADER}"), samples)
-}
+pub(super) const SHADER: &str = include_str!("../../shaders/volume.wgsl");
 
 const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 const DISTANCE: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable, Default)]
-struct VolumeUniform {
+pub(super) struct VolumeUniform {
     world_from_clip: [[f32; 4]; 4],
     eye: [f32; 4],
     light: [f32; 4],
     depth_cue: [f32; 4],
-    texel_rows: [[f32; 4]; 3],
+    pub texel_rows: [[f32; 4]; 3],
     cut_rows: [[f32; 4]; 3],
-    planes: [[f32; 4]; CutAway::MOST],
+    pub planes: [[f32; 4]; CutAway::MOST],
     fades: [[f32; 4]; CutAway::MOST],
     phi_rows: [[f32; 4]; 3],
     phi_size: [f32; 4],
     phi_look: [f32; 4],
     size: [f32; 4],
     march: [f32; 4],
-    window: [f32; 4],
-    face: [f32; 4],
-    surface: [f32; 4],
-    kind: [u32; 4],
-    rows: [u32; 4],
+    pub window: [f32; 4],
+    pub face: [f32; 4],
+    pub surface: [f32; 4],
+    pub kind: [u32; 4],
+    pub rows: [u32; 4],
 }
 
 // The same bits as in shaders/volume.wgsl.
-const SURFACE: u32 = 1;
-const LIT: u32 = 2;
-const BELOW: u32 = 4;
+pub(super) const SURFACE: u32 = 1;
+pub(super) const LIT: u32 = 2;
+pub(super) const BELOW: u32 = 4;
 const HAS_BEFORE: u32 = 8;
-const HAS_FACE: u32 = 16;
+pub(super) const HAS_FACE: u32 = 16;
 const HAS_CUT: u32 = 32;
-const SKIPS: u32 = 64;
+pub(super) const SKIPS: u32 = 64;
 const HAS_LINES: u32 = 128;
 const HAS_PHI: u32 = 256;
 const HAS_FADE: u32 = 512;
@@ -182,8 +142,8 @@ impl Volumes {
                 ],
             );
             let source = match in_bricks {
-                true => brick_shader(samples),
-                false => shader(samples, gpu.filters),
+                true => volume_bricks::shader(samples),
+                false => volume_image::shader(samples, gpu.filters),
             };
             let module = gpu.shader("volume", source);
             let pipeline = gpu
@@ -230,12 +190,13 @@ impl Volumes {
                     let [(image_key, image), (bricks_key, bricks)] =
                         textures.bricks(gpu, &volume.volume.0, volume.frame);
                     used.extend([image_key, bricks_key]);
-                    let uniform = describe(volume, view, how, &image.texel_from_world);
+                    let uniform =
+                        volume_image::describe(volume, view, how, &image.texel_from_world);
                     (uniform, [image.view.clone(), bricks.view.clone()])
                 }
                 Drawn::Bricks(surface) => {
                     let nothing = [0, 1].map(|_| textures.nothing.clone());
-                    (describe_bricks(surface, view, how), nothing)
+                    (volume_bricks::describe(surface, view, how), nothing)
                 }
             };
             uniform.size = [view.size_px[0], view.size_px[1], width, height].map(|n| n as f32);
@@ -281,7 +242,7 @@ impl Volumes {
             let unseen = [0, 1, 2].map(|_| textures.colour_maps.clone());
             let [sum, left, depths] = through.unwrap_or(&unseen);
             let table = match drawn.image() {
-                Some(volume) => table(gpu, volume),
+                Some(volume) => volume_image::table(gpu, volume),
                 None => textures.colour_maps.clone(),
             };
             let buffer = gpu.uniform(&uniform);
@@ -358,7 +319,7 @@ impl<'a> Drawn<'a> {
 
 impl VolumeUniform {
     /// What every volume has.
-    fn seen(
+    pub fn seen(
         view: &SceneView,
         (quality, how): (FogQuality, March),
         texel_from_world: &DAffine3,
@@ -380,7 +341,7 @@ impl VolumeUniform {
         }
     }
 
-    fn fade(&mut self, fade: Option<&Fade>) {
+    pub fn fade(&mut self, fade: Option<&Fade>) {
         let Some(fade) = fade else {
             return;
         };
@@ -403,7 +364,7 @@ impl VolumeUniform {
 }
 
 /// Times (world, 1) how far before a plane, mm.
-fn in_front(plane: &CutPlane) -> [f32; 4] {
+pub(super) fn in_front(plane: &CutPlane) -> [f32; 4] {
     let normal = plane.normal.normalize_or_zero();
     normal.extend(-normal.dot(plane.at)).as_vec4().to_array()
 }
@@ -413,106 +374,6 @@ fn affine_rows(texel_from_world: &DAffine3) -> [[f32; 4]; 3] {
     [0, 1, 2].map(|i| m.row(i).as_vec4().to_array())
 }
 
-fn rgb(colour: [u8; 3]) -> [f32; 3] {
+pub(super) fn rgb(colour: [u8; 3]) -> [f32; 3] {
     colour.map(|c| f32::from(c) / 255.0)
-}
-
-/// Low end and 1 / width; of an empty window all is above.
-fn shares((low, high): (f32, f32)) -> [f32; 2] {
-    let width = high - low;
-    [low, if width == 0.0 { 1e30 } else { 1.0 / width }]
-}
-
-/// All but the sizes.
-fn describe_bricks(
-    surface: &BrickSurface,
-    view: &SceneView,
-    how: (FogQuality, March),
-) -> VolumeUniform {
-    let mut uniform = VolumeUniform::seen(view, how, &surface.phi.0.grid.voxel_from_world);
-    let [r, g, b] = rgb(surface.colour);
-    uniform.surface = [r, g, b, 1.0];
-    uniform.window[3] = surface.opacity;
-    let (quality, march) = how;
-    let flags = [(LIT, surface.lit), (SKIPS, march.skips)];
-    let flags = flags.iter().filter(|(_, holds)| *holds);
-    uniform.kind = [
-        flags.fold(SURFACE, |all, (flag, _)| all | flag),
-        1,
-        0,
-        quality.rays,
-    ];
-    uniform.fade(surface.fade.as_ref());
-    uniform
-}
-
-fn describe(
-    volume: &VolumeDraw,
-    view: &SceneView,
-    (quality, how): (FogQuality, March),
-    texel_from_world: &DAffine3,
-) -> VolumeUniform {
-    let [low, per_width] = shares(volume.window);
-    let mut flags = 0;
-    let mut uniform = VolumeUniform::seen(view, (quality, how), texel_from_world);
-    uniform.window = [low, per_width, 0.0, 0.0];
-    let mut rays = 1;
-    if let VolumeStyle::Surface {
-        level,
-        below,
-        colour,
-        opacity,
-    } = volume.style
-    {
-        flags |= SURFACE | if below { BELOW } else { 0 };
-        let [r, g, b] = rgb(colour);
-        uniform.surface = [r, g, b, 1.0];
-        uniform.window[2..].copy_from_slice(&[level, opacity]);
-        rays = quality.rays;
-    }
-    for (flag, holds) in [(LIT, volume.lit), (SKIPS, how.skips)] {
-        flags |= if holds { flag } else { 0 };
-    }
-    let mut planes = 0;
-    if let Some(cut) = &volume.cut {
-        for (to, plane) in uniform.planes.iter_mut().zip(&cut.planes) {
-            *to = in_front(plane);
-            planes += 1;
-        }
-        if let Some(face) = &cut.face {
-            flags |= HAS_FACE;
-            let [low, per_width] = shares(face.window);
-            uniform.face = [low, per_width, face.opacity, 0.0];
-            uniform.rows[1] = colour_map_row(face.colour_map);
-        }
-    }
-    let interpolation = match volume.interpolation {
-        Interpolation::Nearest => 0,
-        Interpolation::Linear => 1,
-        // Cubic reads eight times as many voxels: not in rough pictures.
-        Interpolation::Cubic if quality.rays == 1 => 1,
-        Interpolation::Cubic => 2,
-    };
-    uniform.kind = [flags, interpolation, planes, rays];
-    uniform.fade(volume.fade.as_ref());
-    uniform
-}
-
-/// The transfer function as the shader reads it.
-fn table(gpu: &Gpu, volume: &VolumeDraw) -> wgpu::TextureView {
-    let texels = volume.transfer.table(volume.reference_mm);
-    let size = [TABLE as u32, 2];
-    let usage = Usage::TEXTURE_BINDING | Usage::COPY_DST;
-    let texture = gpu.texture_2d(size, wgpu::TextureFormat::Rgba32Float, 1, usage);
-    gpu.queue.write_texture(
-        texture.as_image_copy(),
-        bytemuck::cast_slice(&texels),
-        wgpu::TexelCopyBufferLayout {
-            offset: 0,
-            bytes_per_row: Some(size[0] * 16),
-            rows_per_image: None,
-        },
-        texture.size(),
-    );
-    texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
