@@ -318,7 +318,7 @@ impl Request {
             }
             Self::Steer(wanted) => {
                 let again = Box::new(Self::Steer(wanted.clone()));
-                let steered = wanted.run(&place.steered, &backend, control, voice);
+                let steered = wanted.run(place, &backend, control, voice);
                 steered.map_or_else(
                     |fault| fault.outcome(again),
                     |s| Outcome::Done(Output::Steered(Box::new(s))),

@@ -154,12 +154,13 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         solids: solids(state),
         volumes: {
             let layers = layer_volumes(state, camera).into_iter();
-            let surfaces = segment::volumes(state);
+            let kept = segment::volumes(state);
             layers
                 .chain(pathways::volumes(state, camera))
-                .chain(surfaces)
+                .chain(kept)
                 .collect()
         },
+        surfaces: segment::surfaces(state, camera),
         glyphs: glyphs::glyphs(state, None),
         moving: view.moving,
     }

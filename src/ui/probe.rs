@@ -123,7 +123,7 @@ fn surface(state: &State) -> Vec<Reading> {
     let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
     let live = crate::render::build::segment::live(state);
     let phi = live.and_then(|l| {
-        let phi = f64::from(l.phi.nearest(0, at)?);
+        let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));
         // Beyond the band only the side is known.
         (phi.abs() < f64::from(l.field.clamp)).then(|| {
             let mm = signed(phi * l.field.h_mm, 1);

@@ -3,20 +3,22 @@
 use super::near::Trees;
 use super::{Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, Volume};
+use crate::data::{LendImage, Mask, Volume};
 use crate::jobs::Voice;
 use crate::jobs::fault::Fault;
 use crate::jobs::request::Output;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Ended, Evolution, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture, surface,
+    Ended, Evolution, Field, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture,
+    surface,
 };
 use crate::solvers::region;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A piece of a run takes about so long: between two a newer request is heard.
-const PIECE: Duration = Duration::from_millis(12);
+/// Pictures come no sooner either: 120 of them a second leave time to draw.
+const PIECE: Duration = Duration::from_millis(4);
 /// Figures of a moving surface come so often at most, and take a fifth of the time.
 const FIGURES: Duration = Duration::from_millis(250);
 const FIGURES_SHARE: u32 = 5;
@@ -54,6 +56,8 @@ struct Held {
     trees: Trees,
     /// The same is asked for once more.
     again: bool,
+    /// Of the window, which draws.
+    lend: Option<LendImage>,
 }
 
 struct Run {
@@ -70,12 +74,15 @@ struct Run {
     figures: Option<Figures>,
     /// When those were made, and how long that took.
     figured: Option<(Instant, Duration)>,
+    /// What was last looked at, voxel by voxel.
+    looked: Option<Arc<Field>>,
 }
 
 impl Memory {
     pub fn steer(
         &self,
         wanted: Steer,
+        lend: Option<&LendImage>,
         backend: &Backend,
         control: &Control,
         voice: &Voice,
@@ -89,6 +96,7 @@ impl Memory {
         };
         let held = memory.insert(held);
         let refused = held.follow(wanted, backend, control)?;
+        held.lend = lend.cloned();
         held.go(refused, backend, control, voice)
     }
 }
@@ -126,6 +134,7 @@ impl Held {
             speed: None,
             trees: Trees::default(),
             again: true,
+            lend: None,
         })
     }
 
@@ -229,6 +238,7 @@ impl Held {
             steps_per_s: 0.0,
             figures: None,
             figured: None,
+            looked: None,
         })
     }
 
@@ -395,16 +405,25 @@ impl Held {
         backend: &Backend,
     ) -> Result<Surfaced, Fault> {
         let rests = with == With::All;
+        let bricks = run.evolution.image(self.lend.as_ref())?;
         let evolution = &run.evolution;
         let step = evolution.step();
-        let field = Arc::new(evolution.field()?);
-        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
-        let phi = backend.install(|| field.cropped()).ok_or_else(gone)?;
-        let mask = rests.then(|| backend.install(|| field.mask()));
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
         let due = due && with != With::Nothing;
+        // Between two looks nothing but its bricks is fetched.
+        let field = match run.looked.take().filter(|_| !rests && !due) {
+            Some(field) => field,
+            None => Arc::new(evolution.field()?),
+        };
+        run.looked = Some(field.clone());
+        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let (mut phi, mut mask) = (None, None);
+        if rests {
+            phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);
+            mask = Some(backend.install(|| field.mask()));
+        }
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
             self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();
@@ -451,6 +470,7 @@ impl Held {
         }
         let census = field.census(3.0);
         Ok(Surfaced {
+            bricks,
             phi,
             mask,
             step,
@@ -463,7 +483,7 @@ impl Held {
             ended: run.ended,
             leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
             growth,
-            inside: census.inside,
+            inside: evolution.inside().1,
             active: census.near,
             size: evolution.size(),
             steps_per_s: run.steps_per_s,
@@ -488,6 +508,7 @@ impl Run {
     fn forget(&mut self) {
         self.figures = None;
         self.figured = None;
+        self.looked = None;
         self.ended = Ended::Steps;
     }
 }

@@ -238,7 +238,7 @@ pub fn under(scene: &Scene, at: Pos2) -> Option<DVec3> {
 
 /// Found in steps of half a voxel.
 fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
-    let phi = &build::segment::live(scene.state)?.phi;
+    let phi = &build::segment::live(scene.state)?.field;
     let (low, high) = phi.grid.bounds();
     let (origin, direction) = scene.ray(at);
     let (a, b) = ((low - origin) / direction, (high - origin) / direction);
@@ -248,7 +248,7 @@ fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
     }
     let step = phi.grid.spacing().min_element() * 0.5;
     let steps = (((leave - enter) / step) as usize).min(4096);
-    let inside = |p: &DVec3| phi.nearest(0, *p).is_some_and(|v| v > 0.0);
+    let inside = |p: &DVec3| phi.grid.nearest(*p).is_some_and(|at| phi.value(at) > 0.0);
     (0..=steps)
         .map(|i| origin + direction * (enter + i as f64 * step))
         .find(inside)

@@ -36,7 +36,7 @@ fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
         }),
         painted: segment.painted.each_ref().map(shapes),
         script: live.script.clone(),
-        phi: Some(live.phi.clone()),
+        phi: live.phi.clone(),
         colour: [0; 3],
         measures: live.figures.as_ref().map(|f| f.measures),
     })
