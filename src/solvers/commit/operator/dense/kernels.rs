@@ -3,13 +3,11 @@
 //! Where a voxel's samples fill more registers than there are, they go in strips. A strip's width is known when
 //! this is compiled, else the sums would be in memory.
 
-use super::table::{LANES, Table};
+use super::table::LANES;
 use super::{Dense, Record};
 use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, prefetch};
 
-/// Registers of a strip at most: sixteen less those for the rest.
-const WIDEST: usize = 12;
 /// So many runs before they are needed their rows are asked for.
 const AHEAD: usize = 6;
 /// Numbers of a cache line, in registers.
@@ -19,11 +17,10 @@ const NEAR: usize = 1 << 20;
 
 /// `$call` with a constant `$W` for a strip's width, of each strip.
 macro_rules! strips {
-    ($registers:expr, |$begin:ident, $W:ident| $call:expr) => {
-        let registers: usize = $registers;
-        let width = registers.div_ceil(registers.div_ceil(WIDEST).max(1)).max(1);
-        for $begin in (0..registers).step_by(width) {
-            strips!(@ (registers - $begin).min(width), $W, $call, 1 2 3 4 5 6 7 8 9 10 11 12)
+    ($table:expr, |$begin:ident, $W:ident| $call:expr) => {
+        let (all, width) = ($table.width, $table.strip_width());
+        for $begin in (0..all).step_by(width) {
+            strips!(@ (all - $begin).min(width), $W, $call, 1 2 3 4 5 6 7 8 9 10 11 12)
         }
     };
     (@ $width:expr, $W:ident, $call:expr, $($n:literal)*) => {
@@ -65,17 +62,13 @@ macro_rules! few {
 impl Dense {
     /// Asks for the rows of a later run, of tables that are far away.
     #[inline(always)]
-    fn soon(&self, run: usize) {
-        if self.table.bytes() > NEAR && run + AHEAD < self.runs.len() {
-            let rows = self.table.rows(self.run_row(run + AHEAD), self.shape.atoms);
-            (0..rows.len()).step_by(LINE).for_each(|i| prefetch(rows, i));
+    fn soon<const W: usize>(&self, rows: &[[Lanes<LANES>; W]], run: usize) {
+        if let Some(direction) = self.runs.get(run + AHEAD) {
+            let first = usize::from(*direction) * self.shape.atoms * W;
+            let rows = rows.as_flattened();
+            let lines = (first..first + self.shape.atoms * W).step_by(LINE);
+            lines.for_each(|i| prefetch(rows, i));
         }
-    }
-
-    /// The first row of a run, one a column.
-    #[inline(always)]
-    fn run_row(&self, run: usize) -> usize {
-        usize::from(self.runs[run]) * self.shape.atoms
     }
 
     /// The first row of a peak.
@@ -112,7 +105,7 @@ impl Kernel for Forward<'_> {
             self.weights
         ));
         let mut forward = self;
-        strips!(dense.table.width, |begin, W| forward.strip::<W, FMA>(begin));
+        strips!(dense.table, |begin, W| forward.strip::<W, FMA>(begin));
     }
 }
 
@@ -141,49 +134,54 @@ fn gather<const A: usize, const FMA: bool>(
 impl Forward<'_> {
     #[inline(always)]
     fn strip<const W: usize, const FMA: bool>(&mut self, begin: usize) {
-        let (dense, table) = (self.dense, &self.dense.table);
-        let shape = &dense.shape;
-        let mut weights = self.weights.chunks_exact(shape.atoms.max(1));
+        let dense = self.dense;
+        let (shape, table) = (&dense.shape, dense.table.strip::<W>(begin));
+        let (far, water) = (dense.table.bytes() > NEAR, dense.table.first_free());
+        let mut weights = self.weights.as_slice();
         let voxels = dense.piece(self.piece);
         let (samples, _) = self.y.as_chunks_mut::<LANES>();
-        for (y, voxel) in samples.chunks_exact_mut(table.width).zip(voxels) {
+        for (y, voxel) in samples.chunks_exact_mut(dense.table.width).zip(voxels) {
             let mut sums = [Lanes::ZERO; W];
-            let runs = dense.voxels[voxel]..dense.voxels[voxel + 1];
-            for (run, weights) in runs.zip(&mut weights) {
-                dense.soon(run);
-                add::<W, FMA>(&mut sums, weights, table, dense.run_row(run), begin);
+            for run in dense.voxels[voxel]..dense.voxels[voxel + 1] {
+                if far {
+                    dense.soon(table, run);
+                }
+                let (own, rest) = weights.split_at(shape.atoms);
+                weights = rest;
+                let first = usize::from(dense.runs[run]) * shape.atoms;
+                sums = add::<W, FMA>(sums, own, &table[first..]);
             }
             let own = &self.own[voxel * shape.own()..(voxel + 1) * shape.own()];
-            let (peaks, water) = own.split_at(shape.peaks * shape.extra);
+            let (peaks, free) = own.split_at(shape.peaks * shape.extra);
             for place in 0..usize::from(dense.peak_counts[voxel]) {
-                let weights = &peaks[place * shape.extra..][..shape.extra];
+                let own = &peaks[place * shape.extra..][..shape.extra];
                 let first = dense.peak_row(voxel, place);
-                add::<W, FMA>(&mut sums, weights, table, first, begin);
+                sums = add::<W, FMA>(sums, own, &table[first..]);
             }
-            add::<W, FMA>(&mut sums, water, table, table.first_free(), begin);
-            for (to, sum) in y[begin..].iter_mut().zip(&sums) {
-                *to = sum.0;
+            sums = add::<W, FMA>(sums, free, &table[water..]);
+            // By number: sums that are gone through as a list are in memory.
+            let y = &mut y[begin..begin + W];
+            for s in 0..W {
+                y[s] = sums[s].0;
             }
         }
     }
 }
 
-/// Adds rows of a table from the first on, times their weights.
+/// Adds rows times their weights. The sums come and go in registers.
 #[inline(always)]
 fn add<const W: usize, const FMA: bool>(
-    sums: &mut [Lanes<LANES, FMA>; W],
+    mut sums: [Lanes<LANES, FMA>; W],
     weights: &[f32],
-    table: &Table,
-    first: usize,
-    begin: usize,
-) {
-    for (i, weight) in weights.iter().enumerate() {
-        let row = table.part::<W>(first + i, begin);
+    rows: &[[Lanes<LANES>; W]],
+) -> [Lanes<LANES, FMA>; W] {
+    for (weight, row) in weights.iter().zip(rows) {
         let weight = Lanes::splat(*weight);
         for s in 0..W {
             sums[s] = weight.mul_add::<FMA>(row[s].cast(), sums[s]);
         }
     }
+    sums
 }
 
 pub struct Back<'a> {
@@ -214,7 +212,7 @@ impl Kernel for Back<'_> {
         let (products, _) = products.as_chunks_mut::<LANES>();
         products.fill([0.0; LANES]);
         let (of_runs, of_own) = products.split_at_mut(intra);
-        strips!(dense.table.width, |begin, W| multiply::<W, FMA>(
+        strips!(dense.table, |begin, W| multiply::<W, FMA>(
             dense, self.piece, y, begin, of_runs, of_own
         ));
         let (totals, _) = totals.as_chunks_mut::<LANES>();
@@ -244,37 +242,39 @@ fn multiply<const W: usize, const FMA: bool>(
     of_runs: &mut [[f32; LANES]],
     of_own: &mut [[f32; LANES]],
 ) {
-    let (shape, table) = (&dense.shape, &dense.table);
-    let mut of_runs = of_runs.chunks_exact_mut(shape.atoms.max(1));
-    let voxels = dense.piece(piece).zip(y.chunks_exact(table.width));
+    let (shape, table) = (&dense.shape, dense.table.strip::<W>(begin));
+    let far = dense.table.bytes() > NEAR;
+    let voxels = dense.piece(piece).zip(y.chunks_exact(dense.table.width));
+    let mut next = 0;
     for (i, (voxel, y)) in voxels.enumerate() {
         let y: [Lanes<LANES, FMA>; W] = std::array::from_fn(|i| Lanes(y[begin + i]));
-        let runs = dense.voxels[voxel]..dense.voxels[voxel + 1];
-        for (run, to) in runs.zip(&mut of_runs) {
-            dense.soon(run);
-            dot(&y, table, dense.run_row(run), begin, to);
+        for run in dense.voxels[voxel]..dense.voxels[voxel + 1] {
+            if far {
+                dense.soon(table, run);
+            }
+            let first = usize::from(dense.runs[run]) * shape.atoms;
+            let to = &mut of_runs[next..next + shape.atoms];
+            next += shape.atoms;
+            dot(&y, &table[first..], to);
         }
         let own = &mut of_own[i * shape.own()..(i + 1) * shape.own()];
-        let (peaks, water) = own.split_at_mut(shape.peaks * shape.extra);
+        let (peaks, free) = own.split_at_mut(shape.peaks * shape.extra);
         for place in 0..usize::from(dense.peak_counts[voxel]) {
             let to = &mut peaks[place * shape.extra..][..shape.extra];
-            dot(&y, table, dense.peak_row(voxel, place), begin, to);
+            dot(&y, &table[dense.peak_row(voxel, place)..], to);
         }
-        dot(&y, table, table.first_free(), begin, water);
+        dot(&y, &table[dense.table.first_free()..], free);
     }
 }
 
-/// Adds products with rows of a table from the first on to what is there.
+/// Adds products with rows to what is there.
 #[inline(always)]
 fn dot<const W: usize, const FMA: bool>(
     y: &[Lanes<LANES, FMA>; W],
-    table: &Table,
-    first: usize,
-    begin: usize,
+    rows: &[[Lanes<LANES>; W]],
     to: &mut [[f32; LANES]],
 ) {
-    for (i, to) in to.iter_mut().enumerate() {
-        let row = table.part::<W>(first + i, begin);
+    for (to, row) in to.iter_mut().zip(rows) {
         let mut sums = [Lanes::ZERO; 4];
         for s in 0..W {
             sums[s % 4] = y[s].mul_add::<FMA>(row[s].cast(), sums[s % 4]);

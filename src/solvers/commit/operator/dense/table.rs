@@ -10,13 +10,14 @@ use rayon::prelude::*;
 /// Numbers of a register.
 pub const LANES: usize = 8;
 
-/// Registers of a row, or of a part of it.
-type Registers = [Lanes<LANES>];
+/// Registers of a strip at most: sixteen less those for the rest.
+pub const WIDEST: usize = 12;
 
 /// `width` registers a row: first `directions · atoms` rows of streamlines, then `peaks · extra` of peaks, then
 /// those of free water. 0 in what is padding.
 #[derive(Debug)]
 pub struct Table {
+    /// Strip by strip, all rows' registers of each.
     values: Vec<Lanes<LANES>>,
     pub width: usize,
     pub directions: usize,
@@ -40,16 +41,36 @@ impl Table {
         {
             pack(to, from.iter().copied());
         }
+        Self::with(values, width, counts)
+    }
+
+    /// From row by row.
+    fn with(values: Vec<Lanes<LANES>>, width: usize, counts: [usize; 5]) -> Self {
         let [directions, atoms, peaks, extra, free] = counts;
-        Self {
-            values,
+        let mut made = Self {
+            values: Vec::new(),
             width,
             directions,
             atoms,
             peaks,
             extra,
             free,
-        }
+        };
+        let strips = (0..width).step_by(made.strip_width());
+        let strips = strips.map(|begin| begin..width.min(begin + made.strip_width()));
+        made.values = strips
+            .flat_map(|strip| {
+                let rows = values.chunks_exact(width);
+                rows.flat_map(move |row| row[strip.clone()].iter().copied())
+            })
+            .collect();
+        made
+    }
+
+    /// Registers of a strip, but for the last one's.
+    pub fn strip_width(&self) -> usize {
+        let strips = self.width.div_ceil(WIDEST).max(1);
+        self.width.div_ceil(strips).max(1)
     }
 
     /// At the middles of these of `side` cells.
@@ -83,32 +104,37 @@ impl Table {
                 pack(row, made(&atoms[atom], flat[atom], axis, samples));
             });
         }
-        Self {
-            values,
-            width,
-            directions: directions.len(),
-            atoms: responses.intra.len(),
-            peaks: peaks.len(),
-            extra: responses.extra.len(),
-            free: responses.free.len(),
-        }
+        let counts = [
+            directions.len(),
+            responses.intra.len(),
+            peaks.len(),
+            responses.extra.len(),
+            responses.free.len(),
+        ];
+        Self::with(values, width, counts)
     }
 
-    /// So many rows from one on.
+    /// The strip that begins at a register of the rows, `W` wide.
     #[inline(always)]
-    pub fn rows(&self, first: usize, count: usize) -> &Registers {
-        &self.values[first * self.width..(first + count) * self.width]
+    pub fn strip<const W: usize>(&self, begin: usize) -> &[[Lanes<LANES>; W]] {
+        let count = self.count();
+        self.values[begin * count..(begin + W) * count]
+            .as_chunks()
+            .0
     }
 
-    /// Some registers of a row.
-    #[inline(always)]
-    pub fn part<const W: usize>(&self, row: usize, begin: usize) -> &[Lanes<LANES>; W] {
-        let values = &self.values[row * self.width + begin..];
-        values.first_chunk().unwrap_or(&[Lanes::ZERO; W])
+    fn count(&self) -> usize {
+        self.first_free() + self.free
     }
 
     fn row(&self, row: usize) -> impl Iterator<Item = f32> + '_ {
-        self.rows(row, 1).iter().flat_map(|lanes| lanes.0)
+        let strips = (0..self.width).step_by(self.strip_width());
+        let registers = strips.flat_map(move |begin| {
+            let width = self.strip_width().min(self.width - begin);
+            let first = begin * self.count() + row * width;
+            &self.values[first..first + width]
+        });
+        registers.flat_map(|lanes| lanes.0)
     }
 
     pub fn first_extra(&self) -> usize {
@@ -158,12 +184,16 @@ impl Table {
 
     /// With columns of the streamlines that are sums of these, each with its factors.
     pub fn combined(&self, factors: &[Vec<f64>]) -> Self {
-        let samples = self.width * LANES;
-        let mut values = vec![Lanes::ZERO; self.directions * factors.len() * self.width];
+        let streamlines = self.directions * factors.len();
+        let rest = self.count() - self.first_extra();
+        let mut values = vec![Lanes::ZERO; (streamlines + rest) * self.width];
         let rows = values.par_chunks_mut(self.width).enumerate();
         rows.for_each(|(i, to)| {
+            if i >= streamlines {
+                return pack(to, self.row(self.first_extra() + i - streamlines));
+            }
             let (direction, own) = (i / factors.len(), &factors[i % factors.len()]);
-            let mut sums = vec![0.0; samples];
+            let mut sums = vec![0.0; self.width * LANES];
             for (atom, factor) in own.iter().enumerate() {
                 let row = self.row(direction * self.atoms + atom);
                 let each = sums.iter_mut().zip(row);
@@ -171,16 +201,18 @@ impl Table {
             }
             pack(to, sums.iter().map(|sum| *sum as f32));
         });
-        values.extend_from_slice(&self.values[self.first_extra() * self.width..]);
-        Self {
-            values,
-            atoms: factors.len(),
-            ..*self
-        }
+        let counts = [
+            self.directions,
+            factors.len(),
+            self.peaks,
+            self.extra,
+            self.free,
+        ];
+        Self::with(values, self.width, counts)
     }
 }
 
-fn pack(to: &mut Registers, values: impl Iterator<Item = f32>) {
+fn pack(to: &mut [Lanes<LANES>], values: impl Iterator<Item = f32>) {
     let places = to.iter_mut().flat_map(|lanes| &mut lanes.0);
     places.zip(values).for_each(|(to, value)| *to = value);
 }
