@@ -280,8 +280,10 @@ impl Operator {
     /// On a table from elsewhere.
     pub fn foreign(dictionary: &Dictionary, table: dense::Table) -> Self {
         let squares = table.mean_squares();
+        let (mixing, table) = Mixing::of_table(table, TOLERANCE);
         let inner = Inner::Dense(Dense::with_table(dictionary, table));
-        Self::with(inner, Way::Dense { side: SIDE }, None, dictionary, &squares)
+        let way = Way::Dense { side: SIDE };
+        Self::with(inner, way, mixing, dictionary, &squares)
     }
 
     fn with(
