@@ -286,7 +286,7 @@ pub fn lesions(
         true => without(ui, state, weighed, actions),
         false => {
             let p = theme::palette(ui.style());
-            let text = "What others miss is told from a fit in memory, and there is none of these";
+            let text = "For another one the fit has to be in memory: run it again first";
             let note = Note::new(p, Severity::Information, text).action("Run again");
             if note.show(ui) == Some(Answer::Taken) {
                 act(actions, FilterAction::Run);
