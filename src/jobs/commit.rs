@@ -108,7 +108,7 @@ pub struct CommitNeeds {
     pub demand: Demand,
     /// Bytes that it may take.
     pub free: Option<u64>,
-    /// Bytes on the graphics card, and those that are free there.
+    /// Bytes on each graphics card, and those that are free on the first.
     pub on_card: Option<(u64, u64)>,
     pub expected: Expected,
 }
@@ -241,7 +241,7 @@ impl FitCommit {
         };
         backend.install(|| {
             let samples = inputs.check(&self.without_missing())?;
-            let demand = inputs.demand(&self.params, &samples);
+            let demand = inputs.demand(&self.params, &samples, backend.devices());
             let free = memory_for_curves();
             demand.check(self.tractogram.len(), free)?;
             let by_table = matches!(self.params.way, Some(Way::Dense { .. }));

@@ -8,6 +8,7 @@ mod buffers;
 mod device;
 mod error;
 mod library;
+pub mod nccl;
 mod probe;
 mod staging;
 mod surface;

@@ -1,0 +1,60 @@
+//! How long an iteration takes on one card or several, and how many are worth it.
+
+use crate::compute::cuda::{Device, nccl};
+
+/// What an iteration works on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Load {
+    pub segments: f64,
+    pub voxels: f64,
+    /// Of a voxel.
+    pub samples: f64,
+    /// Numbers of all streamlines that are worked on, which cards add up.
+    pub shared: f64,
+}
+
+/// Of an iteration on an H200: what it takes with next to nothing, for each voxel and each of its samples, and for
+/// each segment.
+const CARD_S: f64 = 100e-6;
+const CARD_VOXEL_S: f64 = 6e-9;
+const CARD_SAMPLE_S: f64 = 0.024e-9;
+const CARD_SEGMENT_S: f64 = 0.065e-9;
+/// Its multiprocessors.
+const CARD_SIZE: f64 = 132.0;
+
+/// For each further card: one thread starts the work of all.
+const FURTHER_S: f64 = 60e-6;
+/// For each number that is added up: through NCCL and PCI Express (NVLink takes a tenth), and by copies.
+const NCCL_S: f64 = 0.4e-9;
+const COPIES_S: f64 = 1.5e-9;
+
+impl Load {
+    /// Segments that a voxel is as much as.
+    pub fn voxel(samples: f64) -> f64 {
+        (CARD_VOXEL_S + CARD_SAMPLE_S * samples) / CARD_SEGMENT_S
+    }
+
+    /// Of one A x and one Aᵀ y, and what the solver does between, on so many cards of so many multiprocessors.
+    pub fn iteration_s(&self, cards: usize, multiprocessors: u32) -> f64 {
+        let segments = self.segments + Self::voxel(self.samples) * self.voxels;
+        let size = f64::from(multiprocessors.max(1)) / CARD_SIZE;
+        let alone = CARD_S + CARD_SEGMENT_S * segments / (size * cards.max(1) as f64);
+        if cards <= 1 {
+            return alone;
+        }
+        let each = if nccl::is_present() { NCCL_S } else { COPIES_S };
+        alone + FURTHER_S * (cards - 1) as f64 + each * self.shared
+    }
+
+    /// The places of those of these cards that are worth it: all that are like the first, which alone get the same
+    /// bits, or that one.
+    pub fn cards(&self, devices: &[Device]) -> Vec<usize> {
+        let kind = |i: usize| (devices[i].name(), devices[i].capability());
+        let alike: Vec<usize> = (0..devices.len()).filter(|i| kind(*i) == kind(0)).collect();
+        let seconds = |cards| self.iteration_s(cards, devices[0].multiprocessors());
+        if alike.len() > 1 && seconds(alike.len()) > seconds(1) {
+            return vec![0];
+        }
+        alike
+    }
+}
