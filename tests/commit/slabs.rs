@@ -61,13 +61,6 @@ fn cut() {
     }
 }
 
-const LONG: Stop = Stop {
-    iterations: 4000,
-    objective: 0.0,
-    kkt: 1e-5,
-    target: 0.0,
-};
-
 /// With so many slabs on these cards against the plain sum, and against a fit on one.
 fn agree(cuda: &Backend, places: &[usize]) {
     let Backend::Cuda { devices, .. } = cuda else {
@@ -94,11 +87,14 @@ fn agree(cuda: &Backend, places: &[usize]) {
         // As one card and the processor, which are as far from the same.
         assert!(off.iter().all(|e| *e < 5e-6) && gap <= 1e-6);
     }
-    for (intra, lasso, group) in [
-        (stick(), 0.0, 0.0),
-        (cylinders(4), 0.0, 0.0),
-        (stick(), 0.02, 0.0),
-        (cylinders(3), 0.0, 0.1),
+    // Columns of several radii are nearly the same: where a fit of them ends, rounding decides (by a thousandth of
+    // the objective between one thread and two), so they are compared on the way.
+    for (intra, lasso, group, iterations) in [
+        (stick(), 0.0, 0.0, 4000),
+        (stick(), 0.02, 0.0, 4000),
+        (stick(), 0.0, 0.1, 4000),
+        (cylinders(4), 0.0, 0.0, 30),
+        (cylinders(3), 0.0, 0.1, 30),
     ] {
         let all = samples(2, &[(1000.0, 12), (2000.0, 20)]);
         let responses = model(intra).responses(&all, true);
@@ -118,7 +114,8 @@ fn agree(cuda: &Backend, places: &[usize]) {
             lasso: lasso * most,
             groups: bundles.filter(|_| group > 0.0).collect(),
         };
-        let [alone, shared] = [&one, &several].map(|operator| fit(operator, &y, &penalty));
+        let [alone, shared] =
+            [&one, &several].map(|operator| fit(operator, &y, &penalty, iterations));
         let off = (alone.objective / shared.objective - 1.0).abs();
         let wide = |v: &[f32]| v.iter().copied().map(f64::from).collect::<Vec<_>>();
         let same = apart(wide(&shared.predicted), wide(&alone.predicted));
@@ -131,7 +128,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
              {held:.1e} in its own",
             alone.iterations, shared.iterations
         );
-        assert!(off < 1e-5 && same < 1e-3 && held < 1e-5);
+        assert!(off < 1e-5 && same < 1e-4 && held < 1e-5);
     }
 }
 
@@ -153,7 +150,7 @@ fn signal(operator: &Operator, dictionary: &Dictionary, random: &mut Random) -> 
     y
 }
 
-fn fit(operator: &Operator, y: &[f32], penalty: &Penalty) -> Solution {
+fn fit(operator: &Operator, y: &[f32], penalty: &Penalty, iterations: u32) -> Solution {
     let metric = Metric::new(operator).unwrap();
     let problem = Problem {
         operator,
@@ -162,5 +159,11 @@ fn fit(operator: &Operator, y: &[f32], penalty: &Penalty) -> Solution {
         penalty,
         without: None,
     };
-    solve(&problem, None, &LONG, &Curve::default(), &Control::new()).unwrap()
+    let stop = Stop {
+        iterations,
+        objective: 0.0,
+        kkt: 1e-5,
+        target: 0.0,
+    };
+    solve(&problem, None, &stop, &Curve::default(), &Control::new()).unwrap()
 }

@@ -42,7 +42,7 @@ impl Adder {
         match self {
             Self::Alone => None,
             Self::Nccl(_) => Some("through NCCL"),
-            Self::Copies { .. } => Some("by copies, as NCCL was not found"),
+            Self::Copies { .. } => Some("by copies, without NCCL"),
         }
     }
 

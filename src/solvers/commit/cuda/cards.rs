@@ -22,11 +22,14 @@ const CARD_SEGMENT_S: f64 = 0.065e-9;
 /// Its multiprocessors.
 const CARD_SIZE: f64 = 132.0;
 
-/// For each further card: one thread starts the work of all.
-const FURTHER_S: f64 = 60e-6;
-/// For each number that is added up: through NCCL and PCI Express (NVLink takes a tenth), and by copies.
-const NCCL_S: f64 = 0.4e-9;
-const COPIES_S: f64 = 1.5e-9;
+/// Measured on two of them, linked by NVLink. For each further card, as one thread starts the work of all; for each
+/// number that is added up, through NCCL and by copies; and once, to join cards through NCCL.
+const FURTHER_S: f64 = 50e-6;
+const NCCL_S: f64 = 0.05e-9;
+const COPIES_S: f64 = 0.25e-9;
+const JOIN_S: f64 = 0.4;
+/// Of a fit that settles.
+const ITERATIONS: f64 = 250.0;
 
 impl Load {
     /// Segments that a voxel is as much as.
@@ -51,10 +54,14 @@ impl Load {
     pub fn cards(&self, devices: &[Device]) -> Vec<usize> {
         let kind = |i: usize| (devices[i].name(), devices[i].capability());
         let alike: Vec<usize> = (0..devices.len()).filter(|i| kind(*i) == kind(0)).collect();
-        let seconds = |cards| self.iteration_s(cards, devices[0].multiprocessors());
-        if alike.len() > 1 && seconds(alike.len()) > seconds(1) {
-            return vec![0];
+        if alike.len() < 2 {
+            return alike;
         }
-        alike
+        let seconds = |cards| ITERATIONS * self.iteration_s(cards, devices[0].multiprocessors());
+        let join = if nccl::is_present() { JOIN_S } else { 0.0 };
+        match seconds(alike.len()) + join < seconds(1) {
+            true => alike,
+            false => vec![0],
+        }
     }
 }
