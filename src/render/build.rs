@@ -23,7 +23,7 @@ mod glyphs;
 mod volumes;
 
 pub use glyphs::every as glyphs_every;
-pub use volumes::volume_of;
+pub use volumes::{layer_volumes, volume_of};
 
 /// A pane's size on screen.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -153,7 +153,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         }),
         solids: solids(state),
         volumes: {
-            let layers = volumes::volumes(state, camera).into_iter();
+            let layers = layer_volumes(state, camera).into_iter();
             let surfaces = segment::volumes(state);
             layers
                 .chain(pathways::volumes(state, camera))

@@ -22,8 +22,21 @@ const FIGURES: Duration = Duration::from_millis(250);
 const FIGURES_SHARE: u32 = 5;
 /// Points of the plot of volume.
 const PLOTTED: usize = 400;
+/// Bricks from which on a surface is seen before its figures are known.
+const LARGE: usize = 1000;
 /// Between two looks at whether the last picture was seen.
 const GLANCE: Duration = Duration::from_millis(2);
+
+/// What a picture of the surface comes with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    /// No figures: they follow.
+    Nothing,
+    /// Figures now and then: it moves on.
+    Figures,
+    /// Figures and voxels: it rests.
+    All,
+}
 
 /// Of the one worker that steers; nobody waits for it.
 #[derive(Default)]
@@ -39,6 +52,8 @@ struct Held {
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     trees: Trees,
+    /// The same is asked for once more.
+    again: bool,
 }
 
 struct Run {
@@ -110,6 +125,7 @@ impl Held {
             run: None,
             speed: None,
             trees: Trees::default(),
+            again: true,
         })
     }
 
@@ -121,6 +137,7 @@ impl Held {
         control: &Control,
     ) -> Result<Vec<(u64, String)>, Fault> {
         let before = std::mem::replace(&mut self.of, wanted);
+        self.again = before == self.of;
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
@@ -265,11 +282,19 @@ impl Held {
             let start = run.start.clone();
             self.run = Some(self.begin(start, backend, control)?);
         }
+        // A surface that stands still goes on where its speeds change, or where somebody says so; not where
+        // it is only looked at in another way.
+        let rests = !self.again
+            && self.of.play == Play::Run
+            && self.run.as_ref().is_some_and(|run| {
+                run.ended == Ended::Converged && *run.evolution.params() == self.of.params
+            });
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
         while let Some(run) = &mut self.run {
             let step = run.evolution.step();
             let left = match self.of.play {
+                _ if rests => 0,
                 Play::Rest => 0,
                 Play::Until(end) => end.saturating_sub(step),
                 Play::Run => u64::MAX,
@@ -306,11 +331,16 @@ impl Held {
             }
             if voice.is_heard() && (due || self.of.pace.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.shown(&refused, false, backend)?;
+                let steered = self.shown(&refused, With::Figures, backend)?;
                 voice.tell(Output::Steered(Box::new(steered)));
             }
         }
-        self.shown(&refused, true, backend)
+        let large = |run: &Run| run.figures.is_none() && run.evolution.size().bricks >= LARGE;
+        if self.run.as_ref().is_some_and(large) && voice.is_heard() {
+            let steered = self.shown(&refused, With::Nothing, backend)?;
+            voice.tell(Output::Steered(Box::new(steered)));
+        }
+        self.shown(&refused, With::All, backend)
     }
 
     /// The speeds as they are wanted now.
@@ -335,18 +365,18 @@ impl Held {
     fn shown(
         &mut self,
         refused: &[(u64, String)],
-        rests: bool,
+        with: With,
         backend: &Backend,
     ) -> Result<Steered, Fault> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surfaced(&mut run, rests, backend);
+                let surfaced = self.surfaced(&mut run, with, backend);
                 self.run = Some(run);
                 Some(surfaced?)
             }
         };
-        if rests {
+        if with == With::All {
             self.see_speed(backend)?;
         }
         Ok(Steered {
@@ -361,9 +391,10 @@ impl Held {
     fn surfaced(
         &mut self,
         run: &mut Run,
-        rests: bool,
+        with: With,
         backend: &Backend,
     ) -> Result<Surfaced, Fault> {
+        let rests = with == With::All;
         let evolution = &run.evolution;
         let step = evolution.step();
         let field = Arc::new(evolution.field()?);
@@ -373,6 +404,7 @@ impl Held {
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
+        let due = due && with != With::Nothing;
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
             self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();

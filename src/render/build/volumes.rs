@@ -17,7 +17,7 @@ pub fn volume_of(layer: &Layer) -> Option<&Volume> {
 }
 
 /// Bottom to top, of the layers whose eye is open.
-pub(super) fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
+pub fn layer_volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let drawn = layers.filter_map(|layer| {
         let volume = volume_of(layer)?;
