@@ -322,7 +322,8 @@ fn picked() {
     let samples = samples(2, &[(1000.0, 30), (2000.0, 60)]);
     let responses = model(stick()).responses(&samples, false);
     let few = dictionary_of(&Arcs::new(3, 20, 1).unwrap(), true);
-    let many = dictionary_of(&Arcs::new(3000, 20, 1).unwrap(), true);
+    // Some 90 segments a voxel: where there are 45 both take the same.
+    let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
     let way = |d: &Dictionary| Work::of(d, &responses, &samples).cheaper();
     assert_eq!(way(&few), Way::Dense { side: 256 });
     assert_eq!(way(&many), Way::Factorised);
