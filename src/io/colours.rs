@@ -1,8 +1,9 @@
 //! Colour tables of label maps, as text: FreeSurfer's (`12 Left-Putamen 236 13 176 0`), ITK-SNAP's
 //! (`12 236 13 176 1 1 1 "Left Putamen"`), MRtrix's, BIDS's `dseg.tsv`, and plain `12 Putamen`.
 
+use super::mgh::VERSION as MGH;
 use super::source::read_text;
-use super::{Error, SpaceInfo, Told, extension, names_in};
+use super::{Error, SpaceInfo, Told, extension, freesurfer, names_in};
 use crate::data::labels::{Label, Labels};
 use crate::data::{Volume, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +99,7 @@ pub(super) fn of(
     }
     let beside = beside(path);
     let called = info.intent_code == INTENT_LABEL
-        || (info.version == "FreeSurfer MGH" && info.stored_as == "int32")
+        || (info.version == MGH && info.stored_as == "int32")
         || is_called(path);
     if beside.is_none() && !called {
         return Ok(None);
@@ -108,7 +109,8 @@ pub(super) fn of(
         Some(found) if found.len() > 1 || beside.is_some() => {
             // A text file that merely lies there may be anything.
             let labels = beside.and_then(|table| read(&table).ok());
-            Ok(Some(labels.unwrap_or_default().into()))
+            let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
+            Ok(Some(labels.or_else(known).unwrap_or_default().into()))
         }
         _ => Ok(None),
     }
@@ -137,10 +139,24 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
 }
 
 fn is_called(path: &Path) -> bool {
+    has_word(path, |word| NAMED.contains(&word))
+}
+
+/// Whether FreeSurfer's numbers are meant: by the format, or by a name such as `aparc+aseg.nii.gz`.
+fn is_freesurfers(path: &Path, info: &SpaceInfo) -> bool {
+    let own = |word: &str| {
+        ["aseg", "aparc", "wmparc"]
+            .iter()
+            .any(|w| word.starts_with(w))
+    };
+    info.version == MGH || has_word(path, own)
+}
+
+fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|w| NAMED.contains(&w))
+    words.any(is_meant)
 }
 
 /// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else FreeSurfer's own table.

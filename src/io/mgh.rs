@@ -13,6 +13,8 @@ use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
+/// As [`SpaceInfo`] calls it.
+pub(super) const VERSION: &str = "FreeSurfer MGH";
 const HEADER_BYTES: usize = 284;
 /// Bytes behind the voxels that are still read, for the checksum: acquisition parameters, commands.
 const TAIL_LIMIT: u64 = 1 << 24;
@@ -101,7 +103,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     let bytes = (count * number.bytes()) as u64;
     source.prove(HEADER_BYTES as u64 + bytes)?;
 
-    let mut info = SpaceInfo::of("FreeSurfer MGH", &sizes, stored_as, true);
+    let mut info = SpaceInfo::of(VERSION, &sizes, stored_as, true);
     let shape = [sizes[0], sizes[1], sizes[2]];
     let grid = grid(path, &header, shape, &mut info)?;
     let values = scalars(&mut source, number, true, count, HEADER_BYTES as u64)?;

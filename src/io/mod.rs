@@ -16,6 +16,7 @@ pub mod convert;
 mod error;
 pub mod fibres;
 mod format;
+mod freesurfer;
 mod gifti;
 pub mod gradients;
 pub mod image;

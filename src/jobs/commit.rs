@@ -256,6 +256,22 @@ impl FitCommit {
         })
     }
 
+    /// Where its streamlines run, in the voxels that it is of.
+    pub(super) fn course(
+        &self,
+        memory: Option<u64>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Dictionary, Fault> {
+        let mask = self.ordered_mask();
+        let inputs = Inputs {
+            mask: mask.as_ref(),
+            peaks: None,
+            ..self.inputs()
+        };
+        Ok(inputs.course(&self.params, memory, backend, control)?)
+    }
+
     fn ordered_mask(&self) -> Option<Mask> {
         let mask = self.mask.clone();
         mask.map(|mask| in_order(mask, &self.scan))

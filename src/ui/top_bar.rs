@@ -20,6 +20,9 @@ const LAYOUTS: [(Layout, &str, &str); 5] = [
     (Layout::Beside, icons::POLYGON, "Source beside speed"),
 ];
 
+/// A document's name in less room says nothing.
+const LEGIBLE: f32 = 40.0;
+
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let bar = ui.max_rect();
@@ -75,10 +78,11 @@ fn name(
         p.t1,
     );
     let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
-    if state.document.is_empty() {
+    // In a narrow window it gives way to the tasks.
+    let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
+    if state.document.is_empty() || wide < LEGIBLE {
         return end;
     }
-    divider(ui, end + 10.0, bar);
     // Only regions and kept streamlines can be lost: other layers are files or made again.
     let work = state.document.has_work();
     let saved = match (&state.session.saving.file, work, state.is_dirty()) {
@@ -89,8 +93,7 @@ fn name(
     };
     let left = end + 22.0;
     let name = quit::name(state);
-    // In a narrow window it gives way to the tasks.
-    let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
+    divider(ui, end + 10.0, bar);
     let place = Rect::from_min_max(pos2(left, bar.top()), pos2(left + wide, bar.bottom()));
     let painter = ui.painter();
     let spans = [
@@ -169,18 +172,16 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     let (first, last) = (free.0 + 16.0, free.1 - 16.0);
     // The names give way before anything runs into the orientation.
     let fits = |names: &Named| total(*names) <= last - first;
-    let names = [Named::All, Named::Active].into_iter().find(fits);
-    let names = names.unwrap_or(Named::None);
+    let names = [Named::All, Named::Active, Named::None];
+    let Some(names) = names.into_iter().find(fits) else {
+        return tasks_menu(ui, bar, (first, last), state, actions);
+    };
     let (widths, total) = (widths(names), total(names));
     let centred = bar.center().x - total * 0.5;
     let mut x = centred.clamp(first, (last - total).max(first)).round();
     for (i, (task, width)) in Task::ALL.into_iter().zip(widths).enumerate() {
         let rect = Rect::from_min_size(pos2(x, bar.top()), vec2(width + 2.0 * pad, bar.height()));
         x = rect.right() + gap;
-        if rect.right() > last + 0.5 {
-            // Keys and the palette still reach it; nothing may lie over the orientation.
-            continue;
-        }
         let sense = if enabled {
             Sense::click()
         } else {
@@ -223,6 +224,69 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         };
         response.on_hover_text(hint);
     }
+}
+
+/// Where not even their icons fit: the task that is shown, and a menu of all.
+fn tasks_menu(
+    ui: &mut Ui,
+    bar: Rect,
+    (first, last): (f32, f32),
+    state: &State,
+    actions: &mut Vec<Action>,
+) {
+    const PAD: f32 = 8.0;
+    const CARET: f32 = 20.0;
+    let p = theme::palette(ui.style());
+    let enabled = !state.document.is_empty();
+    let task = state.view.task;
+    let font = theme::medium(size::BODY);
+    let bare = PAD + size::ICON + CARET;
+    let named = bare + 8.0 + paint::width(ui, task.name(), font.clone());
+    let width = if named <= last - first { named } else { bare };
+    let rect = Rect::from_min_size(pos2(first, bar.top()), vec2(width, bar.height()));
+    let sense = if enabled {
+        Sense::click()
+    } else {
+        Sense::hover()
+    };
+    let response = ui.interact(rect, ui.make_persistent_id("tasks"), sense);
+    let (icon, ink) = match enabled {
+        true => (p.accent, p.t1),
+        false => (p.t3, p.t3),
+    };
+    let painter = ui.painter();
+    let at = pos2(rect.left() + PAD + size::ICON * 0.5, bar.center().y);
+    paint::icon(painter, at, task_icon(task), size::ICON, icon);
+    if width == named {
+        let text = paint::inset(rect, PAD + size::ICON + 8.0, CARET);
+        paint::left(painter, text, task.name(), font, ink);
+    }
+    let caret = pos2(rect.right() - 10.0, bar.center().y + 1.0);
+    paint::icon(painter, caret, icons::CARET_DOWN, 12.0, p.t3);
+    paint::focus_ring(painter, p, &response, rect.shrink(4.0), radius::CONTROL);
+    response.widget_info(|| WidgetInfo {
+        current_text_value: Some(task.name().to_owned()),
+        ..WidgetInfo::labeled(Role::ComboBox, enabled, "Tasks")
+    });
+    let chosen = menu::popup(&response, 200.0, |ui| {
+        let mut chosen = None;
+        for (i, task) in Task::ALL.into_iter().enumerate() {
+            let key = format!("Ctrl+{}", i + 1);
+            let item = menu::Item::new(task.name()).icon(task_icon(task));
+            let current = state.view.task == task;
+            if item.key(&key).chosen(current).show(ui) {
+                chosen = Some(task);
+            }
+        }
+        chosen
+    });
+    actions.extend(chosen.map(Action::SelectTask));
+    let hint = if enabled {
+        "All tasks"
+    } else {
+        "Open a scan or the demo head first"
+    };
+    response.on_hover_text(hint);
 }
 
 /// From right to left; returns where it starts.

@@ -2,7 +2,7 @@
 
 use super::formats::grid;
 use super::sentence;
-use super::volumes::{opened, small};
+use super::volumes::{mgh_int32, opened, small};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::Volume;
@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::labels::colour_tables", colour_tables),
         test("io::labels::label_maps_are_recognised", label_maps),
+        test("io::labels::freesurfers_numbers_have_names", freesurfer),
     ]
 }
 
@@ -100,4 +101,56 @@ fn label_maps() {
     let error = open("seg_probability.nii.gz", "other.lut").expect_err("no label map");
     assert!(sentence(&error).contains("no label map"), "{error}");
     sentence(&open("regions.nii.gz", "none.lut").expect_err("no table"));
+}
+
+/// Without a table beside them; of other label maps, and where a number is none of FreeSurfer's, none.
+fn freesurfer() {
+    let mut random = Random::fresh("freesurfer");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let grid = small(&grid(5, true, &mut random), &mut random);
+    let known = [
+        0.0, 2.0, 41.0, 17.0, 53.0, 255.0, 1024.0, 2024.0, 3012.0, 11146.0, 14175.0,
+    ];
+    let made = |numbers: &[f32]| -> Vec<f32> {
+        let all = 0..grid.voxel_count();
+        all.map(|i| numbers[i % numbers.len()]).collect()
+    };
+    let nifti = |name: &str, numbers: &[f32]| {
+        let volume = Volume::scalar(Arc::new(grid.clone()), made(numbers));
+        nifti::save_volume(&at(name), &volume, "", &Control::new()).expect("saved");
+        opened(&at(name)).0.labels.expect("labels")
+    };
+    let mgh = |name: &str, numbers: &[f32]| {
+        let bytes = mgh_int32(grid.clone(), &made(numbers));
+        std::fs::write(at(name), bytes).expect("written");
+        opened(&at(name)).0.labels.expect("labels")
+    };
+    for labels in [mgh("any.mgh", &known), nifti("aparc+aseg.nii.gz", &known)] {
+        for (number, name) in [
+            (2, "Left-Cerebral-White-Matter"),
+            (41, "Right-Cerebral-White-Matter"),
+            (17, "Left-Hippocampus"),
+            (255, "CC_Anterior"),
+            (1024, "ctx-lh-precentral"),
+            (2024, "ctx-rh-precentral"),
+            (3012, "wm-lh-lateralorbitofrontal"),
+            (11146, "ctx_lh_S_central"),
+            (14175, "wm_rh_S_temporal_transverse"),
+        ] {
+            assert_eq!(labels.name(number), Some(name));
+        }
+        assert_eq!(labels.table.len(), known.len() - 1, "those that are there");
+        // Both sides have one colour, and others have others.
+        for (left, right) in [(2, 41), (17, 53), (1024, 2024)] {
+            assert_eq!(labels.colour(left), labels.colour(right));
+        }
+        assert_ne!(labels.colour(2), labels.colour(17));
+    }
+    let strange = [0.0, 2.0, 41.0, 900.0];
+    assert!(mgh("strange.mgh", &strange).table.is_empty());
+    assert!(nifti("atlas.nii.gz", &known).table.is_empty());
+    std::fs::write(at("wmparc.txt"), "2 White\n").expect("written");
+    let labels = nifti("wmparc.nii.gz", &known);
+    assert_eq!((labels.name(2), labels.name(41)), (Some("White"), None));
 }

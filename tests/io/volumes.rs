@@ -276,6 +276,15 @@ fn every_axis_order() {
     }
 }
 
+/// The bytes of an MGH file of int32, as label maps are.
+pub fn mgh_int32(grid: Grid, values: &[f32]) -> Vec<u8> {
+    let made = Mgh {
+        code: 1,
+        ..Mgh::of(grid)
+    };
+    made.bytes(values)
+}
+
 fn mgh_types() {
     let mut random = Random::fresh("mgh");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -554,7 +563,9 @@ fn real_freesurfer(mgz: PathBuf) {
     assert!(t1.grid.same_space(&twin.grid, OFF_MM));
     assert_eq!(t1.values, twin.values);
     let (labels, _) = opened(&mgz.with_file_name("aparc.a2009s+aseg.mgz"));
-    assert!(labels.labels.is_some());
+    let names = labels.labels.as_ref().expect("labels");
+    assert_eq!(names.table.len(), 188, "all have names");
+    assert_eq!(names.name(4), Some("Left-Lateral-Ventricle"));
     let (ventricles, _) = opened(&mgz.with_file_name("lateral_ventricles.nii.gz"));
     let mut sides = [0.0f64; 2];
     for (i, &value) in labels.values.iter().enumerate() {

@@ -25,6 +25,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::looks::panels keep their width, views grow", widths),
         test("ui::looks::nothing lies over the orientation", orientation),
         test(
+            "ui::looks::tasks are a menu where their tabs do not fit",
+            tasks,
+        ),
+        test(
             "ui::looks::every text is readable on what it stands on",
             contrast,
         ),
@@ -172,6 +176,27 @@ fn widths() {
         let wide = views(size);
         assert_eq!((wide.left(), wide.right()), (272.0, size[0] - 344.0));
         assert_eq!((wide.top(), wide.bottom()), (44.0, size[1] - 28.0));
+    }
+}
+
+/// A window of 1280 points at 200 %: by clicks alone.
+fn tasks() {
+    let mut window = window(tracking(), [640.0, 400.0]);
+    for task in Task::ALL.into_iter().rev() {
+        assert!(
+            window
+                .query_by_role_and_label(egui::Role::Tab, task.name())
+                .is_none()
+        );
+        let menu = window.get_by_role_and_label(egui::Role::ComboBox, "Tasks");
+        let pill = window.get_by_label("Orientation: radiological");
+        assert!(menu.rect().right() < pill.rect().left());
+        menu.click();
+        window.run();
+        let row = window.get_by_role_and_label(egui::Role::MenuItem, task.name());
+        row.click();
+        window.run();
+        assert_eq!(window.state().state.view.task, task);
     }
 }
 

@@ -7,6 +7,7 @@
 mod buffers;
 mod device;
 mod error;
+mod external;
 mod library;
 mod probe;
 mod staging;
@@ -14,6 +15,7 @@ mod surface;
 
 pub use device::{Device, Element};
 pub use error::Error;
+pub use external::SharedBuffer;
 pub use library::names;
 pub use surface::Surface;
 

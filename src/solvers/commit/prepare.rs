@@ -79,7 +79,7 @@ impl Demand {
 /// Built once; weights are fitted to it as often as wanted.
 #[derive(Debug)]
 pub struct Prepared {
-    pub dictionary: Dictionary,
+    pub dictionary: Arc<Dictionary>,
     pub samples: Samples,
     pub responses: Responses,
     pub operator: Operator,
@@ -139,6 +139,12 @@ impl Inputs<'_> {
                      nothing"
                 ));
             }
+        }
+        if params.group > 0.0 && self.tractogram.groups.is_empty() {
+            return input(
+                "The bundle penalty needs groups of streamlines, and the file has none; give a TRX with \
+                 groups, or leave the penalty out",
+            );
         }
         if let Some(mm) = params.blur_mm.filter(|mm| !(*mm > 0.0 && *mm <= 20.0)) {
             return input(format!(
@@ -246,6 +252,77 @@ impl Inputs<'_> {
     }
 }
 
+/// The measured values that a fit is of.
+struct Explained {
+    scan: Volume,
+    samples: Samples,
+    switches: Switches,
+}
+
+impl Inputs<'_> {
+    fn explained(&self, params: &Params, samples: Samples) -> Explained {
+        if params.model.intra != Intra::Density {
+            return Explained {
+                scan: self.scan.clone(),
+                samples,
+                switches: params.switches,
+            };
+        }
+        // One number in each voxel, of which nothing is made relative.
+        let derived = self.gradients.map(|_| anisotropic(self.scan, &samples));
+        Explained {
+            scan: derived.unwrap_or_else(|| self.scan.clone()),
+            samples: Samples::single(),
+            switches: Switches {
+                normalise_signal: false,
+                ..params.switches
+            },
+        }
+    }
+
+    fn dictionary(
+        &self,
+        params: &Params,
+        scan: &Volume,
+        samples: &Samples,
+        control: &Control,
+    ) -> Result<Dictionary, Error> {
+        let usable = samples.usable(scan, self.mask);
+        let options = Options {
+            usable: &usable,
+            all: false,
+            blur_mm: params.blur_mm,
+            peaks: self.peaks.filter(|_| !params.model.extra.is_empty()),
+        };
+        Ok(Dictionary::build(
+            self.tractogram,
+            &self.scan.grid,
+            &options,
+            control,
+        )?)
+    }
+
+    /// Where the streamlines run, in the voxels that a fit is of: what it builds first, without what it needs
+    /// of directions around them. Refused where it would take more than so many bytes of memory.
+    pub fn course(
+        &self,
+        params: &Params,
+        memory: Option<u64>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Dictionary, Error> {
+        let mut params = params.clone();
+        params.model.extra.clear();
+        backend.install(|| {
+            let samples = self.check(&params)?;
+            let demand = self.demand(&params, &samples);
+            demand.check(self.tractogram.len(), memory)?;
+            let made = self.explained(&params, samples);
+            self.dictionary(&params, &made.scan, &made.samples, control)
+        })
+    }
+}
+
 impl Prepared {
     /// Refused where it would take more than so many bytes of memory.
     pub fn new(
@@ -282,31 +359,12 @@ impl Prepared {
         let samples = inputs.check(params)?;
         let demand = inputs.demand(params, &samples);
         demand.check(inputs.tractogram.len(), memory)?;
-        let density = params.model.intra == Intra::Density;
-        // One number in each voxel, of which nothing is made relative.
-        let derived = match inputs.gradients {
-            Some(_) if density => Some(anisotropic(inputs.scan, &samples)),
-            _ => None,
-        };
-        let scan = derived.as_ref().unwrap_or(inputs.scan);
-        let (samples, switches) = if density {
-            let switches = Switches {
-                normalise_signal: false,
-                ..params.switches
-            };
-            (Samples::single(), switches)
-        } else {
-            (samples, params.switches)
-        };
-        let usable = samples.usable(scan, inputs.mask);
-        let options = Options {
-            usable: &usable,
-            all: false,
-            blur_mm: params.blur_mm,
-            peaks: inputs.peaks.filter(|_| !params.model.extra.is_empty()),
-        };
-        let grid = &inputs.scan.grid;
-        let dictionary = Dictionary::build(inputs.tractogram, grid, &options, control)?;
+        let Explained {
+            scan,
+            samples,
+            switches,
+        } = inputs.explained(params, samples);
+        let dictionary = inputs.dictionary(params, &scan, &samples, control)?;
         if dictionary.segments.is_empty() {
             return input(
                 "No streamline runs through a voxel of the mask with a signal at b = 0, expected some; \
@@ -316,7 +374,7 @@ impl Prepared {
         control.check()?;
         control.begin("Preparing signals", 0);
         let responses = params.model.responses(&samples, switches.normalise_kernels);
-        let signals = samples.signals(scan, &dictionary.voxels, &switches);
+        let signals = samples.signals(&scan, &dictionary.voxels, &switches);
         control.check()?;
         let operator = match (devices, params.way) {
             (Some(devices), None | Some(Way::Factorised)) => {
@@ -329,7 +387,7 @@ impl Prepared {
         control.check()?;
         Ok(Self {
             metric: Metric::new(&operator)?,
-            dictionary,
+            dictionary: Arc::new(dictionary),
             samples,
             responses,
             operator,
