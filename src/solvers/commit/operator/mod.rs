@@ -153,13 +153,18 @@ impl Work {
         let factorised =
             (n.segments * segment(n.atoms) + n.peaks * segment(n.extra) + n.voxels * 91.0 * count)
                 / 8.0;
-        // Rows come from the second cache, or from far away.
+        // Rows come from the second cache, or from far away; those of free water are near.
         let table = n.segments.min(65536.0) * n.atoms * count * 4.0;
-        let far = if table > SECOND_CACHE { 16.0 } else { 5.0 };
-        let row = (count / 8.0).ceil() * far + 16.0;
-        let free = n.free * n.voxels;
-        let dense =
-            (n.segments * n.atoms + n.peaks * n.extra + free) * row + n.voxels * count / 4.0;
+        let registers = (count / 8.0).ceil();
+        let near = registers * 1.5 + 10.0;
+        let row = if table > SECOND_CACHE {
+            registers * 5.0 + 12.0
+        } else {
+            near
+        };
+        let dense = (n.segments * n.atoms + n.peaks * n.extra) * row
+            + n.free * n.voxels * near
+            + n.voxels * count * 1.6;
         Self { factorised, dense }
     }
 

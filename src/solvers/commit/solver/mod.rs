@@ -287,7 +287,14 @@ fn run(
         }
         if second && free.is_time(&mut engine) {
             let most = stop.iterations - iterations;
-            let used = free.round(&mut engine, &mut objective, most, curve, control)?;
+            let used = free.round(
+                &mut engine,
+                &mut objective,
+                stop.target,
+                most,
+                curve,
+                control,
+            )?;
             iterations += used;
             if used > 0 {
                 (t, beta) = (1.0, 0.0);
