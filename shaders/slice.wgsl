@@ -19,8 +19,12 @@ struct Layer {
     line: vec4<f32>,
     // Hidden where `hiding` is below x. Contours: level, distance from one to the next, width in pixels.
     limits: vec4<f32>,
+    // φ in bricks: voxels along each axis, what it is beyond them.
+    phi_size: vec4<f32>,
     // Flags, colour-map row, interpolation, samples of the target.
     kind: vec4<u32>,
+    // A brick has 2 to the power of x voxels along a side.
+    bricks: vec4<u32>,
 }
 
 const COLOUR_IMAGE: u32 = 1u;
@@ -31,12 +35,17 @@ const HAS_CUT: u32 = 16u;
 const CUT_BLACK: u32 = 32u;
 const FADES: u32 = 64u;
 const CONTOUR: u32 = 128u;
+// The contour is that of φ in bricks.
+const BRICKS: u32 = 256u;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
 @group(0) @binding(2) var hiding: texture_3d<f32>;
 @group(0) @binding(3) var cut: texture_3d<f32>;
 @group(0) @binding(4) var maps: texture_2d<f32>;
+// φ in bricks: see pages.wgsl.
+@group(0) @binding(5) var<storage, read> page_of: array<u32>;
+@group(0) @binding(6) var<storage, read> pages: array<f32>;
 
 // The layer's kind, once a fragment has begun. Mesa's software renderer compiles a shader anew for every
 // draw that branches on uniforms alone, and keeps them all; no fragment lies left of its target.
@@ -44,6 +53,9 @@ var<private> kind: vec4<u32>;
 
 fn begin(position: vec4<f32>) {
     kind = select(layer.kind, vec4<u32>(0u), position.x < -1.0);
+    phi_voxels = vec3<i32>(layer.phi_size.xyz);
+    phi_most = layer.phi_size.w;
+    phi_shift = layer.bricks.x;
 }
 
 fn has(flag: u32) -> bool {
@@ -67,20 +79,31 @@ fn texels(plane: Plane, step: vec2<f32>) -> f32 {
     return max(moved.x, max(moved.y, moved.z));
 }
 
+// What a contour is of: its value and, in y, how much of it is there.
+fn level_at(at: vec2<f32>) -> vec2<f32> {
+    let texel = on_plane(layer.image, at);
+    if has(BRICKS) {
+        // To the voxel beyond the outermost, where the surface is closed.
+        let there = all(texel >= vec3<f32>(-1.0)) && all(texel <= layer.phi_size.xyz);
+        return vec2<f32>(phi_linear(texel), select(0.0, 1.0, there));
+    }
+    return sample_image(image, texel, LINEAR).ra;
+}
+
 // Lines of equal value, as wide as told wherever values change slowly or fast.
 fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
-    let here = sample_image(image, on_plane(layer.image, at), LINEAR);
-    let right = sample_image(image, on_plane(layer.image, at + vec2<f32>(step.x, 0.0)), LINEAR);
-    let below = sample_image(image, on_plane(layer.image, at + vec2<f32>(0.0, step.y)), LINEAR);
-    if min(here.a, min(right.a, below.a)) < 0.5 {
+    let here = level_at(at);
+    let right = level_at(at + vec2<f32>(step.x, 0.0));
+    let below = level_at(at + vec2<f32>(0.0, step.y));
+    if min(here.y, min(right.y, below.y)) < 0.5 {
         return vec4<f32>(0.0);
     }
     let every = layer.limits.z;
-    let nearest = max(round(here.r / max(every, 1e-30)), 1.0) * every;
+    let nearest = max(round(here.x / max(every, 1e-30)), 1.0) * every;
     let level = select(layer.limits.y, nearest, every > 0.0);
-    let slope = length(vec2<f32>(right.r - here.r, below.r - here.r));
+    let slope = length(vec2<f32>(right.x - here.x, below.x - here.x));
     // Pixels from the line.
-    let away = abs(here.r - level) / max(slope, 1e-12);
+    let away = abs(here.x - level) / max(slope, 1e-12);
     let covered = clamp(0.5 * layer.limits.w + 0.5 - away, 0.0, 1.0);
     return vec4<f32>(layer.line.rgb, layer.line.a * covered);
 }

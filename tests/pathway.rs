@@ -1,6 +1,6 @@
 //! Pathways: closed forms of paths, the bottleneck, what must hold of every ε.
 
-mod card;
+pub mod card;
 mod phantom;
 
 use crate::eikonal::{PARAMS, cube, nested, oblique, source, swirl};

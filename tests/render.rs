@@ -159,6 +159,7 @@ pub fn scene(size: u32, eye: DVec3) -> ScenePane {
         slab: None,
         solids: Vec::new(),
         volumes: Vec::new(),
+        surfaces: Vec::new(),
         glyphs: None,
         moving: false,
     }

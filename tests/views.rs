@@ -3,6 +3,7 @@
 mod build;
 mod drawing;
 mod events;
+mod flats;
 mod hands;
 mod keys;
 mod large;
@@ -19,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         build::tests(),
         drawing::tests(),
         events::tests(),
+        flats::tests(),
         mice::tests(),
         hands::tests(),
         keys::tests(),

@@ -13,6 +13,7 @@ Examples:
   arcuate bench                        every workload
   arcuate bench tracking --quick --threads 1
   arcuate bench geodesic --case wavy   the cases with this word in their name
+  arcuate bench levelset --case drawn  frames a second of a surface that moves
 
 Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in one
 run on one machine.";

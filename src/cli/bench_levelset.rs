@@ -3,9 +3,11 @@
 //! Two cases in 256 × 256 × 175 voxels: `sphere`, a body of radius 25 from a sphere of radius 23, and
 //! `cortex`, an ellipsoid that a gyroid folds, from the body shrunk by a voxel: the bricks of its band hold a
 //! quarter of the volume. Grey values are 1 inside and 0 outside, with an edge of a voxel and noise of 0.1;
-//! target 1, tolerance 0.5. `updates` are voxels with |φ| < 3 h a second.
+//! target 1, tolerance 0.5. `updates` are voxels with |φ| < 3 h a second. The same two `drawn` say how many
+//! frames a second there are while the surface moves: bench_drawn.rs.
 
 use super::bench::Choice;
+use super::bench_drawn;
 use super::bench_tracking::median;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask, Volume};
@@ -54,6 +56,22 @@ struct Case {
     start: Start,
 }
 
+impl Case {
+    /// Its run before the first step.
+    fn run(&self, backend: &Backend) -> Result<Evolution, Error> {
+        let params = Params {
+            smoothness: 0.2,
+            ..defaults::level_set(1.0, 0.5)
+        };
+        let inputs = backend.install(|| Inputs::new(&self.image, 0));
+        let inputs = inputs.map_err(Error::Input)?;
+        let (layout, control) = (Layout::BEST, Control::new());
+        let mut made = Evolution::new(&inputs, &self.start, &params, layout, backend, &control)?;
+        made.watched = false;
+        Ok(made)
+    }
+}
+
 fn case(name: &'static str, cortex: bool) -> Option<Case> {
     let grid = Arc::new(Grid::axis_aligned(SHAPE, DVec3::ONE, DVec3::ZERO)?);
     let mut bits = 3u64;
@@ -98,19 +116,13 @@ fn case(name: &'static str, cortex: bool) -> Option<Case> {
     })
 }
 
-fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Value, Error> {
+fn measure(
+    case: &Case,
+    (made, setup_s): (&mut Evolution, f64),
+    choice: Choice,
+    backend: &Backend,
+) -> Result<Value, Error> {
     let control = Control::new();
-    let params = Params {
-        smoothness: 0.2,
-        ..defaults::level_set(1.0, 0.5)
-    };
-    let begun = Instant::now();
-    let inputs = backend.install(|| Inputs::new(&case.image, 0));
-    let inputs = inputs.map_err(Error::Input)?;
-    let (start, layout) = (&case.start, Layout::BEST);
-    let mut made = Evolution::new(&inputs, start, &params, layout, backend, &control)?;
-    made.watched = false;
-    let setup_s = begun.elapsed().as_secs_f64();
     // Whole rounds of redistancing, and some steps first that fill the caches.
     let card = !backend.devices().is_empty();
     let (rounds, steps) = match (choice.quick, case.name, card) {
@@ -136,20 +148,39 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Value, Erro
         "rate": 1.0 / step_s, "unit": "steps/s", "time_ms": 1e3 * step_s,
         "active": near, "updates_per_s": near as f64 / step_s,
         "bricks": size.bricks, "share_in_bricks": voxels, "bytes": size.bytes,
-        "kept_bytes": size.kept_bytes, "setup_s": setup_s, "redistance_every": params.redistance_every,
+        "kept_bytes": size.kept_bytes, "setup_s": setup_s, "redistance_every": made.params().redistance_every,
         "inside": made.growth().last(), "backend": backend.name(), "threads": backend.threads(),
     }))
 }
 
 /// One JSON object per case.
 pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
-    let cases = [("sphere", false), ("cortex", true)];
-    let wanted = cases.into_iter().filter(|(name, _)| choice.takes(name));
-    let lines = wanted.filter_map(|(name, cortex)| {
-        let case = case(name, cortex)?;
-        Some(measure(&case, choice, backend).unwrap_or_else(
-            |error| json!({"workload": "levelset", "case": name, "error": error.to_string()}),
-        ))
-    });
-    lines.collect()
+    let mut lines = Vec::new();
+    for (name, cortex) in [("sphere", false), ("cortex", true)] {
+        let drawn = format!("{name}, drawn");
+        if !choice.takes(&drawn) {
+            continue;
+        }
+        let Some(case) = case(name, cortex) else {
+            continue;
+        };
+        let failed = |error: String| json!({"workload": "levelset", "case": name, "error": error});
+        let begun = Instant::now();
+        let mut made = match case.run(backend) {
+            Ok(made) => made,
+            Err(error) => {
+                lines.push(failed(error.to_string()));
+                continue;
+            }
+        };
+        let made = &mut made;
+        let setup_s = begun.elapsed().as_secs_f64();
+        if choice.takes(name) {
+            let line = measure(&case, (made, setup_s), choice, backend);
+            lines.push(line.unwrap_or_else(|error| failed(error.to_string())));
+        }
+        let line = bench_drawn::measure(made, &drawn, choice, backend);
+        lines.push(line.unwrap_or_else(failed));
+    }
+    lines
 }

@@ -113,7 +113,7 @@ pub(super) fn orbit(
     })
 }
 
-fn median(values: &mut [f64]) -> f64 {
+pub(super) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
@@ -152,6 +152,7 @@ pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
         slab: None,
         solids: Vec::new(),
         volumes: Vec::new(),
+        surfaces: Vec::new(),
         glyphs: None,
         moving: false,
     }

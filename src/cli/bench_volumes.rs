@@ -55,6 +55,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
                     lit: true,
                     cut: None,
                     inside: None,
+                    fade: None,
                 }],
                 ..bare(&camera, size_px)
             }

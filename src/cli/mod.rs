@@ -6,6 +6,7 @@
 mod align;
 mod bench;
 mod bench_commit;
+mod bench_drawn;
 mod bench_eikonal;
 mod bench_fit;
 mod bench_geodesic;

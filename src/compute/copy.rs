@@ -13,6 +13,11 @@ impl DeviceCopy {
         Self(Arc::new(copy))
     }
 
+    /// Nobody else has it.
+    pub fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
     /// `None` where it is something else.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()

@@ -175,6 +175,27 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
+    /// The sum over the lanes of each of `N`, one a lane.
+    #[inline(always)]
+    pub fn totals(of: &[Self; N]) -> Self {
+        named!({
+            let pairs = |i: usize| _mm256_hadd_ps(of[i].register(), of[i + 1].register());
+            let fours = |i: usize| _mm256_hadd_ps(pairs(i), pairs(i + 2));
+            let (first, last) = (fours(0), fours(4));
+            Self::of(_mm256_add_ps(
+                _mm256_permute2f128_ps::<0x20>(first, last),
+                _mm256_permute2f128_ps::<0x31>(first, last),
+            ))
+        });
+        let mut out = [0.0; N];
+        for (out, lanes) in out.iter_mut().zip(of) {
+            let fours = lanes.0.chunks(4);
+            let fours = fours.map(|v| v.chunks(2).map(|v| v.iter().sum::<f32>()).sum::<f32>());
+            *out = fours.sum();
+        }
+        Self(out)
+    }
+
     /// `yes` in lanes where `self` is not 0, else `no`.
     #[inline(always)]
     pub fn select(self, yes: Self, no: Self) -> Self {

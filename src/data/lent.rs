@@ -21,28 +21,51 @@ pub struct LentImage {
     pub copy: DeviceCopy,
 }
 
-/// Lends images of one card.
+/// A buffer whose bytes are not known yet.
+#[derive(Debug)]
+pub struct LentBuffer {
+    /// The memory that lies behind it, as the graphics driver exports it.
+    pub handle: MemoryHandle,
+    /// Of that memory.
+    pub bytes: u64,
+    /// Of the buffer.
+    pub size: u64,
+    /// What is drawn.
+    pub copy: DeviceCopy,
+}
+
+/// Lends images and buffers of one card.
 #[derive(Clone)]
 pub struct LendImage {
     /// Which one, as drivers tell it.
     pub card: [u8; 16],
-    lend: Arc<Lend>,
+    image: Arc<Lend<[u32; 3], LentImage>>,
+    buffer: Arc<Lend<u64, LentBuffer>>,
 }
 
-type Lend = dyn Fn([u32; 3]) -> Option<LentImage> + Send + Sync;
+type Lend<S, T> = dyn Fn(S) -> Option<T> + Send + Sync;
 
 impl LendImage {
     pub fn new(
         card: [u8; 16],
-        lend: impl Fn([u32; 3]) -> Option<LentImage> + Send + Sync + 'static,
+        image: impl Fn([u32; 3]) -> Option<LentImage> + Send + Sync + 'static,
+        buffer: impl Fn(u64) -> Option<LentBuffer> + Send + Sync + 'static,
     ) -> Self {
-        let lend = Arc::new(lend);
-        Self { card, lend }
+        Self {
+            card,
+            image: Arc::new(image),
+            buffer: Arc::new(buffer),
+        }
     }
 
     /// Of so many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
     /// asked by who computes on the same.
     pub fn image(&self, size: [u32; 3]) -> Option<LentImage> {
-        (self.lend)(size)
+        (self.image)(size)
+    }
+
+    /// A buffer of so many bytes that shaders read; `None` where that cannot be.
+    pub fn buffer(&self, bytes: u64) -> Option<LentBuffer> {
+        (self.buffer)(bytes)
     }
 }

@@ -3,6 +3,7 @@
 //! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres
 //! have integer voxel coordinates; voxels are kept in file order, x fastest.
 
+pub mod brick_image;
 pub mod drawing;
 pub mod gradients;
 pub mod grid;
@@ -21,11 +22,12 @@ pub mod turn;
 pub mod volume;
 
 pub use crate::compute::{DataId, DeviceCopy};
+pub use brick_image::{BrickImage, Pages};
 pub use drawing::{Outline, Stroke};
 pub use gradients::Gradients;
 pub use grid::{AffineSource, Grid};
 pub use labels::Labels;
-pub use lent::{LendImage, LentImage};
+pub use lent::{LendImage, LentBuffer, LentImage};
 pub use mask::Mask;
 pub use region::{Region, Role, Shape};
 pub use shared::Shared;

@@ -3,6 +3,7 @@
 
 mod align;
 pub mod bundle;
+mod bundle_sums;
 mod commit;
 mod density;
 mod export;
@@ -24,7 +25,10 @@ mod trace;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
-pub use commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, There, Without};
+pub use bundle_sums::{BundleSums, SumBundles, Summed};
+pub use commit::{
+    CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
+};
 pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
@@ -93,6 +97,8 @@ pub enum Slot {
     Commit,
     /// What such a fit would take.
     Needs,
+    /// What bundles of such streamlines explain.
+    Sums,
     /// One image to another.
     Align,
     /// Values of streamlines.
@@ -119,7 +125,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 28] = [
+    const ALL: [Self; 29] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -136,6 +142,7 @@ impl Slot {
         Self::Segment,
         Self::Commit,
         Self::Needs,
+        Self::Sums,
         Self::Align,
         Self::Columns,
         Self::Order,
@@ -181,6 +188,7 @@ impl Slot {
                 | Self::Segment
                 | Self::Commit
                 | Self::Needs
+                | Self::Sums
                 | Self::Align
                 | Self::Columns
                 | Self::Order

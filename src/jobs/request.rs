@@ -5,6 +5,7 @@ mod saving;
 
 use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
+use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::density::{MapDensity, Mapped};
 use super::export::save_with_values;
@@ -107,6 +108,7 @@ pub enum Request {
     Commit(Box<FitCommit>),
     /// What that would take, or why it cannot be.
     CommitNeeds(Box<FitCommit>),
+    SumBundles(Box<SumBundles>),
     ReadScheme(ReadScheme),
     /// The surface that a hand steers.
     Steer(Box<Steer>),
@@ -284,6 +286,7 @@ pub enum Output {
     Segmented(Box<Segmented>),
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
+    BundleSums(BundleSums),
     Scheme(Scheme),
     Steered(Box<Steered>),
     /// What rules keep of streamlines.
@@ -315,7 +318,7 @@ impl Request {
             }
             Self::Steer(wanted) => {
                 let again = Box::new(Self::Steer(wanted.clone()));
-                let steered = wanted.run(&place.steered, &backend, control, voice);
+                let steered = wanted.run(place, &backend, control, voice);
                 steered.map_or_else(
                     |fault| fault.outcome(again),
                     |s| Outcome::Done(Output::Steered(Box::new(s))),
@@ -455,6 +458,7 @@ impl Request {
                 Ok(Output::Committed(Box::new(done)))
             }
             Self::CommitNeeds(wanted) => Ok(Output::CommitNeeds(wanted.needs(backend)?)),
+            Self::SumBundles(wanted) => Ok(Output::BundleSums(wanted.run(backend, control)?)),
             Self::ReadScheme(wanted) => Ok(Output::Scheme(wanted.run()?)),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;

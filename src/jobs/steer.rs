@@ -12,8 +12,9 @@ pub use near::{Near, Thing};
 
 use super::Voice;
 use super::fault::Fault;
+use super::place::Place;
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, Shape, Volume};
+use crate::data::{BrickImage, Mask, Shape, Volume};
 use crate::solvers::level_set::{
     Agreement, Ended, Field, Leak, Measures, Params, Script, Size, Sphere,
 };
@@ -157,9 +158,12 @@ pub struct Steered {
 /// A surface and what is said about it.
 #[derive(Clone, Debug)]
 pub struct Surfaced {
+    /// As it is drawn.
+    pub bricks: BrickImage,
+    /// As it was when it was last measured; at rest, as it is.
     pub field: Arc<Field>,
-    /// φ around the surface.
-    pub phi: Volume,
+    /// φ around the surface, once it rests.
+    pub phi: Option<Volume>,
     /// Of the voxels inside, once it rests.
     pub mask: Option<Mask>,
     pub step: u64,
@@ -202,12 +206,14 @@ pub struct Figures {
 impl Steer {
     pub(super) fn run(
         self,
-        memory: &Memory,
+        place: &Place,
         backend: &Backend,
         control: &Control,
         voice: &Voice,
     ) -> Result<Steered, Fault> {
         control.begin("Steering the surface", 0);
-        memory.steer(self, backend, control, voice)
+        place
+            .steered
+            .steer(self, place.lends.get(), backend, control, voice)
     }
 }

@@ -23,7 +23,7 @@ mod glyphs;
 mod volumes;
 
 pub use glyphs::every as glyphs_every;
-pub use volumes::volume_of;
+pub use volumes::{layer_volumes, volume_of};
 
 /// A pane's size on screen.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -153,13 +153,14 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         }),
         solids: solids(state),
         volumes: {
-            let layers = volumes::volumes(state, camera).into_iter();
-            let surfaces = segment::volumes(state);
+            let layers = layer_volumes(state, camera).into_iter();
+            let kept = segment::volumes(state);
             layers
                 .chain(pathways::volumes(state, camera))
-                .chain(surfaces)
+                .chain(kept)
                 .collect()
         },
+        surfaces: segment::surfaces(state, camera),
         glyphs: glyphs::glyphs(state, None),
         moving: view.moving,
     }

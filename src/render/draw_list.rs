@@ -4,7 +4,7 @@
 
 use super::colour_map::ColourMap;
 pub use super::transfer::{Colours, Transfer};
-use crate::data::{Mask, TensorField, Tractogram, Volume};
+use crate::data::{BrickImage, Mask, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
 /// One slice view: images cut by a plane, streamlines near it.
@@ -50,9 +50,18 @@ pub struct ScenePane {
     /// Opaque surfaces among them hide what is behind wherever they are; clouds that cross each other
     /// are drawn one after the other, as listed, each over those before.
     pub volumes: Vec<VolumeDraw>,
+    /// As volumes that come after those.
+    pub surfaces: Vec<BrickSurface>,
     pub glyphs: Option<TensorGlyphs>,
     /// The view is moving: the renderer may take coarser steps.
     pub moving: bool,
+}
+
+impl ScenePane {
+    /// What is ray-cast through space: volumes and surfaces.
+    pub fn ray_cast(&self) -> usize {
+        self.volumes.len() + self.surfaces.len()
+    }
 }
 
 /// What is within `half_mm` of a plane.
@@ -88,8 +97,7 @@ pub struct Image {
 /// Lines of equal value on a slice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contour {
-    /// Its first frame, linearly interpolated.
-    pub volume: ById<Volume>,
+    pub of: ContourOf,
     pub level: f32,
     /// At every multiple of this, but 0, instead of the level.
     pub every: Option<f32>,
@@ -99,6 +107,14 @@ pub struct Contour {
     pub opacity: f32,
     /// Logical pixels.
     pub width_px: f32,
+}
+
+/// What is linearly interpolated between voxels.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ContourOf {
+    /// Its first frame.
+    Image(ById<Volume>),
+    Bricks(ById<BrickImage>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -148,13 +164,33 @@ pub struct VolumeDraw {
     pub lit: bool,
     pub cut: Option<CutAway>,
     pub inside: Option<Inside>,
+    pub fade: Option<Fade>,
+}
+
+/// The surface φ = 0 of a level set, ray-cast through the bricks that hold it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BrickSurface {
+    pub phi: ById<BrickImage>,
+    /// sRGB.
+    pub colour: [u8; 3],
+    /// 0..1, the same at any thickness.
+    pub opacity: f32,
+    pub lit: bool,
+    pub fade: Option<Fade>,
+}
+
+/// Opacity by the distance to planes: all of it there, and none from so far on to either side.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fade {
+    /// At most [`CutAway::MOST`]; the distance is that to where what is before all of them begins.
+    pub planes: Vec<CutPlane>,
+    pub reach_mm: f32,
 }
 
 /// A surface within which a volume is shown as it is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inside {
-    /// Positive inside.
-    pub phi: ById<Volume>,
+    pub phi: ById<BrickImage>,
     /// What is left of a cloud's density outside, 0..1.
     pub outside: f32,
     /// sRGB of the surface's crossing with cut faces.
@@ -305,4 +341,4 @@ macro_rules! compare_by_id {
         }
     })* };
 }
-compare_by_id!(Volume, Mask, Tractogram, TensorField);
+compare_by_id!(Volume, BrickImage, Mask, Tractogram, TensorField);

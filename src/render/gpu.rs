@@ -37,7 +37,6 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
         ("glyphs", super::glyphs::SHADER),
-        ("slice", super::slice::SHADER),
         ("lines", super::lines::SHADER),
         ("solids", super::solids::SHADER),
     ];
@@ -53,8 +52,14 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let volumes = [(1, true), (4, true), (1, false), (4, false)].map(|(n, filters)| {
         let reading = if filters { "" } else { ", by hand" };
         let name = format!("volume, {n} samples{reading}");
-        (name, super::volume::shader(n, filters))
+        (name, super::volume_image::shader(n, filters))
     });
+    let slices = ("slice".to_owned(), super::slice::shader());
+    let surfaces = [1, 4].map(|n| {
+        let name = format!("surface in bricks, {n} samples");
+        (name, super::volume_bricks::shader(n))
+    });
+    let volumes = volumes.into_iter().chain(surfaces).chain([slices]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

@@ -22,6 +22,7 @@ mod lines;
 pub mod offscreen;
 mod outline;
 mod pace;
+mod pages;
 mod scene;
 mod shared;
 mod slice;
@@ -34,6 +35,8 @@ mod together;
 mod transfer;
 mod view;
 mod volume;
+mod volume_bricks;
+mod volume_image;
 
 pub use blit::Surface;
 pub use device::{device_descriptor, shortcoming};
@@ -174,6 +177,7 @@ impl Renderer {
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
+        self.textures.pools.next_picture();
         if self.stale(
             id,
             &list.lines,
@@ -216,6 +220,7 @@ impl Renderer {
                 }
             }
             gpu.queue.submit([encoder.finish()]);
+            textures.pools.submitted(gpu);
             self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
             self.draws += 1;
             self.drawn(id, List::Slice(list), used, keys);
@@ -235,6 +240,7 @@ impl Renderer {
         let patient = self.loading.is_none();
         let owed = self.textures.owes;
         self.textures.begin(self.loading);
+        self.textures.pools.next_picture();
         // The next piece of a better picture waits for the one before: what is on its way to the
         // device cannot be called back.
         let rested = |s: &ScenePart| s.pace.rested() && !s.stopwatch.is_running();
@@ -262,7 +268,7 @@ impl Renderer {
                 Quality::best(self.gpu.software)
             } else {
                 part.pace
-                    .quality(measured, (moving, !list.volumes.is_empty()), ask)
+                    .quality(measured, (moving, list.ray_cast() > 0), ask)
             };
             let tools = Tools {
                 gpu: &self.gpu,
@@ -276,6 +282,7 @@ impl Renderer {
             let (used, filled) = self
                 .scenes
                 .draw(tools, &list, &keys, quality, targets, view);
+            self.textures.pools.submitted(&self.gpu);
             if let Some(filled) = filled {
                 pane.rough = quality.rough;
                 self.draws += 1;
@@ -351,6 +358,11 @@ impl Renderer {
     /// Bytes of volumes, masks and streamlines on the device.
     pub fn device_bytes(&self) -> u64 {
         self.textures.bytes() + self.store.bytes()
+    }
+
+    /// Bytes of surfaces in bricks that were uploaded so far.
+    pub fn uploaded_bytes(&self) -> u64 {
+        self.textures.pools.uploaded_bytes
     }
 
     /// How many bytes of data that no pane shows may stay on the device.

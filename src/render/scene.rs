@@ -250,7 +250,7 @@ impl Scenes {
         let stages = stages(&strands);
         let cut = list.slab.is_some();
         let through = strands.iter().any(|s| s.is(Rank::Through));
-        let foggy = !list.volumes.is_empty();
+        let foggy = list.ray_cast() > 0;
         let (piece, pieces) = quality.piece;
         let row = |piece: u32| (u64::from(drawn[1]) * u64::from(piece) / u64::from(pieces)) as u32;
         let rows = row(piece)..row(piece + 1);
@@ -351,7 +351,7 @@ impl Scenes {
             let among = targets.through.as_ref().filter(|_| through);
             self.volumes.march(
                 (gpu, textures, &mut encoder),
-                &list.volumes,
+                list,
                 (&view, &rows),
                 (&targets.depth, samples),
                 (fog, quality.fog),
@@ -449,6 +449,9 @@ fn bounds(list: &ScenePane, keys: &[LineKey], store: &LineStore) -> (DVec3, DVec
     }
     for volume in &list.volumes {
         points.extend(volume.volume.0.grid.corners());
+    }
+    for surface in &list.surfaces {
+        points.extend(surface.phi.0.grid.corners());
     }
     for key in keys {
         if let Some((low, high)) = store.get(*key).and_then(|l| l.bounds_mm()) {

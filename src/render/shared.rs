@@ -1,8 +1,8 @@
-//! Images whose memory a kernel on the same card can write: exported by Vulkan, drawn as any other.
+//! Images and buffers whose memory a kernel on the same card can write: exported by Vulkan, drawn as any other.
 //!
-//! The texture is made here and lent as a handle of its memory; a solver imports that, writes and waits.
-//! Nothing is copied, and neither side knows the other. Where the window is not drawn by Vulkan, or its
-//! driver exports no memory, nothing is lent and images are uploaded as always.
+//! They are made here and lent as handles of their memory; a solver imports that, writes and waits.
+//! Nothing is copied to the host, and neither side knows the other. Where the window is not drawn by Vulkan,
+//! or its driver exports no memory, nothing is lent and all is uploaded as always.
 
 // The graphics driver's own calls: wgpu has none for memory of this kind.
 #![allow(unsafe_code)]
@@ -14,6 +14,12 @@ use crate::data::LendImage;
 pub(super) struct SharedTexture {
     pub texture: wgpu::Texture,
     /// Textures live and die with it.
+    pub device: wgpu::Device,
+}
+
+/// A buffer that a kernel may have written.
+pub(super) struct SharedBuffer {
+    pub buffer: wgpu::Buffer,
     pub device: wgpu::Device,
 }
 
@@ -32,7 +38,8 @@ pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
     }
     let card = linux::card(device)?;
     let (device, queue) = (device.clone(), queue.clone());
-    Some(LendImage::new(card, move |size| {
+    let drawing = device.clone();
+    let image = move |size| {
         let (texture, handle, bytes) = linux::texture(&device, &queue, size)?;
         let device = device.clone();
         Some(crate::data::LentImage {
@@ -41,7 +48,18 @@ pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
             size,
             copy: DeviceCopy::new(SharedTexture { texture, device }),
         })
-    }))
+    };
+    let buffer = move |size| {
+        let (buffer, handle, bytes) = linux::buffer(&drawing, size)?;
+        let device = drawing.clone();
+        Some(crate::data::LentBuffer {
+            handle,
+            bytes,
+            size,
+            copy: DeviceCopy::new(SharedBuffer { buffer, device }),
+        })
+    };
+    Some(LendImage::new(card, image, buffer))
 }
 
 #[cfg(target_os = "linux")]
@@ -66,6 +84,87 @@ mod linux {
         }
     }
 
+    /// Memory of the card that can be exported, bound by `bind` to what it is made for alone, and its handle.
+    ///
+    /// # Safety
+    /// `alone` and `bind` are about one resource of this device, whose needs these are.
+    unsafe fn exported(
+        hal: &wgpu::hal::vulkan::Device,
+        needs: &vk::MemoryRequirements,
+        mut alone: vk::MemoryDedicatedAllocateInfo<'_>,
+        bind: impl FnOnce(vk::DeviceMemory) -> ash::prelude::VkResult<()>,
+    ) -> Option<(vk::DeviceMemory, OwnedFd)> {
+        let (raw, instance) = (hal.raw_device(), hal.shared_instance().raw_instance());
+        let exports = ash::khr::external_memory_fd::Device::new(instance, raw);
+        let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
+        // SAFETY: the device is alive; memory is freed where it cannot be bound or exported.
+        unsafe {
+            let kinds = instance.get_physical_device_memory_properties(hal.raw_physical_device());
+            let local = (0..kinds.memory_type_count).find(|i| {
+                let flags = kinds.memory_types[*i as usize].property_flags;
+                needs.memory_type_bits & (1 << i) != 0
+                    && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+            })?;
+            let wanted = vk::MemoryAllocateInfo::default()
+                .allocation_size(needs.size)
+                .memory_type_index(local)
+                .push_next(&mut export)
+                .push_next(&mut alone);
+            let memory = raw.allocate_memory(&wanted, None).ok()?;
+            let handle = bind(memory).and_then(|()| {
+                let of = vk::MemoryGetFdInfoKHR::default();
+                exports.get_memory_fd(&of.memory(memory).handle_type(HANDLE))
+            });
+            match handle {
+                Ok(handle) => Some((memory, OwnedFd::from_raw_fd(handle))),
+                Err(_) => {
+                    raw.free_memory(memory, None);
+                    None
+                }
+            }
+        }
+    }
+
+    /// A buffer that shaders read, the memory behind it, and how many bytes that has.
+    pub fn buffer(device: &wgpu::Device, size: u64) -> Option<(wgpu::Buffer, OwnedFd, u64)> {
+        let limits = device.limits();
+        if size == 0 || size > limits.max_buffer_size {
+            return None;
+        }
+        let usage = wgpu::BufferUsages::STORAGE;
+        // SAFETY: buffer and memory are made here from this device; whatever fails unmakes what was made
+        // before it. wgpu gets both and frees them with the buffer.
+        unsafe {
+            let hal = device.as_hal::<Vulkan>()?;
+            let raw = hal.raw_device();
+            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(HANDLE);
+            let described = vk::BufferCreateInfo::default()
+                .size(size)
+                .usage(vk::BufferUsageFlags::STORAGE_BUFFER)
+                .push_next(&mut external);
+            let buffer = raw.create_buffer(&described, None).ok()?;
+            let needs = raw.get_buffer_memory_requirements(buffer);
+            let alone = vk::MemoryDedicatedAllocateInfo::default().buffer(buffer);
+            let bind = |memory| raw.bind_buffer_memory(buffer, memory, 0);
+            let Some((memory, handle)) = exported(&hal, &needs, alone, bind) else {
+                raw.destroy_buffer(buffer, None);
+                return None;
+            };
+            let made = wgpu::hal::vulkan::Buffer::from_raw_managed(buffer, memory, 0, needs.size);
+            drop(hal);
+            let made = device.create_buffer_from_hal::<Vulkan>(
+                made,
+                &wgpu::BufferDescriptor {
+                    label: Some("shared"),
+                    size,
+                    usage,
+                    mapped_at_creation: false,
+                },
+            );
+            Some((made, handle, needs.size))
+        }
+    }
+
     /// A texture of `size` texels, the memory behind it, and how many bytes that has.
     pub fn texture(
         device: &wgpu::Device,
@@ -85,8 +184,7 @@ mod linux {
         // before it. wgpu gets both and frees them with the texture.
         let (texture, handle, bytes) = unsafe {
             let hal = device.as_hal::<Vulkan>()?;
-            let (raw, instance) = (hal.raw_device(), hal.shared_instance().raw_instance());
-            let exports = ash::khr::external_memory_fd::Device::new(instance, raw);
+            let raw = hal.raw_device();
             let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(HANDLE);
             let described = vk::ImageCreateInfo::default()
                 .image_type(vk::ImageType::TYPE_3D)
@@ -108,37 +206,12 @@ mod linux {
                 .push_next(&mut external);
             let image = raw.create_image(&described, None).ok()?;
             let needs = raw.get_image_memory_requirements(image);
-            let kinds = instance.get_physical_device_memory_properties(hal.raw_physical_device());
-            let local = (0..kinds.memory_type_count).find(|i| {
-                let flags = kinds.memory_types[*i as usize].property_flags;
-                needs.memory_type_bits & (1 << i) != 0
-                    && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
-            });
-            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
-            let mut alone = vk::MemoryDedicatedAllocateInfo::default().image(image);
-            let memory = local.and_then(|kind| {
-                let wanted = vk::MemoryAllocateInfo::default()
-                    .allocation_size(needs.size)
-                    .memory_type_index(kind)
-                    .push_next(&mut export)
-                    .push_next(&mut alone);
-                raw.allocate_memory(&wanted, None).ok()
-            });
-            let Some(memory) = memory else {
+            let alone = vk::MemoryDedicatedAllocateInfo::default().image(image);
+            let bind = |memory| raw.bind_image_memory(image, memory, 0);
+            let Some((memory, handle)) = exported(&hal, &needs, alone, bind) else {
                 raw.destroy_image(image, None);
                 return None;
             };
-            let bound = raw.bind_image_memory(image, memory, 0);
-            let exported = bound.and_then(|()| {
-                let of = vk::MemoryGetFdInfoKHR::default();
-                exports.get_memory_fd(&of.memory(memory).handle_type(HANDLE))
-            });
-            let Ok(handle) = exported else {
-                raw.destroy_image(image, None);
-                raw.free_memory(memory, None);
-                return None;
-            };
-            let handle = OwnedFd::from_raw_fd(handle);
             let texture = hal.texture_from_raw(
                 image,
                 &wgpu::hal::TextureDescriptor {

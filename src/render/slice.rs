@@ -1,14 +1,20 @@
 //! Image layers on planes: slice views, and the cut-out slices of the 3-D view.
 
 use super::colour_map::ColourMap;
-use super::draw_list::{Contour, Image, Interpolation, SlicePane, SliceQuad};
+use super::draw_list::{Contour, ContourOf, Image, Interpolation, SlicePane, SliceQuad};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::pages::{PAGES, Pool};
 use super::textures::{Key, Textures, colour_map_row};
 use crate::data::VolumeKind;
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4, DVec3};
 
-pub(super) const SHADER: &str = include_str!("../../shaders/slice.wgsl");
+const SHADER: &str = include_str!("../../shaders/slice.wgsl");
+
+/// The text of the shader.
+pub(super) fn shader() -> String {
+    source(&format!("{PAGES}\n{SHADER}"))
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable, Default)]
@@ -28,7 +34,9 @@ struct LayerUniform {
     window: [f32; 4],
     line: [f32; 4],
     limits: [f32; 4],
+    phi_size: [f32; 4],
     kind: [u32; 4],
+    bricks: [u32; 4],
 }
 
 // The same bits as in shaders/slice.wgsl.
@@ -40,6 +48,7 @@ const HAS_CUT: u32 = 16;
 const CUT_BLACK: u32 = 32;
 const FADES: u32 = 64;
 const CONTOUR: u32 = 128;
+const BRICKS: u32 = 256;
 
 /// A plane in world space: `origin + u * across + v * down`.
 #[derive(Clone, Copy)]
@@ -83,9 +92,11 @@ impl Slices {
                 Slot::Image3,
                 Slot::Image3,
                 Slot::Image2,
+                Slot::Storage,
+                Slot::Storage,
             ],
         );
-        let module = gpu.shader("slice", source(SHADER));
+        let module = gpu.shader("slice", shader());
         let pipeline_layout = gpu.pipeline_layout(&layout);
         let make = |vertex: &str, fragment: &str, samples: u32, depth: bool| {
             gpu.device
@@ -140,12 +151,13 @@ impl Slices {
         };
         let layer = |image| {
             let (uniform, views) = self.describe(gpu, textures, image, plane, used);
-            self.bind(gpu, textures, uniform, views)
+            self.bind(gpu, textures, uniform, views, None)
         };
         let mut layers: Vec<Layer> = list.images.iter().map(layer).collect();
         for contour in &list.contours {
-            let (uniform, views) = Self::line(gpu, textures, contour, plane, list.scale, used);
-            layers.push(self.bind(gpu, textures, uniform, views));
+            let (uniform, views, pool) =
+                Self::line(gpu, textures, contour, plane, list.scale, used);
+            layers.push(self.bind(gpu, textures, uniform, views, pool));
         }
         layers
     }
@@ -158,13 +170,10 @@ impl Slices {
         plane: Plane,
         scale: f32,
         used: &mut Vec<Key>,
-    ) -> (LayerUniform, [wgpu::TextureView; 3]) {
-        let (key, texture) = textures.frame(gpu, &contour.volume.0, 0);
-        used.push(key);
+    ) -> (LayerUniform, [wgpu::TextureView; 3], Option<Pool>) {
         let nothing = textures.nothing.clone();
         let [r, g, b] = contour.colour.map(|c| f32::from(c) / 255.0);
-        let uniform = LayerUniform {
-            image: plane.in_texels(&texture.texel_from_world),
+        let mut uniform = LayerUniform {
             line: [r, g, b, contour.opacity],
             limits: [
                 0.0,
@@ -175,7 +184,29 @@ impl Slices {
             kind: [CONTOUR, 0, 1, 1],
             ..Default::default()
         };
-        (uniform, [texture.view.clone(), nothing.clone(), nothing])
+        let mut views = [nothing.clone(), nothing.clone(), nothing];
+        let mut pool = None;
+        match &contour.of {
+            ContourOf::Image(volume) => {
+                let (key, texture) = textures.frame(gpu, &volume.0, 0);
+                used.push(key);
+                uniform.image = plane.in_texels(&texture.texel_from_world);
+                views[0] = texture.view.clone();
+            }
+            ContourOf::Bricks(phi) => {
+                pool = textures.pools.of(gpu, &phi.0);
+                let [x, y, z] = phi.0.grid.shape.map(|n| n as f32);
+                uniform.kind[0] |= BRICKS;
+                uniform.image = plane.in_texels(&phi.0.grid.voxel_from_world);
+                uniform.phi_size = [x, y, z, phi.0.most];
+                uniform.bricks[0] = phi.0.shift;
+                if pool.is_none() {
+                    // More than the device's shaders read: nothing is seen of it.
+                    uniform.line[3] = 0.0;
+                }
+            }
+        }
+        (uniform, views, pool)
     }
 
     /// The layers of a slice in the 3-D view, for a target of so many samples; `rough` where speed counts.
@@ -219,10 +250,11 @@ impl Slices {
                 // Only the bottom image has a background to cut away.
                 uniform.kind[0] |= CUT_BLACK;
             }
-            layers.push(self.bind(gpu, textures, uniform, views));
+            layers.push(self.bind(gpu, textures, uniform, views, None));
         }
         for contour in &list.contours {
-            let (mut uniform, mut views) = Self::line(gpu, textures, contour, plane, 1.0, used);
+            let (mut uniform, mut views, pool) =
+                Self::line(gpu, textures, contour, plane, 1.0, used);
             uniform.corners = corners;
             uniform.kind[3] = samples;
             if let Some(cut) = &cut {
@@ -230,7 +262,7 @@ impl Slices {
                 uniform.cut = plane.in_texels(&cut.texel_from_world);
                 views[2] = cut.view.clone();
             }
-            layers.push(self.bind(gpu, textures, uniform, views));
+            layers.push(self.bind(gpu, textures, uniform, views, pool));
         }
         layers
     }
@@ -292,7 +324,10 @@ impl Slices {
         textures: &Textures,
         uniform: LayerUniform,
         views: [wgpu::TextureView; 3],
+        pool: Option<Pool>,
     ) -> Layer {
+        let pool = pool.unwrap_or_else(|| textures.pools.nothing());
+        let [page_of, pages] = pool.bindings();
         use wgpu::BindingResource::TextureView as View;
         let buffer = gpu.uniform(&uniform);
         let group = gpu.bind(
@@ -303,6 +338,8 @@ impl Slices {
                 View(&views[1]),
                 View(&views[2]),
                 View(&textures.colour_maps),
+                page_of,
+                pages,
             ],
         );
         Layer { group }

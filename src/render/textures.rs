@@ -3,6 +3,7 @@
 use super::bricks::Bricks;
 use super::colour_map::ColourMap;
 use super::gpu::{Gpu, beyond, half};
+use super::pages::Pools;
 use super::shared::SharedTexture;
 use super::smooth::Smooth;
 use crate::data::{DataId, Mask, Volume, VolumeKind};
@@ -57,6 +58,8 @@ pub(super) struct Textures {
     /// One row of 256 colours per map, in the order of [`ColourMap::ALL`].
     pub colour_maps: wgpu::TextureView,
     bricks: OnceLock<Bricks>,
+    /// Surfaces in bricks.
+    pub pools: Pools,
 }
 
 impl Textures {
@@ -72,11 +75,12 @@ impl Textures {
             no_mask: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
             colour_maps: colour_maps(gpu),
             bricks: OnceLock::new(),
+            pools: Pools::new(gpu),
         }
     }
 
     pub fn bytes(&self) -> u64 {
-        self.kept.values().map(|k| k.texture.bytes).sum()
+        self.kept.values().map(|k| k.texture.bytes).sum::<u64>() + self.pools.bytes()
     }
 
     pub fn frame(&mut self, gpu: &Gpu, volume: &Volume, frame: usize) -> (Key, Arc<Texture>) {

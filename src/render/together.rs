@@ -93,7 +93,7 @@ impl Together {
         stopwatch: &Stopwatch,
     ) {
         let glass = list.outline.as_ref().map_or(0, |_| quality.glass);
-        let fog = targets.fog.as_ref().filter(|_| !list.volumes.is_empty());
+        let fog = targets.fog.as_ref().filter(|_| list.ray_cast() > 0);
         let [w, h] = targets.size.map(|n| n as f32);
         let uniform = TogetherUniform {
             scene: [drawn[0] as f32, drawn[1] as f32, w, h],
@@ -136,7 +136,7 @@ impl Together {
                 View(targets.hollows.blurred()),
                 View(sum),
                 View(left),
-                View(fog.map_or(&targets.base, |f| f.picture(list.volumes.len()))),
+                View(fog.map_or(&targets.base, |f| f.picture(list.ray_cast()))),
             ],
         );
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {

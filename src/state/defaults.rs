@@ -202,6 +202,7 @@ pub fn segment() -> super::segment::Settings {
         speed_opacity: 0.0,
         curve: false,
         dims: false,
+        fade_mm: None,
     }
 }
 

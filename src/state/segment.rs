@@ -29,6 +29,8 @@ pub struct Settings {
     pub curve: bool,
     /// Clouds are dim outside the surface.
     pub dims: bool,
+    /// How far from the cut of the image's volume the surface is seen, mm; none: everywhere.
+    pub fade_mm: Option<f32>,
 }
 
 impl Default for Settings {
@@ -48,6 +50,7 @@ impl Settings {
                 Err(_) => usual.params,
             },
             pace: self.pace.map(|n| n.clamp(1, 1_000_000)),
+            fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
             speed_opacity: if opacity.is_finite() {
                 opacity.clamp(0.0, 1.0)
             } else {

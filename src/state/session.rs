@@ -402,6 +402,16 @@ impl Session {
         });
     }
 
+    /// What came of a job is not as it should be, which is said until the next one is done.
+    pub fn warned(&mut self, slot: Slot, why: impl Into<String>) {
+        self.add(Message {
+            severity: Severity::Warning,
+            text: why.into(),
+            slot: Some(slot),
+            on_card: false,
+        });
+    }
+
     /// A job cannot start, which is said until it does.
     pub fn refused(&mut self, slot: Slot, why: String) {
         self.add(Message {

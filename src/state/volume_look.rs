@@ -59,6 +59,8 @@ pub struct VolumeLook {
     pub cut: Cut,
     /// Where it is cut the image itself is shown.
     pub face: bool,
+    /// How far from the cut anything is left of the opacity, mm; none: it does not depend on that.
+    pub fade_mm: Option<f32>,
 }
 
 impl Default for VolumeLook {
@@ -73,11 +75,14 @@ impl Default for VolumeLook {
             lit: true,
             cut: Cut::Nothing,
             face: true,
+            fade_mm: None,
         }
     }
 }
 
 impl VolumeLook {
+    /// How far the opacity may reach from a cut.
+    pub const FADE_MM: std::ops::RangeInclusive<f64> = 1.0..=200.0;
     pub const THICKNESS_MM: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
     /// What an image starts with: soft in the middle of its window, as thick as two voxels.
@@ -106,6 +111,7 @@ impl VolumeLook {
             level: or(self.level, 0.5),
             opacity: or(self.opacity, 1.0),
             cut: self.cut.finite(),
+            fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
             ..self.clone()
         }
     }

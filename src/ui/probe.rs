@@ -104,6 +104,11 @@ fn costs(state: &State) -> Vec<Reading> {
     vec![side(0), side(1), reading(COST, total)]
 }
 
+/// What moves the surface.
+const SPEED: &str = "Speed";
+/// How far the surface is, positive inside.
+pub const PHI: &str = "Signed distance φ";
+
 /// Speed and signed distance at the crosshair.
 fn surface(state: &State) -> Vec<Reading> {
     let at = state.view.crosshair;
@@ -115,36 +120,33 @@ fn surface(state: &State) -> Vec<Reading> {
     let speed = speed
         .filter(|_| state.shows_speed())
         .and_then(|s| s.nearest(0, at));
-    let speed = speed.map(|v| reading("Speed", signed(f64::from(v), 2)));
+    let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
     let live = crate::render::build::segment::live(state);
     let phi = live.and_then(|l| {
-        let phi = f64::from(l.phi.nearest(0, at)?);
+        let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));
         // Beyond the band only the side is known.
         (phi.abs() < f64::from(l.field.clamp)).then(|| {
             let mm = signed(phi * l.field.h_mm, 1);
-            reading("Signed distance φ", format::with_unit(&mm, "mm"))
+            reading(PHI, format::with_unit(&mm, "mm"))
         })
     });
     speed.into_iter().chain(phi).collect()
 }
 
-/// Streamlines with a weight in the crosshair's voxel, while what they were fitted from is at hand.
+/// Streamlines with a weight in the crosshair's voxel.
 fn weighed(state: &State) -> Vec<Reading> {
-    let held = state.session.filter.held.as_ref();
-    let looked_at = state.document.filtered().map(|(layer, _)| layer.id);
-    let Some(held) = held.filter(|h| state.view.task == Task::Filter && looked_at == Some(h.layer))
-    else {
+    let course = state.course().filter(|_| state.view.task == Task::Filter);
+    let Some((course, weights)) = course else {
         return Vec::new();
     };
-    let dictionary = &held.prepared.dictionary;
-    let voxel = dictionary.grid.nearest(state.view.crosshair);
-    let number = voxel.map(|v| dictionary.grid.index(v) as u32);
-    let place = number.and_then(|n| dictionary.voxels.binary_search(&n).ok());
+    let voxel = course.grid.nearest(state.view.crosshair);
+    let number = voxel.map(|v| course.grid.index(v) as u32);
+    let place = number.and_then(|n| course.voxels.binary_search(&n).ok());
     // Records of one streamline lie together.
-    let segments = place.map_or(&[][..], |place| dictionary.in_voxel(place));
+    let segments = place.map_or(&[][..], |place| course.in_voxel(place));
     let mut fibres: Vec<u32> = segments.iter().map(|s| s.fibre).collect();
     fibres.dedup();
-    let weights = fibres.iter().map(|f| held.weights[*f as usize]);
+    let weights = fibres.iter().map(|f| weights[*f as usize]);
     let above: Vec<f64> = weights.filter(|w| *w > 0.0).map(f64::from).collect();
     let count = format::count(above.len() as u64);
     let sum = format::significant(above.iter().sum());
@@ -160,9 +162,16 @@ pub const WEIGHTS: &str = "Sum of weights in voxel";
 /// u₁ + u₂.
 pub const COST: &str = "u₁ + u₂";
 
-/// The most telling readings, for the status line: FA and MD, costs, CM or weights before MD; else the topmost
-/// layers.
-pub fn brief(all: &[Reading], most: usize) -> Vec<&Reading> {
+/// The most telling readings, for the status line: what is segmented and its surface; FA and MD, costs, CM or
+/// weights before MD; else the topmost layers.
+pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
+    let segmented = state.document.segmented_image();
+    let segmented = segmented.filter(|_| state.view.task == Task::Segment);
+    if let Some(image) = segmented.and_then(|(layer, _)| of_layer(layer, state.view.crosshair)) {
+        let names = [image.name.as_str(), SPEED, PHI];
+        let named = |name: &str| all.iter().find(|r| r.name == name);
+        return names.into_iter().filter_map(named).collect();
+    }
     let measured = all.iter().any(|r| r.name == CONNECTIVITY);
     let costed = all.iter().any(|r| r.name == COST);
     let weighed = all.iter().any(|r| r.name == WEIGHTS);

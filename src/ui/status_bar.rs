@@ -72,10 +72,11 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
     if let Some(voxel) = voxel.filter(|_| !narrow) {
         spans.push((format!("{gap}{voxel}"), plain.clone(), p.t3));
     }
-    for reading in probe::brief(&readings, 2) {
+    for reading in probe::brief(state, &readings, 2) {
         let name = match reading.name.as_str() {
             probe::CONNECTIVITY => "CM",
             probe::WEIGHTS => "Σ weight",
+            probe::PHI => "φ",
             name => name,
         };
         spans.push((format!("{gap}{name} "), plain.clone(), p.t2));

@@ -2,7 +2,8 @@
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::state::filter::{WEIGHT, Weighed};
+use crate::state::bundle::ByPtr;
+use crate::state::filter::{BundleSums, WEIGHT, Weighed};
 
 /// Streamlines of a bundle that the cut leaves, and all of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,9 +16,13 @@ pub struct Counted {
 
 #[derive(Default)]
 pub struct Cache {
-    bins: Option<(DataId, [u32; BINS])>,
+    bins: Option<(ByPtr<f32>, [u32; BINS])>,
     bundles: Option<((DataId, u32), Vec<Counted>)>,
+    apart: Option<(Apart, Vec<u64>)>,
 }
+
+/// Whose streamlines above which weight are counted.
+type Apart = (DataId, u32, Vec<ByPtr<bool>>);
 
 /// Below this share of the highest weight bars say nothing: the first holds all that is there.
 const LEAST: f32 = 1e-3;
@@ -33,14 +38,15 @@ impl Cache {
 
     /// Weights above 0 on that scale.
     pub fn bins(&mut self, weighed: &Weighed) -> &[u32; BINS] {
-        if self.bins.as_ref().is_none_or(|(of, _)| *of != weighed.of) {
+        let of = ByPtr(weighed.sorted.clone());
+        if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
             let (low, high) = self.range(weighed);
             let mut bins = [0; BINS];
             for weight in weighed.sorted.iter() {
                 let share = (weight / low).ln() / (high / low).ln();
                 bins[((share.max(0.0) * BINS as f32) as usize).min(BINS - 1)] += 1;
             }
-            self.bins = Some((weighed.of, bins));
+            self.bins = Some((of, bins));
         }
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
     }
@@ -52,6 +58,22 @@ impl Cache {
             self.bundles = Some((key, count(lines, least)));
         }
         self.bundles.as_ref().map_or(&[], |(_, bundles)| bundles)
+    }
+
+    /// How many streamlines of other bundles the cut leaves.
+    pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[u64] {
+        let marks = sums.bundles.iter().map(|b| ByPtr(b.marks.clone()));
+        let key = (lines.id(), least.to_bits(), marks.collect());
+        if self.apart.as_ref().is_none_or(|(known, _)| *known != key) {
+            let weights = lines.per_streamline.get(WEIGHT);
+            let kept = |marks: &[bool]| {
+                let each = weights.into_iter().flat_map(|w| w.iter()).zip(marks);
+                each.filter(|(w, mark)| **mark && **w >= least).count() as u64
+            };
+            let kept = sums.bundles.iter().map(|b| kept(&b.marks)).collect();
+            self.apart = Some((key, kept));
+        }
+        self.apart.as_ref().map_or(&[], |(_, kept)| kept)
     }
 }
 

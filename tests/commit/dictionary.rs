@@ -280,4 +280,24 @@ fn estimated() {
             "{told:?} {found}"
         );
     }
+    // Streamlines that turn by 5° in each step.
+    let spacing = DVec3::new(2.0, 2.0, 2.5);
+    let grid = Arc::new(Grid::axis_aligned([40; 3], spacing, DVec3::ZERO).unwrap());
+    let mut random = Random::fresh("commit estimated");
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for _ in 0..200 {
+        let [u, v] = [random.direction(), random.direction()];
+        let v = (v - u * u.dot(v)).normalize();
+        let centre = DVec3::from_array([(); 3].map(|()| random.uniform(10.0, 60.0)));
+        for step in 0..60 {
+            let angle = f64::from(step) * 5f64.to_radians();
+            let at = centre + 6.0 * (u * angle.cos() + v * angle.sin());
+            points.push(at.as_vec3().to_array());
+        }
+        offsets.push(points.len() as u64);
+    }
+    let turning = Tractogram::new(points, offsets);
+    let found = build(&turning, &grid, false, None).segments.len() as f64;
+    let told = estimate(&turning, &grid, None).segments as f64;
+    assert!((told / found - 1.0).abs() < 0.05, "{told} {found}");
 }

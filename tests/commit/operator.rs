@@ -82,7 +82,7 @@ pub fn operator(
         Backend::Cpu { .. } => Operator::new(dictionary, responses, samples, Some(Way::Factorised)),
         Backend::Cuda { devices, .. } => {
             let exact = Precision::Exact;
-            Operator::new_on_card(dictionary, responses, samples, exact, devices).unwrap()
+            Operator::new_on_cards(dictionary, responses, samples, exact, devices).unwrap()
         }
     }
 }

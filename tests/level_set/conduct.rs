@@ -4,7 +4,7 @@ use super::{CURVATURE, GROWTH, USUAL, axes, begin, grid, ones, run, sphere};
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
-use arcuate::data::{Mask, Shape, Surface, Volume};
+use arcuate::data::{BrickImage, Mask, Shape, Surface, Volume};
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Probe, Sphere, Start, agreement, measures, surface,
 };
@@ -25,7 +25,42 @@ pub fn tests() -> Vec<Trial> {
             at_rest,
         ),
         test("level_set::masks as starts", masks),
+        test("level_set::what is drawn is what is solved", drawn),
     ]
+}
+
+/// The bricks that are handed over hold φ of every voxel, as they come and go, whatever their size.
+fn drawn() {
+    let mut random = Random::fresh("level set drawn");
+    for brick in [8, 16] {
+        let (image, place) = in_noise(&mut random);
+        let layout = Layout {
+            brick,
+            ..Layout::BEST
+        };
+        let params = defaults::level_set(1.0, 0.5);
+        let mut made = begin(&image, &[place], &params, layout);
+        let (backend, control) = (backend(2), Control::new());
+        for _ in 0..4 {
+            made.measure(31, &backend, &control).unwrap();
+            let (image, field) = (made.image(None).unwrap(), made.field().unwrap());
+            let pages = image.pages().expect("values");
+            let ([nx, ny, _], edge) = (image.counts(), 1 << image.shift);
+            assert_eq!(edge, brick);
+            for i in 0..image.grid.voxel_count() {
+                let voxel = image.grid.voxel(i);
+                let [x, y, z] = voxel.map(|v| v / edge);
+                let within = voxel.map(|v| v % edge);
+                let at = within[0] + edge * (within[1] + edge * within[2]);
+                let found = match pages.table[x + nx * (y + ny * z)] {
+                    BrickImage::OUTSIDE => -image.most,
+                    BrickImage::INSIDE => image.most,
+                    page => pages.values[page as usize * image.page() + at],
+                };
+                assert_eq!(found, field.value(voxel), "{voxel:?}");
+            }
+        }
+    }
 }
 
 fn measured() {

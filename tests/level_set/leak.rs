@@ -17,22 +17,29 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const RADIUS: f64 = 13.0;
+const RADIUS: f64 = 16.0;
+/// The voxels that a line passes through share faces, and their centres lie within √3/2 of it: from 1 + √3/2
+/// on, a gap in any direction holds such a chain and all neighbours that its steps read.
+const GAP: f64 = 2.2;
+/// D̂ in the gap. A voxel of φ = −x before one of p gains D̂ (p + x) and loses w x (1 − p − x) to the
+/// rescaling: it comes in if D̂ > w (1 − √p)², here from p = 0.36 on, and walls nearer by hold p below that.
+/// Slow enough that the alarm takes the body's surface to be at rest meanwhile.
+const CREEP: f64 = 0.016;
 
 /// 1 inside and far outside, 0 in a wall of 3 voxels, through which a gap leads whose grey value lets a
 /// surface creep.
 fn phantom(random: &mut Random) -> Volume {
-    let grid = grid(DMat3::IDENTITY, 52.0);
+    let grid = grid(DMat3::IDENTITY, 58.0);
     let gap = random.direction();
     let noise = 0.002;
     let value = |i: usize, random: &mut Random| {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         let r = at.length();
         let wall = (RADIUS..RADIUS + 3.0).contains(&r);
-        let within = gap.dot(at) > 0.0 && at.distance(gap * gap.dot(at)) < 1.7;
+        let within = gap.dot(at) > 0.0 && at.distance(gap * gap.dot(at)) < GAP;
         let value = match (wall, within) {
             (false, _) => 1.0,
-            (true, true) => 0.506,
+            (true, true) => 1.0 - f64::from(USUAL.tolerance) * (1.0 - CREEP),
             (true, false) => 0.0,
         };
         (value + noise * random.normal()) as f32

@@ -3,10 +3,14 @@
 use super::conduct::in_noise;
 use super::invariants::{body, everything, inputs};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
+use crate::pathway::card::shared;
+use crate::render::scene;
 use crate::support::{Random, cuda_test};
 use crate::tracking::fields::backend;
 use arcuate::compute::{Backend, Control};
-use arcuate::data::Mask;
+use arcuate::data::{BrickImage, LendImage, Mask};
+use arcuate::render::draw_list::{BrickSurface, ById, ScenePane};
+use arcuate::render::offscreen::Offscreen;
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Mode, Params, Sphere, Start, What,
 };
@@ -21,7 +25,52 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::level_set many bricks", many),
         cuda_test("parity::level_set edits, ways back, the same bits", again),
         cuda_test("parity::level_set outcomes and refusals", conduct),
+        shared("parity::level_set pictures without a copy", pictures),
     ]
+}
+
+/// What the card draws is the surface that it has, while it goes on: the bricks stay there.
+fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: LendImage) {
+    let (image, place) = in_noise(&mut Random::fresh("level set pictures without a copy"));
+    let control = Control::new();
+    let inputs = cuda.install(|| Inputs::new(&image, 0)).unwrap();
+    let params = defaults::level_set(1.0, 0.5);
+    let start = start(&[place]);
+    let new = Evolution::new(&inputs, &start, &params, Layout::BEST, &cuda, &control);
+    let mut made = new.unwrap();
+    made.watched = false;
+    let shown = |phi: BrickImage| ScenePane {
+        surfaces: vec![BrickSurface {
+            phi: ById(phi),
+            colour: [255, 200, 40],
+            opacity: 1.0,
+            lit: true,
+            fade: None,
+        }],
+        ..scene(160, DVec3::new(60.0, -90.0, 50.0))
+    };
+    let mut kept = Vec::new();
+    for round in 0..8 {
+        made.measure(37, &cuda, &control).unwrap();
+        let there = made.image(Some(&lend)).unwrap();
+        assert!(there.device_copy().is_some() && there.pages().is_none());
+        let fetched = made.image(None).unwrap();
+        assert!(fetched.device_copy().is_none());
+        // It has gone on when the picture is drawn.
+        made.measure(5, &cuda, &control).unwrap();
+        let before = offscreen.renderer.uploaded_bytes();
+        let found = offscreen.scene(&shown(there.clone())).unwrap();
+        assert_eq!(offscreen.renderer.uploaded_bytes(), before);
+        let expected = offscreen.scene(&shown(fetched)).unwrap();
+        assert_eq!(found.rgba, expected.rgba, "round {round}");
+        assert!(found.rgba.chunks(4).filter(|p| p[0] > 60).count() > 500);
+        kept.push((there, found.rgba));
+    }
+    // Those that somebody still has are as they were.
+    for (there, before) in kept {
+        let again = offscreen.scene(&shown(there)).unwrap();
+        assert_eq!(again.rgba, before);
+    }
 }
 
 fn start(spheres: &[Sphere]) -> Start {

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A test where one card draws and computes; reported as ignored, with the reason, elsewhere.
-fn shared(name: &str, run: fn(Backend, Offscreen, LendImage)) -> Trial {
+pub fn shared(name: &str, run: fn(Backend, Offscreen, LendImage)) -> Trial {
     let Some(backend) = crate::support::cuda_backend() else {
         return cuda_test(name, move |_| unreachable!("there is none"));
     };
@@ -61,6 +61,7 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
         lit: true,
         cut: None,
         inside: None,
+        fade: None,
     };
     let image = Image {
         volume: ById(excess.clone()),

@@ -4,7 +4,7 @@ use super::{image, offscreen, pane, random_grid, voxel_centre, world};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{ById, Contour, Image};
+use arcuate::render::draw_list::{ById, Contour, ContourOf, Image};
 use glam::DMat3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn contour(volume: &Volume, level: f32, every: Option<f32>) -> Contour {
     Contour {
-        volume: ById(volume.clone()),
+        of: ContourOf::Image(ById(volume.clone())),
         level,
         every,
         colour: [255, 0, 0],

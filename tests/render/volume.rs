@@ -1,6 +1,7 @@
 //! Volumes in the 3-D view: how much light a cloud lets through, where a surface is and how it is lit,
 //! what hides what, what is cut away.
 
+mod bricks;
 mod hiding;
 
 use super::{apart, offscreen, scene};
@@ -33,7 +34,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("render::how a volume is shown is kept in sessions", kept),
     ];
-    own.into_iter().chain(hiding::tests()).collect()
+    let rest = hiding::tests().into_iter().chain(bricks::tests());
+    own.into_iter().chain(rest).collect()
 }
 
 const SIZE: u32 = 96;
@@ -87,6 +89,7 @@ fn cloud(volume: &Volume, transfer: Transfer) -> VolumeDraw {
         lit: false,
         cut: None,
         inside: None,
+        fade: None,
     }
 }
 

@@ -8,6 +8,7 @@ use arcuate::io::session::PackedNumbers;
 use arcuate::state::bundle::{How, lines_of};
 use arcuate::state::filter::{FilterAction, Lesioned, Shown, WEIGHT, WeightMap};
 use arcuate::state::{Action, BundleAction, Phase, Task};
+use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -102,6 +103,13 @@ fn come_back() {
     assert_eq!(names[0], names[1]);
     // They are those of the streamlines as they are, and can be fitted on.
     again.act(Action::SelectTask(Task::Filter));
+    // Which of them run through a voxel is known before they are.
+    let at_crosshair = [&window, &again].map(|w| {
+        let all = readings(&w.state).into_iter();
+        let found = all.filter(|r| r.name == WEIGHTS).map(|r| r.value).next();
+        found.expect("weights at the crosshair")
+    });
+    assert_eq!(at_crosshair[0], at_crosshair[1]);
     act(&mut again, FilterAction::Run);
     let on = again.state.document.weighed[&id].figures.objective;
     assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);

@@ -4,7 +4,7 @@ use super::{Window, click, sample, small_scan, submitted, tracking, type_over, w
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
-use arcuate::jobs::{FitCommit, Jobs, Request};
+use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times};
@@ -25,6 +25,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::the model is chosen", model),
         test("ui::filter::run, stop and run again", run),
         test("ui::filter::the cut is dragged, bundles have rows", results),
+        test(
+            "ui::filter::a lesion is seen where it was asked for",
+            lesion,
+        ),
     ]
 }
 
@@ -257,7 +261,7 @@ fn run() {
     window.key_press(Key::Space);
     window.run_steps(3);
     let asked = fit(&window).expect("asked for");
-    assert!(asked.prepared.is_none() && asked.start.is_none());
+    assert!(asked.prepared.is_none() && matches!(asked.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
     window.get_by_label("Stop, keep weights");
     window.get_by_label("Progress");
@@ -267,7 +271,7 @@ fn run() {
     assert_eq!(weighed.figures.streamlines, 60);
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
-    assert!(asked.prepared.is_some() && asked.start.is_some());
+    assert!(asked.prepared.is_some() && matches!(asked.start, StartFrom::Fit(_)));
 }
 
 fn results() {
@@ -351,4 +355,27 @@ fn results() {
     let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
+}
+
+fn lesion() {
+    let mut window = window(weighing(Task::Filter), [1280.0, 800.0]);
+    click(&mut window, "Run");
+    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    // Folded in a narrow window, and opened by hand.
+    click(&mut window, "Virtual lesion");
+    let choices = |window: &Window| {
+        let all = window.query_all_by_label("Fit without");
+        all.count()
+    };
+    assert!(choices(&window) > 0);
+    let what = Lesioned::Group("Cingulum".to_owned());
+    act(&mut window, Action::Filter(FilterAction::Lesion(what)));
+    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    window.get_by_label_contains("Without Cingulum RMSE");
+    // A session that was opened has the weights, but not what they were fitted from.
+    window.state_mut().state.session.filter.held = None;
+    window.run();
+    assert_eq!(choices(&window), 0);
+    window.get_by_label_contains("there is none of these");
+    assert_eq!(window.query_all_by_label("Run again").count(), 2);
 }

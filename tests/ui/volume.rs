@@ -95,6 +95,10 @@ fn surface() {
     assert_eq!(look(&window).cut, Cut::Corner);
     click(&mut window, "Cut shows: Open");
     assert!(!look(&window).face);
+    // How far from the cut anything is seen.
+    assert_eq!(look(&window).fade_mm, None);
+    click(&mut window, "Fades from the cut");
+    assert_eq!(look(&window).fade_mm, Some(30.0));
     click(&mut window, "Shown as: Off");
     // What was set stays for when it is shown again.
     assert_eq!(

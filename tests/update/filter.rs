@@ -7,10 +7,10 @@ use arcuate::data::Tractogram;
 use arcuate::jobs::Loaded;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
-use arcuate::state::bundle::{How, lines_of};
+use arcuate::state::bundle::{Column, How, Limit, Sieve, lines_of};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{
-    FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
+    Apart, FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
 };
 use arcuate::state::{Action, BundleAction, Layer, Phase, Task, defaults};
 use glam::DVec3;
@@ -25,6 +25,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::again_from_the_last_weights", again),
         test("update::filter::without_a_bundle", lesion),
         test("update::filter::edited_and_fitted_again", edited),
+        test(
+            "update::filter::regions_and_the_filter_have_sums",
+            sums_apart,
+        ),
         test("update::filter::the_next_fit_and_the_command", told),
     ]
 }
@@ -185,10 +189,16 @@ fn cut() {
     let stay = of_group
         .iter()
         .filter(|i| values(&window)[**i as usize] >= least);
-    assert_eq!(left(&window), stay.count());
+    let stay = stay.count();
+    assert_eq!(left(&window), stay);
+    // Of the group, too, the difference is what goes of it.
+    act(&mut window, FilterAction::Show(Shown::Difference));
+    assert_eq!(left(&window), of_group.len() - stay);
+    assert_eq!(window.state.document.shown_by_weight(id), Shown::Difference);
+    act(&mut window, FilterAction::Show(Shown::After));
     act(&mut window, FilterAction::ShowGroup(None));
     assert_eq!(left(&window), kept);
-    for _ in 0..6 {
+    for _ in 0..8 {
         window.act(Action::Undo);
     }
     let limit = window.state.document.bundle.sieve.as_ref();
@@ -374,6 +384,85 @@ fn edited() {
     }
     assert_eq!(values(&window).len(), 27);
     assert_eq!(weighed(&window).figures.objective, before.objective);
+}
+
+/// Of the bundles that are no groups: what they are of, their streamlines and sums.
+fn apart(window: &Window) -> Vec<(Apart, u64, f64)> {
+    let known = window.state.session.filter.sums.known();
+    let (key, sums) = known.expect("sums");
+    assert_eq!(key.of, lines_of(layer(window)).expect("lines").id());
+    let each = key.rows.iter().zip(&sums.bundles);
+    each.map(|(of, b)| (*of, b.count, b.sum)).collect()
+}
+
+fn sums_apart() {
+    let mut window = fitted();
+    let figures = weighed(&window).figures.clone();
+    assert!(apart(&window).is_empty());
+    let (_, sums) = window.state.session.filter.sums.known().expect("sums");
+    for (name, sum) in &figures.bundles {
+        assert!((sums.groups[name] / sum - 1.0).abs() < 1e-9, "{name}");
+    }
+    assert!((sums.rest / figures.rest - 1.0).abs() < 1e-9);
+    // A region that all but those outside pass, and one that some do.
+    let role = arcuate::data::Role::Seed;
+    let shape = arcuate::data::Shape::Sphere {
+        centre: DVec3::splat(-1.0),
+        radius_mm: 60.0,
+    };
+    window.act(Action::PlaceRegion { role, shape });
+    let all = window.state.session.selected_region.expect("placed");
+    let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
+    let rows = apart(&window);
+    assert_eq!(
+        rows.iter().map(|r| r.0).collect::<Vec<_>>(),
+        [Apart::Region(all), Apart::Region(some)]
+    );
+    let whole = figures.bundles.values().sum::<f64>() + figures.rest;
+    assert!((25..27).contains(&rows[0].1), "all but the one far outside");
+    assert!((rows[0].2 / whole - 1.0).abs() < 1e-9, "{rows:?} {whole}");
+    assert!(rows[1].1 > 0 && rows[1].1 < 26 && rows[1].2 < whole);
+    // The filter of the streamlines, but not what is cut by weight.
+    let id = layer(&window).id;
+    let sieve = Sieve::new(id).limited(Limit {
+        column: Column::length(),
+        low: Some(10.0),
+        high: None,
+        counting: Default::default(),
+    });
+    let (sieve, phase) = (Some(sieve), Phase::Done);
+    window.act(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
+    act(
+        &mut window,
+        FilterAction::Cut {
+            least: 1e9,
+            phase: Phase::Done,
+        },
+    );
+    let rows = apart(&window);
+    assert_eq!((rows[2].0, rows[2].1), (Apart::Filter, 25));
+    assert!((rows[2].2 / whole - 1.0).abs() < 1e-9);
+    // Where they run is known without the fit, too.
+    let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();
+    let with = segments(&window);
+    window.state.session.filter.held = None;
+    window.state.session.filter.sums = Default::default();
+    window.act(Action::SelectTask(Task::Filter));
+    assert_eq!(segments(&window), with);
+    assert_eq!(apart(&window), rows);
+    // Those that are kept have the weights that they had, and sums of their own.
+    let least = weighed(&window).sorted[12];
+    let phase = Phase::Done;
+    act(&mut window, FilterAction::Cut { least, phase });
+    act(&mut window, FilterAction::Keep);
+    let (kept, values) = (weighed(&window), values(&window));
+    assert!(values.len() < 20 && kept.sorted.len() == values.len());
+    assert_ne!(layer(&window).id, id);
+    let (_, sums) = window.state.session.filter.sums.known().expect("sums");
+    let own = sums.groups.values().sum::<f64>() + sums.rest;
+    assert!(own > 0.0 && own < whole, "{own} {whole}");
+    let methods = arcuate::state::methods::methods(&window.state);
+    assert_eq!(methods.matches("Weights of the").count(), 1, "{methods}");
 }
 
 fn told() {

@@ -382,7 +382,7 @@ fn crosshair() {
     let command = probe::readings(&window.state);
     let told = |name: &str| command.iter().any(|r| r.name == name);
     assert!(told("Rays in voxel"));
-    let brief = probe::brief(&command, 2);
+    let brief = probe::brief(&window.state, &command, 2);
     assert_eq!(brief[0].name, "FA");
     if passing(&window).count > 0 {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);

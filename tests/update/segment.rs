@@ -10,6 +10,7 @@ use arcuate::state::document::Content;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
 use arcuate::state::{Action, Phase, Play, Surfaced, Task};
+use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
         test("update::segment::where_it_is_looked_at", looked_at),
+        test("update::segment::told_at_the_crosshair", told),
     ]
 }
 
@@ -321,7 +323,35 @@ fn moved() {
     );
 }
 
+/// What the status line tells there.
+fn told() {
+    let mut window = ready();
+    let named = |window: &Window| {
+        let all = probe::readings(&window.state);
+        let brief = probe::brief(&window.state, &all, 2);
+        brief.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
+    };
+    window.act(Action::MoveCrosshair(dvec3(4.0, 0.0, 0.0)));
+    assert_eq!(named(&window), ["t1", probe::PHI]);
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
+    assert_eq!(named(&window), ["t1", "Speed", probe::PHI]);
+    // Far from the surface only the image has a value.
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
+    window.act(Action::MoveCrosshair(dvec3(18.0, 18.0, 18.0)));
+    assert_eq!(named(&window), ["t1"]);
+    window.act(Action::SelectTask(Task::View));
+    assert_eq!(named(&window), ["t1"]);
+}
+
 fn said() {
+    // What is missing is told without a note that would stay.
+    let mut window = opened(image());
+    for action in [SegmentAction::Play, SegmentAction::Step] {
+        window.state.session.status.clear();
+        act(&mut window, action);
+        assert!(window.state.session.status.starts_with("Hold P"));
+        assert_eq!(messages(&window), "");
+    }
     let mut window = ready();
     sphere(&mut window, true, DVec3::splat(300.0), 5.0);
     assert!(
@@ -334,6 +364,9 @@ fn said() {
         1,
         "it is not there"
     );
+    // Until something else is asked for.
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.2);
+    assert_eq!(messages(&window), "");
     assert_eq!(live(&window).step, 0);
     act(&mut window, SegmentAction::Step);
     let then = live(&window).mask.clone().expect("at rest");
@@ -403,6 +436,7 @@ fn kept() {
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     go(&mut window, 100);
     let mask = live(&window).mask.clone().expect("at rest");
+    let mask_step = live(&window).step;
     act(&mut window, SegmentAction::Region(Role::Exclude));
     assert_eq!(window.state.document.regions.len(), 1);
     act(&mut window, SegmentAction::Keep);
@@ -441,10 +475,31 @@ fn kept() {
         .as_ref()
         .expect("on one grid");
     assert!(agreement.dice > 0.97, "{}", agreement.dice);
-    window.act(Action::Undo);
-    window.act(Action::Undo);
+    for _ in 0..2 {
+        window.act(Action::Undo);
+    }
+    assert!(window.state.session.segment.live.is_none());
     window.act(Action::Undo);
     assert!(window.state.document.segmented.is_empty());
+    // The surface is where it was.
+    let back = |window: &Window| {
+        assert_eq!(live(window).script.steps, mask_step);
+        let now = live(window).mask.as_ref().expect("at rest");
+        assert_eq!(now.inside, mask.inside);
+    };
+    back(&window);
+    act(&mut window, SegmentAction::Clear);
+    assert!(window.state.session.segment.live.is_none());
+    window.act(Action::Undo);
+    back(&window);
+    let (low, high) = (60.0, 140.0);
+    act(
+        &mut window,
+        SegmentAction::Start(Start::Values { low, high }),
+    );
+    assert_eq!(live(&window).step, 0);
+    window.act(Action::Undo);
+    back(&window);
 }
 
 fn starts() {
@@ -507,4 +562,16 @@ fn looked_at() {
         -params.advection(),
         "far from the target it shrinks"
     );
+    // What stands still goes on for new speeds and when somebody says so, not for another look.
+    act(&mut window, SegmentAction::Play);
+    let (rested, ended) = (live(&window).step, live(&window).ended);
+    assert_eq!(ended, Ended::Converged);
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
+    set(&mut window, Phase::Done, |s| s.pace = Some(3));
+    assert_eq!((live(&window).step, live(&window).ended), (rested, ended));
+    act(&mut window, SegmentAction::Play);
+    let looked_again = live(&window).step;
+    assert!(looked_again > rested, "{looked_again} after {rested}");
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.5);
+    assert!(live(&window).step > looked_again);
 }

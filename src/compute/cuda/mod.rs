@@ -7,13 +7,16 @@
 mod buffers;
 mod device;
 mod error;
+mod external;
 mod library;
+pub mod nccl;
 mod probe;
 mod staging;
 mod surface;
 
 pub use device::{Device, Element};
 pub use error::Error;
+pub use external::SharedBuffer;
 pub use library::names;
 pub use surface::Surface;
 

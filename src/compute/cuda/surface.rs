@@ -3,6 +3,7 @@
 // Memory of another driver, taken over by its handle.
 #![allow(unsafe_code)]
 
+use super::external::WHAT;
 use super::{Device, Error};
 use cudarc::driver::sys;
 use std::sync::Arc;
@@ -32,15 +33,10 @@ impl Device {
         bytes: u64,
         size: [u32; 3],
     ) -> Result<Surface, Error> {
-        use std::os::fd::{AsRawFd as _, IntoRawFd as _};
-        const WHAT: &str = "sharing an image with the window";
-        const DEDICATED: u32 = 1;
         const SURFACE_LDST: u32 = 2;
-        let context = self.context().clone();
-        self.check(WHAT, context.bind_to_thread())?;
         let mut surface = Surface {
-            context,
-            memory: std::ptr::null_mut(),
+            memory: self.import(handle, bytes)?,
+            context: self.context().clone(),
             levels: std::ptr::null_mut(),
             object: 0,
         };
@@ -52,22 +48,8 @@ impl Device {
             NumChannels: 1,
             Flags: SURFACE_LDST,
         };
-        // SAFETY: the handle is open until the import takes it over, and every pointer outlives its call.
-        // What was made is known to `surface`, whose drop unmakes it, whichever step fails.
+        // SAFETY: every pointer outlives its call. What was made is known to `surface`, whose drop unmakes it, whichever step fails.
         unsafe {
-            let import = sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
-                type_: sys::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
-                handle: sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 {
-                    fd: handle.as_raw_fd(),
-                },
-                size: bytes,
-                flags: DEDICATED,
-                reserved: [0; 16],
-            };
-            let imported = sys::cuImportExternalMemory(&mut surface.memory, &import).result();
-            self.check(WHAT, imported)?;
-            // It is the driver's now.
-            let _ = handle.into_raw_fd();
             let levels = sys::CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC {
                 offset: 0,
                 arrayDesc: described,
@@ -105,7 +87,7 @@ impl Device {
         _size: [u32; 3],
     ) -> Result<Surface, Error> {
         Err(Error::Driver {
-            doing: "sharing an image with the window".to_owned(),
+            doing: WHAT.to_owned(),
             why: "it is done on Linux alone".to_owned(),
         })
     }

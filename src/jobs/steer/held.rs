@@ -3,27 +3,42 @@
 use super::near::Trees;
 use super::{Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, Volume};
+use crate::data::{LendImage, Mask, Volume};
 use crate::jobs::Voice;
 use crate::jobs::fault::Fault;
 use crate::jobs::request::Output;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Ended, Evolution, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture, surface,
+    Ended, Evolution, Field, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture,
+    surface,
 };
 use crate::solvers::region;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A piece of a run takes about so long: between two a newer request is heard.
-const PIECE: Duration = Duration::from_millis(12);
+/// Pictures come no sooner either: 120 of them a second leave time to draw.
+const PIECE: Duration = Duration::from_millis(4);
 /// Figures of a moving surface come so often at most, and take a fifth of the time.
 const FIGURES: Duration = Duration::from_millis(250);
 const FIGURES_SHARE: u32 = 5;
 /// Points of the plot of volume.
 const PLOTTED: usize = 400;
+/// Bricks from which on a surface is seen before its figures are known.
+const LARGE: usize = 1000;
 /// Between two looks at whether the last picture was seen.
 const GLANCE: Duration = Duration::from_millis(2);
+
+/// What a picture of the surface comes with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    /// No figures: they follow.
+    Nothing,
+    /// Figures now and then: it moves on.
+    Figures,
+    /// Figures and voxels: it rests.
+    All,
+}
 
 /// Of the one worker that steers; nobody waits for it.
 #[derive(Default)]
@@ -39,6 +54,10 @@ struct Held {
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     trees: Trees,
+    /// The same is asked for once more.
+    again: bool,
+    /// Of the window, which draws.
+    lend: Option<LendImage>,
 }
 
 struct Run {
@@ -55,12 +74,15 @@ struct Run {
     figures: Option<Figures>,
     /// When those were made, and how long that took.
     figured: Option<(Instant, Duration)>,
+    /// What was last looked at, voxel by voxel.
+    looked: Option<Arc<Field>>,
 }
 
 impl Memory {
     pub fn steer(
         &self,
         wanted: Steer,
+        lend: Option<&LendImage>,
         backend: &Backend,
         control: &Control,
         voice: &Voice,
@@ -74,6 +96,7 @@ impl Memory {
         };
         let held = memory.insert(held);
         let refused = held.follow(wanted, backend, control)?;
+        held.lend = lend.cloned();
         held.go(refused, backend, control, voice)
     }
 }
@@ -110,6 +133,8 @@ impl Held {
             run: None,
             speed: None,
             trees: Trees::default(),
+            again: true,
+            lend: None,
         })
     }
 
@@ -121,6 +146,7 @@ impl Held {
         control: &Control,
     ) -> Result<Vec<(u64, String)>, Fault> {
         let before = std::mem::replace(&mut self.of, wanted);
+        self.again = before == self.of;
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
@@ -212,6 +238,7 @@ impl Held {
             steps_per_s: 0.0,
             figures: None,
             figured: None,
+            looked: None,
         })
     }
 
@@ -265,11 +292,19 @@ impl Held {
             let start = run.start.clone();
             self.run = Some(self.begin(start, backend, control)?);
         }
+        // A surface that stands still goes on where its speeds change, or where somebody says so; not where
+        // it is only looked at in another way.
+        let rests = !self.again
+            && self.of.play == Play::Run
+            && self.run.as_ref().is_some_and(|run| {
+                run.ended == Ended::Converged && *run.evolution.params() == self.of.params
+            });
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
         while let Some(run) = &mut self.run {
             let step = run.evolution.step();
             let left = match self.of.play {
+                _ if rests => 0,
                 Play::Rest => 0,
                 Play::Until(end) => end.saturating_sub(step),
                 Play::Run => u64::MAX,
@@ -306,11 +341,16 @@ impl Held {
             }
             if voice.is_heard() && (due || self.of.pace.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.shown(&refused, false, backend)?;
+                let steered = self.shown(&refused, With::Figures, backend)?;
                 voice.tell(Output::Steered(Box::new(steered)));
             }
         }
-        self.shown(&refused, true, backend)
+        let large = |run: &Run| run.figures.is_none() && run.evolution.size().bricks >= LARGE;
+        if self.run.as_ref().is_some_and(large) && voice.is_heard() {
+            let steered = self.shown(&refused, With::Nothing, backend)?;
+            voice.tell(Output::Steered(Box::new(steered)));
+        }
+        self.shown(&refused, With::All, backend)
     }
 
     /// The speeds as they are wanted now.
@@ -335,18 +375,18 @@ impl Held {
     fn shown(
         &mut self,
         refused: &[(u64, String)],
-        rests: bool,
+        with: With,
         backend: &Backend,
     ) -> Result<Steered, Fault> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surfaced(&mut run, rests, backend);
+                let surfaced = self.surfaced(&mut run, with, backend);
                 self.run = Some(run);
                 Some(surfaced?)
             }
         };
-        if rests {
+        if with == With::All {
             self.see_speed(backend)?;
         }
         Ok(Steered {
@@ -361,18 +401,29 @@ impl Held {
     fn surfaced(
         &mut self,
         run: &mut Run,
-        rests: bool,
+        with: With,
         backend: &Backend,
     ) -> Result<Surfaced, Fault> {
+        let rests = with == With::All;
+        let bricks = run.evolution.image(self.lend.as_ref())?;
         let evolution = &run.evolution;
         let step = evolution.step();
-        let field = Arc::new(evolution.field()?);
-        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
-        let phi = backend.install(|| field.cropped()).ok_or_else(gone)?;
-        let mask = rests.then(|| backend.install(|| field.mask()));
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
+        let due = due && with != With::Nothing;
+        // Between two looks nothing but its bricks is fetched.
+        let field = match run.looked.take().filter(|_| !rests && !due) {
+            Some(field) => field,
+            None => Arc::new(evolution.field()?),
+        };
+        run.looked = Some(field.clone());
+        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let (mut phi, mut mask) = (None, None);
+        if rests {
+            phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);
+            mask = Some(backend.install(|| field.mask()));
+        }
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
             self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();
@@ -419,6 +470,7 @@ impl Held {
         }
         let census = field.census(3.0);
         Ok(Surfaced {
+            bricks,
             phi,
             mask,
             step,
@@ -431,7 +483,7 @@ impl Held {
             ended: run.ended,
             leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
             growth,
-            inside: census.inside,
+            inside: evolution.inside().1,
             active: census.near,
             size: evolution.size(),
             steps_per_s: run.steps_per_s,
@@ -456,6 +508,7 @@ impl Run {
     fn forget(&mut self) {
         self.figures = None;
         self.figured = None;
+        self.looked = None;
         self.ended = Ended::Steps;
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::colour_map::ColourMap;
 use super::super::draw_list::{
-    ById, Contour, CutAway, Image, Interpolation, LineColour, LineStyle, Lines, Transfer,
-    VolumeDraw, VolumeStyle,
+    ById, Contour, ContourOf, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
+    Transfer, VolumeDraw, VolumeStyle,
 };
 use super::volumes::planes;
 use crate::data::{Tractogram, Volume, VolumeKind};
@@ -110,7 +110,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
             _ => &found.sides[0],
         };
         all.push(Contour {
-            volume: ById(side.clone()),
+            of: ContourOf::Image(ById(side.clone())),
             level: 0.0,
             every: Some(every as f32),
             colour: OUTLINE_RGB,
@@ -126,7 +126,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
 
 fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3]) -> Contour {
     Contour {
-        volume: ById(found.excess.clone()),
+        of: ContourOf::Image(ById(found.excess.clone())),
         level: epsilon as f32,
         every: None,
         colour,
@@ -233,6 +233,7 @@ fn surface(
         lit: true,
         cut: None,
         inside: None,
+        fade: None,
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::super::colour_map::ColourMap;
 use super::super::draw_list::{
-    ById, Contour, Image, Inside, Interpolation, SlicePane, Transfer, VolumeDraw, VolumeStyle,
+    BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
+    Transfer, VolumeDraw, VolumeStyle,
 };
-use super::Size;
+use super::{Size, volumes};
 use crate::data::Volume;
 use crate::state::document::Layer;
 use crate::state::segment::LIVE_RGB;
 use crate::state::volume_look::VolumeLook;
-use crate::state::{Pane, State, Surfaced, Task};
+use crate::state::{Camera, Pane, State, Surfaced, Task};
 
 const CONTOUR_PX: f32 = 2.0;
 const KEPT_PX: f32 = 1.6;
@@ -40,31 +41,56 @@ fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> 
 }
 
 pub fn contours(state: &State) -> Vec<Contour> {
-    let contour = |volume: &Volume, level, colour, width_px| Contour {
-        volume: ById(volume.clone()),
+    let contour = |of, level, colour, width_px| Contour {
+        of,
         level,
         every: None,
         colour,
         opacity: 1.0,
         width_px,
     };
-    let kept = kept(state).map(|(_, phi, level, colour)| contour(phi, level, colour, KEPT_PX));
-    let live = live(state).map(|live| contour(&live.phi, 0.0, LIVE_RGB, CONTOUR_PX));
+    let kept = kept(state).map(|(_, phi, level, colour)| {
+        contour(ContourOf::Image(ById(phi.clone())), level, colour, KEPT_PX)
+    });
+    let live = live(state).map(|live| {
+        let of = ContourOf::Bricks(ById(live.bricks.clone()));
+        contour(of, 0.0, LIVE_RGB, CONTOUR_PX)
+    });
     kept.chain(live).collect()
 }
 
-/// Straight from φ, with no mesh between.
+/// Kept surfaces, straight from φ.
 pub fn volumes(state: &State) -> Vec<VolumeDraw> {
     let kept = kept(state).map(|(_, phi, level, colour)| surface(phi, level, colour));
-    let live = live(state).map(|live| surface(&live.phi, 0.0, LIVE_RGB));
-    kept.chain(live).collect()
+    kept.collect()
+}
+
+/// The surface in the hand, straight from the solver's bricks.
+pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
+    let live = live(state).map(|live| BrickSurface {
+        phi: ById(live.bricks.clone()),
+        colour: LIVE_RGB,
+        opacity: 1.0,
+        lit: true,
+        fade: fade(state, camera),
+    });
+    live.into_iter().collect()
+}
+
+/// By the distance to where the image that is segmented is cut.
+fn fade(state: &State, camera: &Camera) -> Option<Fade> {
+    let reach_mm = state.document.segment.settings.fade_mm?;
+    let (layer, _) = state.document.segmented_image()?;
+    let look = layer.display.volume.as_ref()?;
+    let planes = volumes::planes(look.cut, state.view.crosshair, camera);
+    (!planes.is_empty()).then_some(Fade { planes, reach_mm })
 }
 
 /// What other volumes are shown in.
 pub fn inside(state: &State) -> Option<Inside> {
     let live = live(state)?;
     Some(Inside {
-        phi: ById(live.phi.clone()),
+        phi: ById(live.bricks.clone()),
         outside: if state.document.segment.settings.dims {
             OUTSIDE
         } else {
@@ -91,6 +117,7 @@ fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
         lit: true,
         cut: None,
         inside: None,
+        fade: None,
     }
 }
 

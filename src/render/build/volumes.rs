@@ -3,7 +3,7 @@
 use super::head_mask;
 use crate::data::{Volume, VolumeKind};
 use crate::render::draw_list::{
-    ById, CutAway, CutFace, CutPlane, VolumeDraw, VolumeStyle as Drawn,
+    ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
 };
 use crate::state::document::Layer;
 use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
@@ -17,7 +17,7 @@ pub fn volume_of(layer: &Layer) -> Option<&Volume> {
 }
 
 /// Bottom to top, of the layers whose eye is open.
-pub(super) fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
+pub fn layer_volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let drawn = layers.filter_map(|layer| {
         let volume = volume_of(layer)?;
@@ -47,6 +47,11 @@ fn draw(
         },
     };
     let planes = planes(look.cut, state.view.crosshair, camera);
+    let reach_mm = look.fade_mm.filter(|_| !planes.is_empty());
+    let fade = reach_mm.map(|reach_mm| Fade {
+        planes: planes.clone(),
+        reach_mm,
+    });
     Some(VolumeDraw {
         volume: ById(volume.clone()),
         frame: display.frame.min(volume.frames.saturating_sub(1)),
@@ -66,6 +71,7 @@ fn draw(
             }),
         }),
         inside: super::segment::inside(state),
+        fade,
     })
 }
 

@@ -1,6 +1,6 @@
 //! All that comes before the first iteration: the checks, each with one sentence, and what is built once.
 
-use super::cuda::OnCard;
+use super::cuda::OnCards;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Model, Responses};
@@ -54,7 +54,7 @@ pub struct Demand {
     /// Records, at most and nearly.
     pub segments: u64,
     pub bytes: u64,
-    /// The same on a graphics card, at most: as if streamlines ran through all voxels that may be used.
+    /// The same on each graphics card, at most: as if streamlines ran through all voxels that may be used.
     pub on_card: u64,
 }
 
@@ -79,7 +79,7 @@ impl Demand {
 /// Built once; weights are fitted to it as often as wanted.
 #[derive(Debug)]
 pub struct Prepared {
-    pub dictionary: Dictionary,
+    pub dictionary: Arc<Dictionary>,
     pub samples: Samples,
     pub responses: Responses,
     pub operator: Operator,
@@ -87,7 +87,7 @@ pub struct Prepared {
     /// Measured, in the order of the operator's rows.
     pub y: Vec<f32>,
     pub demand: Demand,
-    /// The number of the graphics card that it was built for.
+    /// The number of the graphics card that it was built for, or of the first of several.
     card: Option<usize>,
 }
 
@@ -139,6 +139,12 @@ impl Inputs<'_> {
                      nothing"
                 ));
             }
+        }
+        if params.group > 0.0 && self.tractogram.groups.is_empty() {
+            return input(
+                "The bundle penalty needs groups of streamlines, and the file has none; give a TRX with \
+                 groups, or leave the penalty out",
+            );
         }
         if let Some(mm) = params.blur_mm.filter(|mm| !(*mm > 0.0 && *mm <= 20.0)) {
             return input(format!(
@@ -214,7 +220,7 @@ impl Inputs<'_> {
     }
 
     /// Records and bytes, the vectors of the solver among them; without peaks as if each voxel had one.
-    pub fn demand(&self, params: &Params, samples: &Samples) -> Demand {
+    pub fn demand(&self, params: &Params, samples: &Samples, devices: &[Device]) -> Demand {
         let grid = &self.scan.grid;
         let estimate = estimate(self.tractogram, grid, params.blur_mm);
         let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
@@ -241,8 +247,79 @@ impl Inputs<'_> {
         Demand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,
-            on_card: OnCard::needs(estimate.segments, shape, samples.shells.len()),
+            on_card: OnCards::needs(estimate.segments, shape, samples.shells.len(), devices),
         }
+    }
+}
+
+/// The measured values that a fit is of.
+struct Explained {
+    scan: Volume,
+    samples: Samples,
+    switches: Switches,
+}
+
+impl Inputs<'_> {
+    fn explained(&self, params: &Params, samples: Samples) -> Explained {
+        if params.model.intra != Intra::Density {
+            return Explained {
+                scan: self.scan.clone(),
+                samples,
+                switches: params.switches,
+            };
+        }
+        // One number in each voxel, of which nothing is made relative.
+        let derived = self.gradients.map(|_| anisotropic(self.scan, &samples));
+        Explained {
+            scan: derived.unwrap_or_else(|| self.scan.clone()),
+            samples: Samples::single(),
+            switches: Switches {
+                normalise_signal: false,
+                ..params.switches
+            },
+        }
+    }
+
+    fn dictionary(
+        &self,
+        params: &Params,
+        scan: &Volume,
+        samples: &Samples,
+        control: &Control,
+    ) -> Result<Dictionary, Error> {
+        let usable = samples.usable(scan, self.mask);
+        let options = Options {
+            usable: &usable,
+            all: false,
+            blur_mm: params.blur_mm,
+            peaks: self.peaks.filter(|_| !params.model.extra.is_empty()),
+        };
+        Ok(Dictionary::build(
+            self.tractogram,
+            &self.scan.grid,
+            &options,
+            control,
+        )?)
+    }
+
+    /// Where the streamlines run, in the voxels that a fit is of: what it builds first, without what it needs
+    /// of directions around them. Refused where it would take more than so many bytes of memory.
+    pub fn course(
+        &self,
+        params: &Params,
+        memory: Option<u64>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Dictionary, Error> {
+        let mut params = params.clone();
+        params.model.extra.clear();
+        backend.install(|| {
+            let samples = self.check(&params)?;
+            let demand = self.demand(&params, &samples, backend.devices());
+            demand.check(self.tractogram.len(), memory)?;
+            let made = self.explained(&params, samples);
+            self.dictionary(&params, &made.scan, &made.samples, control)
+        })
     }
 }
 
@@ -280,33 +357,14 @@ impl Prepared {
         control: &Control,
     ) -> Result<Self, Error> {
         let samples = inputs.check(params)?;
-        let demand = inputs.demand(params, &samples);
+        let demand = inputs.demand(params, &samples, devices.map_or(&[], |d| d));
         demand.check(inputs.tractogram.len(), memory)?;
-        let density = params.model.intra == Intra::Density;
-        // One number in each voxel, of which nothing is made relative.
-        let derived = match inputs.gradients {
-            Some(_) if density => Some(anisotropic(inputs.scan, &samples)),
-            _ => None,
-        };
-        let scan = derived.as_ref().unwrap_or(inputs.scan);
-        let (samples, switches) = if density {
-            let switches = Switches {
-                normalise_signal: false,
-                ..params.switches
-            };
-            (Samples::single(), switches)
-        } else {
-            (samples, params.switches)
-        };
-        let usable = samples.usable(scan, inputs.mask);
-        let options = Options {
-            usable: &usable,
-            all: false,
-            blur_mm: params.blur_mm,
-            peaks: inputs.peaks.filter(|_| !params.model.extra.is_empty()),
-        };
-        let grid = &inputs.scan.grid;
-        let dictionary = Dictionary::build(inputs.tractogram, grid, &options, control)?;
+        let Explained {
+            scan,
+            samples,
+            switches,
+        } = inputs.explained(params, samples);
+        let dictionary = inputs.dictionary(params, &scan, &samples, control)?;
         if dictionary.segments.is_empty() {
             return input(
                 "No streamline runs through a voxel of the mask with a signal at b = 0, expected some; \
@@ -316,12 +374,16 @@ impl Prepared {
         control.check()?;
         control.begin("Preparing signals", 0);
         let responses = params.model.responses(&samples, switches.normalise_kernels);
-        let signals = samples.signals(scan, &dictionary.voxels, &switches);
+        let signals = samples.signals(&scan, &dictionary.voxels, &switches);
         control.check()?;
         let operator = match (devices, params.way) {
-            (Some(devices), None | Some(Way::Factorised)) => {
-                Operator::new_on_card(&dictionary, &responses, &samples, params.precision, devices)?
-            }
+            (Some(devices), None | Some(Way::Factorised)) => Operator::new_on_cards(
+                &dictionary,
+                &responses,
+                &samples,
+                params.precision,
+                devices,
+            )?,
             // A table is looked up by the processor alone.
             (_, way) => Operator::new(&dictionary, &responses, &samples, way),
         };
@@ -329,7 +391,7 @@ impl Prepared {
         control.check()?;
         Ok(Self {
             metric: Metric::new(&operator)?,
-            dictionary,
+            dictionary: Arc::new(dictionary),
             samples,
             responses,
             operator,

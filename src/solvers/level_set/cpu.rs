@@ -11,6 +11,7 @@ use super::speed::{PLANES, Speeds};
 use super::stencil::Stencil;
 use super::visit::{Kinded, Visit, spread};
 use crate::compute::simd;
+use crate::data::{BrickImage, Pages};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -108,6 +109,15 @@ impl<const B: usize> Engine<B> {
             ..*like
         }
         .tidied()
+    }
+
+    /// As it is drawn: its own bricks, each where it was before.
+    pub fn image(&self, like: &Field) -> BrickImage {
+        let pages = Pages {
+            table: self.table.clone(),
+            values: self.now.clone(),
+        };
+        BrickImage::new(like.grid.clone(), self.clamp, B.trailing_zeros(), pages)
     }
 
     pub fn active(&self) -> usize {
@@ -363,6 +373,10 @@ impl Bricks {
 
     pub fn field(&self, like: &Field) -> Field {
         either!(self, e => e.field(like))
+    }
+
+    pub fn image(&self, like: &Field) -> BrickImage {
+        either!(self, e => e.image(like))
     }
 
     pub fn active(&self) -> usize {

@@ -4,6 +4,7 @@
 // Kernel launches.
 #![allow(unsafe_code)]
 
+mod drawn;
 mod tables;
 
 use super::Count;
@@ -94,6 +95,7 @@ pub struct Engine {
     state: State,
     unread: u64,
     settle: CudaFunction,
+    drawn: drawn::Drawn,
 }
 
 impl Engine {
@@ -147,6 +149,7 @@ impl Engine {
             state,
             unread: 0,
             settle,
+            drawn: drawn::Drawn::default(),
         };
         made.reshape()?;
         Ok(made)

@@ -6,6 +6,7 @@ use super::cuda;
 use super::params::Layout;
 use super::stencil::Stencil;
 use crate::compute::Backend;
+use crate::data::{BrickImage, LendImage};
 use crate::solvers::Error;
 
 /// Steps between two looks at whether the run is over.
@@ -47,6 +48,14 @@ impl Engine {
         match self {
             Self::Cpu(bricks) => (bricks.active(), bricks.bytes()),
             Self::Cuda(engine) => (engine.active(), engine.bytes()),
+        }
+    }
+
+    /// As it is drawn; where `lend` is of the same graphics card, it stays there.
+    pub fn image(&mut self, like: &Field, lend: Option<&LendImage>) -> Result<BrickImage, Error> {
+        match self {
+            Self::Cpu(bricks) => Ok(bricks.image(like)),
+            Self::Cuda(engine) => engine.image(like, lend),
         }
     }
 

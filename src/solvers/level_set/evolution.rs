@@ -12,6 +12,7 @@ use super::speed::{Inputs, Speeds};
 use super::start::{Sphere, Start, edited};
 use super::stencil::Stencil;
 use crate::compute::{Backend, Control};
+use crate::data::{BrickImage, LendImage};
 use crate::solvers::Error;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -190,6 +191,12 @@ impl Evolution {
     /// As it is now; from a graphics card it is fetched.
     pub fn field(&self) -> Result<Field, Error> {
         self.engine.field(&self.like)
+    }
+
+    /// As it is drawn: the bricks themselves. Where `lend` is of the card that computes, the values stay
+    /// there.
+    pub fn image(&mut self, lend: Option<&LendImage>) -> Result<BrickImage, Error> {
+        self.engine.image(&self.like, lend)
     }
 
     /// As it was after so many steps, or at the last one before of which the state was kept.

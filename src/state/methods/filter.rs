@@ -4,9 +4,10 @@ use super::Citations;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
-use crate::state::State;
+use crate::state::bundle::lines_of;
 use crate::state::filter::{Lesion, Times, Weighed};
 use crate::state::words::count;
+use crate::state::{Layer, State};
 use std::fmt::Write as _;
 
 const COMMIT: &str = "Daducci A, Dal Palù A, Lemkaddem A, Thiran JP (2015). COMMIT: convex optimization modeling \
@@ -27,8 +28,17 @@ const PROXIMAL: &str = "Beck A, Teboulle M (2009). A fast iterative shrinkage-th
 pub(super) fn weights(state: &State, citations: &mut Citations) -> String {
     let document = &state.document;
     let mut text = String::new();
-    for layer in &document.layers {
-        if let Some((weighed, _)) = document.weighed_of(layer) {
+    let fits = document.layers.iter();
+    let fits = fits.filter_map(|layer| Some((layer, document.weighed_of(layer)?.0)));
+    let fits: Vec<_> = fits.collect();
+    let current = |layer: &Layer, weighed: &Weighed| {
+        lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
+    };
+    for (layer, weighed) in &fits {
+        // Some that were kept of streamlines that are still there were not fitted by themselves.
+        let mut all = fits.iter();
+        let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
+        if current(layer, weighed) || !whole {
             text += &one(state, &layer.name, weighed, citations);
         }
     }

@@ -61,6 +61,11 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Cancelled if event.slot == Slot::Segment => segment::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Commit => filter::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
+        Outcome::Cancelled | Outcome::Failed(_) | Outcome::CardFailed(_)
+            if event.slot == Slot::Sums =>
+        {
+            state.session.filter.sums.fail();
+        }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -196,6 +201,9 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Steered(steered) => segment::done(state, *steered, true),
         Output::Committed(committed) => filter::done(state, *committed),
         Output::CommitNeeds(needs) => filter::needs(state, needs),
+        Output::BundleSums(sums) => {
+            state.session.filter.sums.done(sums);
+        }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
         Output::Segmented(_) => {}

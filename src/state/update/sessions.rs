@@ -120,6 +120,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         Slot::Segment,
         Slot::Commit,
         Slot::Needs,
+        Slot::Sums,
     ] {
         effects.push(Effect::Cancel(slot));
     }

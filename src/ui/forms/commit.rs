@@ -117,13 +117,7 @@ pub fn foot(
     if weighed {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 220.0, |ui| {
-            let mut chosen = None;
-            for what in files(state) {
-                if menu::Item::new(&what.name()).show(ui) {
-                    chosen = Some(what);
-                }
-            }
-            chosen
+            menu::choice(ui, files(state), FilterFile::name)
         });
         if let Some(what) = chosen {
             ask(state, memory, what, above);

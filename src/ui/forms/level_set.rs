@@ -71,38 +71,6 @@ fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         act(actions, SegmentAction::Image(layer));
     }
     start(ui, state, actions);
-    let masks = || {
-        document
-            .layers
-            .iter()
-            .filter(|l| matches!(l.content, Content::Mask(_)))
-    };
-    if masks().next().is_none() {
-        return;
-    }
-    let reference = document.segment.reference.and_then(|id| document.layer(id));
-    let shown = reference.map_or("none", |l| &l.name);
-    let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
-    let chosen = select_row(ui, "Reference", help, shown, |ui| {
-        let mut chosen = None;
-        if menu::Item::new("none").chosen(reference.is_none()).show(ui) {
-            chosen = Some(None);
-        }
-        for layer in masks() {
-            let now = document.segment.reference == Some(layer.id);
-            if menu::Item::new(&layer.name)
-                .icon(icons::REGION)
-                .chosen(now)
-                .show(ui)
-            {
-                chosen = Some(Some(layer.id));
-            }
-        }
-        chosen
-    });
-    if let Some(layer) = chosen {
-        act(actions, SegmentAction::Reference(layer));
-    }
 }
 
 fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
@@ -124,9 +92,9 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 chosen = Some(from);
             }
         };
-        item(ui, "Spheres (A, then click)", From::Spheres);
-        item(ui, "Threshold: within the range", From::Threshold);
-        item(ui, "Flood fill from the crosshair", From::Fill);
+        item(ui, "Spheres: A, then click", From::Spheres);
+        item(ui, "Threshold: T ± ε", From::Threshold);
+        item(ui, "Fill from the crosshair", From::Fill);
         for layer in &document.layers {
             if matches!(layer.content, Content::Mask(_)) {
                 item(ui, &format!("Mask {}", layer.name), From::Layer(layer.id));
@@ -359,9 +327,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(i) = segmented(ui, row, "Tool", &words, now.unwrap_or(usize::MAX)) {
         actions.push(Action::SetTool(tools[i]));
     }
-    if state.session.segment.live.is_none()
-        && let Some(why) = state.cannot_segment()
-    {
+    if let Some(why) = state.cannot_segment() {
         ui.add_space(4.0);
         rows::hint(ui, why);
     }
@@ -395,13 +361,7 @@ pub fn foot(
     if why.is_none() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 190.0, |ui| {
-            let mut chosen = None;
-            for what in SegmentFile::ALL {
-                if menu::Item::new(what.name()).show(ui) {
-                    chosen = Some(what);
-                }
-            }
-            chosen
+            menu::choice(ui, SegmentFile::ALL, |what| what.name())
         });
         if let Some(what) = chosen {
             ask(state, memory, what, above);

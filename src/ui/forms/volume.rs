@@ -9,7 +9,7 @@ use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Action, Display, Layer, Phase, State};
 use crate::ui::Memory;
 use crate::ui::theme;
-use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, section};
 use egui::Ui;
@@ -258,6 +258,37 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
             },
             Phase::Done,
         );
+    }
+    let help = "Opaque at the cut, and ever less so up to this far from it";
+    if let Some((fade_mm, phase)) = fade_row(ui, "Fades from the cut", help, look.fade_mm) {
+        set(
+            VolumeLook {
+                fade_mm,
+                ..look.clone()
+            },
+            phase,
+        );
+    }
+}
+
+/// How far from a cut something is seen, mm, if that matters: another than now.
+pub(super) fn fade_row(
+    ui: &mut Ui,
+    name: &'static str,
+    help: &'static str,
+    now: Option<f32>,
+) -> Option<(Option<f32>, Phase)> {
+    const USUAL: f32 = 30.0;
+    let row = SliderRow::new(name, f64::from(now.unwrap_or(USUAL)), VolumeLook::FADE_MM)
+        .logarithmic()
+        .default(f64::from(USUAL))
+        .limits(VolumeLook::FADE_MM)
+        .unit("mm")
+        .switch(now.is_some(), "off")
+        .help(help);
+    match row.show(ui)? {
+        Change::To(mm, phase) => Some((Some(mm as f32), phase)),
+        Change::Switched(on) => Some((on.then_some(USUAL), Phase::Done)),
     }
 }
 

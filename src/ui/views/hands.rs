@@ -101,6 +101,8 @@ pub enum Kind {
     /// Over the values of an image, from where the hand was last.
     Sample {
         last: DVec3,
+        /// In the 3-D view: the plane the hand moves in, a point and its normal.
+        plane: Option<(DVec3, DVec3)>,
     },
     /// From a point to the hand.
     Measure {

@@ -5,7 +5,7 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, ink, pointer, rings, ruler, spheres};
+use super::{Views, badge, fan, ink, pointer, rings, ruler, sampling, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -225,6 +225,8 @@ impl Views {
             taken.extend(around.split_off(before));
         }
         let hand = pointer(ui).filter(|_| hovered);
+        sampling::in_scene(painter, scene);
+        spheres::in_scene(painter, scene);
         spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
@@ -238,7 +240,9 @@ impl Views {
         });
         let at = pointer(ui).filter(|_| hovered || placing.is_some());
         let Some(at) = at else { return };
-        let centre = placing.map(|p| p.0).or_else(|| scene.slice_under(at));
+        let centre = placing
+            .map(|p| p.0)
+            .or_else(|| scene.flat_under(at).map(|flat| flat.at));
         let default_mm = defaults::region_radius_mm(role);
         if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, default_mm)) {
             let far = placing.map(|p| p.1.distance(at)).filter(|&d| d >= CLICK);

@@ -3,10 +3,11 @@
 use super::choose::is_about_lines;
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, pointer, spheres, wheel_steps};
+use super::{Views, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::render::build::{self, Size};
+use crate::state::sampling::SampleAction;
 use crate::state::{Action, Camera, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{self, List, pixels};
 use egui::{CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
@@ -71,28 +72,6 @@ impl<'a> Scene<'a> {
         let shrink = (1.0 - (radius_mm / distance.max(radius_mm + 1e-6)).powi(2)).sqrt();
         let edge = self.screen(centre + self.camera.axes().x_axis * (radius_mm / shrink))?;
         Some((middle, edge.distance(middle)))
-    }
-
-    /// The nearest of the three slices that a ray meets inside the head.
-    pub fn slice_under(&self, at: Pos2) -> Option<DVec3> {
-        let (low, high) = self.state.document.bounds();
-        let head = build::head_mask(&self.state.document);
-        let (origin, direction) = self.ray(at);
-        let inside = |p: &DVec3| {
-            let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
-            within && head.as_ref().is_none_or(|mask| mask.contains(*p))
-        };
-        let hit = |axis: usize| {
-            let t = (self.state.view.crosshair[axis] - origin[axis]) / direction[axis];
-            let mut point = origin + direction * t;
-            // Exactly on the slice, so that its view does not move.
-            point[axis] = self.state.view.crosshair[axis];
-            (t.is_finite() && t > 0.0 && inside(&point)).then_some((t, point))
-        };
-        (0..3)
-            .filter_map(hit)
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, point)| point)
     }
 
     /// Chooses what a click there is meant for: a streamline where they are asked about, else a region.
@@ -203,7 +182,8 @@ impl Views {
         let shift = ui.input(|i| i.modifiers.shift);
         if self.drag.is_none()
             && let Some((button, at)) = hands::press(ui, response)
-            && let Some(kind) = scene_press(scene, button, at, shift, actions)
+            && let Some(kind) = sample_press(ui, scene, button, at, actions)
+                .or_else(|| scene_press(scene, button, at, shift, actions))
         {
             self.drag = Some(Drag::new(Pane::Scene, button, at, kind));
         }
@@ -255,7 +235,7 @@ impl Views {
             Some(_) => CursorIcon::Grabbing,
             None if matches!(
                 scene.state.view.tool,
-                Tool::Place { .. } | Tool::Sphere { .. } | Tool::Pick
+                Tool::Place { .. } | Tool::Sphere { .. } | Tool::Sample | Tool::Pick
             ) =>
             {
                 CursorIcon::Crosshair
@@ -271,6 +251,20 @@ impl Views {
         };
         ui.ctx().set_cursor_icon(icon);
     }
+}
+
+/// A hand that samples does so on what is flat.
+fn sample_press(
+    ui: &Ui,
+    scene: &Scene,
+    button: PointerButton,
+    at: Pos2,
+    actions: &mut Vec<Action>,
+) -> Option<Kind> {
+    let samples = button == PointerButton::Primary && sampling::held(ui, scene.state);
+    let flat = scene.flat_under(at).filter(|_| samples)?;
+    let plane = (flat.at, flat.normal);
+    Some(sampling::begin(flat.at, Some(plane), actions))
 }
 
 fn scene_press(
@@ -290,11 +284,8 @@ fn scene_press(
         PointerButton::Primary => {
             if let Tool::Place { .. } = state.view.tool {
                 // Beside the head there is nothing to place on: the view turns.
-                return Some(
-                    scene
-                        .slice_under(at)
-                        .map_or(Kind::Orbit, |centre| Kind::Place { centre }),
-                );
+                let flat = scene.flat_under(at);
+                return Some(flat.map_or(Kind::Orbit, |flat| Kind::Place { centre: flat.at }));
             }
             if let Tool::Sphere { add } = state.view.tool {
                 // Beside surface and slices there is nothing to place on: the view turns.
@@ -333,6 +324,16 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     let travelled = hands::travelled(drag, at);
     let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
     let still = travelled == egui::Vec2::ZERO;
+    if let Kind::Sample {
+        last,
+        plane: Some(plane),
+    } = &mut drag.kind
+    {
+        if let Some(now) = scene.on_plane(at, *plane) {
+            sampling::over(last, now, actions);
+        }
+        return;
+    }
     let camera = match &drag.kind {
         Kind::Orbit if !still => {
             let per_point = TURN / scene.size.min_element().max(1.0);
@@ -374,6 +375,7 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 
 fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
+        Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
         Kind::Place { centre } => {
             if let Tool::Place { role, cube } = scene.state.view.tool {
                 let plane = (*centre, scene.camera.forward());

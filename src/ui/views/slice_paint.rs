@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, fan, grip, ink, pointer, rings, spheres};
+use super::{Views, fan, grip, ink, pointer, rings, sampling, spheres};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -12,7 +12,6 @@ use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::Span;
 use egui::emath::GuiRounding as _;
 use egui::{Align2, Color32, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
-use glam::DVec3;
 
 /// From the pane's border to text.
 const MARGIN: f32 = 10.0;
@@ -146,7 +145,7 @@ impl Views {
         }
         self.drawing_marks(ui, painter, slice, at);
         self.ruler_marks(painter, slice, at);
-        sampled(painter, slice);
+        sampling::on_slice(painter, slice);
         spheres::on_slice(painter, slice);
         spheres::preview(painter, slice, self.drag.as_ref(), at);
         let here = (slice.pane, slice.rect);
@@ -409,33 +408,4 @@ pub(super) fn window_words(state: &State) -> Option<String> {
     let value = |v: f32| fixed(f64::from(v), decimals);
     let range = format!("{} {}–{}", layer.name, value(low), value(high));
     Some(with_unit(&range, layer.unit))
-}
-
-/// What was passed over so far: its voxels, and their mean and deviation beside the hand.
-fn sampled(painter: &Painter, slice: &Slice) {
-    let Some(sample) = &slice.state.session.sample else {
-        return;
-    };
-    let near = |at: &DVec3| slice.plane.distance(*at).abs() <= sample.reach_mm();
-    for at in sample.centres().filter(near) {
-        let dot = Rect::from_center_size(slice.screen(at), vec2(3.0, 3.0));
-        painter.rect_filled(dot, 0.0, IN_VIEW.accent);
-    }
-    let hand = pointer_of(painter).filter(|at| slice.rect.contains(*at));
-    if let Some(hand) = hand.filter(|_| sample.count() > 0) {
-        let words = format!("{} · {}", sample.words(), sample.count());
-        let beside = hand + vec2(14.0, 0.0);
-        ink::plate_beside(
-            painter,
-            beside,
-            slice.rect,
-            &words,
-            IN_VIEW.t1,
-            &mut Vec::new(),
-        );
-    }
-}
-
-fn pointer_of(painter: &Painter) -> Option<egui::Pos2> {
-    painter.ctx().input(|i| i.pointer.latest_pos())
 }

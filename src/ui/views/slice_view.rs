@@ -3,7 +3,7 @@
 use super::cut::{Cut, to_screen, to_world};
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, path_under, pointer, spheres, wheel_steps};
+use super::{Views, path_under, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::render::build::{self, Size};
 use crate::render::draw_list::SlicePane;
@@ -11,7 +11,7 @@ use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
 use crate::state::{Action, Gesture, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
-use egui::{Color32, CursorIcon, Key, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
+use egui::{Color32, CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
 /// A rim is taken from within this distance, points.
@@ -108,11 +108,8 @@ impl Views {
         if self.drag.is_none()
             && let Some((button, at)) = hands::press(ui, response)
             && let Some(kind) = match button {
-                PointerButton::Primary
-                    if ui.input(|i| i.key_down(Key::P))
-                        || slice.state.view.tool == Tool::Sample =>
-                {
-                    Some(sample(slice, at, actions))
+                PointerButton::Primary if sampling::held(ui, slice.state) => {
+                    Some(sampling::begin(slice.world(at), None, actions))
                 }
                 _ => self.slice_press(slice, button, at, modifiers, actions),
             }
@@ -319,13 +316,6 @@ impl Views {
     }
 }
 
-/// Begins to sample what the hand passes over.
-fn sample(slice: &Slice, at: Pos2, actions: &mut Vec<Action>) -> Kind {
-    let last = slice.world(at);
-    actions.push(Action::Sample(SampleAction::Begin(last)));
-    Kind::Sample { last }
-}
-
 /// What a button does where nothing is under it.
 fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
     match gesture {
@@ -344,13 +334,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     let state = slice.state;
     let travelled = hands::travelled(drag, at);
     match &mut drag.kind {
-        Kind::Sample { last } => {
-            let now = slice.world(at);
-            if now.distance(*last) > 0.0 {
-                actions.push(Action::Sample(SampleAction::Over(*last, now)));
-                *last = now;
-            }
-        }
+        Kind::Sample { last, .. } => sampling::over(last, slice.world(at), actions),
         Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
         Kind::Pan if travelled != egui::Vec2::ZERO => {
             let camera = slice.camera();

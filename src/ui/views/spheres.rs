@@ -8,11 +8,12 @@ use super::{ink, rings};
 use crate::data;
 use crate::render::build;
 use crate::solvers::level_set::Sphere;
-use crate::state::{Action, Hand, Phase, SegmentAction, State, Task, Tool, defaults};
+use crate::state::{Action, Hand, Pane, Phase, SegmentAction, State, Task, Tool, defaults};
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
 
 const ADD: Color32 = Color32::WHITE;
+const DARK: Color32 = Color32::from_black_alpha(170);
 /// A rim is taken from within this distance, points.
 const RIM: f32 = 5.0;
 
@@ -26,13 +27,11 @@ pub fn new(add: bool, centre: DVec3, dragged_mm: Option<f64>) -> Sphere {
 }
 
 fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
-    let dark = Color32::from_black_alpha(170);
     let stroke = Stroke::new(1.75, ADD);
+    painter.circle_stroke(centre, radius, Stroke::new(3.5, DARK));
     if add {
-        painter.circle_stroke(centre, radius, Stroke::new(3.5, dark));
         painter.circle_stroke(centre, radius, stroke);
     } else {
-        painter.circle_filled(centre, radius, dark);
         let points = ink::circle_points(centre, radius);
         painter.extend(Shape::dashed_line(&points, stroke, 4.0, 3.0));
     }
@@ -61,7 +60,23 @@ pub fn on_slice(painter: &Painter, slice: &Slice) {
     }
     for (_, sphere) in &state.document.segment.spheres {
         if let Some((centre, radius)) = crossing(slice, sphere) {
+            if !sphere.add {
+                painter.circle_filled(centre, radius, DARK);
+            }
             ring(painter, centre, radius, sphere.add);
+        }
+    }
+}
+
+/// Those in 3-D, in which the surface itself shows what was begun with once it moves.
+pub fn in_scene(painter: &Painter, scene: &Scene) {
+    let state = scene.state;
+    if state.view.task != Task::Segment || begun(state) {
+        return;
+    }
+    for (_, sphere) in &state.document.segment.spheres {
+        if let Some((middle, radius)) = scene.silhouette(sphere.centre, sphere.radius_mm) {
+            ring(painter, middle, radius, sphere.add);
         }
     }
 }
@@ -194,10 +209,10 @@ pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, a
     let Tool::Sphere { add } = scene.state.view.tool else {
         return;
     };
+    // A drag in a slice has its own.
+    let drag = drag.filter(|d| d.pane == Pane::Scene);
     let placing = drag.and_then(|d| match &d.kind {
-        Kind::Sphere { centre, .. } if d.pane == crate::state::Pane::Scene => {
-            Some((*centre, d.pressed.distance(d.last)))
-        }
+        Kind::Sphere { centre, .. } => Some((*centre, d.pressed.distance(d.last))),
         _ => None,
     });
     let Some(at) = at.or(drag.map(|d| d.last)) else {
@@ -213,14 +228,17 @@ pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, a
     }
 }
 
-/// Where a ray meets the surface, else the nearest slice.
+/// Where a ray meets the surface, or what is flat before it.
 pub fn under(scene: &Scene, at: Pos2) -> Option<DVec3> {
-    on_surface(scene, at).or_else(|| scene.slice_under(at))
+    let eye = scene.camera.eye();
+    let flat = scene.flat_under(at).map(|flat| flat.at);
+    let both = on_surface(scene, at).into_iter().chain(flat);
+    both.min_by(|a, b| a.distance(eye).total_cmp(&b.distance(eye)))
 }
 
 /// Found in steps of half a voxel.
 fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
-    let phi = &build::segment::live(scene.state)?.phi;
+    let phi = &build::segment::live(scene.state)?.field;
     let (low, high) = phi.grid.bounds();
     let (origin, direction) = scene.ray(at);
     let (a, b) = ((low - origin) / direction, (high - origin) / direction);
@@ -230,7 +248,7 @@ fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
     }
     let step = phi.grid.spacing().min_element() * 0.5;
     let steps = (((leave - enter) / step) as usize).min(4096);
-    let inside = |p: &DVec3| phi.nearest(0, *p).is_some_and(|v| v > 0.0);
+    let inside = |p: &DVec3| phi.grid.nearest(*p).is_some_and(|at| phi.value(at) > 0.0);
     (0..=steps)
         .map(|i| origin + direction * (enter + i as f64 * step))
         .find(inside)

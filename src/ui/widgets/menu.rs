@@ -156,6 +156,21 @@ impl<'a> Item<'a> {
     }
 }
 
+/// A row for each of some things, and the one that was chosen.
+pub fn choice<T, N: AsRef<str>>(
+    ui: &mut Ui,
+    all: impl IntoIterator<Item = T>,
+    name: impl Fn(&T) -> N,
+) -> Option<T> {
+    let mut chosen = None;
+    for one in all {
+        if Item::new(name(&one).as_ref()).show(ui) {
+            chosen = Some(one);
+        }
+    }
+    chosen
+}
+
 /// A row of a menu with a painted glyph before its text.
 pub fn glyph_item(
     ui: &mut Ui,

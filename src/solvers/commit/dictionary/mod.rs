@@ -10,8 +10,10 @@
 mod blur;
 mod foreign;
 mod pieces;
+mod slab;
 
 pub use foreign::Foreign;
+pub use slab::Slab;
 
 use super::directions;
 use crate::compute::{Cancelled, Control};
@@ -98,25 +100,36 @@ pub struct Options<'a> {
 /// Streamlines of one piece of work.
 const CHUNK: usize = 256;
 
-/// Face crossings and bends, counted without walking.
+/// Face crossings and bends, counted without walking: as [`pieces`] merges, with each step in one voxel but for
+/// its end.
 pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> Estimate {
-    let cosine = (2.0 * MERGE_DEG).to_radians().cos();
+    let cosine = MERGE_DEG.to_radians().cos();
+    let shape = DVec3::from_array(grid.shape.map(|n| n as f64));
+    let cell = |p: DVec3| {
+        (grid.voxel_at(p) + 0.5)
+            .floor()
+            .clamp(DVec3::splat(-1.0), shape)
+    };
     let of = |line: &[[f32; 3]]| -> u64 {
-        let at = |p: &[f32; 3]| grid.voxel_at(DVec3::from_array(p.map(f64::from)));
-        let shape = DVec3::from_array(grid.shape.map(|n| n as f64));
-        let cell = |p: DVec3| (p + 0.5).floor().clamp(DVec3::splat(-1.0), shape);
         let mut count = 1;
-        let mut anchor = DVec3::ZERO;
+        // Of the steps since the last bend or face.
+        let mut mean = DVec3::ZERO;
         for pair in line.windows(2) {
-            let (from, to) = (at(&pair[0]), at(&pair[1]));
-            let crossed = (cell(to) - cell(from)).abs().element_sum();
-            count += crossed as u64;
-            let way = (to - from).normalize_or_zero();
-            if crossed > 0.0 || anchor == DVec3::ZERO {
-                anchor = way;
-            } else if way.dot(anchor) < cosine {
-                anchor = way;
+            let [from, to] = [pair[0], pair[1]].map(|p| DVec3::from_array(p.map(f64::from)));
+            let way = to - from;
+            if !way.is_finite() {
+                continue;
+            }
+            if way.dot(mean) < cosine * way.length() * mean.length() {
+                mean = way;
                 count += 1;
+            } else {
+                mean += way;
+            }
+            let crossed = (cell(to) - cell(from)).abs().element_sum();
+            if crossed > 0.0 {
+                mean = 0.5 * way;
+                count += crossed as u64;
             }
         }
         count

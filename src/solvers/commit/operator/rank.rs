@@ -5,6 +5,7 @@
 //! L_j = Σ_n E_jn u_n, and the operator works on z_n = Σ_j E_jn x_j, as many as have eigenvalues above the
 //! square of a tolerance.
 
+use super::dense::Table;
 use crate::solvers::commit::harmonics::DEGREES;
 use crate::solvers::commit::model::{Responses, product};
 use crate::solvers::commit::samples::Samples;
@@ -30,41 +31,55 @@ impl Mixing {
         tolerance: f64,
     ) -> Option<(Self, Responses)> {
         let (atoms, flat) = (&responses.intra, &responses.flat[0]);
-        let n = atoms.len();
-        let mut gram = vec![vec![0.0; n]; n];
-        for i in 0..n {
-            for j in 0..n {
-                gram[i][j] = product(&atoms[i], flat[i], &atoms[j], flat[j], samples);
+        let row = |i: usize| -> Vec<f64> {
+            let each = atoms.iter().zip(flat);
+            each.map(|(atom, at_b0)| product(&atoms[i], flat[i], atom, *at_b0, samples))
+                .collect()
+        };
+        let (mixing, factors) = Self::of_products((0..atoms.len()).map(row).collect(), tolerance)?;
+        let mut fewer = responses.clone();
+        let combined = |factors: &Vec<f64>| {
+            let mut sum = vec![[0.0; DEGREES]; samples.shells.len()];
+            for (factor, atom) in factors.iter().zip(atoms) {
+                for (to, from) in sum.iter_mut().flatten().zip(atom.iter().flatten()) {
+                    *to += factor * from;
+                }
             }
+            sum
+        };
+        fewer.intra = factors.iter().map(combined).collect();
+        let at_b0 = |factors: &Vec<f64>| factors.iter().zip(flat).map(|(f, v)| f * v).sum();
+        fewer.flat[0] = factors.iter().map(at_b0).collect();
+        Some((mixing, fewer))
+    }
+
+    /// The same of a table, which is left alone where nothing is won.
+    pub fn of_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
+        match Self::of_products(table.products(), tolerance) {
+            Some((mixing, factors)) => (Some(mixing), table.combined(&factors)),
+            None => (None, table),
         }
+    }
+
+    /// With the factors of all atoms in each of the fewer.
+    fn of_products(gram: Vec<Vec<f64>>, tolerance: f64) -> Option<(Self, Vec<Vec<f64>>)> {
+        let atoms = gram.len();
         let (values, vectors) = eigen(gram);
-        let mut order: Vec<usize> = (0..n).collect();
+        let mut order: Vec<usize> = (0..atoms).collect();
         order.sort_by(|&i, &j| values[j].total_cmp(&values[i]));
         let largest = order.first().map_or(0.0, |&i| values[i]);
         order.retain(|&i| values[i] > tolerance * tolerance * largest);
         let rank = order.len();
-        if rank >= n {
+        if rank >= atoms {
             return None;
         }
-        let mut fewer = responses.clone();
-        fewer.intra = order
+        let factors: Vec<Vec<f64>> = order
             .iter()
-            .map(|&v| {
-                let mut sum = vec![[0.0; DEGREES]; samples.shells.len()];
-                for (j, atom) in atoms.iter().enumerate() {
-                    for (to, from) in sum.iter_mut().flatten().zip(atom.iter().flatten()) {
-                        *to += vectors[j][v] * from;
-                    }
-                }
-                sum
-            })
+            .map(|&v| vectors.iter().map(|row| row[v]).collect())
             .collect();
-        let of_flat = |v: &usize| (0..n).map(|j| vectors[j][*v] * flat[j]).sum();
-        fewer.flat[0] = order.iter().map(of_flat).collect();
-        let e = (0..n).flat_map(|j| order.iter().map(move |&v| (j, v)));
-        let e = e.map(|(j, v)| vectors[j][v] as f32).collect();
-        let atoms = n;
-        Some((Self { atoms, rank, e }, fewer))
+        let e = (0..atoms).flat_map(|j| factors.iter().map(move |f| f[j] as f32));
+        let e = e.collect();
+        Some((Self { atoms, rank, e }, factors))
     }
 
     /// E of one atom.

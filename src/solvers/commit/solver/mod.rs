@@ -207,9 +207,9 @@ fn solve_by(
     }
     control.begin("Fitting weights", u64::from(stop.iterations));
     let second = method == Method::Own && problem.penalty.groups.is_empty();
-    match problem.operator.on_card() {
-        Some(card) => {
-            let vectors = Vectors::new(card, problem.y, problem.penalty, &h, &x)?;
+    match problem.operator.on_cards() {
+        Some(cards) => {
+            let vectors = Vectors::new(cards, problem.y, problem.penalty, &h, &x)?;
             run(vectors, method, second, stop, curve, control)
         }
         None => run(

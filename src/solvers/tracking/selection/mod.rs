@@ -48,6 +48,19 @@ pub struct Rules {
     pub at_most: Option<(usize, u64)>,
 }
 
+impl Rules {
+    /// Whether there is none of them.
+    pub fn leaves_all(&self) -> bool {
+        let limits = (self.values.len(), self.given.len(), self.images.len());
+        self.group.is_none()
+            && self.regions.is_empty()
+            && limits == (0, 0, 0)
+            && self.stop.is_none()
+            && !self.invert
+            && self.at_most.is_none()
+    }
+}
+
 /// Limits of a value per streamline, both allowed. `length` is measured (mm), whatever the tractogram
 /// says; of the values per point the mean counts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

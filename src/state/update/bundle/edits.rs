@@ -138,10 +138,17 @@ pub fn done(
         "Delete streamlines"
     };
     let name = name(document, &old.name);
+    let weighed = document.weighed.get(&id).map(|weighed| {
+        let weights = tractogram.per_streamline.get(WEIGHT);
+        Arc::new(weighed.of_some(weights.map_or(&[], |w| &**w)))
+    });
     let mut shown = id;
     edit(state, label, false, |document| {
         if !fresh {
             document.edits.insert(id, Arc::new(steps));
+            if let Some(weighed) = weighed {
+                document.weighed.insert(id, weighed);
+            }
             document.edit_layer(id, |layer| {
                 layer.content = Content::Tractogram(tractogram);
                 layer.recipe = recipe;
@@ -156,7 +163,9 @@ pub fn done(
         if let Some(moved) = document.moved.get(&id).cloned() {
             document.moved.insert(shown, moved);
         }
-        if let Some(weighed) = document.weighed.get(&id).cloned() {
+        if let Some(mut weighed) = weighed {
+            // What others add was asked of all of them.
+            Arc::make_mut(&mut weighed).lesions.clear();
             document.weighed.insert(shown, weighed);
         }
         // In the place of what it is from, which is not seen through it.

@@ -49,7 +49,7 @@ fn forget(state: &mut State) {
 }
 
 /// Regions as a filter has them, with how they count.
-pub(super) fn regions(state: &State, sieve: &Sieve) -> Vec<(Use, Arc<Region>)> {
+pub(in crate::state::update) fn regions(state: &State, sieve: &Sieve) -> Vec<(Use, Arc<Region>)> {
     let regions = state.document.regions.iter();
     let used = regions.map(|r| (sieve.how(r.id, r.role), r.clone()));
     used.filter(|(how, _)| *how != Use::Nothing).collect()
@@ -67,7 +67,11 @@ fn image_columns(sieve: &Sieve) -> impl Iterator<Item = &Column> {
 }
 
 /// The rules of a filter; `None` while values that it needs are on their way.
-pub(super) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<Rules> {
+pub(in crate::state::update) fn rules(
+    state: &State,
+    sieve: &Sieve,
+    lines: &Tractogram,
+) -> Option<Rules> {
     let mut values = Vec::new();
     let (mut given, mut images) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {

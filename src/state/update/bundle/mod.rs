@@ -8,6 +8,7 @@ mod save;
 
 pub use edits::{keep_marked, recipe};
 pub use follow::follow;
+pub(super) use follow::{regions, rules};
 
 use super::edit;
 use crate::jobs::Slot;

@@ -1,6 +1,7 @@
 //! Filtering: what is asked of the streamlines and the scan, and what comes of it.
 
 mod put;
+mod sums;
 mod told;
 
 pub use told::{recipe as recipe_of, told};
@@ -8,7 +9,9 @@ pub use told::{recipe as recipe_of, told};
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
 use crate::data::{Mask, Region, Role, Shape, Tractogram};
-use crate::jobs::{CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, Without};
+use crate::jobs::{
+    CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
+};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::action::Phase;
@@ -196,7 +199,7 @@ pub fn request(
         tensors: from.tensors.clone(),
         params: from.params.clone(),
         prepared: None,
-        start: None,
+        start: StartFrom::Zero,
         without: Without::Nobody,
         left: None,
         before: None,
@@ -238,31 +241,27 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
         Err(why) => return state.session.refused(Slot::Commit, why.to_owned()),
     };
     request.without = without;
+    let reused = state.holds_fit();
     let held = state.session.filter.held.as_ref();
-    let held = held.filter(|h| h.layer == layer && h.key.same_model(&key));
-    let (mut running, mut reused) = (key.clone(), false);
-    if let Some(held) = held {
-        let same = held.key.lines.same_lines(&key.lines);
-        if same || key.lines.len() < held.key.lines.len() {
-            reused = true;
-            request.prepared = Some(held.prepared.clone());
-            request.start = (!anew).then(|| held.x.clone());
-            let last = state.document.weighed.get(&layer).filter(|_| !anew);
-            let penalties = |p: &Params| (p.lasso, p.group);
-            let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
-            if let Some(last) = last {
-                request.curve = Curve::after(&last.curve);
-            }
-            if !same {
-                request.left = Some(std::mem::replace(
-                    &mut request.tractogram,
-                    held.key.lines.clone(),
-                ));
-                running.lines = held.key.lines.clone();
-            }
-            if matches!(aim, Aim::Lesion(_)) {
-                request.before = Some(held.rmse.clone());
-            }
+    let mut running = key.clone();
+    if let Some(held) = held.filter(|_| reused) {
+        request.prepared = Some(held.prepared.clone());
+        if !anew {
+            request.start = StartFrom::Fit(held.x.clone());
+        }
+        let last = state.document.weighed.get(&layer).filter(|_| !anew);
+        let penalties = |p: &Params| (p.lasso, p.group);
+        let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
+        if let Some(last) = last {
+            request.curve = Curve::after(&last.curve);
+        }
+        if !held.key.lines.same_lines(&key.lines) {
+            let whole = held.key.lines.clone();
+            request.left = Some(std::mem::replace(&mut request.tractogram, whole));
+            running.lines = held.key.lines.clone();
+        }
+        if matches!(aim, Aim::Lesion(_)) {
+            request.before = Some(held.rmse.clone());
         }
     }
     if matches!(aim, Aim::Lesion(_)) && !reused {
@@ -403,7 +402,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
     effects.push(Effect::Submit(request));
 }
 
-/// Asks what a fit would take, and fits what was edited anew.
+/// Asks what a fit would take and what bundles explain, and fits what was edited anew.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if state.view.task != Task::Filter {
         return;
@@ -415,9 +414,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
         effects.extend(request.map(Effect::Submit));
     }
-    let Some(key) = wanted_key.filter(|_| !state.is_filtering()) else {
-        return;
-    };
+    if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
+        again(state, &key, effects);
+    }
+    sums::follow(state, effects);
+}
+
+/// Fits what was edited from the last weights.
+fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
@@ -428,7 +432,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let held = state.session.filter.held.as_ref();
     let fewer = held.is_some_and(|held| {
         let some = !lines.is_empty() && lines.len() < held.key.lines.len();
-        held.layer == id && held.key.same_model(&key) && some
+        held.layer == id && held.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
         run(state, Aim::Weights, Without::Nobody, false, effects);

@@ -36,7 +36,7 @@ fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
         }),
         painted: segment.painted.each_ref().map(shapes),
         script: live.script.clone(),
-        phi: Some(live.phi.clone()),
+        phi: live.phi.clone(),
         colour: [0; 3],
         measures: live.figures.as_ref().map(|f| f.measures),
     })
@@ -195,7 +195,7 @@ pub(super) fn keep(state: &mut State) {
         .measures
         .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
     let mut id = LayerId(0);
-    edit(state, "Keep as mask", false, |document| {
+    anew(state, "Keep as mask", |document| {
         id = LayerId(document.fresh_id());
         let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
         let mut names = (1..).map(|n| format!("Segment {n}"));
@@ -217,9 +217,7 @@ pub(super) fn keep(state: &mut State) {
         document.segmented.insert(id, Arc::new(made));
         // The next structure begins with nothing.
         document.segment.start = Start::Spheres;
-        document.segment.spheres.clear();
     });
-    anew(state);
     state.session.segment.live = None;
     state.session.status = match ml {
         Some(ml) => format!("Kept {ml} as a mask"),

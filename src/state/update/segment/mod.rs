@@ -13,7 +13,7 @@ use crate::state::sampling::Sample;
 use crate::state::segment::{Left, SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::{Exports, Severity};
 use crate::state::words::count;
-use crate::state::{Effect, Phase, State, Task};
+use crate::state::{Document, Effect, Phase, State, Task};
 use std::sync::Arc;
 
 const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
@@ -81,7 +81,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         SegmentAction::Pause => state.session.segment.play = Play::Rest,
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
-                return state.session.say(Severity::Information, why);
+                return waits(state, why);
             }
             let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
             state.session.segment.play = Play::Until(step + STEPS);
@@ -171,15 +171,19 @@ pub fn entered(state: &mut State) {
 }
 
 fn begin_with(state: &mut State, start: Start) {
-    edit(state, "Start of the surface", false, |d| {
-        d.segment.start = start;
-        d.segment.spheres.clear();
-    });
-    anew(state);
+    anew(state, "Start of the surface", |d| d.segment.start = start);
 }
 
-/// Another run.
-fn anew(state: &mut State) {
+/// Another run, without spheres; once that is undone the surface goes to where it is now.
+fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
+    if let Some(resume) = state.session.segment.resume() {
+        state.document.segment.resume = Some(resume);
+    }
+    edit(state, label, false, |document| {
+        document.segment.resume = None;
+        document.segment.spheres.clear();
+        change(document);
+    });
     let working = &mut state.session.segment;
     working.run += 1;
     (working.play, working.back) = (Play::Rest, None);
@@ -187,11 +191,9 @@ fn anew(state: &mut State) {
 }
 
 fn clear(state: &mut State) {
-    edit(state, "Clear the surface", false, |d| {
-        d.segment.start = Start::Spheres;
-        d.segment.spheres.clear();
+    anew(state, "Clear the surface", |d| {
+        d.segment.start = Start::Spheres
     });
-    anew(state);
 }
 
 fn place(state: &mut State, sphere: Sphere) {
@@ -209,13 +211,18 @@ fn place(state: &mut State, sphere: Sphere) {
 
 fn play(state: &mut State) {
     match state.cannot_segment() {
-        Some(why) => state.session.say(Severity::Information, why),
+        Some(why) => waits(state, why),
         None => {
             state.session.segment.play = Play::Run;
             // A surface that stands still looks again.
             state.session.segment.asked = None;
         }
     }
+}
+
+/// The panel says so for as long as it is so; whoever asked hears it once.
+fn waits(state: &mut State, why: &str) {
+    state.session.status = why.to_owned();
 }
 
 fn rewind(state: &mut State, step: u64) {
@@ -240,7 +247,7 @@ fn rewind(state: &mut State, step: u64) {
         .map(|p| p.0)
         .collect();
     if !gone.is_empty() {
-        edit(state, "Rewind", false, |d| {
+        edit(state, "Take spheres back", false, |d| {
             d.segment.spheres.retain(|(n, _)| !gone.contains(n));
         });
     }
@@ -401,7 +408,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
         if let Some(asked) = &mut state.session.segment.asked {
             asked.spheres.retain(|(n, _)| *n != number);
         }
-        state.session.say(Severity::Warning, why);
+        state.session.warned(Slot::Segment, why);
     }
     if !rests {
         return;
@@ -432,7 +439,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
-                state.session.say(Severity::Warning, sentence);
+                state.session.warned(Slot::Segment, sentence);
             }
         }
         _ => {}
@@ -467,15 +474,19 @@ pub fn moved(state: &mut State) {
     let working = &mut state.session.segment;
     (working.asked, working.play) = (None, Play::Rest);
     // The other backend goes there by the script.
-    state.document.segment.resume = working.live.as_ref().map(|live| {
-        Arc::new(Resume {
-            script: live.script.clone(),
-            placed: live.placed.clone(),
-        })
-    });
+    state.document.segment.resume = working.resume();
 }
 
 impl Working {
+    /// How a surface gets to where it is.
+    fn resume(&self) -> Option<Arc<Resume>> {
+        let live = self.live.as_ref()?;
+        Some(Arc::new(Resume {
+            script: live.script.clone(),
+            placed: live.placed.clone(),
+        }))
+    }
+
     /// The earlier state that the button goes back to: before the leak, else before the last change by
     /// hand, else the start.
     pub fn earlier(&self) -> u64 {

@@ -1,17 +1,18 @@
 //! Bundles with the sums of their weights, and how much worse the signal is explained without one.
 
 use super::act;
-use crate::state::bundle::{How, lines_of};
-use crate::state::filter::{FilterAction, Lesion, Lesioned, Weighed, WeightMap};
-use crate::state::{Action, BundleAction, Layer, State, defaults};
+use crate::data::Tractogram;
+use crate::state::bundle::{ByPtr, How, lines_of};
+use crate::state::filter::{Apart, FilterAction, Lesion, Lesioned, Summed, Weighed, WeightMap};
+use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
-use crate::ui::weights::Counted;
 use crate::ui::widgets::button::IconButton;
+use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{Memory, icons};
-use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
+use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 
 const MORE: f32 = 22.0;
 const SWATCH: f32 = 18.0;
@@ -53,17 +54,87 @@ pub fn show(
     for (place, name) in columns(inner).into_iter().zip(["Σ weight", "Kept"]) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
-    let counted = memory
-        .weights
-        .bundles(lines, state.document.filter.least())
-        .to_vec();
+    let least = state.document.filter.least();
+    let counted = memory.weights.bundles(lines, least).to_vec();
+    let apart = apart(state, lines, memory, least);
     let alone = counted.len() == 1;
-    for (i, row) in counted.iter().enumerate() {
-        one(ui, state, (layer, weighed), (i, row, alone), actions);
+    // Of streamlines that were taken out since the fit the sums are the fit's no more.
+    let known = state.session.filter.sums.known();
+    let known = known.filter(|(key, _)| key.of == lines.id());
+    let sums = match weighed.of == lines.id() {
+        true => Some((&weighed.figures.bundles, weighed.figures.rest)),
+        false => known.map(|(_, sums)| (&sums.groups, sums.rest)),
+    };
+    let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
+        name: match &counted.group {
+            Some(name) => name.clone(),
+            None if alone => "All streamlines".to_owned(),
+            None => "Not in a bundle".to_owned(),
+        },
+        sum: match &counted.group {
+            Some(name) => sums.and_then(|(groups, _)| groups.get(name).copied()),
+            None => sums.map(|(_, rest)| rest),
+        },
+        colour: colour(i, counted.group.is_some()),
+        of: counted.group.map_or(Of::Rest, Of::Group),
+        kept: counted.kept,
+        all: counted.all,
+    });
+    for (i, row) in groups.chain(apart.iter().cloned()).enumerate() {
+        one(ui, state, layer, (i, &row), actions);
     }
-    if alone {
-        rows::hint(ui, "Groups of a TRX file have a row each");
+    if alone && apart.is_empty() {
+        let text = "Groups of a TRX file, regions and a filter of the streamlines have a row each";
+        rows::hint(ui, text);
     }
+}
+
+/// Streamlines with a sum.
+#[derive(Clone)]
+struct Row {
+    name: String,
+    sum: Option<f64>,
+    colour: Color32,
+    of: Of,
+    kept: u64,
+    all: u64,
+}
+
+#[derive(Clone)]
+enum Of {
+    Group(String),
+    /// In no group.
+    Rest,
+    Apart(Apart, ByPtr<bool>),
+}
+
+/// What passes regions, and what the filter leaves, as far as it is known.
+fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
+    let known = state.session.filter.sums.known();
+    let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
+        return Vec::new();
+    };
+    let kept = memory.weights.apart(lines, sums, least).iter();
+    let each = key.rows.iter().zip(&sums.bundles).zip(kept);
+    let row = |((apart, summed), kept): ((&Apart, &Summed), &u64)| {
+        let (name, colour) = match apart {
+            Apart::Region(id) => {
+                let region = state.document.region(*id)?;
+                let name = format!("Through {}", region.name);
+                (name, theme::region_colour(region))
+            }
+            Apart::Filter => ("The filter".to_owned(), colour(0, false)),
+        };
+        Some(Row {
+            name,
+            sum: Some(summed.sum),
+            colour,
+            of: Of::Apart(*apart, ByPtr(summed.marks.clone())),
+            kept: *kept,
+            all: summed.count,
+        })
+    };
+    each.filter_map(row).collect()
 }
 
 fn colour(i: usize, group: bool) -> Color32 {
@@ -77,34 +148,29 @@ fn colour(i: usize, group: bool) -> Color32 {
 fn one(
     ui: &mut Ui,
     state: &State,
-    (layer, weighed): (&Layer, &Weighed),
-    (i, row, alone): (usize, &Counted, bool),
+    layer: &Layer,
+    (i, row): (usize, &Row),
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let name = match &row.group {
-        Some(name) => name.as_str(),
-        None if alone => "All streamlines",
-        None => "Not in a bundle",
-    };
-    let figures = &weighed.figures;
-    let sum = match &row.group {
-        Some(name) => figures.bundles.get(name).copied(),
-        None => Some(figures.rest),
-    };
-    let sum = sum.map_or("–".to_owned(), significant);
+    let name = &*row.name;
+    let sum = row.sum.map_or("–".to_owned(), significant);
     let kept = format!("{} of {}", count(row.kept), count(row.all));
     let spoken = format!("{name}, {kept} kept, sum of weights {sum}");
-    let sieve = state.document.bundle.sieve.as_ref();
-    let only = sieve
-        .filter(|s| s.layer == layer.id)
-        .and_then(|s| s.group.clone());
-    let selected = row.group.is_some() && only == row.group;
+    let selected = match &row.of {
+        Of::Group(group) => {
+            let sieve = state.document.bundle.sieve.as_ref();
+            let sieve = sieve.filter(|s| s.layer == layer.id);
+            sieve.is_some_and(|s| s.group.as_ref() == Some(group))
+        }
+        Of::Apart(Apart::Region(id), _) => state.session.selected_region == Some(*id),
+        Of::Rest | Of::Apart(Apart::Filter, _) => false,
+    };
     let response = rows::list_row(ui, &spoken, ("bundle", i), selected);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let painter = ui.painter().clone();
     let swatch = Rect::from_center_size(pos2(inner.left() + 6.0, inner.center().y), vec2(9.0, 9.0));
-    painter.rect_filled(swatch, 2.0, colour(i, row.group.is_some()));
+    painter.rect_filled(swatch, 2.0, row.colour);
     let places = columns(inner);
     let font = theme::regular(size::LABEL);
     for (place, text) in places.iter().zip([&sum, &kept]) {
@@ -112,16 +178,28 @@ fn one(
     }
     let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[1].left() + 18.0);
     paint::name(&painter, name_at, name, font, p.t1);
-    let Some(group) = &row.group else {
-        return;
-    };
     if response.clicked() {
-        let group = (!selected).then(|| group.clone());
-        act(actions, FilterAction::ShowGroup(group));
+        match &row.of {
+            Of::Group(group) => {
+                let group = (!selected).then(|| group.clone());
+                act(actions, FilterAction::ShowGroup(group));
+            }
+            Of::Apart(Apart::Region(id), _) => {
+                actions.push(Action::SelectRegion((!selected).then_some(*id)));
+            }
+            Of::Rest | Of::Apart(Apart::Filter, _) => {}
+        }
     }
-    let words = match selected {
-        true => "Click: all streamlines again",
-        false => "Click: this bundle alone",
+    let words = match (&row.of, selected) {
+        (Of::Rest, _) => return,
+        (Of::Group(_), true) => "Click: all streamlines again",
+        (Of::Group(_), false) => "Click: this bundle alone",
+        (Of::Apart(Apart::Region(_), _), _) => {
+            "All streamlines that pass it, of whichever bundle; click: the region"
+        }
+        (Of::Apart(Apart::Filter, _), _) => {
+            "All that the filter of the streamlines leaves, of whichever weight"
+        }
     };
     response.on_hover_text(words);
     let centre = pos2(inner.right() - 0.5 * MORE, inner.center().y);
@@ -129,14 +207,26 @@ fn one(
     let more = format!("More of {name}");
     let more = IconButton::new(icons::MORE, &more).side(MORE);
     let more = more.show_at(ui, square);
+    more_of(&more, layer, &row.of, actions);
+}
+
+/// What can be done with the streamlines of a row.
+fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>) {
     enum Does {
-        Lesion,
+        Lesion(Lesioned),
         Choose,
     }
-    let chosen = menu::popup(&more, 210.0, |ui| {
+    let without = match of {
+        Of::Group(group) => Some(Lesioned::Group(group.clone())),
+        Of::Apart(Apart::Region(id), _) => Some(Lesioned::Region(*id)),
+        Of::Rest | Of::Apart(Apart::Filter, _) => None,
+    };
+    let chosen = menu::popup(button, 210.0, |ui| {
         let mut chosen = None;
-        if menu::Item::new("Fit without it (virtual lesion)").show(ui) {
-            chosen = Some(Does::Lesion);
+        if let Some(without) = without
+            && menu::Item::new("Fit without it (virtual lesion)").show(ui)
+        {
+            chosen = Some(Does::Lesion(without));
         }
         if menu::Item::new("Choose its streamlines").show(ui) {
             chosen = Some(Does::Choose);
@@ -144,13 +234,19 @@ fn one(
         chosen
     });
     match chosen {
-        Some(Does::Lesion) => {
-            let what = Lesioned::Group(group.clone());
-            act(actions, FilterAction::Lesion(what));
-        }
+        Some(Does::Lesion(what)) => act(actions, FilterAction::Lesion(what)),
         Some(Does::Choose) => {
-            let lines = lines_of(layer).and_then(|lines| lines.groups.get(group));
-            let lines = lines.map_or_else(Vec::new, |members| members.to_vec());
+            let lines = match (of, lines_of(layer)) {
+                (Of::Group(group), Some(lines)) => {
+                    let members = lines.groups.get(group);
+                    members.map_or_else(Vec::new, |members| members.to_vec())
+                }
+                (Of::Apart(_, marks), _) => {
+                    let marked = (0..).zip(marks.0.iter()).filter(|(_, mark)| **mark);
+                    marked.map(|(i, _)| i).collect()
+                }
+                _ => Vec::new(),
+            };
             actions.push(Action::SelectLayer(Some(layer.id)));
             actions.push(Action::Bundle(BundleAction::Choose {
                 anchor: lines.first().copied(),
@@ -163,6 +259,8 @@ fn one(
 }
 
 const LESION: &str = "Virtual lesion";
+/// The fold with some.
+const LESIONS: &str = "Virtual lesions";
 
 /// What can be left out, and what was.
 pub fn lesions(
@@ -172,14 +270,36 @@ pub fn lesions(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let open = !weighed.lesions.is_empty() || !memory.narrow;
-    let (open, clicked) = section::fold(ui, LESION, memory.is_open(LESION, open));
+    // What came of one is seen, whoever had opened the empty fold.
+    let (key, open) = match weighed.lesions.is_empty() {
+        true => (LESION, !memory.narrow),
+        false => (LESIONS, true),
+    };
+    let (open, clicked) = section::fold(ui, LESION, memory.is_open(key, open));
     if clicked {
-        memory.toggle(LESION);
+        memory.toggle(key);
     }
     if !open {
         return;
     }
+    match state.holds_fit() || state.is_filtering() {
+        true => without(ui, state, weighed, actions),
+        false => {
+            let p = theme::palette(ui.style());
+            let text = "What others miss is told from a fit in memory, and there is none of these";
+            let note = Note::new(p, Severity::Information, text).action("Run again");
+            if note.show(ui) == Some(Answer::Taken) {
+                act(actions, FilterAction::Run);
+            }
+        }
+    }
+    for lesion in &weighed.lesions {
+        told(ui, state, lesion, actions);
+    }
+}
+
+/// What can be left out.
+fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Action>) {
     let help = "Fits the other streamlines without some, and tells how much worse the signal is explained: no \
                 streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
@@ -219,13 +339,10 @@ pub fn lesions(
         act(actions, FilterAction::Lesion(what));
     }
     if weighed.lesions.is_empty() {
-        return rows::hint(
+        rows::hint(
             ui,
             "Choose streamlines (K), place a region or open a TRX with groups to leave some out",
         );
-    }
-    for lesion in &weighed.lesions {
-        told(ui, state, lesion, actions);
     }
 }
 

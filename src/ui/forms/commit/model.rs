@@ -314,7 +314,8 @@ fn penalties(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         .document
         .filtered()
         .is_some_and(|(_, lines)| !lines.groups.is_empty());
-    let why = (!groups).then_some("for groups of a TRX");
+    // One that is on can be switched off.
+    let why = (!groups && params.group == 0.0).then_some("for groups of a TRX");
     let words = (
         "Bundle penalty",
         "The same for the file's groups, each kept or dropped as one (COMMIT2)",

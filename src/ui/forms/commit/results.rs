@@ -73,7 +73,8 @@ fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: 
         return;
     }
     let p = theme::palette(ui.style());
-    let text = "These weights are from before the streamlines were edited";
+    let text =
+        "These weights were fitted with streamlines that are gone, or before they were moved";
     let note = Note::new(p, Severity::Warning, text).action("Run again");
     if note.show(ui) == Some(Answer::Taken) {
         act(actions, FilterAction::Run);

@@ -50,13 +50,7 @@ pub fn show(
 
 /// The rows of what can be written.
 pub fn files(ui: &mut Ui) -> Option<PathwayFile> {
-    let mut chosen = None;
-    for what in PathwayFile::ALL {
-        if menu::Item::new(what.name()).show(ui) {
-            chosen = Some(what);
-        }
-    }
-    chosen
+    menu::choice(ui, PathwayFile::ALL, |what| what.name())
 }
 
 pub fn colour(rgb: [u8; 3]) -> Color32 {

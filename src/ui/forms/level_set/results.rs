@@ -2,12 +2,13 @@
 
 use super::{act, as_region, leak, plot};
 use crate::state::segment::{SegmentAction, Standing};
-use crate::state::{Action, Figures, State, Surfaced};
+use crate::state::{Action, Content, Figures, State, Surfaced};
 use crate::ui::Memory;
 use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
-use crate::ui::widgets::{paint, rows, section};
+use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{icons, panels};
 use egui::{Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 
@@ -18,8 +19,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let working = &state.session.segment;
     let Some(live) = &working.live else {
         section::head(ui, "Results");
-        rows::hint(ui, "Nothing yet: sample, add a sphere, run");
-        return;
+        let words = match working.running && state.cannot_segment().is_none() {
+            true => "The surface is being placed",
+            false => "Nothing yet: sample, add a sphere, run",
+        };
+        rows::hint(ui, words);
+        return reference(ui, state, actions);
     };
     let fact = format!("{} active voxels", count(live.active));
     section::head_with(ui, "Results", &fact);
@@ -27,6 +32,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     speed_line(ui, state, live);
     leak(ui, state, actions);
     panels::caption(ui, "Volume, ml", "");
+    ui.add_space(4.0);
     if let Some(step) = plot::show(ui, state, live) {
         act(actions, SegmentAction::Rewind(step));
     }
@@ -39,6 +45,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if let Some(figures) = &live.figures {
         near(ui, figures);
+    }
+    reference(ui, state, actions);
+    if let Some(figures) = &live.figures {
         agreement(ui, figures, memory);
     }
     as_region(ui, state, actions);
@@ -118,6 +127,8 @@ fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
         Some(Standing::Converged) => "Stands still".to_owned(),
         Some(Standing::Leaked) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
+        // Of a session that was opened nobody knows.
+        _ if live.steps_per_s < 1.0 => "Paused".to_owned(),
         _ => format!("Paused, {rate} before"),
     };
     rows::reading(
@@ -136,6 +147,43 @@ fn near(ui: &mut Ui, figures: &Figures) {
             None => "once it rests".to_owned(),
         };
         rows::reading(ui, &format!("To {}", near.name), &value);
+    }
+}
+
+/// The mask to compare with, where there is one to choose.
+fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let document = &state.document;
+    let masks = || {
+        document
+            .layers
+            .iter()
+            .filter(|l| matches!(l.content, Content::Mask(_)))
+    };
+    if masks().next().is_none() {
+        return;
+    }
+    let reference = document.segment.reference.and_then(|id| document.layer(id));
+    let shown = reference.map_or("none", |l| &l.name);
+    let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
+    let chosen = select_row(ui, "Reference", help, shown, |ui| {
+        let mut chosen = None;
+        if menu::Item::new("none").chosen(reference.is_none()).show(ui) {
+            chosen = Some(None);
+        }
+        for layer in masks() {
+            let now = document.segment.reference == Some(layer.id);
+            if menu::Item::new(&layer.name)
+                .icon(icons::REGION)
+                .chosen(now)
+                .show(ui)
+            {
+                chosen = Some(Some(layer.id));
+            }
+        }
+        chosen
+    });
+    if let Some(layer) = chosen {
+        act(actions, SegmentAction::Reference(layer));
     }
 }
 

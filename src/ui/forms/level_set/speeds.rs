@@ -7,6 +7,7 @@ use crate::state::segment::{SegmentAction, Settings, scalar};
 use crate::state::{Action, Phase, State, defaults};
 use crate::ui::Memory;
 use crate::ui::forms::display::{segment_row, select_row};
+use crate::ui::forms::volume::fade_row;
 use crate::ui::icons;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::slider::{Change, Columns, SliderRow};
@@ -335,6 +336,16 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         chosen = Some((
             Settings {
                 pace,
+                ..settings.clone()
+            },
+            phase,
+        ));
+    }
+    let help = "How far from the cut of the image's volume the surface is seen";
+    if let Some((fade_mm, phase)) = fade_row(ui, "Surface fades", help, settings.fade_mm) {
+        chosen = Some((
+            Settings {
+                fade_mm,
                 ..settings.clone()
             },
             phase,

@@ -1,0 +1,67 @@
+// What volume.wgsl draws, where that is the surface φ = 0 of a level set in bricks: straight from the
+// solver's pages. The table is the coarse level that rays pass over.
+
+fn has_none() -> bool {
+    return arrayLength(&page_of) == 0u;
+}
+
+// Ends of what is there: a voxel beyond the outermost, where the surface is closed.
+fn low_end() -> vec3<f32> {
+    return vec3<f32>(-1.0);
+}
+
+fn high_end() -> vec3<f32> {
+    return volume.phi_size.xyz;
+}
+
+fn brick_edge() -> f32 {
+    return f32(1u << phi_shift);
+}
+
+fn brick_at(texel: vec3<f32>) -> vec3<i32> {
+    return vec3<i32>(floor(texel)) >> vec3<u32>(phi_shift);
+}
+
+// Beyond the grid all is outside.
+fn side_of(brick: vec3<i32>) -> u32 {
+    if any(brick < vec3<i32>(0)) || any(brick > ((phi_voxels - 1) >> vec3<u32>(phi_shift))) {
+        return OUTSIDE;
+    }
+    return entry_of(brick);
+}
+
+// Whether nothing crosses 0 between its voxels, and the next bricks' first ones.
+fn is_empty(brick: vec3<i32>) -> bool {
+    let side = side_of(brick);
+    // A brick that is cut off by the grid's end has voxels beyond it.
+    let ends = any(((brick + 1) << vec3<u32>(phi_shift)) > phi_voxels);
+    var empty = side == OUTSIDE || (side == INSIDE && !ends);
+    for (var i = 1; i < 8 && empty; i++) {
+        empty = side_of(brick + vec3<i32>(i & 1, (i >> 1) & 1, i >> 2)) == side;
+    }
+    return empty;
+}
+
+fn value_at(texel: vec3<f32>) -> f32 {
+    return phi_linear(texel);
+}
+
+// Change per texel, smoothed over two: as of images, and across the faces of bricks as within them.
+fn slope_at(texel: vec3<f32>) -> vec3<f32> {
+    let x = vec3<f32>(1.0, 0.0, 0.0);
+    return 0.5 * vec3<f32>(
+        phi_linear(texel + x.xyy) - phi_linear(texel - x.xyy),
+        phi_linear(texel + x.yxy) - phi_linear(texel - x.yxy),
+        phi_linear(texel + x.yyx) - phi_linear(texel - x.yyx),
+    );
+}
+
+// All of it is there.
+fn presence_slope_at(texel: vec3<f32>) -> vec3<f32> {
+    return vec3<f32>(0.0);
+}
+
+fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
+    light: ptr<function, Light>) {
+    march_surface(ray, from_mm, to_mm, step, side, light);
+}

@@ -1,0 +1,242 @@
+// What volume.wgsl draws, where that is a scalar image: a cloud whose density a transfer function tells,
+// or the surface of one value.
+//
+// A cloud is integrated over segments between samples, along which the value is taken to be linear:
+// the means of extinction and colour are differences of integrals over the value (Engel, Kraus and
+// Ertl 2001, eq. 7), so that neither a steep transfer function nor the step shows.
+
+// 2 is the image.
+@group(0) @binding(3) var smooth_sampler: sampler;
+// Smallest and largest value of each.
+@group(0) @binding(4) var bricks: texture_3d<f32>;
+// Rows: extinction times colour and extinction; their integrals over the share of the window.
+@group(0) @binding(5) var transfer: texture_2d<f32>;
+@group(0) @binding(6) var maps: texture_2d<f32>;
+@group(0) @binding(7) var cut: texture_3d<f32>;
+
+const TABLE: i32 = 1024;
+const BRICK: f32 = 8.0;
+const MISSING: f32 = -3.4e38;
+
+fn has_none() -> bool {
+    return textureDimensions(image).x == 0u;
+}
+
+// Ends of what is there.
+fn low_end() -> vec3<f32> {
+    return vec3<f32>(-0.5);
+}
+
+fn high_end() -> vec3<f32> {
+    return vec3<f32>(textureDimensions(image)) - 0.5;
+}
+
+fn brick_edge() -> f32 {
+    return BRICK;
+}
+
+fn brick_at(texel: vec3<f32>) -> vec3<i32> {
+    let last = textureDimensions(bricks) - 1;
+    return vec3<i32>(clamp(floor(texel / BRICK), vec3<f32>(0.0), vec3<f32>(last)));
+}
+
+// The image's value by its own interpolation; MISSING where half of it or more is missing.
+fn value_at(texel: vec3<f32>) -> f32 {
+    let size = vec3<f32>(textureDimensions(image));
+    let at = clamp(texel, vec3<f32>(-0.5), size - 0.5);
+    if kind.y == LINEAR {
+        let fast = linear_at(at, size);
+        if fast > SPOILT_BELOW {
+            return fast;
+        }
+    }
+    let there = sample_image(image, at, kind.y);
+    return select(MISSING, there.r, there.a >= 0.5);
+}
+
+// Change per texel of the image smoothed over two texels; 0 where something is missing.
+fn slope_at(texel: vec3<f32>) -> vec3<f32> {
+    let size = vec3<f32>(textureDimensions(image));
+    let x = vec3<f32>(1.0, 0.0, 0.0);
+    let low = vec3<f32>(linear_at(texel - x.xyy, size), linear_at(texel - x.yxy, size),
+        linear_at(texel - x.yyx, size));
+    let high = vec3<f32>(linear_at(texel + x.xyy, size), linear_at(texel + x.yxy, size),
+        linear_at(texel + x.yyx, size));
+    if any(low < vec3<f32>(SPOILT_BELOW)) || any(high < vec3<f32>(SPOILT_BELOW)) {
+        return vec3<f32>(0.0);
+    }
+    return (high - low) * 0.5;
+}
+
+// How fast what is there sets in, per texel.
+fn presence_slope_at(texel: vec3<f32>) -> vec3<f32> {
+    let x = vec3<f32>(1.0, 0.0, 0.0);
+    return vec3<f32>(
+        sample_image(image, texel + x.xyy, LINEAR).a - sample_image(image, texel - x.xyy, LINEAR).a,
+        sample_image(image, texel + x.yxy, LINEAR).a - sample_image(image, texel - x.yxy, LINEAR).a,
+        sample_image(image, texel + x.yyx, LINEAR).a - sample_image(image, texel - x.yyx, LINEAR).a,
+    ) * 0.5;
+}
+
+fn share_of(value: f32) -> f32 {
+    return clamp((value - volume.window.x) * volume.window.y, -1e4, 1e4);
+}
+
+fn looked_up(row: i32, share: f32) -> vec4<f32> {
+    let at = clamp(share, 0.0, 1.0) * f32(TABLE - 1);
+    let low = min(i32(at), TABLE - 2);
+    let a = textureLoad(transfer, vec2<i32>(low, row), 0);
+    let b = textureLoad(transfer, vec2<i32>(low + 1, row), 0);
+    return mix(a, b, at - f32(low));
+}
+
+fn integral_to(share: f32) -> vec4<f32> {
+    let inside = clamp(share, 0.0, 1.0);
+    var sum = looked_up(1, share);
+    if share != inside {
+        sum += (share - inside) * looked_up(0, share);
+    }
+    return sum;
+}
+
+// Mean extinction between two values, times colour and by itself.
+fn mean_extinction(a: f32, b: f32) -> vec4<f32> {
+    if abs(b - a) * f32(TABLE) < 4.0 {
+        return looked_up(0, 0.5 * (a + b));
+    }
+    return max((integral_to(b) - integral_to(a)) / (b - a), vec4<f32>(0.0));
+}
+
+fn is_empty(brick: vec3<i32>) -> bool {
+    let range = textureLoad(bricks, brick, 0).rg;
+    if range.x > range.y {
+        return true;
+    }
+    // Cubic interpolation leaves the range; beside what is missing by up to half as much again.
+    let beyond = select(0.0, 1.5 * (range.y - range.x), kind.y == CUBIC);
+    let least = range.x - beyond;
+    let most = range.y + beyond;
+    if has(SURFACE) {
+        let outside = select(most - volume.window.z, volume.window.z - least, has(BELOW));
+        return outside < 0.0;
+    }
+    let a = share_of(least);
+    let b = share_of(most);
+    if abs(b - a) * f32(TABLE) < 8.0 {
+        // Few texels of the table, or one.
+        return max(max(looked_up(0, a).w, looked_up(0, b).w), looked_up(0, 0.5 * (a + b)).w) <= 0.0
+            && integral_to(b).w <= integral_to(a).w;
+    }
+    return integral_to(b).w <= integral_to(a).w;
+}
+
+// φ at so many mm of a ray.
+fn phi_at(ray: Ray, at_mm: f32) -> f32 {
+    let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
+    let texel = vec3<f32>(dot(volume.phi_x, world), dot(volume.phi_y, world), dot(volume.phi_z, world));
+    return phi_linear(texel);
+}
+
+fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<function, Light>) {
+    var known = vec3<i32>(-1);
+    var empty = false;
+    var have = false;
+    var value = 0.0;
+    var k = 0;
+    for (var i = 0; i < MOST_STEPS; i++) {
+        let near = from_mm + f32(k) * step;
+        if near >= to_mm || (*light).left < OPAQUE_LEFT {
+            break;
+        }
+        let texel = ray.start + near * ray.slope;
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
+        }
+        let far = min(near + step, to_mm);
+        if !have {
+            value = value_at(texel);
+        }
+        let beyond = value_at(ray.start + far * ray.slope);
+        have = true;
+        k++;
+        let first = value;
+        value = beyond;
+        let here = first > SPOILT_BELOW;
+        let there = beyond > SPOILT_BELOW;
+        if !here && !there {
+            continue;
+        }
+        let a = share_of(select(beyond, first, here));
+        let b = share_of(select(first, beyond, there));
+        let mean = mean_extinction(a, b);
+        if mean.w <= 0.0 {
+            continue;
+        }
+        // Of a segment that ends where nothing is, half is there.
+        var run = (far - near) * select(0.5, 1.0, here && there);
+        if has(HAS_PHI) && phi_at(ray, 0.5 * (near + far)) < 0.0 {
+            run *= volume.phi_look.w;
+        }
+        run *= faded(ray, 0.5 * (near + far));
+        let alpha = 1.0 - exp(-mean.w * run);
+        var colour = mean.rgb / mean.w;
+        if has(LIT) && alpha * (*light).left > 0.002 {
+            let slope = in_world(slope_at(ray.start + 0.5 * (near + far) * ray.slope));
+            let steepness = length(slope);
+            // Where the value hardly changes there is no surface to be lit.
+            let clear = smoothstep(0.02, 0.12, steepness * volume.march.z * volume.window.y);
+            if clear > 0.0 {
+                colour = mix(colour, lit(colour, slope / steepness, ray.direction), clear);
+            }
+        }
+        add(light, 0.5 * (near + far), colour, alpha, open_share(ray, near, far));
+    }
+}
+
+// What the plane that opens the view shows: the image itself.
+fn show_face(ray: Ray, at_mm: f32, light: ptr<function, Light>) {
+    let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
+    if has(HAS_CUT) {
+        let size = vec3<f32>(textureDimensions(cut));
+        let texel = vec3<f32>(dot(volume.cut_x, world), dot(volume.cut_y, world), dot(volume.cut_z, world));
+        if any(texel < vec3<f32>(-0.5)) || any(texel > size - 0.5)
+            || textureSampleLevel(cut, smooth_sampler, (texel + 0.5) / size, 0.0).r < 0.5 {
+            return;
+        }
+    }
+    let value = value_at(ray.start + at_mm * ray.slope);
+    if value < SPOILT_BELOW || has(SURFACE) && !is_inside(value) {
+        return;
+    }
+    let share = (value - volume.face.x) * volume.face.y;
+    // Without a mask the image's black is its background, as on slices.
+    let shown = select(smoothstep(0.02, 0.06, share), 1.0, has(HAS_CUT));
+    var colour = map_colour(maps, volume.rows.y, share);
+    var alpha = volume.face.z * shown;
+    if has(HAS_PHI) {
+        // A line of about a voxel.
+        let line = 1.0 - smoothstep(0.4, 0.7, abs(phi_at(ray, at_mm)));
+        colour = mix(colour, volume.phi_look.rgb, line);
+        alpha = max(alpha, line);
+    }
+    add(light, at_mm, colour, alpha, open_share(ray, at_mm, at_mm));
+    if alpha > 0.99 {
+        (*light).distance = min((*light).distance, at_mm);
+    }
+}
+
+// `side`: how the ray comes in from what is cut away; no normal where it does not.
+fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
+    light: ptr<function, Light>) {
+    if has(HAS_FACE) && any(side != vec3<f32>(0.0)) {
+        show_face(ray, from_mm, light);
+    }
+    if has(SURFACE) {
+        march_surface(ray, from_mm, to_mm, step, side, light);
+    } else {
+        march_cloud(ray, from_mm, to_mm, step, light);
+    }
+}

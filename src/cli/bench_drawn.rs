@@ -1,0 +1,95 @@
+//! How many frames a second a level set has that moves: each frame makes steps, hands over the bricks and
+//! draws them at 1920 × 1080, finely, one after the other on one thread.
+//!
+//! `shared`: the bricks stay on the card that computes and draws; else what changed of them is uploaded.
+//! A frame makes as many steps as take half of a 120th of a second, one at least.
+
+use super::bench::Choice;
+use super::bench_render::{bare, median};
+use crate::compute::{Backend, Control};
+use crate::render::PaneId;
+use crate::render::draw_list::{BrickSurface, ById, ScenePane};
+use crate::render::offscreen::Offscreen;
+use crate::solvers::Error;
+use crate::solvers::level_set::Evolution;
+use crate::state::Camera;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+const PANE: PaneId = PaneId(0);
+const FRAME_S: f64 = 1.0 / 120.0;
+
+/// One JSON object; an error is a sentence.
+pub fn measure(
+    made: &mut Evolution,
+    name: &str,
+    choice: Choice,
+    backend: &Backend,
+) -> Result<Value, String> {
+    let mut offscreen = Offscreen::new().map_err(|error| error.to_string())?;
+    // A processor that draws takes seconds for what a graphics card does in milliseconds.
+    let (size_px, frames) = match (choice.quick, offscreen.is_software()) {
+        (true, _) => ([480, 270], 4),
+        (false, true) => ([1920, 1080], 8),
+        (false, false) => ([1920, 1080], 400),
+    };
+    let lend = offscreen.lender();
+    let control = Control::new();
+    let words = |error: Error| error.to_string();
+    let step = |made: &mut Evolution, steps| {
+        let begun = Instant::now();
+        made.measure(steps, backend, &control).map_err(words)?;
+        Ok::<f64, String>(begun.elapsed().as_secs_f64())
+    };
+    // The first fill the caches, and say how long one takes.
+    let trial = if backend.devices().is_empty() { 2 } else { 400 };
+    step(made, trial)?;
+    let step_s = step(made, trial)? / trial as f64;
+    let steps = ((0.5 * FRAME_S / step_s) as u64).max(1);
+    let (low, high) = made.inputs().image.grid.bounds();
+    let camera = Camera::framing(low, high);
+    let renderer = &mut offscreen.renderer;
+    let (mut whole, mut moved, mut handed, mut drawn) = (vec![], vec![], vec![], vec![]);
+    let mut shared = false;
+    let mut uploaded = 0;
+    for frame in 0..=frames {
+        let begun = Instant::now();
+        let stepped_s = step(made, steps)?;
+        let image = made.image(lend.as_ref()).map_err(words)?;
+        let handed_s = begun.elapsed().as_secs_f64() - stepped_s;
+        shared = image.device_copy().is_some();
+        let list = ScenePane {
+            surfaces: vec![BrickSurface {
+                phi: ById(image),
+                colour: [0xFF, 0xC8, 0x30],
+                opacity: 1.0,
+                lit: true,
+                fade: None,
+            }],
+            ..bare(&camera, size_px)
+        };
+        renderer.scene(&list, PANE);
+        renderer.wait();
+        let whole_s = begun.elapsed().as_secs_f64();
+        // The first makes pipelines and textures.
+        if frame == 0 {
+            uploaded = renderer.uploaded_bytes();
+            continue;
+        }
+        whole.push(1e3 * whole_s);
+        moved.push(1e3 * stepped_s);
+        handed.push(1e3 * handed_s);
+        drawn.push(1e3 * (whole_s - stepped_s - handed_s));
+    }
+    let frame_ms = median(&mut whole);
+    let uploaded = (renderer.uploaded_bytes() - uploaded) / frames;
+    Ok(json!({
+        "workload": "levelset", "case": name, "size": size_px, "frames": frames,
+        "rate": 1e3 / frame_ms, "unit": "frames_per_s", "frame_ms": frame_ms,
+        "steps_per_frame": steps, "steps_per_s": 1e3 * steps as f64 / frame_ms,
+        "step_ms": median(&mut moved), "hand_over_ms": median(&mut handed),
+        "draw_ms": median(&mut drawn), "slowest_ms": whole.last(), "shared": shared,
+        "uploaded_bytes_per_frame": uploaded, "backend": backend.name(),
+        "threads": backend.threads(), "detail": offscreen.device_name(),
+    }))
+}

@@ -1,0 +1,143 @@
+//! Memory of the graphics driver: imported by its handle, and buffers in it.
+
+// Memory of another driver, taken over by its handle.
+#![allow(unsafe_code)]
+
+use super::{Device, Error};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr as _, sys};
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(super) const WHAT: &str = "sharing memory with the window";
+
+/// A buffer of the graphics driver. What was written stays when this is dropped, which only ends the view
+/// of it.
+pub struct SharedBuffer {
+    context: Arc<CudaContext>,
+    memory: sys::CUexternalMemory,
+    address: sys::CUdeviceptr,
+    bytes: u64,
+}
+
+// SAFETY: the driver's handles may be used by any thread that binds the context, which each use here does.
+unsafe impl Send for SharedBuffer {}
+// SAFETY: as above; nothing is changed through a shared reference but the card's memory, by its streams.
+unsafe impl Sync for SharedBuffer {}
+
+impl Device {
+    /// Takes over memory that was made for one buffer or image alone.
+    #[cfg(unix)]
+    pub(super) fn import(
+        &self,
+        handle: std::os::fd::OwnedFd,
+        bytes: u64,
+    ) -> Result<sys::CUexternalMemory, Error> {
+        use std::os::fd::{AsRawFd as _, IntoRawFd as _};
+        const DEDICATED: u32 = 1;
+        self.check(WHAT, self.context().bind_to_thread())?;
+        let import = sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+            type_: sys::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+            handle: sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 {
+                fd: handle.as_raw_fd(),
+            },
+            size: bytes,
+            flags: DEDICATED,
+            reserved: [0; 16],
+        };
+        let mut memory = std::ptr::null_mut();
+        // SAFETY: the handle is open until the import takes it over, and both pointers outlive the call.
+        let imported = unsafe { sys::cuImportExternalMemory(&mut memory, &import) };
+        self.check(WHAT, imported.result())?;
+        // It is the driver's now.
+        let _ = handle.into_raw_fd();
+        Ok(memory)
+    }
+
+    /// A buffer that a graphics driver exported: of `memory` bytes behind `handle`, made for it alone, the
+    /// first `bytes`.
+    #[cfg(unix)]
+    pub fn shared_buffer(
+        &self,
+        handle: std::os::fd::OwnedFd,
+        memory: u64,
+        bytes: u64,
+    ) -> Result<SharedBuffer, Error> {
+        let mut shared = SharedBuffer {
+            context: self.context().clone(),
+            memory: self.import(handle, memory)?,
+            address: 0,
+            bytes,
+        };
+        let wanted = sys::CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+            offset: 0,
+            size: bytes,
+            flags: 0,
+            reserved: [0; 16],
+        };
+        // SAFETY: the memory was imported just now; its drop unmakes what was made, whatever fails.
+        let mapped = unsafe {
+            sys::cuExternalMemoryGetMappedBuffer(&mut shared.address, shared.memory, &wanted)
+        };
+        self.check(WHAT, mapped.result())?;
+        Ok(shared)
+    }
+
+    /// Elsewhere memory is exported otherwise: nothing is shared.
+    #[cfg(windows)]
+    pub fn shared_buffer(
+        &self,
+        _handle: std::os::windows::io::OwnedHandle,
+        _memory: u64,
+        _bytes: u64,
+    ) -> Result<SharedBuffer, Error> {
+        Err(Error::Driver {
+            doing: WHAT.to_owned(),
+            why: "it is done on Linux alone".to_owned(),
+        })
+    }
+
+    /// Puts a copy of elements in line, to `at` bytes of the shared buffer.
+    ///
+    /// # Panics
+    /// If the range does not lie in `from`, or does not fit.
+    pub fn copy_shared<T>(
+        &self,
+        from: &CudaSlice<T>,
+        range: Range<usize>,
+        to: &SharedBuffer,
+        at: u64,
+        stream: &CudaStream,
+    ) -> Result<(), Error> {
+        let bytes = range.len() * size_of::<T>();
+        assert!(range.end <= from.len() && at + bytes as u64 <= to.bytes);
+        self.check(WHAT, self.context().bind_to_thread())?;
+        let first = from.device_ptr(stream).0 + (range.start * size_of::<T>()) as u64;
+        // SAFETY: both ranges lie in their buffers, as just checked.
+        let copied =
+            unsafe { sys::cuMemcpyDtoDAsync_v2(to.address + at, first, bytes, stream.cu_stream()) };
+        self.check(WHAT, copied.result())
+    }
+}
+
+impl SharedBuffer {
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for SharedBuffer {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_err() {
+            return;
+        }
+        // SAFETY: each was made by `Device::shared_buffer` or is none; a driver that refuses has lost them.
+        unsafe {
+            if self.address != 0 {
+                let _ = sys::cuMemFree_v2(self.address);
+            }
+            if !self.memory.is_null() {
+                let _ = sys::cuDestroyExternalMemory(self.memory);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! An image of which only some bricks hold values, as a level set's solver has it.
+
+use super::Grid;
+use crate::compute::{DataId, DeviceCopy};
+use std::sync::Arc;
+
+/// φ of a grid, positive inside, in cubes of voxels; elsewhere only the side is known.
+#[derive(Clone, Debug)]
+pub struct BrickImage {
+    id: DataId,
+    pub grid: Arc<Grid>,
+    /// |φ| of bricks without a page.
+    pub most: f32,
+    /// A brick has 2 to the power of this voxels along a side.
+    pub shift: u32,
+    /// Where the window's card has them, they need not be here.
+    host: Option<Arc<Pages>>,
+    device: Option<DeviceCopy>,
+}
+
+/// Where bricks are and what is in them.
+#[derive(Debug, Default)]
+pub struct Pages {
+    /// By brick, x fastest: 0 outside, 1 inside, or its page.
+    pub table: Vec<u32>,
+    /// Page by page, in each x fastest; nobody looks at the first two.
+    pub values: Vec<f32>,
+}
+
+impl BrickImage {
+    /// Parts of a buffer that shaders read begin at multiples of so many bytes at most.
+    pub const ALIGNED: u64 = 256;
+    pub const OUTSIDE: u32 = 0;
+    pub const INSIDE: u32 = 1;
+
+    /// Panics if the table does not fit the grid (a broken invariant, not data).
+    pub fn new(grid: Arc<Grid>, most: f32, shift: u32, pages: Pages) -> Self {
+        let made = Self {
+            id: DataId::fresh(),
+            grid,
+            most,
+            shift,
+            host: None,
+            device: None,
+        };
+        assert_eq!(pages.table.len(), made.bricks(), "a table against its grid");
+        Self {
+            host: Some(Arc::new(pages)),
+            ..made
+        }
+    }
+
+    /// Whose values lie on a graphics card.
+    pub fn on_device(grid: Arc<Grid>, most: f32, shift: u32, copy: DeviceCopy) -> Self {
+        Self {
+            id: DataId::fresh(),
+            grid,
+            most,
+            shift,
+            host: None,
+            device: Some(copy),
+        }
+    }
+
+    /// Of the same size, with nothing in it that is known.
+    pub fn blank(like: &Self) -> Self {
+        Self {
+            id: DataId::fresh(),
+            host: None,
+            device: None,
+            ..like.clone()
+        }
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// Bricks along each axis.
+    pub fn counts(&self) -> [usize; 3] {
+        self.grid.shape.map(|n| n.div_ceil(1 << self.shift))
+    }
+
+    /// Of the table.
+    pub fn bricks(&self) -> usize {
+        self.counts().iter().product()
+    }
+
+    /// Values of a page.
+    pub fn page(&self) -> usize {
+        1 << (3 * self.shift)
+    }
+
+    /// Where the pages begin in a buffer that begins with the table, bytes.
+    pub fn pages_at(&self) -> u64 {
+        Self::pages_after(self.bricks())
+    }
+
+    /// The same after a table of so many bricks.
+    pub fn pages_after(bricks: usize) -> u64 {
+        (4 * bricks as u64).next_multiple_of(Self::ALIGNED)
+    }
+
+    pub fn pages(&self) -> Option<&Arc<Pages>> {
+        self.host.as_ref()
+    }
+
+    pub fn device_copy(&self) -> Option<&DeviceCopy> {
+        self.device.as_ref()
+    }
+}

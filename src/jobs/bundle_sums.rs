@@ -1,0 +1,78 @@
+//! What bundles of weighed streamlines explain together, and where all of them run.
+
+use super::commit::FitCommit;
+use super::fault::Fault;
+use super::request::memory_for_curves;
+use crate::compute::{Backend, Control};
+use crate::solvers::commit::dictionary::Dictionary;
+use crate::solvers::tracking::selection::{Rules, select};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub struct SumBundles {
+    /// The fit that the weights are from, of the streamlines as they are.
+    pub fit: FitCommit,
+    pub weights: Arc<[f32]>,
+    /// What an earlier fit or sum found of the same streamlines.
+    pub course: Option<Arc<Dictionary>>,
+    /// Of each bundle.
+    pub rules: Vec<Rules>,
+}
+
+/// A bundle that is no group of the streamlines' file.
+#[derive(Clone, Debug)]
+pub struct Summed {
+    pub marks: Arc<[bool]>,
+    pub count: u64,
+    /// Of weight times length, mm.
+    pub sum: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct BundleSums {
+    pub course: Arc<Dictionary>,
+    /// The same sums of the groups of the file, and of those in none.
+    pub groups: BTreeMap<String, f64>,
+    pub rest: f64,
+    pub bundles: Vec<Summed>,
+}
+
+impl SumBundles {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<BundleSums, Fault> {
+        let course = match self.course {
+            Some(course) => course,
+            None => Arc::new(self.fit.course(memory_for_curves(), backend, control)?),
+        };
+        let mut lengths = course.lengths_mm();
+        let one = |rules: &Rules| -> Result<Summed, Fault> {
+            let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
+            let each = marks.iter().zip(self.weights.iter().zip(&lengths));
+            let own = each.filter(|(mark, _)| **mark).map(|(_, own)| own);
+            Ok(Summed {
+                sum: own.map(|(weight, mm)| f64::from(*weight) * mm).sum(),
+                count: marks.iter().filter(|mark| **mark).count() as u64,
+                marks: marks.into(),
+            })
+        };
+        let bundles = self.rules.iter().map(one).collect::<Result<_, _>>()?;
+        let product = |i: usize, lengths: &[f64]| f64::from(self.weights[i]) * lengths[i];
+        let groups = &self.fit.tractogram.groups;
+        let sum = |members: &Arc<[u32]>| -> f64 {
+            let each = members.iter().map(|m| product(*m as usize, &lengths));
+            each.sum()
+        };
+        let of_groups = groups.iter().map(|(name, own)| (name.clone(), sum(own)));
+        let of_groups = of_groups.collect();
+        for member in groups.values().flat_map(|members| members.iter()) {
+            lengths[*member as usize] = 0.0;
+        }
+        let rest = (0..lengths.len()).map(|i| product(i, &lengths)).sum();
+        Ok(BundleSums {
+            course,
+            groups: of_groups,
+            rest,
+            bundles,
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! φ in bricks on the device, as shaders/pages.wgsl reads it: where a kernel wrote it, or uploaded.
+//!
+//! A surface that moves is another image in every picture, of which most bricks are where they were: a
+//! buffer that no pane shows any more is written over, and only what differs is uploaded.
+
+use super::gpu::Gpu;
+use super::shared::SharedBuffer;
+use crate::data::BrickImage;
+use std::ops::Range;
+
+/// How shaders read it; each binds the two buffers where it has room for them.
+pub(super) const PAGES: &str = include_str!("../../shaders/pages.wgsl");
+
+/// What was not drawn in so many pictures is dropped.
+const FORGOTTEN_AFTER: u64 = 200;
+/// Entries of a table that are uploaded together.
+const ENTRIES: usize = 64;
+
+/// Table and pages of an image.
+pub(super) struct Pool {
+    buffer: wgpu::Buffer,
+    table: Range<u64>,
+    pages: Range<u64>,
+}
+
+impl Pool {
+    /// For the slots of shaders/pages.wgsl.
+    pub fn bindings(&self) -> [wgpu::BindingResource<'_>; 2] {
+        [&self.table, &self.pages].map(|part| {
+            wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer: &self.buffer,
+                offset: part.start,
+                size: wgpu::BufferSize::new(part.end - part.start),
+            })
+        })
+    }
+}
+
+/// What of an image was uploaded last, and where to.
+struct Kept {
+    image: BrickImage,
+    buffer: wgpu::Buffer,
+    /// The last that shows it.
+    picture: u64,
+}
+
+pub(super) struct Pools {
+    kept: Vec<Kept>,
+    picture: u64,
+    /// Of the picture: kernels may write there again when it is drawn.
+    lent: Vec<BrickImage>,
+    /// Bound where there is no surface.
+    nothing: wgpu::Buffer,
+    /// What was uploaded so far.
+    pub uploaded_bytes: u64,
+}
+
+impl Pools {
+    pub fn new(gpu: &Gpu) -> Self {
+        Self {
+            kept: Vec::new(),
+            picture: 0,
+            lent: Vec::new(),
+            nothing: gpu.storage(2 * BrickImage::ALIGNED),
+            uploaded_bytes: 0,
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.kept.iter().map(|k| k.buffer.size()).sum()
+    }
+
+    /// Whatever was drawn so far is on its way to the device.
+    pub fn next_picture(&mut self) {
+        self.picture += 1;
+        let picture = self.picture;
+        self.kept.retain(|k| picture - k.picture <= FORGOTTEN_AFTER);
+    }
+
+    /// What the picture reads of a kernel's memory stays until the device has drawn it.
+    pub fn submitted(&mut self, gpu: &Gpu) {
+        let lent = std::mem::take(&mut self.lent);
+        if !lent.is_empty() {
+            gpu.queue.on_submitted_work_done(move || drop(lent));
+        }
+    }
+
+    pub fn nothing(&self) -> Pool {
+        let part = BrickImage::ALIGNED;
+        Pool {
+            buffer: self.nothing.clone(),
+            table: 0..part,
+            pages: part..2 * part,
+        }
+    }
+
+    /// `None` where it is more than a shader can read: 128 MiB of pages are 33 million voxels of a band.
+    pub fn of(&mut self, gpu: &Gpu, image: &BrickImage) -> Option<Pool> {
+        let table = 0..4 * image.bricks() as u64;
+        let first = image.pages_at();
+        let pool = |buffer: &wgpu::Buffer| {
+            let most = gpu.limits.max_storage_buffer_binding_size;
+            let pages = first..buffer.size().min(first.saturating_add(most));
+            Pool {
+                buffer: buffer.clone(),
+                table: table.clone(),
+                pages,
+            }
+        };
+        let shared: Option<&SharedBuffer> = image.device_copy().and_then(|c| c.get());
+        if let Some(shared) = shared.filter(|s| s.device == gpu.device) {
+            self.lent.push(image.clone());
+            return Some(pool(&shared.buffer));
+        }
+        let pages = image.pages()?;
+        let (limits, bytes) = (&gpu.limits, 4 * pages.values.len() as u64);
+        if bytes > limits.max_storage_buffer_binding_size || first + bytes > limits.max_buffer_size
+        {
+            return None;
+        }
+        let place = self.place(gpu, image, first + bytes);
+        let kept = &mut self.kept[place];
+        kept.picture = self.picture;
+        let before = std::mem::replace(&mut kept.image, image.clone());
+        let buffer = &kept.buffer;
+        if before.id() == image.id() {
+            return Some(pool(buffer));
+        }
+        let old = before.pages().filter(|_| before.pages_at() == first);
+        let parts: [(u64, &[u8], Option<&[u8]>, usize); 2] = [
+            (
+                0,
+                bytemuck::cast_slice(&pages.table),
+                old.map(|p| bytemuck::cast_slice(&p.table)),
+                4 * ENTRIES,
+            ),
+            (
+                first,
+                bytemuck::cast_slice(&pages.values),
+                old.map(|p| bytemuck::cast_slice(&p.values)),
+                4 * image.page(),
+            ),
+        ];
+        for (at, new, old, piece) in parts {
+            for run in changed(old.unwrap_or_default(), new, piece) {
+                self.uploaded_bytes += run.len() as u64;
+                gpu.queue
+                    .write_buffer(buffer, at + run.start as u64, &new[run]);
+            }
+        }
+        Some(pool(buffer))
+    }
+
+    /// Where an image of so many bytes is, or may be put: never over one that this picture shows.
+    fn place(&mut self, gpu: &Gpu, image: &BrickImage, bytes: u64) -> usize {
+        let same = |k: &Kept| k.image.id() == image.id();
+        if let Some(at) = self.kept.iter().position(same) {
+            return at;
+        }
+        let idle = |k: &&(usize, &Kept)| k.1.picture < self.picture && k.1.buffer.size() >= bytes;
+        let kept = self.kept.iter().enumerate().filter(|k| idle(&k));
+        if let Some((at, _)) = kept.max_by_key(|(_, k)| k.picture) {
+            return at;
+        }
+        // It has room to grow; what was too small is not needed any more.
+        self.kept.retain(|k| k.picture == self.picture);
+        let most = gpu.limits.max_buffer_size;
+        let room = (bytes + bytes / 2).next_multiple_of(4).min(most);
+        self.kept.push(Kept {
+            image: BrickImage::blank(image),
+            buffer: gpu.storage(room),
+            picture: 0,
+        });
+        self.kept.len() - 1
+    }
+}
+
+/// Where pieces differ, neighbours together.
+fn changed(old: &[u8], new: &[u8], piece: usize) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (i, part) in new.chunks(piece).enumerate() {
+        let at = i * piece..i * piece + part.len();
+        if old.get(at.clone()) == Some(part) {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(last) if last.end == at.start => last.end = at.end,
+            _ => runs.push(at),
+        }
+    }
+    runs
+}

@@ -1,0 +1,38 @@
+//! Surfaces that are drawn from the bricks of a level set (shaders/volume_bricks.wgsl).
+
+use super::draw_list::BrickSurface;
+use super::gpu::depth_source;
+use super::pages::PAGES;
+use super::scene::FogQuality;
+use super::view::SceneView;
+use super::volume::{LIT, March, SHADER, SKIPS, SURFACE, VolumeUniform, rgb};
+
+const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
+
+/// The text of the shader.
+pub(super) fn shader(samples: u32) -> String {
+    depth_source(&format!("{PAGES}\n{BRICKS}\n{SHADER}"), samples)
+}
+
+/// All but the sizes.
+pub(super) fn describe(
+    surface: &BrickSurface,
+    view: &SceneView,
+    how: (FogQuality, March),
+) -> VolumeUniform {
+    let mut uniform = VolumeUniform::seen(view, how, &surface.phi.0.grid.voxel_from_world);
+    let [r, g, b] = rgb(surface.colour);
+    uniform.surface = [r, g, b, 1.0];
+    uniform.window[3] = surface.opacity;
+    let (quality, march) = how;
+    let flags = [(LIT, surface.lit), (SKIPS, march.skips)];
+    let flags = flags.iter().filter(|(_, holds)| *holds);
+    uniform.kind = [
+        flags.fold(SURFACE, |all, (flag, _)| all | flag),
+        1,
+        0,
+        quality.rays,
+    ];
+    uniform.fade(surface.fade.as_ref());
+    uniform
+}

@@ -1,0 +1,124 @@
+//! What of a volume its image decides: a cloud or a surface, cut faces (shaders/volume_image.wgsl).
+
+use super::draw_list::{Interpolation, VolumeDraw, VolumeStyle};
+use super::gpu::{Gpu, depth_source};
+use super::pages::PAGES;
+use super::scene::FogQuality;
+use super::textures::colour_map_row;
+use super::transfer::TABLE;
+use super::view::SceneView;
+use super::volume::{
+    BELOW, HAS_FACE, LIT, March, SHADER, SKIPS, SURFACE, VolumeUniform, in_front, rgb,
+};
+use glam::DAffine3;
+use wgpu::TextureUsages as Usage;
+
+const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
+
+/// How a shader reads between voxels: a sampler where it may, else by hand. Missing voxels are so
+/// far below all others that a mean tells of any among its eight.
+const FILTERED: &str = "
+@group(0) @binding(2) var image: texture_3d<f32>;
+fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    return textureSampleLevel(image, smooth_sampler, (texel + 0.5) / size, 0.0).r;
+}
+";
+const BY_HAND: &str = "
+@group(0) @binding(2) var image: texture_3d<f32>;
+fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
+    let base = vec3<i32>(floor(texel));
+    let f = texel - floor(texel);
+    var sum = 0.0;
+    for (var i = 0; i < 8; i++) {
+        let corner = vec3<i32>(i & 1, (i >> 1) & 1, i >> 2);
+        let w = mix(1.0 - f, f, vec3<f32>(corner));
+        let at = clamp(base + corner, vec3<i32>(0), vec3<i32>(size) - 1);
+        sum += w.x * w.y * w.z * textureLoad(image, at, 0).r;
+    }
+    return sum;
+}
+";
+
+/// The text of the shader, for samplers that interpolate single precision or do not.
+pub(super) fn shader(samples: u32, filters: bool) -> String {
+    let reading = if filters { FILTERED } else { BY_HAND };
+    depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
+}
+
+/// Low end and 1 / width; of an empty window all is above.
+fn shares((low, high): (f32, f32)) -> [f32; 2] {
+    let width = high - low;
+    [low, if width == 0.0 { 1e30 } else { 1.0 / width }]
+}
+
+/// All but the sizes.
+pub(super) fn describe(
+    volume: &VolumeDraw,
+    view: &SceneView,
+    (quality, how): (FogQuality, March),
+    texel_from_world: &DAffine3,
+) -> VolumeUniform {
+    let [low, per_width] = shares(volume.window);
+    let mut flags = 0;
+    let mut uniform = VolumeUniform::seen(view, (quality, how), texel_from_world);
+    uniform.window = [low, per_width, 0.0, 0.0];
+    let mut rays = 1;
+    if let VolumeStyle::Surface {
+        level,
+        below,
+        colour,
+        opacity,
+    } = volume.style
+    {
+        flags |= SURFACE | if below { BELOW } else { 0 };
+        let [r, g, b] = rgb(colour);
+        uniform.surface = [r, g, b, 1.0];
+        uniform.window[2..].copy_from_slice(&[level, opacity]);
+        rays = quality.rays;
+    }
+    for (flag, holds) in [(LIT, volume.lit), (SKIPS, how.skips)] {
+        flags |= if holds { flag } else { 0 };
+    }
+    let mut planes = 0;
+    if let Some(cut) = &volume.cut {
+        for (to, plane) in uniform.planes.iter_mut().zip(&cut.planes) {
+            *to = in_front(plane);
+            planes += 1;
+        }
+        if let Some(face) = &cut.face {
+            flags |= HAS_FACE;
+            let [low, per_width] = shares(face.window);
+            uniform.face = [low, per_width, face.opacity, 0.0];
+            uniform.rows[1] = colour_map_row(face.colour_map);
+        }
+    }
+    let interpolation = match volume.interpolation {
+        Interpolation::Nearest => 0,
+        Interpolation::Linear => 1,
+        // Cubic reads eight times as many voxels: not in rough pictures.
+        Interpolation::Cubic if quality.rays == 1 => 1,
+        Interpolation::Cubic => 2,
+    };
+    uniform.kind = [flags, interpolation, planes, rays];
+    uniform.fade(volume.fade.as_ref());
+    uniform
+}
+
+/// The transfer function as the shader reads it.
+pub(super) fn table(gpu: &Gpu, volume: &VolumeDraw) -> wgpu::TextureView {
+    let texels = volume.transfer.table(volume.reference_mm);
+    let size = [TABLE as u32, 2];
+    let usage = Usage::TEXTURE_BINDING | Usage::COPY_DST;
+    let texture = gpu.texture_2d(size, wgpu::TextureFormat::Rgba32Float, 1, usage);
+    gpu.queue.write_texture(
+        texture.as_image_copy(),
+        bytemuck::cast_slice(&texels),
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(size[0] * 16),
+            rows_per_image: None,
+        },
+        texture.size(),
+    );
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}

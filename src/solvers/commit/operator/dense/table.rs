@@ -1,0 +1,237 @@
+//! Responses by direction, a row each.
+
+use super::{Responses, Samples};
+use crate::compute::Lanes;
+use crate::solvers::commit::directions;
+use crate::solvers::commit::harmonics::{DEGREES, at_cosine};
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Numbers of a register.
+pub const LANES: usize = 8;
+
+/// Registers of a strip at most: sixteen less those for the rest.
+pub const WIDEST: usize = 12;
+
+/// `width` registers a row: first `directions · atoms` rows of streamlines, then `peaks · extra` of peaks, then
+/// those of free water. 0 in what is padding.
+#[derive(Debug)]
+pub struct Table {
+    /// Strip by strip, all rows' registers of each.
+    values: Vec<Lanes<LANES>>,
+    pub width: usize,
+    pub directions: usize,
+    pub atoms: usize,
+    pub peaks: usize,
+    pub extra: usize,
+    pub free: usize,
+}
+
+/// What fills some of the rows: directions, columns of each, and their values at b = 0.
+type Kind<'a> = (Vec<Option<DVec3>>, &'a [Vec<[f64; DEGREES]>], &'a [f64]);
+
+impl Table {
+    /// Rows of any length, which is filled up.
+    pub fn padded(rows: &[f32], samples: usize, counts: [usize; 5]) -> Self {
+        let width = samples.div_ceil(LANES);
+        let mut values = vec![Lanes::ZERO; rows.len() / samples * width];
+        for (to, from) in values
+            .chunks_exact_mut(width)
+            .zip(rows.chunks_exact(samples))
+        {
+            pack(to, from.iter().copied());
+        }
+        Self::with(values, width, counts)
+    }
+
+    /// From row by row.
+    fn with(values: Vec<Lanes<LANES>>, width: usize, counts: [usize; 5]) -> Self {
+        let [directions, atoms, peaks, extra, free] = counts;
+        let mut made = Self {
+            values: Vec::new(),
+            width,
+            directions,
+            atoms,
+            peaks,
+            extra,
+            free,
+        };
+        let strips = (0..width).step_by(made.strip_width());
+        let strips = strips.map(|begin| begin..width.min(begin + made.strip_width()));
+        made.values = strips
+            .flat_map(|strip| {
+                let rows = values.chunks_exact(width);
+                rows.flat_map(move |row| row[strip.clone()].iter().copied())
+            })
+            .collect();
+        made
+    }
+
+    /// Registers of a strip, but for the last one's.
+    pub fn strip_width(&self) -> usize {
+        let strips = self.width.div_ceil(WIDEST).max(1);
+        self.width.div_ceil(strips).max(1)
+    }
+
+    /// At the middles of these of `side` cells.
+    pub fn of(
+        responses: &Responses,
+        samples: &Samples,
+        directions: &[u16],
+        peaks: &[u16],
+        side: u16,
+    ) -> Self {
+        let width = samples.count().div_ceil(LANES);
+        let axes = |codes: &[u16]| -> Vec<Option<DVec3>> {
+            let middles = codes.iter().map(|&c| directions::middle(c, side));
+            middles.map(Some).collect()
+        };
+        let kinds: [Kind; 3] = [
+            (axes(directions), &responses.intra, &responses.flat[0]),
+            (axes(peaks), &responses.extra, &responses.flat[1]),
+            (vec![None], &responses.free, &responses.flat[2]),
+        ];
+        let mut values = Vec::new();
+        for (axes, atoms, flat) in kinds {
+            let begin = values.len();
+            values.resize(begin + axes.len() * atoms.len() * width, Lanes::ZERO);
+            if atoms.is_empty() {
+                continue;
+            }
+            let rows = values[begin..].par_chunks_mut(width).enumerate();
+            rows.for_each(|(i, row)| {
+                let (axis, atom) = (axes[i / atoms.len()], i % atoms.len());
+                pack(row, made(&atoms[atom], flat[atom], axis, samples));
+            });
+        }
+        let counts = [
+            directions.len(),
+            responses.intra.len(),
+            peaks.len(),
+            responses.extra.len(),
+            responses.free.len(),
+        ];
+        Self::with(values, width, counts)
+    }
+
+    /// The strip that begins at a register of the rows, `W` wide.
+    #[inline(always)]
+    pub fn strip<const W: usize>(&self, begin: usize) -> &[[Lanes<LANES>; W]] {
+        let count = self.count();
+        self.values[begin * count..(begin + W) * count]
+            .as_chunks()
+            .0
+    }
+
+    fn count(&self) -> usize {
+        self.first_free() + self.free
+    }
+
+    fn row(&self, row: usize) -> impl Iterator<Item = f32> + '_ {
+        let strips = (0..self.width).step_by(self.strip_width());
+        let registers = strips.flat_map(move |begin| {
+            let width = self.strip_width().min(self.width - begin);
+            let first = begin * self.count() + row * width;
+            &self.values[first..first + width]
+        });
+        registers.flat_map(|lanes| lanes.0)
+    }
+
+    pub fn first_extra(&self) -> usize {
+        self.directions * self.atoms
+    }
+
+    pub fn first_free(&self) -> usize {
+        self.first_extra() + self.peaks * self.extra
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.values.as_slice())
+    }
+
+    /// Of each column, in the mean over the directions.
+    pub fn mean_squares(&self) -> [Vec<f64>; 3] {
+        let mean = |first: usize, directions: usize, atoms: usize| -> Vec<f64> {
+            let of = |atom: usize| {
+                let rows = (0..directions).map(|d| self.row(first + d * atoms + atom));
+                let squares = rows.flatten().map(|v| f64::from(v).powi(2));
+                squares.sum::<f64>() / directions.max(1) as f64
+            };
+            (0..atoms).map(of).collect()
+        };
+        [
+            mean(0, self.directions, self.atoms),
+            mean(self.first_extra(), self.peaks, self.extra),
+            mean(self.first_free(), 1, self.free),
+        ]
+    }
+
+    /// Products of the streamlines' columns, summed over the directions.
+    pub fn products(&self) -> Vec<Vec<f64>> {
+        let mut gram = vec![vec![0.0; self.atoms]; self.atoms];
+        for direction in 0..self.directions {
+            for i in 0..self.atoms {
+                for j in 0..self.atoms {
+                    let (a, b) = (direction * self.atoms + i, direction * self.atoms + j);
+                    let both = self.row(a).zip(self.row(b));
+                    let products = both.map(|(a, b)| f64::from(a) * f64::from(b));
+                    gram[i][j] += products.sum::<f64>();
+                }
+            }
+        }
+        gram
+    }
+
+    /// With columns of the streamlines that are sums of these, each with its factors.
+    pub fn combined(&self, factors: &[Vec<f64>]) -> Self {
+        let streamlines = self.directions * factors.len();
+        let rest = self.count() - self.first_extra();
+        let mut values = vec![Lanes::ZERO; (streamlines + rest) * self.width];
+        let rows = values.par_chunks_mut(self.width).enumerate();
+        rows.for_each(|(i, to)| {
+            if i >= streamlines {
+                return pack(to, self.row(self.first_extra() + i - streamlines));
+            }
+            let (direction, own) = (i / factors.len(), &factors[i % factors.len()]);
+            let mut sums = vec![0.0; self.width * LANES];
+            for (atom, factor) in own.iter().enumerate() {
+                let row = self.row(direction * self.atoms + atom);
+                let each = sums.iter_mut().zip(row);
+                each.for_each(|(sum, value)| *sum += factor * f64::from(value));
+            }
+            pack(to, sums.iter().map(|sum| *sum as f32));
+        });
+        let counts = [
+            self.directions,
+            factors.len(),
+            self.peaks,
+            self.extra,
+            self.free,
+        ];
+        Self::with(values, self.width, counts)
+    }
+}
+
+fn pack(to: &mut [Lanes<LANES>], values: impl Iterator<Item = f32>) {
+    let places = to.iter_mut().flat_map(|lanes| &mut lanes.0);
+    places.zip(values).for_each(|(to, value)| *to = value);
+}
+
+/// A row of an atom, of all directions alike where no axis is given.
+fn made(
+    atom: &[[f64; DEGREES]],
+    flat: f64,
+    axis: Option<DVec3>,
+    samples: &Samples,
+) -> impl Iterator<Item = f32> {
+    let shells = atom.iter().zip(&samples.shells);
+    let values = shells.flat_map(move |(r, shell)| {
+        shell.directions.iter().map(move |g| {
+            let cosine = axis.map_or(1.0, |o| o.dot(*g).clamp(-1.0, 1.0));
+            at_cosine(r, cosine)
+        })
+    });
+    std::iter::repeat_n(flat, samples.b0.len())
+        .chain(values)
+        .map(|value| value as f32)
+}

@@ -1,0 +1,82 @@
+//! What the window's card draws: copies of table and pages, made between two steps in memory that both
+//! drivers know. The solver goes on writing its own while a picture is drawn.
+
+use super::{Engine, Field, PAGE, WHAT};
+use crate::compute::DeviceCopy;
+use crate::compute::cuda::{Device, SharedBuffer};
+use crate::data::{BrickImage, LendImage, Pages};
+use crate::solvers::Error;
+
+/// A brick has 2 to the power of this voxels along a side.
+const SHIFT: u32 = 3;
+
+/// Buffers that take turns: one that a picture still shows is not written.
+#[derive(Default)]
+pub struct Drawn(Vec<(SharedBuffer, DeviceCopy)>);
+
+impl Drawn {
+    /// A buffer that is large enough and no picture shows; `None` where the window lends none.
+    fn free(
+        &mut self,
+        bytes: u64,
+        lend: &LendImage,
+        device: &Device,
+    ) -> Option<&(SharedBuffer, DeviceCopy)> {
+        let Self(all) = self;
+        all.retain(|(buffer, copy)| buffer.bytes() >= bytes || !copy.is_alone());
+        if let Some(at) = all
+            .iter()
+            .position(|(buffer, copy)| copy.is_alone() && buffer.bytes() >= bytes)
+        {
+            return all.get(at);
+        }
+        // With room to grow.
+        let lent = lend.buffer(bytes + bytes / 4)?;
+        // What cannot be shared is fetched: nothing is lost but milliseconds.
+        let buffer = device.shared_buffer(lent.handle, lent.bytes, lent.size);
+        all.push((buffer.ok()?, lent.copy));
+        all.last()
+    }
+}
+
+impl Engine {
+    /// As it is now, in its own bricks; fetched where the card that draws is another one.
+    pub fn image(&mut self, like: &Field, lend: Option<&LendImage>) -> Result<BrickImage, Error> {
+        self.wait()?;
+        let pages = self.state.high as usize * PAGE;
+        let lend = lend.filter(|lend| self.device().uuid() == Ok(lend.card));
+        if let Some(lend) = lend
+            && let Some(image) = self.shared(like, pages, lend)?
+        {
+            return Ok(image);
+        }
+        let device = self.device();
+        let table = device.download(&self.buffers.page_of, 0..self.buffers.bricks)?;
+        let pages = Pages {
+            table: bytemuck::cast_vec(table),
+            values: device.download(&self.buffers.pages[self.now], 0..pages)?,
+        };
+        Ok(BrickImage::new(like.grid.clone(), self.clamp, SHIFT, pages))
+    }
+
+    fn shared(
+        &mut self,
+        like: &Field,
+        pages: usize,
+        lend: &LendImage,
+    ) -> Result<Option<BrickImage>, Error> {
+        let bricks = self.buffers.bricks;
+        let first = BrickImage::pages_after(bricks);
+        let bytes = first + 4 * pages as u64;
+        let Some((buffer, copy)) = self.drawn.free(bytes, lend, &self.devices[0]) else {
+            return Ok(None);
+        };
+        let image = BrickImage::on_device(like.grid.clone(), self.clamp, SHIFT, copy.clone());
+        let (device, stream) = (&self.devices[0], &self.stream);
+        device.copy_shared(&self.buffers.page_of, 0..bricks, buffer, 0, stream)?;
+        let now = &self.buffers.pages[self.now];
+        device.copy_shared(now, 0..pages, buffer, first, stream)?;
+        device.check(WHAT, stream.synchronize())?;
+        Ok(Some(image))
+    }
+}

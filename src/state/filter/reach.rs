@@ -1,0 +1,221 @@
+//! What of a document a fit of weights is about.
+
+use super::{FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
+use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
+use crate::solvers::commit::Params;
+use crate::solvers::commit::dictionary::Dictionary;
+use crate::solvers::commit::model::Intra;
+use crate::solvers::commit::samples::Samples;
+use crate::state::bundle::{Column, Limit, Sieve, lines_of};
+use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::{Recipe, State, defaults};
+use std::sync::Arc;
+
+/// A scan, what was measured, and its gradients.
+pub type Explained<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
+
+impl Document {
+    /// The streamlines that are filtered: the chosen, else the topmost visible ones, else the topmost.
+    pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
+        fn of(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
+            Some((layer, lines_of(layer)?))
+        }
+        let chosen = self.filter.tractogram.and_then(|id| self.layer(id));
+        let layers = || self.layers.iter().rev();
+        chosen
+            .and_then(of)
+            .or_else(|| layers().filter(|l| l.display.visible).find_map(of))
+            .or_else(|| layers().find_map(of))
+    }
+
+    /// Whether weights can be fitted to a layer: a scan with gradients; numbers, for the density model.
+    pub fn explains(&self, layer: &Layer) -> bool {
+        match &layer.content {
+            Content::Scan { dwi, gradients } => {
+                gradients.is_some() && dwi.tensors.is_none() || self.density() && dwi.frames == 1
+            }
+            Content::Image(volume) => {
+                let own = self.weight_maps.contains_key(&layer.id);
+                self.density() && volume.kind == VolumeKind::Scalar && volume.frames == 1 && !own
+            }
+            _ => false,
+        }
+    }
+
+    fn density(&self) -> bool {
+        let params = self.filter.params.as_ref();
+        params.is_some_and(|p| p.model.intra == Intra::Density)
+    }
+
+    /// The scan whose signal is explained: the chosen, else the topmost with gradients.
+    pub fn explained(&self) -> Option<Explained<'_>> {
+        let chosen = self.filter.scan.and_then(|id| self.layer(id));
+        let chosen = chosen.filter(|l| self.explains(l));
+        let scan = || {
+            let layers = self.layers.iter().rev();
+            layers
+                .clone()
+                .find(|l| matches!(l.content, Content::Scan { .. }) && self.explains(l))
+                .or_else(|| layers.clone().find(|l| self.explains(l)))
+        };
+        let layer = chosen.or_else(scan)?;
+        match &layer.content {
+            Content::Scan { dwi, gradients } => Some((layer, dwi, gradients.as_ref())),
+            Content::Image(volume) => Some((layer, volume, None)),
+            _ => None,
+        }
+    }
+
+    pub fn filter_mask(&self) -> Option<(&Arc<Layer>, &Mask)> {
+        let mask = |layer: &'_ Arc<Layer>| matches!(layer.content, Content::Mask(_));
+        let chosen = self.filter.mask.and_then(|id| self.layer(id));
+        let layer = chosen.filter(|l| mask(l)).or_else(|| {
+            // The built-in head brings its own, in the command as well.
+            let (scan, ..) = self.explained()?;
+            let own = |l: &&Arc<Layer>| mask(l) && l.recipe == scan.recipe;
+            let head = matches!(scan.recipe, Recipe::Phantom { .. });
+            self.layers.iter().filter(|_| head).find(own)
+        })?;
+        match &layer.content {
+            Content::Mask(mask) => Some((layer, mask)),
+            _ => None,
+        }
+    }
+
+    /// Whether a layer may hold peaks: three volumes each, nothing else known.
+    pub fn can_be_peaks(&self, layer: &Layer) -> bool {
+        let three = |v: &Volume| v.frames > 0 && v.frames.is_multiple_of(3) && v.labels.is_none();
+        match &layer.content {
+            Content::Image(volume) => three(volume),
+            Content::Scan { dwi, gradients } => gradients.is_none() && three(dwi),
+            _ => false,
+        }
+    }
+
+    pub fn filter_peaks(&self) -> Option<(&Arc<Layer>, &Volume)> {
+        let layer = self.layer(self.filter.peaks?)?;
+        let can = self.can_be_peaks(layer);
+        layer.content.volume().filter(|_| can).map(|v| (layer, v))
+    }
+
+    /// Shells of the scan that is explained.
+    pub fn filter_shells(&self) -> usize {
+        let usual = defaults::commit(1).switches;
+        let gradients = self.explained().and_then(|(_, _, gradients)| gradients);
+        let samples = gradients.and_then(|g| Samples::new(g, &[], &usual).ok());
+        samples.map_or(1, |s| s.shells.len())
+    }
+
+    pub fn filter_params(&self) -> Params {
+        let usual = || defaults::commit(self.filter_shells());
+        self.filter.params.clone().unwrap_or_else(usual)
+    }
+
+    /// Weights that the streamlines of a layer have as they are.
+    pub fn weighed_of<'a>(
+        &'a self,
+        layer: &'a Layer,
+    ) -> Option<(&'a Arc<Weighed>, &'a Arc<[f32]>)> {
+        let lines = lines_of(layer)?;
+        let weighed = self.weighed.get(&layer.id)?;
+        Some((weighed, lines.per_streamline.get(WEIGHT)?))
+    }
+
+    /// The layer of a map.
+    pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
+        let is = |l: &&Arc<Layer>| {
+            let made = self.weight_maps.get(&l.id);
+            made.is_some_and(|m| m.of == of && m.map == *map)
+        };
+        self.layers.iter().find(is)
+    }
+
+    /// What of a layer's streamlines is seen, as far as weights say it.
+    pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
+        let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == layer);
+        match sieve.and_then(|s| s.limit(&weight())) {
+            None => Shown::Before,
+            Some(limit) if limit.low.is_none() => Shown::Difference,
+            Some(_) => Shown::After,
+        }
+    }
+
+    /// Lets those be seen.
+    pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
+        let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
+        let sieve = known.unwrap_or_else(|| Sieve::new(layer));
+        let cut = Limit {
+            column: weight(),
+            low: (shown == Shown::After).then_some(self.filter.least()),
+            // All that are less: what regions and a group leave counts for both.
+            high: (shown == Shown::Difference).then_some(self.filter.least().next_down()),
+            counting: Default::default(),
+        };
+        let sieve = sieve.limited(cut);
+        let plain = Sieve {
+            random_seed: 0,
+            ..sieve.clone()
+        } == Sieve::new(layer);
+        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+    }
+}
+
+/// Weights as a column of the table.
+pub fn weight() -> Column {
+    Column::Value(WEIGHT.to_owned())
+}
+
+impl State {
+    /// Why weights cannot be fitted, in a sentence.
+    pub fn cannot_filter(&self) -> Option<String> {
+        let document = &self.document;
+        if document.filtered().is_none() {
+            return Some("There are no streamlines to weigh: track or open some".to_owned());
+        }
+        if document.explained().is_none() {
+            let what = match document.density() {
+                true => "There is no image for streamlines to add up to: open one",
+                false => "There is no scan with gradients: open one",
+            };
+            return Some(what.to_owned());
+        }
+        let refused = self.session.filter.refused.as_ref();
+        let wanted = crate::state::update::filter_key(self)?;
+        refused
+            .filter(|(key, _)| *key == wanted)
+            .map(|r| r.1.clone())
+    }
+
+    /// Where the streamlines that are looked at run, in the voxels that were fitted, and their weights; `None`
+    /// until that is known.
+    pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
+        let (layer, lines) = self.document.filtered()?;
+        let (_, weights) = self.document.weighed_of(layer)?;
+        let working = &self.session.filter;
+        let held = working.held.as_ref();
+        let held = held.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
+        let summed = working.sums.known().filter(|(key, _)| key.of == lines.id());
+        let course = held.map(|h| &*h.prepared.dictionary);
+        Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
+    }
+
+    /// Whether the fit of the streamlines that are looked at, or of more of them, is in memory, from which one
+    /// without some goes on.
+    pub fn holds_fit(&self) -> bool {
+        let looked_at = self.document.filtered();
+        let wanted = crate::state::update::filter_key(self);
+        let held = self.session.filter.held.as_ref();
+        let of = |held: &Held, (layer, key): (LayerId, FilterKey)| {
+            let same = held.key.lines.same_lines(&key.lines);
+            let fewer = key.lines.len() < held.key.lines.len();
+            held.layer == layer && held.key.same_model(&key) && (same || fewer)
+        };
+        let wanted = looked_at.map(|(layer, _)| layer.id).zip(wanted);
+        held.zip(wanted).is_some_and(|(held, now)| of(held, now))
+    }
+
+    /// Whether weights are being fitted.
+    pub fn is_filtering(&self) -> bool {
+        self.session.filter.running.is_some()
+    }
+}

@@ -1,0 +1,113 @@
+//! What is known of fits of weights, and what is on its way. Not undone and not saved.
+
+use super::{BundleSums, FitOf};
+use crate::data::region::RegionId;
+use crate::data::{DataId, Tractogram, Volume};
+use crate::jobs::CommitNeeds;
+use crate::solvers::commit::cylinder::Timing;
+use crate::solvers::commit::solver::Curve;
+use crate::solvers::commit::{Params, Prepared};
+use crate::solvers::tensor_fit;
+use crate::state::LayerId;
+use crate::state::bundle::{Same, Sieve, Use};
+use crate::state::derived::Derived;
+use std::sync::Arc;
+
+/// All that what is built before a fit depends on.
+#[derive(Clone, Debug)]
+pub struct FilterKey {
+    pub lines: Tractogram,
+    pub scan: DataId,
+    pub mask: Option<DataId>,
+    pub peaks: Option<DataId>,
+    pub timing: Vec<Timing>,
+    /// Those of them that steer the fit alone are left out.
+    pub params: Params,
+    pub tensors: tensor_fit::Params,
+}
+
+impl FilterKey {
+    /// But for the streamlines.
+    pub fn same_model(&self, other: &Self) -> bool {
+        let built = |p: &Params| (p.model.clone(), p.switches, p.blur_mm, p.way, p.precision);
+        (self.scan, self.mask, self.peaks) == (other.scan, other.mask, other.peaks)
+            && self.timing == other.timing
+            && built(&self.params) == built(&other.params)
+            && self.tensors == other.tensors
+    }
+}
+
+impl PartialEq for FilterKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.same_model(other) && self.lines.same_lines(&other.lines)
+    }
+}
+
+/// What runs is for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Aim {
+    Weights,
+    /// The name of what it does without.
+    Lesion(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct Running {
+    pub layer: LayerId,
+    pub aim: Aim,
+    pub key: FilterKey,
+    pub from: FitOf,
+    pub curve: Curve,
+}
+
+/// What the last fit built and found, for the next.
+#[derive(Clone, Debug)]
+pub struct Held {
+    pub layer: LayerId,
+    /// Its streamlines are those that it was built of; some may be gone since.
+    pub key: FilterKey,
+    pub prepared: Arc<Prepared>,
+    /// All unknowns.
+    pub x: Arc<[f32]>,
+    /// One a streamline of those.
+    pub weights: Arc<[f32]>,
+    /// What is not explained.
+    pub rmse: Volume,
+    pub objective: f64,
+    pub error: f64,
+}
+
+/// A bundle that is no group of the streamlines' file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Apart {
+    /// All that pass it.
+    Region(RegionId),
+    /// What the filter of the streamlines leaves, but for their weights and one group.
+    Filter,
+}
+
+/// All that sums over such bundles depend on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SumKey {
+    /// The streamlines, with their weights.
+    pub of: DataId,
+    pub from: FitOf,
+    pub rows: Vec<Apart>,
+    pub regions: Vec<(RegionId, Use, Same)>,
+    pub sieve: Option<Sieve>,
+}
+
+/// What happens meanwhile.
+#[derive(Clone, Debug, Default)]
+pub struct Working {
+    pub needs: Derived<FilterKey, CommitNeeds>,
+    pub sums: Derived<SumKey, BundleSums>,
+    /// Why it cannot run as asked.
+    pub refused: Option<(FilterKey, String)>,
+    pub running: Option<Running>,
+    pub held: Option<Held>,
+    /// Why there is no result.
+    pub failed: Option<String>,
+    /// How long fits take here, over what was expected.
+    pub pace: Option<f64>,
+}

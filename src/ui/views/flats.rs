@@ -1,0 +1,102 @@
+//! What is flat in 3-D, where a hand places and samples: slices, and the faces of what is cut open.
+
+use super::scene_view::Scene;
+use crate::render::build;
+use crate::render::draw_list::{VolumeDraw, VolumeStyle};
+use egui::Pos2;
+use glam::DVec3;
+
+/// A face that nothing holds to the head shows nothing below this share of the window, about half way of
+/// how `shaders/volume.wgsl` fades it in.
+const GROUND: f32 = 0.04;
+/// A face nearer by less than this is the slice that it lies on.
+const SAME_MM: f64 = 1e-6;
+
+/// A place on something flat.
+#[derive(Clone, Copy)]
+pub struct Flat {
+    pub at: DVec3,
+    pub normal: DVec3,
+    /// From the eye.
+    mm: f64,
+}
+
+impl Scene<'_> {
+    /// The nearest of the slices and cut faces in sight that the ray through a position meets.
+    pub fn flat_under(&self, at: Pos2) -> Option<Flat> {
+        let ray = self.ray(at);
+        let slices = self.state.view.slices_in_scene();
+        let slice = slices.then(|| self.slice_on(ray)).flatten();
+        let volumes = build::layer_volumes(self.state, &self.camera);
+        let faces = volumes.iter().filter_map(|volume| face_on(volume, ray));
+        let face = faces.min_by(|a, b| a.mm.total_cmp(&b.mm));
+        match (slice, face) {
+            (Some(slice), Some(face)) if face.mm < slice.mm - SAME_MM => Some(face),
+            (slice, face) => slice.or(face),
+        }
+    }
+
+    /// The nearest of the three slices that a ray meets inside the head.
+    fn slice_on(&self, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
+        let (low, high) = self.state.document.bounds();
+        let head = build::head_mask(&self.state.document);
+        let crosshair = self.state.view.crosshair;
+        let inside = |p: &DVec3| {
+            let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
+            within && head.as_ref().is_none_or(|mask| mask.contains(*p))
+        };
+        let hit = |axis: usize| {
+            let mm = (crosshair[axis] - origin[axis]) / direction[axis];
+            let mut at = origin + direction * mm;
+            // Exactly on the slice, so that its view does not move.
+            at[axis] = crosshair[axis];
+            let normal = DVec3::AXES[axis];
+            (mm.is_finite() && mm > 0.0 && inside(&at)).then_some(Flat { at, normal, mm })
+        };
+        (0..3).filter_map(hit).min_by(|a, b| a.mm.total_cmp(&b.mm))
+    }
+}
+
+/// Where a ray leaves what is cut away of a volume, if it shows its values there.
+fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
+    let cut = drawn.cut.as_ref().filter(|cut| cut.face.is_some())?;
+    let mut enters = 0.0f64;
+    let mut leaves: Option<(f64, DVec3)> = None;
+    for plane in &cut.planes {
+        let off = plane.normal.dot(origin - plane.at);
+        let rate = plane.normal.dot(direction);
+        let mm = -off / rate;
+        if rate.abs() < 1e-9 {
+            // Along the plane, behind which nothing is cut away.
+            if off <= 0.0 {
+                return None;
+            }
+        } else if rate > 0.0 {
+            enters = enters.max(mm);
+        } else if leaves.is_none_or(|(nearest, _)| mm < nearest) {
+            leaves = Some((mm, plane.normal));
+        }
+    }
+    let (mm, normal) = leaves.filter(|(mm, _)| *mm > enters)?;
+    let at = origin + direction * mm;
+    shows(drawn, at).then_some(Flat { at, normal, mm })
+}
+
+/// Whether a cut face shows anything at a place.
+fn shows(drawn: &VolumeDraw, at: DVec3) -> bool {
+    let face = drawn.cut.as_ref().and_then(|cut| cut.face.as_ref());
+    let value = drawn.volume.0.nearest(drawn.frame, at);
+    let Some((face, value)) = face.zip(value.filter(|v| v.is_finite())) else {
+        return false;
+    };
+    let solid = match drawn.style {
+        VolumeStyle::Surface { level, below, .. } => (value > level) != below,
+        VolumeStyle::Cloud => true,
+    };
+    let (low, high) = face.window;
+    solid
+        && match &face.within {
+            Some(head) => head.0.contains(at),
+            None => (value - low) / (high - low) > GROUND,
+        }
+}

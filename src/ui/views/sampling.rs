@@ -1,0 +1,62 @@
+//! A hand that passes over the values of an image: on slices, and on what is flat in 3-D.
+
+use super::hands::Kind;
+use super::ink;
+use super::scene_view::Scene;
+use super::slice_view::Slice;
+use crate::state::sampling::{Sample, SampleAction};
+use crate::state::{Action, State, Tool};
+use crate::ui::theme::IN_VIEW;
+use egui::{Key, Painter, Pos2, Rect, Ui, vec2};
+use glam::DVec3;
+
+/// Whether a press samples.
+pub fn held(ui: &Ui, state: &State) -> bool {
+    state.view.tool == Tool::Sample || ui.input(|i| i.key_down(Key::P))
+}
+
+/// Begins, in 3-D in this plane (a point and its normal).
+pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>) -> Kind {
+    actions.push(Action::Sample(SampleAction::Begin(at)));
+    Kind::Sample { last: at, plane }
+}
+
+/// The hand is at another place.
+pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
+    if now.distance(*last) > 0.0 {
+        actions.push(Action::Sample(SampleAction::Over(*last, now)));
+        *last = now;
+    }
+}
+
+/// What was passed over so far: its voxels, and their mean and deviation beside the hand.
+pub fn on_slice(painter: &Painter, slice: &Slice) {
+    let Some(sample) = &slice.state.session.sample else {
+        return;
+    };
+    let near = |at: &DVec3| slice.plane.distance(*at).abs() <= sample.reach_mm();
+    let dots = sample.centres().filter(near).map(|at| slice.screen(at));
+    marks(painter, sample, slice.rect, dots);
+}
+
+/// The same in 3-D, where nothing hides it.
+pub fn in_scene(painter: &Painter, scene: &Scene) {
+    if let Some(sample) = &scene.state.session.sample {
+        let dots = sample.centres().filter_map(|at| scene.screen(at));
+        marks(painter, sample, scene.rect, dots);
+    }
+}
+
+fn marks(painter: &Painter, sample: &Sample, pane: Rect, dots: impl Iterator<Item = Pos2>) {
+    for at in dots {
+        let dot = Rect::from_center_size(at, vec2(3.0, 3.0));
+        painter.rect_filled(dot, 0.0, IN_VIEW.accent);
+    }
+    let hand = painter.ctx().input(|i| i.pointer.latest_pos());
+    let hand = hand.filter(|at| pane.contains(*at) && sample.count() > 0);
+    if let Some(hand) = hand {
+        let words = format!("{} · {}", sample.words(), sample.count());
+        let beside = hand + vec2(14.0, 0.0);
+        ink::plate_beside(painter, beside, pane, &words, IN_VIEW.t1, &mut Vec::new());
+    }
+}
