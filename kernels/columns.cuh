@@ -7,10 +7,10 @@ struct Columns {
     // How a streamline's columns are made of fewer: a row each, `wide` of each chunk.
     const float* mixing;
     u32 fibres, atoms, chunks, wide;
-    // All of them, those of voxels too.
-    u64 count;
+    // All of them, those of voxels too; and the first of those that this card adds up: streamlines are on every card.
+    u64 count, first;
 };
-static_assert(sizeof(Columns) == 32, "as in buffers.rs");
+static_assert(sizeof(Columns) == 40, "as in buffers.rs");
 
 __device__ __forceinline__ u64 thread_of_many() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ u64 many() { return u64(gridDim.x) * blockDim.x; }
@@ -80,7 +80,7 @@ extern "C" __global__ void commit_advance(Columns n, const float* z, const float
         float last = now[i], metric = h[i], ahead = last + beta * (last - next[i]);
         float x = stepped(n, i, ahead, part(n, i, z, own), metric, lasso);
         next[i] = x;
-        measured.add(i < intra(n), metric, x, ahead, last);
+        if (i >= n.first) measured.add(i < intra(n), metric, x, ahead, last);
     }
     add_up(measured.sums, to);
 }
@@ -124,13 +124,13 @@ extern "C" __global__ void commit_groups(
         __syncthreads();
     }
     double all = size();
-    if (threadIdx.x == 0) atomicAdd(sum, cost * all);
+    if (threadIdx.x == 0 && n.first == 0) atomicAdd(sum, cost * all);
 }
 
 extern "C" __global__ void commit_measure(
     Columns n, const float* h, const float* x, const float* z, const float* before, double* to) {
     Measured measured;
-    for (u64 i = thread_of_many(); i < n.count; i += many())
+    for (u64 i = n.first + thread_of_many(); i < n.count; i += many())
         measured.add(i < intra(n), h[i], x[i], z[i], before[i]);
     add_up(measured.sums, to);
 }
@@ -146,7 +146,7 @@ extern "C" __global__ void commit_free(Columns n, const float* x, const float* h
     for (u64 i = thread_of_many(); i < n.count; i += many()) {
         float own = x[i] > 0 ? g[i] + (i < intra(n) ? lasso : 0.0f) : 0.0f;
         g[i] = own;
-        if (h[i] > 0) sums[0] += double(own) * __fdiv_rn(own, h[i]);
+        if (i >= n.first && h[i] > 0) sums[0] += double(own) * __fdiv_rn(own, h[i]);
     }
     add_up(sums, to);
 }
@@ -157,7 +157,7 @@ extern "C" __global__ void commit_turn(Columns n, const float* g, const float* h
     for (u64 i = thread_of_many(); i < n.count; i += many()) {
         float own = g[i], next = (keep != 0 ? keep * d[i] : 0.0f) - (h[i] > 0 ? __fdiv_rn(own, h[i]) : 0.0f);
         d[i] = next;
-        sums[0] -= double(own) * next;
+        if (i >= n.first) sums[0] -= double(own) * next;
     }
     add_up(sums, to);
 }

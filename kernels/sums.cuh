@@ -21,14 +21,14 @@ template <int N> __device__ __forceinline__ void add_up(const double (&values)[N
     }
 }
 
-// For all threads of a block.
+// For all threads of a block, in the same order every time: cards that do the same get the same.
 __device__ __forceinline__ double whole(double v) {
-    __shared__ double sum;
-    __syncthreads();
-    if (threadIdx.x == 0) sum = 0;
-    __syncthreads();
+    __shared__ double parts[32];
     for (int m = 16; m; m >>= 1) v += __shfl_xor_sync(ALL, v, m);
-    if ((threadIdx.x & 31) == 0) atomicAdd(&sum, v);
     __syncthreads();
+    if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = v;
+    __syncthreads();
+    double sum = 0;
+    for (int k = 0; k < (blockDim.x + 31) >> 5; ++k) sum += parts[k];
     return sum;
 }

@@ -7,6 +7,7 @@ mod operator;
 mod parity;
 mod phantom;
 mod refusals;
+mod slabs;
 mod solver;
 
 use arcuate::compute::Control;
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         dictionary::tests(),
         operator::tests(),
         parity::tests(),
+        slabs::tests(),
         solver::tests(),
         phantom::tests(),
         refusals::tests(),

@@ -86,6 +86,20 @@ pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Tria
     }
 }
 
+/// A test on two graphics cards or more; reported as ignored where there are fewer.
+pub fn cards_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
+    match cuda_backend() {
+        Some(backend) if backend.devices().len() < 2 => {
+            let reason = "found one graphics card, two are needed";
+            Trial::test(format!("{name} (not run: {reason})"), || {
+                Err(Failed::from("there is one graphics card"))
+            })
+            .with_ignored_flag(true)
+        }
+        _ => cuda_test(name, run),
+    }
+}
+
 /// Fresh numbers on every run; prints the seed so that a failure can be replayed with
 /// `ARCUATE_TEST_SEED=<seed>`.
 pub struct Random(u64);

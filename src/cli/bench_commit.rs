@@ -186,9 +186,9 @@ fn model(cylinders: usize) -> Model {
 /// Median seconds of A x and Aᵀ y on random numbers; on a graphics card without the copies.
 fn times(operator: &Operator, repeats: usize) -> Result<[f64; 2], Error> {
     let (x, y) = (random(operator.columns(), 5), random(operator.rows(), 6));
-    if let Some(card) = operator.on_card() {
+    if let Some(cards) = operator.on_cards() {
         let seconds = |ms: Vec<f32>| ms.into_iter().map(|v| 1e-3 * f64::from(v)).collect();
-        let each: [Vec<f64>; 2] = card.times_ms(&x, &y, 4 * repeats)?.map(seconds);
+        let each: [Vec<f64>; 2] = cards.times_ms(&x, &y, 4 * repeats)?.map(seconds);
         return Ok(each.map(|mut walls| median(&mut walls).unwrap_or(f64::NAN)));
     }
     let (mut ax, mut aty) = (vec![0.0; y.len()], vec![0.0; x.len()]);
@@ -294,7 +294,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         let begun = Instant::now();
         let operator = match (means, backend) {
             (Means::Card(precision), Backend::Cuda { devices, .. }) => {
-                Operator::new_on_card(&dictionary, &responses, &samples, precision, devices)?
+                Operator::new_on_cards(&dictionary, &responses, &samples, precision, devices)?
             }
             (Means::Cpu(way), _) => Operator::new(&dictionary, &responses, &samples, Some(way)),
             (Means::Card(_), Backend::Cpu { .. }) => continue,
@@ -367,7 +367,9 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             "to_same_objective_reached": same.ended == Ended::Target, "kkt": solution.kkt,
             "area_under_curve": Arcs::area_under_curve(&weights, &arcs.real), "arcs_s": made_s,
             "dictionary_s": dictionary_s, "operator_s": operator_s, "metric_s": metric_s,
-            "card_bytes": operator.on_card().map(|card| card.bytes()),
+            "card_bytes": operator.on_cards().map(|cards| cards.bytes()),
+            "cards": operator.on_cards().map(|cards| cards.cards()),
+            "cards_add_up": operator.on_cards().and_then(|cards| cards.adds_up()),
             "backend": backend.name(), "threads": backend.threads(),
         }));
     }

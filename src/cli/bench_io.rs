@@ -1,6 +1,6 @@
-//! How fast streamline files are read and written: 100,000 streamlines of 40 to 110 mm in 1 mm steps.
+//! How fast streamline files are read and written: 100,000 streamlines of 40 to 110 points, 1 mm apart.
 //!
-//! `ARCUATE_BENCH_FILES` names a folder whose files are read instead of our own, so that another
+//! `ARCUATE_BENCH_FILES` names a folder whose files are taken instead of our own, so that another
 //! program can be timed on the same ones (tests/peers/speed.py does).
 
 use super::bench::Choice;
@@ -21,27 +21,24 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     } else {
         (100_000, 5)
     };
-    let outcome = backend.install(|| match std::env::var_os(FILES_VARIABLE) {
-        Some(folder) => read_all(Path::new(&folder), choice, repeats, backend),
+    let outcome = backend.install(|| match files() {
+        Some(paths) => {
+            let mut paths = paths?;
+            paths.retain(|p| choice.takes(&p.to_string_lossy()));
+            let lines = paths.iter().map(|path| read(path, repeats, backend));
+            lines.collect()
+        }
         None => own(count, choice, repeats, backend),
     });
-    outcome.unwrap_or_else(|why| vec![json!({"workload": "io", "error": why})])
+    outcome.unwrap_or_else(|why: String| vec![json!({"workload": "io", "error": why})])
 }
 
-/// Files that lie in a folder.
-fn read_all(
-    folder: &Path,
-    choice: Choice,
-    repeats: usize,
-    backend: &Backend,
-) -> Result<Vec<Value>, String> {
-    let mut paths: Vec<PathBuf> = crate::io::names_in(folder).map_err(|e| e.to_string())?;
-    paths.retain(|p| Format::named(p).is_some_and(|f| f.content() == Content::Streamlines));
-    paths.retain(|p| choice.takes(&p.to_string_lossy()));
-    paths
-        .iter()
-        .map(|path| read(path, repeats, backend))
-        .collect()
+/// The streamline files of the folder that the variable names; `None` where it names none.
+pub fn files() -> Option<Result<Vec<PathBuf>, String>> {
+    let folder = std::env::var_os(FILES_VARIABLE)?;
+    let paths = crate::io::names_in(Path::new(&folder)).map_err(|e| e.to_string());
+    let holds = |p: &PathBuf| Format::named(p).is_some_and(|f| f.content() == Content::Streamlines);
+    Some(paths.map(|paths| paths.into_iter().filter(holds).collect()))
 }
 
 fn own(
@@ -51,7 +48,7 @@ fn own(
     backend: &Backend,
 ) -> Result<Vec<Value>, String> {
     let scratch = Scratch::new().map_err(|e| e.to_string())?;
-    let tractogram = arcs(count);
+    let tractogram = arcs(count, 40);
     let mut results = Vec::new();
     for format in Format::of_saved_streamlines() {
         let ending = format.extensions()[0];
@@ -72,6 +69,14 @@ fn own(
     Ok(results)
 }
 
+/// What a file holds.
+pub fn streamlines(path: &Path) -> Result<Tractogram, String> {
+    match open(path, &Control::new()).map_err(|e| e.to_string())? {
+        Opened::Tractogram(tractogram, _) => Ok(tractogram),
+        Opened::Volume(..) => Err(format!("no streamlines: {}", path.display())),
+    }
+}
+
 /// Timed until every coordinate has been added up; with what that takes alone, once all is in memory, and the
 /// memory that is held after it and was held at most, over that of the points.
 fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String> {
@@ -83,10 +88,7 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String>
         forget_peak();
         let before = held_bytes();
         let started = Instant::now();
-        let opened = open(path, &Control::new()).map_err(|e| e.to_string())?;
-        let Opened::Tractogram(tractogram, _) = opened else {
-            return Err(format!("no streamlines: {}", path.display()));
-        };
+        let tractogram = streamlines(path)?;
         sum = fibres::total(&tractogram);
         seconds.push(started.elapsed().as_secs_f64());
         memory = before.zip(held_bytes());
@@ -131,8 +133,9 @@ fn line(
     })
 }
 
-/// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm.
-pub fn arcs(count: usize) -> Tractogram {
+/// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm: of so many points and up to 70
+/// more.
+pub fn arcs(count: usize, points_at_least: usize) -> Tractogram {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for i in 0..count {
@@ -143,7 +146,7 @@ pub fn arcs(count: usize) -> Tractogram {
         let across = along.any_orthonormal_vector();
         let curvature = 0.002 + 0.028 * (i as f64 * 0.618_034).fract();
         let centre = DVec3::splat(63.0) + across * 40.0 * (i as f64 * 0.414_214).fract();
-        let length = 40 + i % 71;
+        let length = points_at_least + i % 71;
         for k in 0..length {
             let s = k as f64 - length as f64 / 2.0;
             let (sin, cos) = (curvature * s).sin_cos();

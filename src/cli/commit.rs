@@ -7,8 +7,8 @@ use super::options::{
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
-use crate::io::{self, quoted};
-use crate::jobs::{Committed, FitCommit, Output, Request, Without};
+use crate::io::{self, Content, Format, quoted};
+use crate::jobs::{Committed, FitCommit, Output, Request, StartFrom, Without};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::{Gamma, Timing};
 use crate::solvers::commit::model::{Intra, Zeppelin};
@@ -134,6 +134,10 @@ pub struct Options {
     /// End where the objective changes by less than this share
     #[arg(long, value_name = "X", default_value = "1e-5", value_parser = not_negative)]
     pub tolerance: f64,
+    /// Start from these weights: text with a number for each streamline, or a file of them with weights as this
+    /// command writes it
+    #[arg(long, value_name = "FILE")]
+    pub start: Option<PathBuf>,
     /// How the operator is applied
     #[arg(long, value_enum, default_value = "auto")]
     pub operator: OperatorName,
@@ -286,6 +290,30 @@ impl Options {
         params
     }
 
+    fn start(&self, streamlines: usize, runner: &mut Runner) -> Result<StartFrom, Failure> {
+        let Some(path) = &self.start else {
+            return Ok(StartFrom::Zero);
+        };
+        let of_streamlines = |format: Format| format.content() == Content::Streamlines;
+        if !Format::named(path).is_some_and(of_streamlines) {
+            let found = io::scalars::open_weights(path, streamlines);
+            let weights = found.map_err(|e| Failure::new(e.to_string()))?;
+            return Ok(StartFrom::Weights(weights.into()));
+        }
+        let of = self::streamlines(path, &self.told, runner)?;
+        let found = match of.per_streamline.get(WEIGHT) {
+            Some(weights) if of.len() == streamlines => {
+                return Ok(StartFrom::Weights(weights.clone()));
+            }
+            Some(_) => format!("{} streamlines", of.len()),
+            None => format!("streamlines without values named {WEIGHT}"),
+        };
+        Err(Failure::new(format!(
+            "Found {found}, expected weights of the {streamlines} to start from: {}",
+            path.display()
+        )))
+    }
+
     fn command(&self) -> String {
         let [tracks, out] = [&self.tracks, &self.out].map(|p| quoted(&p.to_string_lossy()));
         let scan = quoted(&self.scan.scan);
@@ -306,6 +334,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_make(path)?;
     }
     let tractogram = streamlines(&options.tracks, &options.told, runner)?;
+    let start = options.start(tractogram.len(), runner)?;
     let opened = options.open(runner)?;
     let timing = options.timing()?;
     let params = options.params(&opened, &timing);
@@ -328,7 +357,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tensors,
         params: params.clone(),
         prepared: None,
-        start: None,
+        start,
         without: Without::Nobody,
         left: None,
         before: None,
@@ -405,6 +434,8 @@ fn summary(
         Way::Factorised => ("factorised", None),
         Way::Dense { side } => ("dense", Some(side)),
     };
+    let cards = prepared.operator.on_cards();
+    let adds_up = cards.and_then(|cards| cards.adds_up());
     let value = json!({
         "command": "commit", "model": params.model.name(), "streamlines": tractogram.len(),
         "with_weight": kept, "outside": counts.outside, "single_points": counts.single_points,
@@ -414,6 +445,7 @@ fn summary(
         "samples": prepared.samples.count(), "volumes_left_out": prepared.samples.left_out,
         "segments_histogram": dictionary.histogram(), "bytes": prepared.demand.bytes,
         "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
+        "cards": cards.map(|cards| cards.cards()), "cards_add_up": adds_up,
         "iterations": fit.iterations, "ended": ended, "objective": fit.objective, "kkt": fit.kkt,
         "rmse": fit.rmse, "bundles": fit.bundles, "curve": made.curve,
         "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
@@ -436,6 +468,9 @@ fn summary(
         fit.objective,
         fit.rmse,
     );
+    if let Some((cards, how)) = cards.zip(adds_up) {
+        text += &format!("{} graphics cards, which add up {how}\n", cards.cards());
+    }
     for (name, sum) in &fit.bundles {
         text += &format!("{name}: {sum:.4}\n");
     }

@@ -223,7 +223,9 @@ impl Error {
         match self {
             Self::Cancelled => f.write_str("Cancelled"),
             Self::Missing { .. } => f.write_str("No such file, check its name"),
-            Self::Folder { .. } => f.write_str("This is a folder, expected a file"),
+            Self::Folder { .. } => {
+                f.write_str("This is a folder, expected a file; choose one in it")
+            }
             Self::PlainFolder { .. } => {
                 f.write_str("Found a folder without BIDS names, expected a file or a BIDS folder")
             }
@@ -231,7 +233,10 @@ impl Error {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
             }
             Self::Denied { .. } => f.write_str("No permission to read this file, ask its owner"),
-            Self::Unreadable { why, .. } => write!(f, "The file could not be read ({why})"),
+            Self::Unreadable { why, .. } => write!(
+                f,
+                "The file could not be read ({why}); try again, or copy it to another place first"
+            ),
             Self::Unknown { .. } => write!(
                 f,
                 "Unknown kind of file, expected {}",
@@ -317,9 +322,9 @@ impl Error {
                     )
                 }
             }
-            Self::MaskEmpty { .. } => {
-                f.write_str("Found a mask without any voxel above 0.5, expected at least one")
-            }
+            Self::MaskEmpty { .. } => f.write_str(
+                "Found a mask without any voxel above 0.5, expected at least one; choose another",
+            ),
             Self::NoFolder { .. } => {
                 f.write_str("The folder to write to does not exist, create it or choose another")
             }
@@ -334,7 +339,7 @@ impl Error {
             ),
             Self::Unwritable { why, .. } => write!(
                 f,
-                "The file could not be written ({why}) and nothing was changed"
+                "The file could not be written ({why}) and nothing was changed; choose another folder"
             ),
             Self::ReadBack { why, .. } => write!(
                 f,

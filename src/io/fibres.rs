@@ -21,6 +21,10 @@ pub struct FibreInfo {
     pub warnings: Vec<String>,
 }
 
+/// Lists of values that a file may bring: each takes up to 200 bytes besides its values, however few these
+/// are.
+pub(super) const MOST_LISTS: usize = 1 << 16;
+
 impl FibreInfo {
     /// The last value of a header line.
     pub fn property(&self, key: &str) -> Option<&str> {

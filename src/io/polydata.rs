@@ -1,6 +1,6 @@
 //! What the two VTK formats have in common: points, lines through them, and values of both.
 
-use super::fibres::{FibreInfo, free_name};
+use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
 use super::{Error, Space};
 use crate::data::Tractogram;
@@ -93,6 +93,15 @@ impl Polydata {
                 format!("a line through point {index} of {points}"),
                 "points that exist; write the file anew",
             );
+        }
+        let arrays = self.of_points.iter().chain(&self.of_cells);
+        let lists = arrays.fold(0usize, |sum, a| sum.saturating_add(a.columns));
+        if lists > MOST_LISTS {
+            return Err(Error::malformed(
+                path,
+                format!("{lists} numbers for each point or line"),
+                format!("at most {MOST_LISTS}; leave some out"),
+            ));
         }
         // Lines may use a point often; what that amounts to has a limit.
         let numbers: usize = self.of_points.iter().map(|a| a.columns).sum();

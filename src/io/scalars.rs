@@ -228,6 +228,13 @@ fn points(
     Ok((info.property("name").map(str::to_owned), values))
 }
 
+/// A file of one number for each of so many streamlines.
+pub fn open_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, Error> {
+    weights(path, streamlines).map_err(|why| {
+        Error::malformed(path, why, "one number for each streamline, in their order")
+    })
+}
+
 /// Numbers between blanks, commas or line ends; lines that begin with `#` are remarks.
 fn weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, String> {
     let limit = (streamlines as u64).saturating_mul(LETTERS) + (1 << 16);

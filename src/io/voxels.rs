@@ -1,4 +1,8 @@
 //! Voxels on their way from a file into memory.
+//!
+//! Memory of every image: four bytes a value (twelve a colour), so at most four times what the file unpacks
+//! to, and twice that while an NRRD's axes are put in order. Deflate unpacks to 1,032 times as much at most; a
+//! mask does come near that, so there is no lower limit, but no more is asked for than the machine has free.
 
 use super::numbers::Type;
 use super::source::{CHUNK_BYTES, Source};

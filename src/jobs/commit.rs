@@ -14,6 +14,7 @@ use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::selection::{Rules, select};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,8 +34,7 @@ pub struct FitCommit {
     pub params: Params,
     /// What an earlier fit of the same streamlines, scan and model built.
     pub prepared: Option<Arc<Prepared>>,
-    /// All unknowns of that fit.
-    pub start: Option<Arc<[f32]>>,
+    pub start: StartFrom,
     pub without: Without,
     /// Those of the tractogram that are left by now, in its order: the others stay at 0 and get no weight.
     pub left: Option<Tractogram>,
@@ -42,6 +42,17 @@ pub struct FitCommit {
     pub before: Option<Volume>,
     /// The objective, for whoever watches.
     pub curve: Curve,
+}
+
+/// What the first iteration starts from.
+#[derive(Clone, Debug, Default)]
+pub enum StartFrom {
+    #[default]
+    Zero,
+    /// All unknowns of the fit that was prepared.
+    Fit(Arc<[f32]>),
+    /// Weights of the streamlines, from anywhere.
+    Weights(Arc<[f32]>),
 }
 
 /// Streamlines that stay at 0.
@@ -108,7 +119,7 @@ pub struct CommitNeeds {
     pub demand: Demand,
     /// Bytes that it may take.
     pub free: Option<u64>,
-    /// Bytes on the graphics card, and those that are free there.
+    /// Bytes on each graphics card, and those that are free on the first.
     pub on_card: Option<(u64, u64)>,
     pub expected: Expected,
 }
@@ -124,7 +135,7 @@ impl FitCommit {
         let left = match (left, self.left.take()) {
             // More was done to them than to take some away.
             (Some(None), Some(now)) => {
-                (self.tractogram, self.prepared, self.start) = (now, None, None);
+                (self.tractogram, self.prepared) = (now, None);
                 None
             }
             (marks, now) => {
@@ -133,11 +144,16 @@ impl FitCommit {
             }
         };
         let known = self.prepared.take().filter(|p| p.is_for(backend));
-        // Unknowns of another operator lie elsewhere.
-        self.start = self.start.filter(|_| known.is_some());
+        let is_known = known.is_some();
         let prepared = match known {
             Some(prepared) => prepared,
             None => Arc::new(self.prepare(backend, control)?),
+        };
+        let start = match &self.start {
+            StartFrom::Fit(x) if is_known => Some(Cow::Borrowed(&**x)),
+            // Unknowns of another operator lie elsewhere.
+            StartFrom::Zero | StartFrom::Fit(_) => None,
+            StartFrom::Weights(weights) => Some(Cow::Owned(prepared.unknowns(weights))),
         };
         let without = self.without(left.as_deref(), backend, control)?;
         let prepare_ms = begun.elapsed().as_secs_f64() * 1e3;
@@ -145,7 +161,7 @@ impl FitCommit {
         let fit = prepared.fit(
             &self.tractogram,
             &self.params,
-            self.start.as_deref(),
+            start.as_deref(),
             without.as_deref(),
             &self.curve,
             backend,
@@ -241,7 +257,7 @@ impl FitCommit {
         };
         backend.install(|| {
             let samples = inputs.check(&self.without_missing())?;
-            let demand = inputs.demand(&self.params, &samples);
+            let demand = inputs.demand(&self.params, &samples, backend.devices());
             let free = memory_for_curves();
             demand.check(self.tractogram.len(), free)?;
             let by_table = matches!(self.params.way, Some(Way::Dense { .. }));

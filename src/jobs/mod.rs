@@ -26,7 +26,9 @@ mod trace;
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 pub use bundle_sums::{BundleSums, SumBundles, Summed};
-pub use commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, There, Without};
+pub use commit::{
+    CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
+};
 pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;

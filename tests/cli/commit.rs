@@ -85,6 +85,25 @@ pub fn weighs() {
     );
     let objective = |v: &serde_json::Value| v["objective"].as_f64().unwrap();
     assert!((objective(&dense) / objective(&told) - 1.0).abs() < 1e-2);
+    // From weights of its own, as text and in a file of streamlines, it starts lower and ends at the same place.
+    let weighted = streamlines(&here.join("odd.tck")).with_per_streamline("commit", weights);
+    io::fibres::save(&here.join("start.trx"), &weighted, "", &Control::new()).unwrap();
+    for (i, start) in ["a/weights.txt", "start.trx"].iter().enumerate() {
+        let out = format!("s{i}");
+        let line = [&base[..], &["--start", start, "--out", &out]].concat();
+        let warm = json(&line, here);
+        assert!((objective(&warm) / objective(&told) - 1.0).abs() < 1e-2);
+        assert!(warm["curve"][0].as_f64() < told["curve"][0].as_f64());
+    }
+    std::fs::write(here.join("few.txt"), "1 2 3\n").unwrap();
+    for (start, words) in [
+        ("few.txt", "3 numbers"),
+        ("kept.trx", "to start from"),
+        ("all.tck", "commit"),
+    ] {
+        let line = [&base[..], &["--start", start, "--out", "e"]].concat();
+        refuses(&line, &[words, &n.to_string(), start], here);
+    }
     // One number a segment; and cylinders with the protocol's timing.
     let density = json(
         &[&base[..], &["--model", "density", "--out", "c"]].concat(),

@@ -6,10 +6,14 @@ use crate::tracking::fields::backend;
 use arcuate::compute::Backend;
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit::dictionary::Dictionary;
+use arcuate::solvers::commit::directions::{SIDE, middle};
+use arcuate::solvers::commit::harmonics::at_cosine;
 use arcuate::solvers::commit::model::{Intra, Model, Responses};
+use arcuate::solvers::commit::operator::dense::Table;
 use arcuate::solvers::commit::operator::reference::Reference;
 use arcuate::solvers::commit::operator::{Operator, Precision, Way, Work};
 use arcuate::solvers::commit::samples::{Samples, Switches};
+use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -20,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("commit::the adjoint is the adjoint", adjoint),
         test("commit::nine radii as few columns", mixed),
+        test("commit::a table from elsewhere in few columns", foreign),
         test("commit::coarse directions keep their bound", coarse),
         test("commit::columns have their squares", squares),
         test("commit::the cheaper way is picked", picked),
@@ -46,6 +51,11 @@ pub fn cases() -> Vec<Case> {
         case("StickZeppelinBall", model(stick()), samples(3, two)),
         case("CylinderZeppelinBall", model(cylinders(4)), samples(1, two)),
         case("gamma", model(gammas()), samples(1, two)),
+        case(
+            "many samples",
+            model(stick()),
+            samples(3, &[(1000.0, 96), (2000.0, 96)]),
+        ),
         case("one shell", only(stick()), samples(1, &[(1000.0, 32)])),
         case("density", only(Intra::Density), Samples::single()),
         case(
@@ -82,7 +92,7 @@ pub fn operator(
         Backend::Cpu { .. } => Operator::new(dictionary, responses, samples, Some(Way::Factorised)),
         Backend::Cuda { devices, .. } => {
             let exact = Precision::Exact;
-            Operator::new_on_card(dictionary, responses, samples, exact, devices).unwrap()
+            Operator::new_on_cards(dictionary, responses, samples, exact, devices).unwrap()
         }
     }
 }
@@ -222,6 +232,49 @@ fn mixed() {
     }
 }
 
+fn foreign() {
+    let mut random = Random::fresh("commit foreign");
+    let (_, dictionary) = arcs();
+    let samples = samples(3, &[(1000.0, 30), (2000.0, 100)]);
+    let responses = model(cylinders(4)).responses(&samples, true);
+    let segments = dictionary.segments.iter().map(|s| s.direction);
+    let mut codes: Vec<u16> = segments.chain(dictionary.peaks.iter().copied()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let axes: Vec<DVec3> = codes.iter().map(|&c| middle(c, SIDE)).collect();
+    let mut rows: Vec<f32> = Vec::new();
+    let kinds = [&responses.intra, &responses.extra, &responses.free];
+    for (kind, (atoms, flat)) in kinds.into_iter().zip(&responses.flat).enumerate() {
+        let axes = if kind < 2 {
+            axes.as_slice()
+        } else {
+            &[DVec3::Z]
+        };
+        for axis in axes {
+            for (atom, flat) in atoms.iter().zip(flat) {
+                rows.extend(samples.b0.iter().map(|_| *flat as f32));
+                for (r, shell) in atom.iter().zip(&samples.shells) {
+                    let cosines = shell.directions.iter().map(|g| axis.dot(*g));
+                    rows.extend(cosines.map(|c| at_cosine(r, c.clamp(-1.0, 1.0)) as f32));
+                }
+            }
+        }
+    }
+    let counts = [codes.len(), 4, codes.len(), 1, 2];
+    let table = Table::padded(&rows, samples.count(), counts);
+    let number = |code: &mut u16| *code = codes.binary_search(code).unwrap() as u16;
+    let mut numbered = dictionary.clone();
+    let segments = numbered.segments.iter_mut();
+    segments.for_each(|s| number(&mut s.direction));
+    numbered.peaks.iter_mut().for_each(number);
+    let operator = Operator::foreign(&numbered, table);
+    assert_eq!((operator.shape().atoms, operator.rank()), (4, 3));
+    let errors = errors(&operator, &dictionary, &responses, &samples, &mut random);
+    assert!(errors.iter().all(|e| *e < 5e-6), "{errors:?}");
+    let gap = gap(&operator, &dictionary, &samples, &mut random);
+    assert!(gap <= 1e-6, "{gap:e}");
+}
+
 fn coarse() {
     let mut random = Random::fresh("commit coarse");
     let (_, dictionary) = arcs();
@@ -269,7 +322,8 @@ fn picked() {
     let samples = samples(2, &[(1000.0, 30), (2000.0, 60)]);
     let responses = model(stick()).responses(&samples, false);
     let few = dictionary_of(&Arcs::new(3, 20, 1).unwrap(), true);
-    let many = dictionary_of(&Arcs::new(3000, 20, 1).unwrap(), true);
+    // Some 90 segments a voxel: where there are 45 both take the same.
+    let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
     let way = |d: &Dictionary| Work::of(d, &responses, &samples).cheaper();
     assert_eq!(way(&few), Way::Dense { side: 256 });
     assert_eq!(way(&many), Way::Factorised);

@@ -114,7 +114,7 @@ fn products(cuda: Backend) {
             let off = errors(&exact, &dictionary, &responses, all, &mut random);
             let gap_exact = gap(&exact, &dictionary, all, &mut random);
             let fast = Precision::Fast;
-            let fast = Operator::new_on_card(&dictionary, &responses, all, fast, devices).unwrap();
+            let fast = Operator::new_on_cards(&dictionary, &responses, all, fast, devices).unwrap();
             let off_fast = errors(&fast, &dictionary, &responses, all, &mut random);
             let gap_fast = gap(&fast, &dictionary, all, &mut random);
             println!(

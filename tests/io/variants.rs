@@ -193,6 +193,21 @@ fn trx_refusals() {
     refused(&|m| m[3].0 = "dpv/uv.3.float32".into(), "bytes in dpv/uv");
     refused(&|m| m[3].0 = "dpv/uv.2.complex64".into(), "a member named");
     refused(&|m| m[5].1[0] = 3, "no streamlines");
+    // No values of a great many numbers each: nothing in the file, lists without end in memory.
+    refused(
+        &|m| {
+            header(m, ":5,", ":0,");
+            m[1].1.clear();
+            m[2].1.fill(0);
+            let rest = [("dpv/a.999999999999.float32".to_owned(), Vec::new())];
+            m.splice(3.., rest);
+        },
+        "999999999999 numbers for each value",
+    );
+    refused(
+        &|m| m.push(("dpg/some/a.70000.uint8".to_owned(), vec![0; 70_000])),
+        "70000 numbers for each value",
+    );
     refused(&|m| m[5].0 = "groups/some.float32".into(), "no streamlines");
     // Twenty megabytes of zeros that take a few kilobytes.
     let mut bomb = members("float32", "uint32", "float32", true);
@@ -359,6 +374,20 @@ fn vtk_refusals() {
         std::fs::write(&path, whole.replacen(from, to, 1)).expect("written");
         let error = io::open(&path, &Control::new()).expect_err(words);
         assert!(sentence(&error).contains(words), "{words}: {error}");
+    }
+    // Nothing in the file, lists without end in memory.
+    let head =
+        "# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\nPOINTS 0 float\nPOINT_DATA 0\n";
+    for values in [
+        "SCALARS a float 999999999999\nLOOKUP_TABLE default\n",
+        "FIELD f 2\na 18446744073709551615 0 float\nb 18446744073709551615 0 float\n",
+    ] {
+        std::fs::write(&path, format!("{head}{values}")).expect("written");
+        let error = io::open(&path, &Control::new()).expect_err(values);
+        assert!(
+            sentence(&error).contains("numbers for each point"),
+            "{error}"
+        );
     }
     let binary = legacy(true, "3.0", "t", "float", false);
     for length in (100..binary.len() - 80).step_by(7) {

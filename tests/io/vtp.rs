@@ -14,7 +14,10 @@ use libtest_mimic::Trial;
 use std::io::Write as _;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("io::vtp::every_encoding", vtp)]
+    vec![
+        test("io::vtp::every_encoding", vtp),
+        test("io::vtp::arrays_have_places_of_their_own", overlapping),
+    ]
 }
 
 /// An array as VTP holds it.
@@ -136,6 +139,44 @@ fn vtp_file(form: &'static str, big: bool, wide: bool, zlib: bool) -> Vec<u8> {
     }
     file.extend(b"</VTKFile>\n");
     file
+}
+
+/// The same bytes under many names would take as much memory as there are names.
+fn overlapping() {
+    const POINTS: usize = 3000;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.vtp");
+    let mut plain = ((12 * POINTS) as u32).to_le_bytes().to_vec();
+    plain.resize(4 + 12 * POINTS, 0);
+    let base64 = base64::engine::general_purpose::STANDARD.encode(&plain);
+    for (encoding, appended) in [("raw", plain), ("base64", base64.into_bytes())] {
+        for copies in [0, 3] {
+            let array = |name: &str| {
+                format!(
+                    "<DataArray type=\"Float32\" Name=\"{name}\" NumberOfComponents=\"3\" \
+                     format=\"appended\" offset=\"0\"/>"
+                )
+            };
+            let values: String = (0..copies).map(|i| array(&format!("v{i}"))).collect();
+            let mut file = format!(
+                "<VTKFile type=\"PolyData\" byte_order=\"LittleEndian\"><PolyData><Piece \
+                 NumberOfPoints=\"{POINTS}\"><PointData>{values}</PointData><Points>{}</Points></Piece>\
+                 </PolyData><AppendedData encoding=\"{encoding}\">_",
+                array("Points")
+            )
+            .into_bytes();
+            file.extend(&appended);
+            file.extend(b"</AppendedData></VTKFile>");
+            std::fs::write(&path, &file).expect("written");
+            match io::open(&path, &Control::new()) {
+                Ok(_) => assert_eq!(copies, 0, "{encoding}"),
+                Err(error) => {
+                    let words = sentence(&error);
+                    assert!(copies > 0 && words.contains("lie in each other"), "{words}");
+                }
+            }
+        }
+    }
 }
 
 fn vtp() {

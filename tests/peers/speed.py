@@ -1,12 +1,16 @@
-"""Times nibabel, trx-python and Arcuate on the same streamline files, one after the other.
+"""Times nibabel, trx-python, MRtrix3's tckedit (where it is installed) and Arcuate on the same streamline
+files, one after the other.
 
 usage: speed.py ARCUATE [--streamlines 100000] [--repeats 3]
-Prints JSON lines. Reading is timed until every coordinate has been added up.
+Prints JSON lines. Reading is timed until every coordinate has been added up. nibabel, trx-python and tckedit
+use one thread; each line of Arcuate's tells how many it used. Of regions, `tckedit` and `arcuate select` are
+timed as whole processes, which read a TCK and write what is kept, and `arcuate bench select` without files.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -37,7 +41,7 @@ def timed(work, repeats):
     return statistics.median(seconds)
 
 
-def arcs(count):
+def arcs(count, points_at_least=40):
     rng = np.random.default_rng(5)
     lines = []
     for _ in range(count):
@@ -45,7 +49,7 @@ def arcs(count):
         along /= np.linalg.norm(along)
         across = np.cross(along, rng.standard_normal(3))
         across /= np.linalg.norm(across)
-        k, n = rng.uniform(0.002, 0.03), rng.integers(40, 110)
+        k, n = rng.uniform(0.002, 0.03), rng.integers(points_at_least, points_at_least + 70)
         s = (np.arange(n) - n / 2)[:, None]
         centre = 63 + rng.uniform(-30, 30, 3)
         lines.append((centre + np.sin(k * s) / k * along + (1 - np.cos(k * s)) / k * across).astype("f4"))
@@ -94,4 +98,36 @@ with tempfile.TemporaryDirectory() as folder:
             line = json.loads(line)
             told = ("sum_alone_s", "sum_alone_gb_per_s", "held_over_points", "peak_over_points")
             more = {key: round(line[key], 5) for key in told if key in line}
-            emit("arcuate", line["case"], line["wall_s"], line["streamlines"], **more)
+            emit("arcuate", line["case"], line["wall_s"], line["streamlines"], threads=line["threads"], **more)
+
+# Regions, among 5.6 million points: a sphere of 10 mm, and a mask of 16 x 16 x 16 voxels of 2 mm.
+with tempfile.TemporaryDirectory() as folder:
+    at = lambda name: os.path.join(folder, name)  # noqa: E731
+    lines = arcs(options.streamlines, 21)
+    count = len(lines)
+    nib.streamlines.save(nib.streamlines.Tractogram(lines, affine_to_rasmm=np.eye(4)), at("t.tck"))
+    inside = np.zeros((64, 64, 64), "u1")
+    inside[24:40, 24:40, 24:40] = 1
+    nib.save(nib.Nifti1Image(inside, np.diag([2.0, 2, 2, 1])), at("roi.nii"))
+    os.mkdir(at("kept"))
+
+    def whole(*command):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    regions = (("sphere", "64,64,64,10", "sphere:64,64,64,10"), ("mask", at("roi.nii"), "mask:" + at("roi.nii")))
+    for name, theirs, ours in regions:
+        kept = at("kept/t.tck")
+        if shutil.which("tckedit"):
+            command = ("tckedit", at("t.tck"), kept, "-include", theirs, "-nthreads", "0", "-quiet", "-force")
+            emit("tckedit", "select " + name, timed(lambda: whole(*command), options.repeats), count, threads=1)
+        for threads in (1, os.cpu_count()):
+            command = (options.arcuate, "select", at("t.tck"), kept, "--include", ours, "--threads", str(threads),
+                       "--force", "--quiet")
+            emit("arcuate", "select " + name, timed(lambda: whole(*command), options.repeats), count,
+                 threads=threads)
+    for threads in (1, os.cpu_count()):
+        ran = subprocess.run([options.arcuate, "bench", "select", "--threads", str(threads)], check=True,
+                             stdout=subprocess.PIPE, env={**os.environ, "ARCUATE_BENCH_FILES": folder})
+        for line in map(json.loads, ran.stdout.decode().splitlines()):
+            emit("arcuate", "bench select " + line["case"], line["wall_s"], line["streamlines"], threads=threads,
+                 kept=line["kept"])

@@ -4,7 +4,7 @@ use super::{Window, click, sample, small_scan, submitted, tracking, type_over, w
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
-use arcuate::jobs::{FitCommit, Jobs, Request};
+use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times};
@@ -261,7 +261,7 @@ fn run() {
     window.key_press(Key::Space);
     window.run_steps(3);
     let asked = fit(&window).expect("asked for");
-    assert!(asked.prepared.is_none() && asked.start.is_none());
+    assert!(asked.prepared.is_none() && matches!(asked.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
     window.get_by_label("Stop, keep weights");
     window.get_by_label("Progress");
@@ -271,7 +271,7 @@ fn run() {
     assert_eq!(weighed.figures.streamlines, 60);
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
-    assert!(asked.prepared.is_some() && asked.start.is_some());
+    assert!(asked.prepared.is_some() && matches!(asked.start, StartFrom::Fit(_)));
 }
 
 fn results() {

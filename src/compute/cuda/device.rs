@@ -6,7 +6,7 @@
 use super::buffers::Buffers;
 use super::error::{Error, is_out_of_memory, why};
 use super::staging::{Staging, Wait};
-use super::{library, probe};
+use super::{library, nccl, probe};
 use crate::compute::DataId;
 use crate::compute::kernels::KernelFile;
 use cudarc::driver::sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
@@ -46,6 +46,8 @@ pub struct Device {
     modules: Mutex<HashMap<&'static str, Loaded>>,
     buffers: Buffers,
     staging: Staging,
+    /// As the first of several cards, by their numbers.
+    joined: Mutex<HashMap<Vec<usize>, Option<Arc<nccl::Group>>>>,
 }
 
 impl fmt::Debug for Device {
@@ -96,6 +98,7 @@ impl Device {
             modules: Mutex::default(),
             buffers: Buffers::new(total / 2),
             staging: Staging::default(),
+            joined: Mutex::default(),
         };
         device.self_test(0x5EED)?;
         Ok(device)
@@ -372,21 +375,42 @@ impl Device {
         &self,
         from: &CudaSlice<T>,
     ) -> Result<Vec<U>, Error> {
-        const PART: usize = 16 << 20;
         let mut values: Vec<U> = bytemuck::zeroed_vec(from.num_bytes() / size_of::<U>());
-        let elements: &mut [T] = bytemuck::cast_slice_mut(&mut values);
-        let part = PART / size_of::<T>();
-        elements
-            .par_chunks_mut(part)
-            .enumerate()
-            .try_for_each(|(i, to)| self.download_into(from, i * part, to))?;
+        self.download_wide_into(from, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
+    }
+
+    /// As [`Device::download_wide`], from the first element on.
+    ///
+    /// # Panics
+    /// If the buffer ends before `to` is full.
+    pub fn download_wide_into<T: Element>(
+        &self,
+        from: &CudaSlice<T>,
+        to: &mut [T],
+    ) -> Result<(), Error> {
+        const PART: usize = 16 << 20;
+        let part = PART / size_of::<T>();
+        to.par_chunks_mut(part)
+            .enumerate()
+            .try_for_each(|(i, to)| self.download_into(from, i * part, to))
     }
 
     /// A point in the line of [`Device::stream`], for [`Device::elapsed_ms`].
     pub fn mark(&self) -> Result<CudaEvent, Error> {
         // Without the flag an event carries no time.
         self.check("timing", self.stream.record_event(Some(CU_EVENT_DEFAULT)))
+    }
+
+    /// These cards as they add up together, the first of which remembers it; `None` without NCCL.
+    pub fn joined(devices: &[&Self]) -> Option<Arc<nccl::Group>> {
+        let numbers = devices.iter().map(|d| d.number).collect();
+        let known = devices.first()?.joined.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let group = known.entry(numbers);
+        group
+            .or_insert_with(|| nccl::Group::new(devices).map(Arc::new))
+            .clone()
     }
 
     /// Milliseconds on the card between two marks; waits for the later one.

@@ -9,6 +9,7 @@ mod device;
 mod error;
 mod external;
 mod library;
+pub mod nccl;
 mod probe;
 mod staging;
 mod surface;

@@ -1,5 +1,6 @@
 //! Masks inside a session: where they lie, and their runs.
 
+use super::super::available_bytes;
 use crate::data::{AffineSource, Grid, Mask};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -86,7 +87,7 @@ impl PackedMask {
     }
 
     /// The mask; in words what is wrong with it. Takes a byte for each voxel, however short the text
-    /// is: ask [`PackedMask::voxels`] first.
+    /// is, where the machine has as many.
     pub fn unpack(&self) -> Result<Mask, String> {
         let columns = [0, 1, 2].map(|c| DVec3::from_array([0, 1, 2].map(|r| self.rows(r, c))));
         let offset = DVec3::from_array([0, 1, 2].map(|r| self.rows(r, 3)));
@@ -116,9 +117,10 @@ impl PackedMask {
         let bytes = bytes.map_err(|_| "its voxels are no base64 text")?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
         let mut values: Vec<u8> = Vec::new();
-        values
-            .try_reserve_exact(voxels)
-            .map_err(|_| "its grid is larger than the memory")?;
+        let room = available_bytes().is_none_or(|free| voxels as u64 <= free);
+        if !room || values.try_reserve_exact(voxels).is_err() {
+            return Err("its grid is larger than the memory".to_owned());
+        }
         let (mut inside, mut first) = (0, true);
         while values.len() < voxels {
             let run = take(&mut reader).ok_or("its voxels break off")?;

@@ -7,7 +7,7 @@
 //!
 //! Memory: at most four times the file (a byte becomes a float32; an index of one byte, eight while it
 //! is checked), for deflated members four times what they unpack to, which is limited to a hundred
-//! times the file.
+//! times the file; and what [`MOST_LISTS`] of values take.
 
 mod store;
 mod write;
@@ -16,7 +16,7 @@ pub(super) use write::renamed;
 pub use write::{means_folder, save};
 
 use super::Error;
-use super::fibres::{FibreInfo, free_name};
+use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
@@ -198,6 +198,8 @@ struct Arrays<'a> {
     control: &'a Control,
     lines: usize,
     vertices: usize,
+    /// Of values, so far.
+    lists: usize,
     points: Option<Shared<[f32; 3]>>,
     offsets: Option<Vec<u64>>,
     per_point: BTreeMap<String, Arc<[f32]>>,
@@ -213,6 +215,7 @@ impl<'a> Arrays<'a> {
             control,
             lines: 0,
             vertices: 0,
+            lists: 0,
             points: None,
             offsets: None,
             per_point: BTreeMap::new(),
@@ -343,13 +346,20 @@ impl<'a> Arrays<'a> {
     }
 
     fn columns(
-        &self,
+        &mut self,
         part: &Part,
         name: &Name,
         count: usize,
         info: &mut FibreInfo,
     ) -> Result<Vec<Vec<f32>>, Error> {
         self.check(part, name, count)?;
+        self.lists = self.lists.saturating_add(name.columns);
+        if self.lists > MOST_LISTS {
+            return Err(self.wrong(
+                format!("{} numbers for each value of {}", name.columns, part.name),
+                format!("at most {MOST_LISTS} for all values together; leave some out"),
+            ));
+        }
         let (bytes, range) = part.bytes(self.control)?;
         let values = name.number.floats(&(*bytes).as_ref()[range], false);
         const LARGEST_EXACT: f32 = 16_777_216.0;

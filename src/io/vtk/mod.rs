@@ -2,7 +2,7 @@
 //! big-endian binary. Lines are lists of point numbers, since version 5.1 as offsets and connectivity.
 //!
 //! Memory: at most sixteen times the file (a number of two letters becomes eight bytes), and for lines
-//! that share points a hundred times.
+//! that share points a hundred times; and what `MOST_LISTS` of values take.
 
 mod cursor;
 mod write;

@@ -222,6 +222,8 @@ pub(super) struct Unpacker<'a> {
     zlib: bool,
     /// What may still be unpacked.
     budget: u64,
+    /// What arrays that are not packed may still be long: none lies in another.
+    plain: u64,
 }
 
 impl<'a> Unpacker<'a> {
@@ -264,6 +266,7 @@ impl<'a> Unpacker<'a> {
             length_bytes,
             zlib,
             budget: most_unpacked(file_bytes as u64),
+            plain: file_bytes as u64,
         })
     }
 
@@ -286,10 +289,22 @@ impl<'a> Unpacker<'a> {
 
     /// An array's bytes.
     pub fn held(&mut self, encoding: Encoding, number: Type) -> Result<Held, Error> {
-        match encoding {
-            Encoding::Raw(raw) if !self.zlib => self.raw(raw),
-            _ => Ok(Held::Bytes(self.bytes(encoding, number)?)),
+        let of_text = matches!(encoding, Encoding::Ascii(_));
+        let held = match encoding {
+            Encoding::Raw(raw) if !self.zlib => self.raw(raw)?,
+            _ => Held::Bytes(self.bytes(encoding, number)?),
+        };
+        if !(self.zlib || of_text) {
+            let left = self.plain.checked_sub(held.length() as u64);
+            self.plain = left.ok_or_else(|| {
+                Error::malformed(
+                    self.path,
+                    "arrays that lie in each other",
+                    "a place for each; write the file anew",
+                )
+            })?;
         }
+        Ok(held)
     }
 
     /// What lies raw behind its length, not compressed.

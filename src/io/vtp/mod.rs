@@ -2,7 +2,7 @@
 //! raw or base64, each compressed with zlib or not.
 //!
 //! Memory: at most sixteen times the file, for compressed arrays sixteen times what they unpack to,
-//! which is limited to a hundred times the file.
+//! which is limited to a hundred times the file; and what `MOST_LISTS` of values take.
 
 mod arrays;
 mod write;

@@ -5,13 +5,23 @@
 //! order of the records, by voxel, does for both. A second copy of them by streamline, with each segment's share
 //! stored and summed in order, would take twice the memory; its time was not measured.
 //! What is left to the host are a few numbers an iteration, after which it chooses the next.
+//!
+//! Several cards have a slab of the voxels each, of nearly the same work, with their rows and their own columns; the
+//! streamlines' columns are on all of them. A x is each card's alone. What Aᵀ y gives to streamlines is added up
+//! over the cards ([`adder`]), after which all have the same bits and take the same step; sums over the columns are
+//! added up by the host, in which the first card alone counts the streamlines.
 
 // Kernel launches.
 #![allow(unsafe_code)]
 
+mod adder;
 mod buffers;
+mod cards;
+mod of_part;
+mod part;
 mod vectors;
 
+pub use cards::Load;
 pub use vectors::Vectors;
 
 use super::dictionary::Dictionary;
@@ -22,8 +32,10 @@ use super::samples::Samples;
 use crate::compute::cuda::{self, Device};
 use crate::compute::kernels::{self, KernelFile};
 use crate::solvers::Error;
-use buffers::{Buffers, Columns, Finish};
-use cudarc::driver::{CudaFunction, LaunchArgs, LaunchConfig, PushKernelArg as _};
+use adder::Adder;
+use buffers::{Buffers, Finish};
+use cudarc::driver::{CudaSlice, LaunchConfig};
+use part::{Made, Part};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -56,108 +68,123 @@ fn blocks(count: u64, threads: u32) -> LaunchConfig {
     }
 }
 
-/// The operator on the first of the cards.
-pub struct OnCard {
-    devices: Arc<[Device]>,
+/// The operator on graphics cards.
+pub struct OnCards {
     pub shape: Shape,
     /// Columns of a streamline that are worked on.
     pub rank: usize,
-    kernels: Kernels,
     /// Where samples are among those of a voxel, which are filled up.
     places: Vec<u32>,
-    /// One at a time works with them.
-    buffers: Mutex<Buffers>,
+    parts: Vec<Part>,
+    held: Mutex<Held>,
 }
 
-struct Kernels {
-    mix: CudaFunction,
-    apply: CudaFunction,
-    contract: CudaFunction,
-    samples: CudaFunction,
-    sums: CudaFunction,
-    spread: CudaFunction,
-    adjoint: CudaFunction,
-    part: CudaFunction,
+/// What one at a time works with.
+struct Held {
+    /// Of each part.
+    buffers: Vec<Buffers>,
+    adder: Adder,
 }
 
-impl fmt::Debug for OnCard {
+impl fmt::Debug for OnCards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} on {:?}", self.shape, self.device())
+        let devices: Vec<_> = self.parts.iter().map(Part::device).collect();
+        write!(f, "{:?} on {devices:?}", self.shape)
     }
 }
 
-impl OnCard {
-    /// `mixed`: fewer columns that do for all of the streamlines', and the responses that are left.
+impl OnCards {
+    /// `mixed`: fewer columns that do for all of the streamlines', and the responses that are left. `places`: the
+    /// card of each slab; `None`: as many cards as are worth it.
     pub fn new(
         dictionary: &Dictionary,
         responses: &Responses,
-        mixed: Option<(Mixing, Responses)>,
+        mixed: Option<&(Mixing, Responses)>,
         samples: &Samples,
         precision: Precision,
         devices: &Arc<[Device]>,
+        places: Option<&[usize]>,
     ) -> Result<Self, Error> {
-        let device = &devices[0];
-        // Records and streamlines are numbered in 32 bits.
-        if dictionary.segments.len() as u64 > u64::from(u32::MAX) - 64 {
-            return Err(Error::Card(cuda::Error::TooMany {
-                what: format!("{} segments", dictionary.segments.len()),
-                lower: LESS,
-            }));
-        }
-        let (mixing, used) = match &mixed {
+        let (mixing, used) = match mixed {
             Some((mixing, fewer)) => (Some(mixing), fewer),
             None => (None, responses),
         };
-        let made = Buffers::new(device, dictionary, used, mixing, samples);
-        let (buffers, shape, places) = made.map_err(in_job)?;
         let rank = used.intra.len();
-        let wide = buffers::wide(rank);
-        let kind = match precision {
-            _ if samples.shells.is_empty() => "flat".to_owned(),
-            Precision::Fast if wide == FOURS => "fast".to_owned(),
-            _ => wide.to_string(),
+        let load = Load {
+            segments: dictionary.segments.len() as f64,
+            voxels: dictionary.voxels.len() as f64,
+            samples: samples.count() as f64,
+            shared: buffers::shared(dictionary.fibres, rank) as f64,
         };
-        let kernel = |name: &str| device.kernel(KERNELS, &format!("commit_{name}"));
+        let mut places = match places {
+            Some(places) => places.to_vec(),
+            None => load.cards(devices),
+        };
+        let slabs = dictionary.slabs(places.len(), Load::voxel(load.samples));
+        places.truncate(slabs.len());
+        let made = Made {
+            dictionary,
+            responses: used,
+            mixing,
+            samples,
+            precision,
+        };
+        let (mut parts, mut buffers, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        for (slab, card) in slabs.iter().zip(places) {
+            let (part, own, places) = Part::new(&made, slab, devices, card).map_err(in_job)?;
+            parts.push(part);
+            buffers.push(own);
+            at = places;
+        }
+        let cards: Vec<&Device> = parts.iter().map(Part::device).collect();
+        let adder = Adder::new(&cards, buffers[0].mixed.len());
+        let adder = adder.map_err(|error| in_job(error.into()))?;
         Ok(Self {
-            kernels: Kernels {
-                mix: kernel("mix")?,
-                apply: kernel(&format!("apply_{kind}"))?,
-                contract: kernel(&format!("contract_{wide}"))?,
-                samples: kernel("samples")?,
-                sums: kernel("sums")?,
-                spread: kernel(&format!("spread_{wide}"))?,
-                adjoint: kernel(&format!("adjoint_{kind}"))?,
-                part: kernel("part")?,
+            shape: Shape {
+                voxels: dictionary.voxels.len(),
+                ..parts[0].shape
             },
-            devices: devices.clone(),
-            shape,
             rank,
-            places,
-            buffers: Mutex::new(buffers),
+            places: at,
+            parts,
+            held: Mutex::new(Held { buffers, adder }),
         })
     }
 
-    /// Bytes that so much would take on a card, the vectors of a fit among them; with fewer columns that do for
+    /// Bytes that so much would take on each card, the vectors of a fit among them; with fewer columns that do for
     /// all of a streamline's it is less.
-    pub fn needs(segments: u64, shape: Shape, shells: usize) -> u64 {
-        buffers::bytes(segments, shape, shape.atoms, shells)
+    pub fn needs(segments: u64, shape: Shape, shells: usize, devices: &[Device]) -> u64 {
+        let load = Load {
+            segments: segments as f64,
+            voxels: shape.voxels as f64,
+            samples: shape.samples as f64,
+            shared: buffers::shared(shape.fibres, shape.atoms) as f64,
+        };
+        let cards = load.cards(devices).len().max(1);
+        let slab = Shape {
+            voxels: shape.voxels.div_ceil(cards),
+            ..shape
+        };
+        buffers::bytes(segments.div_ceil(cards as u64), slab, shape.atoms, shells)
     }
 
-    fn device(&self) -> &Device {
-        &self.devices[0]
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn buffers(&self) -> MutexGuard<'_, Buffers> {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How many have a slab.
+    pub fn cards(&self) -> usize {
+        self.parts.len()
     }
 
-    fn columns(&self) -> Columns {
-        self.buffers().columns
+    /// How they add up, in words; `None` where there is one.
+    pub fn adds_up(&self) -> Option<&'static str> {
+        self.held().adder.told()
     }
 
-    /// Bytes on the card, with the vectors of a fit.
+    /// Bytes on all cards, with the vectors of a fit.
     pub fn bytes(&self) -> u64 {
-        self.buffers().bytes
+        self.held().buffers.iter().map(|b| b.bytes).sum()
     }
 
     /// Where sample s of a voxel is among the rows.
@@ -165,191 +192,156 @@ impl OnCard {
         voxel * self.shape.samples + self.places[sample] as usize
     }
 
-    /// Puts a kernel in line; `put` hands over what it declares.
-    fn launch<'a>(
-        &'a self,
-        kernel: &'a CudaFunction,
-        config: LaunchConfig,
-        put: impl FnOnce(&mut LaunchArgs<'a>),
-    ) -> Result<(), cuda::Error> {
-        let device = self.device();
-        let mut launcher = device.stream().launch_builder(kernel);
-        put(&mut launcher);
-        // SAFETY: each caller in this module hands over the kernel's own parameters; addresses are those of
-        // buffers as long as tables and columns say, which are freed after what is in line.
-        let launched = unsafe { launcher.launch(config) };
-        device.check(WHAT, launched)?;
+    /// A x of each part, of which becomes what `finish` says.
+    fn forward(&self, each: impl Iterator<Item = (u64, Finish)>) -> Result<(), cuda::Error> {
+        let held = &mut *self.held();
+        let parts = self.parts.iter().zip(&mut held.buffers);
+        for ((part, buffers), (x, finish)) in parts.zip(each) {
+            part.forward(buffers, x, finish)?;
+        }
         Ok(())
+    }
+
+    /// Aᵀ (now + β (now − before)), added up but not parted; what each part does with it next.
+    fn gather(
+        &self,
+        r: impl Iterator<Item = [u64; 2]>,
+        beta: f32,
+        mut then: impl FnMut(usize, &Part, &Buffers) -> Result<(), cuda::Error>,
+    ) -> Result<(), cuda::Error> {
+        let Held { buffers, adder } = &mut *self.held();
+        for ((part, buffers), r) in self.parts.iter().zip(&mut *buffers).zip(r) {
+            part.gather(buffers, r, beta)?;
+        }
+        adder.add_up(&self.parts, buffers)?;
+        let each = self.parts.iter().zip(&*buffers).enumerate();
+        each.map(|(i, (part, buffers))| then(i, part, buffers))
+            .collect()
+    }
+
+    /// The same into g.
+    fn backward(
+        &self,
+        r: impl Iterator<Item = [u64; 2]>,
+        beta: f32,
+        g: &[u64],
+    ) -> Result<(), cuda::Error> {
+        self.gather(r, beta, |i, part, buffers| part.backward(buffers, g[i]))
     }
 }
 
-/// In line on the card; vectors are addresses of as many numbers as the shape has columns or rows.
-impl OnCard {
-    /// A x, of which becomes what `finish` says.
-    fn forward(&self, buffers: &mut Buffers, x: u64, finish: Finish) -> Result<(), cuda::Error> {
-        let Buffers {
-            tables, columns, ..
-        } = *buffers;
-        let device = self.device();
-        let (z, sums, c) = (
-            device.address(&buffers.mixed),
-            device.address(&buffers.sums),
-            device.address(&buffers.shells),
-        );
-        self.launch(
-            &self.kernels.mix,
-            blocks(u64::from(columns.fibres), THREADS),
-            |l| {
-                l.arg(&columns).arg(&x).arg(&z);
+/// What a part has of vectors in memory, on its card.
+struct Sent {
+    x: CudaSlice<f32>,
+    y: CudaSlice<f32>,
+}
+
+impl Sent {
+    /// Of one vector, and nothing in the other.
+    fn new(part: &Part, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Self, cuda::Error> {
+        let device = part.device();
+        Ok(Self {
+            x: match x {
+                Some(x) => device.upload(&part.columns_of(x))?,
+                None => device.alloc_zeros(part.shape.columns())?,
             },
-        )?;
-        let own = x + 4 * self.shape.intra() as u64;
-        for chunk in 0..columns.chunks {
-            if buffers.shared {
-                device.check(WHAT, device.stream().memset_zeros(&mut buffers.sums))?;
-            }
-            let z = z + self.chunk(chunk);
-            self.launch(&self.kernels.apply, self.warps(tables.count), |l| {
-                l.arg(&tables).arg(&z).arg(&sums);
-            })?;
-            self.launch(&self.kernels.contract, self.warps(tables.voxels), |l| {
-                l.arg(&tables).arg(&sums).arg(&own).arg(&c).arg(&chunk);
-            })?;
-        }
-        let basis = device.address(&buffers.basis[0]);
-        // A thread has four samples and an eighth of the voxels.
-        let directed = tables.samples - tables.b0;
-        let threads = directed.next_multiple_of(32).clamp(96, 256);
-        self.launch(&self.kernels.samples, self.tiles(threads), |l| {
-            l.arg(&tables).arg(&c).arg(&basis).arg(&finish);
+            y: match y {
+                Some(y) => device.upload(&y[part.rows.clone()])?,
+                None => device.alloc_zeros(part.shape.rows())?,
+            },
         })
-    }
-
-    /// g = Aᵀ (now + β (now − before)).
-    fn backward(
-        &self,
-        buffers: &mut Buffers,
-        r: [u64; 2],
-        beta: f32,
-        g: u64,
-    ) -> Result<(), cuda::Error> {
-        let columns = buffers.columns;
-        let [z, own] = self.gather(buffers, r, beta)?;
-        self.launch(&self.kernels.part, self.strides(), |l| {
-            l.arg(&columns).arg(&z).arg(&own).arg(&g);
-        })
-    }
-
-    /// The same for the columns that are worked on and the voxels' own, which lie where it says.
-    fn gather(
-        &self,
-        buffers: &mut Buffers,
-        [now, before]: [u64; 2],
-        beta: f32,
-    ) -> Result<[u64; 2], cuda::Error> {
-        let Buffers {
-            tables, columns, ..
-        } = *buffers;
-        let device = self.device();
-        device.check(WHAT, device.stream().memset_zeros(&mut buffers.mixed))?;
-        let (z, shares, c) = (
-            device.address(&buffers.mixed),
-            device.address(&buffers.sums),
-            device.address(&buffers.shells),
-        );
-        let (own, basis) = (
-            device.address(&buffers.own),
-            device.address(&buffers.basis[1]),
-        );
-        self.launch(&self.kernels.sums, self.tiles(96), |l| {
-            l.arg(&tables).arg(&now).arg(&before).arg(&beta);
-            l.arg(&basis).arg(&c);
-        })?;
-        for chunk in 0..columns.chunks {
-            let z = z + self.chunk(chunk);
-            self.launch(&self.kernels.spread, self.warps(tables.voxels), |l| {
-                l.arg(&tables).arg(&c).arg(&shares).arg(&own).arg(&chunk);
-            })?;
-            self.launch(&self.kernels.adjoint, self.warps(tables.count), |l| {
-                l.arg(&tables).arg(&shares).arg(&z);
-            })?;
-        }
-        Ok([z, own])
-    }
-
-    /// Bytes before a chunk of mixed columns.
-    fn chunk(&self, chunk: u32) -> u64 {
-        4 * (chunk as usize * self.shape.fibres * buffers::wide(self.rank)) as u64
-    }
-
-    /// So many warps.
-    fn warps(&self, count: u32) -> LaunchConfig {
-        LaunchConfig {
-            block_dim: (32 * WARPS, 1, 1),
-            ..blocks(u64::from(count), WARPS)
-        }
-    }
-
-    /// A block of so many threads a tile of voxels.
-    fn tiles(&self, threads: u32) -> LaunchConfig {
-        LaunchConfig {
-            block_dim: (threads, 1, 1),
-            ..blocks(self.shape.voxels as u64, TILE)
-        }
-    }
-
-    /// What strides over columns or rows.
-    fn strides(&self) -> LaunchConfig {
-        let threads = EACH * self.device().multiprocessors() * THREADS;
-        blocks(u64::from(threads), THREADS)
     }
 }
 
 /// With vectors in memory.
-impl OnCard {
+impl OnCards {
+    fn sent(&self, x: Option<&[f32]>, y: Option<&[f32]>) -> Result<Vec<Sent>, cuda::Error> {
+        let each = self.parts.iter();
+        each.map(|part| Sent::new(part, x, y)).collect()
+    }
+
+    fn product(&self, sent: &[Sent], out: &[Sent]) -> Result<(), cuda::Error> {
+        let each = self.parts.iter().zip(sent.iter().zip(out));
+        self.forward(each.map(|(part, (from, to))| {
+            let device = part.device();
+            let finish = Finish::product(device.address(&to.y), 0);
+            (device.address(&from.x), finish)
+        }))
+    }
+
+    fn transposed(&self, sent: &[Sent], out: &[Sent]) -> Result<(), cuda::Error> {
+        let at = |i: usize, v: &CudaSlice<f32>| self.parts[i].device().address(v);
+        let g: Vec<u64> = out.iter().enumerate().map(|(i, v)| at(i, &v.x)).collect();
+        let r = sent.iter().enumerate().map(|(i, v)| [at(i, &v.y); 2]);
+        self.backward(r, 0.0, &g)
+    }
+
     pub fn apply(&self, x: &[f32]) -> Result<Vec<f32>, Error> {
-        let device = self.device();
-        let x = device.upload(x)?;
-        let out = device.alloc_zeros::<f32>(self.shape.rows())?;
-        let finish = Finish::product(device.address(&out), 0);
-        self.forward(&mut self.buffers(), device.address(&x), finish)?;
-        Ok(device.download(&out, 0..out.len())?)
+        let sent = self.sent(Some(x), None)?;
+        self.product(&sent, &sent)?;
+        let mut out = vec![0.0; self.shape.rows()];
+        for (part, sent) in self.parts.iter().zip(&sent) {
+            let to = &mut out[part.rows.clone()];
+            part.device().download_into(&sent.y, 0, to)?;
+        }
+        Ok(out)
     }
 
     pub fn adjoint(&self, y: &[f32], x: &mut [f32]) -> Result<(), Error> {
-        let device = self.device();
-        let y = device.upload(y)?;
-        let g = device.alloc_zeros::<f32>(self.shape.columns())?;
-        let y = [device.address(&y); 2];
-        self.backward(&mut self.buffers(), y, 0.0, device.address(&g))?;
-        Ok(device.download_into(&g, 0, x)?)
+        let sent = self.sent(None, Some(y))?;
+        self.transposed(&sent, &sent)?;
+        Ok(self.columns_into(sent.iter().map(|s| &s.x), x)?)
     }
 
-    /// Milliseconds of A x and Aᵀ y on the card, of so many times each, after one that is not counted.
+    /// All columns, the streamlines' from the first card.
+    fn columns_into<'a>(
+        &self,
+        each: impl Iterator<Item = &'a CudaSlice<f32>>,
+        to: &mut [f32],
+    ) -> Result<(), cuda::Error> {
+        let intra = self.shape.intra();
+        for (i, (part, from)) in self.parts.iter().zip(each).enumerate() {
+            let device = part.device();
+            match i {
+                0 => device.download_into(from, 0, &mut to[..part.own.end])?,
+                _ => device.download_into(from, intra, &mut to[part.own.clone()])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Milliseconds of A x and Aᵀ y on the cards, of so many times each, after one that is not counted.
     pub fn times_ms(&self, x: &[f32], y: &[f32], times: usize) -> Result<[Vec<f32>; 2], Error> {
-        let device = self.device();
-        let (x, y) = (device.upload(x)?, device.upload(y)?);
-        let (ax, g) = (
-            device.alloc_zeros::<f32>(y.len())?,
-            device.alloc_zeros::<f32>(x.len())?,
-        );
-        let finish = Finish::product(device.address(&ax), 0);
-        let (x, y, g) = (
-            device.address(&x),
-            [device.address(&y); 2],
-            device.address(&g),
-        );
+        let sent = self.sent(Some(x), Some(y))?;
+        let out = self.sent(None, None)?;
         let mut made = [Vec::new(), Vec::new()];
         for i in 0..=times {
-            let buffers = &mut self.buffers();
-            let forward = device.elapsed(|| self.forward(buffers, x, finish))?.1;
-            let back = device.elapsed(|| self.backward(buffers, y, 0.0, g))?.1;
+            let forward = self.elapsed_ms(|| self.product(&sent, &out))?;
+            let back = self.elapsed_ms(|| self.transposed(&sent, &out))?;
             if i > 0 {
                 made[0].push(forward);
                 made[1].push(back);
             }
         }
         Ok(made)
+    }
+
+    /// On the card that takes longest.
+    fn elapsed_ms(
+        &self,
+        work: impl FnOnce() -> Result<(), cuda::Error>,
+    ) -> Result<f32, cuda::Error> {
+        let marks = || -> Result<Vec<_>, cuda::Error> {
+            self.parts.iter().map(|part| part.device().mark()).collect()
+        };
+        let from = marks()?;
+        work()?;
+        let to = marks()?;
+        let mut longest = 0f32;
+        for (part, (from, to)) in self.parts.iter().zip(from.iter().zip(&to)) {
+            longest = longest.max(part.device().elapsed_ms(from, to)?);
+        }
+        Ok(longest)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How long a fit takes, from numbers that are counted before it starts.
 
+use super::cuda::Load;
 use super::model::Intra;
 use super::operator::{Counted, Way, Work};
 use super::prepare::{Demand, Inputs, Params};
@@ -26,15 +27,6 @@ const VALUE_S: f64 = 10e-9;
 const NUMBER_S: f64 = 1e-9;
 /// As often the solver passes over rows and columns.
 const PASSES: f64 = 8.0;
-
-/// Of an iteration on an H200: what it takes with next to nothing, for each voxel and each of its samples, and for
-/// each segment.
-const CARD_S: f64 = 100e-6;
-const CARD_VOXEL_S: f64 = 6e-9;
-const CARD_SAMPLE_S: f64 = 0.024e-9;
-const CARD_SEGMENT_S: f64 = 0.065e-9;
-/// Its multiprocessors.
-const CARD_SIZE: f64 = 132.0;
 
 impl Inputs<'_> {
     /// Of so many records.
@@ -79,12 +71,17 @@ impl Inputs<'_> {
         };
         let build_s =
             SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples + VALUE_S * fitted as f64;
-        let iteration_s = match (backend.devices().first(), params.way) {
-            (Some(device), None | Some(Way::Factorised)) => {
-                let voxel_s = CARD_VOXEL_S + CARD_SAMPLE_S * n.samples;
-                // Of many columns of a streamline, four or fewer are worked on.
-                let s = voxel_s * voxels + CARD_SEGMENT_S * n.segments;
-                CARD_S + s * CARD_SIZE / f64::from(device.multiprocessors().max(1))
+        let iteration_s = match (backend.devices(), params.way) {
+            (devices @ [first, ..], None | Some(Way::Factorised)) => {
+                let load = Load {
+                    segments: n.segments,
+                    voxels,
+                    samples: n.samples,
+                    // Of many columns of a streamline, four or fewer are worked on.
+                    shared: fibres * n.atoms.min(4.0),
+                };
+                let cards = load.cards(devices).len();
+                load.iteration_s(cards, first.multiprocessors())
             }
             _ => {
                 let products_s = 2.0 * UNIT_S * Work::counted(&n).least();

@@ -102,6 +102,19 @@ impl Prepared {
         })
     }
 
+    /// Unknowns that have these weights of streamlines, shared out evenly over the columns of each, and nothing in
+    /// the voxels.
+    pub fn unknowns(&self, weights: &[f32]) -> Vec<f32> {
+        let (atoms, scale) = (self.operator.shape().atoms, &self.responses.scale[0]);
+        let mut x = vec![0.0; self.operator.columns()];
+        for (own, weight) in x.chunks_exact_mut(atoms).zip(weights) {
+            for (x, scale) in own.iter_mut().zip(scale) {
+                *x = weight / atoms as f32 * *scale as f32;
+            }
+        }
+        x
+    }
+
     fn told(&self, tractogram: &Tractogram, solution: Solution) -> Fit {
         let shape = self.operator.shape();
         let scale = &self.responses.scale[0];

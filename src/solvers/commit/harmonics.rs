@@ -189,3 +189,26 @@ pub fn at_cosine(zonal: &[f64; DEGREES], t: f64) -> f64 {
         .map(|(half, (r, p))| (4 * half + 1) as f64 / (4.0 * PI) * r * p)
         .sum()
 }
+
+/// The same as a polynomial: factors of 1, t², … t¹².
+pub fn even_powers(zonal: &[f64; DEGREES]) -> [f64; DEGREES] {
+    let mut out = [0.0; DEGREES];
+    // P_l by powers of t, and that of one degree less.
+    let (mut below, mut p) = ([0.0; LMAX + 2], [0.0; LMAX + 2]);
+    p[0] = 1.0;
+    for l in 0..=LMAX {
+        let degree = l as f64;
+        if l % 2 == 0 {
+            let scale = (2.0 * degree + 1.0) / (4.0 * PI) * zonal[l / 2];
+            for (sum, p) in out.iter_mut().zip(p.iter().step_by(2)) {
+                *sum += scale * p;
+            }
+        }
+        let above = std::array::from_fn(|k| {
+            let up = if k > 0 { p[k - 1] } else { 0.0 };
+            ((2.0 * degree + 1.0) * up - degree * below[k]) / (degree + 1.0)
+        });
+        (below, p) = (p, above);
+    }
+    out
+}

@@ -30,7 +30,8 @@
 //! the stop at any number of threads, not to the byte: streamlines cross voxels of different threads.
 //!
 //! *On a graphics card* the operator is in spherical harmonics, all vectors of the solver stay there, and a
-//! few sums come back in each iteration.
+//! few sums come back in each iteration. Several cards have a slab of the voxels each, and add up what Aᵀ y gives to
+//! streamlines.
 
 mod cuda;
 pub mod cylinder;

@@ -1,6 +1,6 @@
 //! All that comes before the first iteration: the checks, each with one sentence, and what is built once.
 
-use super::cuda::OnCard;
+use super::cuda::OnCards;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
 use super::model::{Intra, Model, Responses};
@@ -54,7 +54,7 @@ pub struct Demand {
     /// Records, at most and nearly.
     pub segments: u64,
     pub bytes: u64,
-    /// The same on a graphics card, at most: as if streamlines ran through all voxels that may be used.
+    /// The same on each graphics card, at most: as if streamlines ran through all voxels that may be used.
     pub on_card: u64,
 }
 
@@ -87,7 +87,7 @@ pub struct Prepared {
     /// Measured, in the order of the operator's rows.
     pub y: Vec<f32>,
     pub demand: Demand,
-    /// The number of the graphics card that it was built for.
+    /// The number of the graphics card that it was built for, or of the first of several.
     card: Option<usize>,
 }
 
@@ -220,7 +220,7 @@ impl Inputs<'_> {
     }
 
     /// Records and bytes, the vectors of the solver among them; without peaks as if each voxel had one.
-    pub fn demand(&self, params: &Params, samples: &Samples) -> Demand {
+    pub fn demand(&self, params: &Params, samples: &Samples, devices: &[Device]) -> Demand {
         let grid = &self.scan.grid;
         let estimate = estimate(self.tractogram, grid, params.blur_mm);
         let voxels = self.mask.map_or(grid.voxel_count(), Mask::count) as u64;
@@ -247,7 +247,7 @@ impl Inputs<'_> {
         Demand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,
-            on_card: OnCard::needs(estimate.segments, shape, samples.shells.len()),
+            on_card: OnCards::needs(estimate.segments, shape, samples.shells.len(), devices),
         }
     }
 }
@@ -315,7 +315,7 @@ impl Inputs<'_> {
         params.model.extra.clear();
         backend.install(|| {
             let samples = self.check(&params)?;
-            let demand = self.demand(&params, &samples);
+            let demand = self.demand(&params, &samples, backend.devices());
             demand.check(self.tractogram.len(), memory)?;
             let made = self.explained(&params, samples);
             self.dictionary(&params, &made.scan, &made.samples, control)
@@ -357,7 +357,7 @@ impl Prepared {
         control: &Control,
     ) -> Result<Self, Error> {
         let samples = inputs.check(params)?;
-        let demand = inputs.demand(params, &samples);
+        let demand = inputs.demand(params, &samples, devices.map_or(&[], |d| d));
         demand.check(inputs.tractogram.len(), memory)?;
         let Explained {
             scan,
@@ -377,9 +377,13 @@ impl Prepared {
         let signals = samples.signals(&scan, &dictionary.voxels, &switches);
         control.check()?;
         let operator = match (devices, params.way) {
-            (Some(devices), None | Some(Way::Factorised)) => {
-                Operator::new_on_card(&dictionary, &responses, &samples, params.precision, devices)?
-            }
+            (Some(devices), None | Some(Way::Factorised)) => Operator::new_on_cards(
+                &dictionary,
+                &responses,
+                &samples,
+                params.precision,
+                devices,
+            )?,
             // A table is looked up by the processor alone.
             (_, way) => Operator::new(&dictionary, &responses, &samples, way),
         };

@@ -228,28 +228,65 @@ impl Field {
         census
     }
 
-    /// How far the surface has moved from where it was `before`, in units of h: root mean square of what φ
-    /// changed by where it was or is nearer to 0 than `within`.
-    pub fn moved(&self, before: &Self, within: f32) -> f64 {
+    /// How far the surface has moved from where it was `before`, in units of h: root mean square over its
+    /// area, of what the shares of voxels inside, φ + ½ from 0 to 1, changed by. The area is that of a
+    /// surface of all directions which crosses as many edges between voxels: where φ is steep, few
+    /// voxels lie along it, and each changes by more than it moved. Needs the backend's threads installed.
+    pub fn moved(&self, before: &Self) -> f64 {
         let (b, shape) = (self.brick, self.counts());
         let volume = b.pow(3);
-        let (mut sum, mut count) = (0.0, 0u64);
-        let slots = self.table.iter().zip(&before.table).enumerate();
-        for (i, (&slot, &old)) in slots.filter(|(_, (slot, old))| **slot.max(old) > INSIDE) {
+        let share = |phi: f32| (phi + 0.5).clamp(0.0, 1.0);
+        let apart = |(v, w): (&f32, &f32)| f64::from((share(*v) - share(*w)).powi(2));
+        let differs = |(v, w): (&f32, &f32)| u64::from((*v > 0.0) != (*w > 0.0));
+        let page = |field: &'_ Self, i: usize| field.table[i] as usize * volume;
+        let of_brick = |i: usize| -> (f64, u64) {
+            if self.table[i].max(before.table[i]) <= INSIDE {
+                return (0.0, 0);
+            }
             let first = origin(i, shape, b);
             let size = [0, 1, 2].map(|a| b.min(self.grid.shape[a] - first[a]));
+            let now = &self.pages[page(self, i)..][..volume];
+            let then = &before.pages[page(before, i)..][..volume];
+            let [right, behind, above] = [0, 1, 2].map(|a| {
+                let next = i + [1, shape[0], shape[0] * shape[1]][a];
+                let more = first[a] + b < self.grid.shape[a];
+                more.then(|| &self.pages[page(self, next)..][..volume])
+            });
+            let (mut sum, mut crossed) = (0.0, 0);
             for (y, z) in (0..size[2]).flat_map(|z| (0..size[1]).map(move |y| (y, z))) {
-                let row = |slot: u32| slot as usize * volume + b * (y + b * z);
-                let now = &self.pages[row(slot)..][..size[0]];
-                for (v, w) in now.iter().zip(&before.pages[row(old)..]) {
-                    if v.abs().min(w.abs()) < within {
-                        sum += f64::from(v - w).powi(2);
-                        count += 1;
-                    }
-                }
+                let at = b * (y + b * z);
+                let row = &now[at..at + size[0]];
+                sum += row.iter().zip(&then[at..]).map(apart).sum::<f64>();
+                let along = row.iter().zip(&row[1..]).map(differs).sum::<u64>();
+                let last = right.map_or(0, |page| differs((&row[size[0] - 1], &page[at])));
+                let next = [
+                    if y + 1 < size[1] {
+                        Some(&now[at + b..])
+                    } else {
+                        behind.map(|p| &p[b * b * z..])
+                    },
+                    if z + 1 < size[2] {
+                        Some(&now[at + b * b..])
+                    } else {
+                        above.map(|p| &p[b * y..])
+                    },
+                ];
+                let across = next
+                    .into_iter()
+                    .flatten()
+                    .map(|next| row.iter().zip(next).map(differs).sum::<u64>());
+                crossed += along + last + across.sum::<u64>();
             }
-        }
-        (sum / count.max(1) as f64).sqrt()
+            (sum, crossed)
+        };
+        // Summed brick by brick in their order: the same at any number of threads.
+        let bricks = (0..self.table.len()).into_par_iter().with_min_len(64);
+        let bricks: Vec<(f64, u64)> = bricks.map(of_brick).collect();
+        let sum: f64 = bricks.iter().map(|b| b.0).sum();
+        let crossed = bricks.iter().map(|b| b.1).sum::<u64>().max(1);
+        // Along each axis a surface of all directions crosses an edge in half of what it covers.
+        let edges = 0.5 * self.grid.spacing().element_sum() / self.h_mm;
+        (sum * edges / crossed as f64).sqrt()
     }
 
     /// The same values in an order that does not depend on how they came about: pages by brick, and

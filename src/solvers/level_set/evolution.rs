@@ -25,8 +25,6 @@ const STILL_STEPS: u64 = 100;
 const LOOKS: u64 = 6;
 /// It may stand still when in as many steps no larger share of the voxels in bricks came in or went out.
 const MAY_BE_STILL: f64 = 1e-3;
-/// Half the thickness of the layer of voxels along a surface, in units of h.
-const ALONG: f32 = 0.5;
 
 /// How much there is of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +86,7 @@ impl Evolution {
         control.check()?;
         backend.install(|| {
             let field = start.field(grid, &stencil, &layout);
-            let census = field.census(ALONG);
+            let census = field.census(0.0);
             if census.inside == 0 {
                 return Err(Error::Input(
                     "Found a surface without a voxel inside, expected some; add a sphere".to_owned(),
@@ -137,7 +135,7 @@ impl Evolution {
                     made.redistance()?;
                 }
                 let field = made.field()?;
-                let inside = field.census(ALONG).inside;
+                let inside = field.census(0.0).inside;
                 made.adopt(&field, inside, sum(inputs, &field), backend)?;
             }
             made.history = History::new(made.packed()?);
@@ -254,7 +252,7 @@ impl Evolution {
             .check(&self.inputs.image.grid)
             .map_err(Error::Input)?;
         let field = edited(&self.field()?, sphere);
-        let census = field.census(ALONG);
+        let census = field.census(0.0);
         if census.inside == 0 {
             return Err(Error::Input(
                 "Found no voxel left after the cut, expected some; the surface is kept: cut away less"
@@ -342,7 +340,7 @@ impl Evolution {
             {
                 return Ok(Ended::Leaked(leak));
             }
-            if step == next && self.still()? {
+            if step == next && backend.install(|| self.still())? {
                 return Ok(Ended::Converged);
             }
         }
@@ -371,7 +369,8 @@ impl Evolution {
     /// Whether the surface is where it was a while ago. At rest it breathes from one redistancing to the
     /// next, by some hundredths of a voxel, so that voxels keep changing sides for ever: it is looked at in
     /// the same phase each time, and compared with several times before, as a breath may take two or three
-    /// redistancings.
+    /// redistancings. Where nothing keeps φ from growing steep, breath follows no period: then the
+    /// surface stands still if it does not creep.
     fn still(&mut self) -> Result<bool, Error> {
         let (step, every) = (self.step(), self.redistanced_every().max(1));
         let (mut divisor, mut rest) = (STILL_STEPS, every);
@@ -391,10 +390,12 @@ impl Evolution {
         }
         let field = self.field()?;
         self.looks.retain(|(at, _)| at + LOOKS * look >= step);
-        let mut before = self.looks.iter().rev();
-        let still = before.any(|(_, before)| field.moved(before, ALONG) < STILL);
+        let before = self.looks.iter().rev();
+        let moved = before.map(|(at, before)| (((step - at) / look) as f64, field.moved(before)));
+        let moved: Vec<(f64, f64)> = moved.collect();
         self.looks.push((step, field));
-        Ok(still)
+        let back = moved.iter().any(|(_, moved)| *moved < STILL);
+        Ok(back || (moved.len() as u64 == LOOKS && creep(&moved) < STILL))
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), Error> {
@@ -553,6 +554,17 @@ impl Evolution {
         made.watched = true;
         Ok((made, ended))
     }
+}
+
+/// How far a surface creeps from one look to the next, from how far it is from where it was so many looks
+/// before: a breath b and a creep c are apart by √(b² + n² c²) after n looks; least squares.
+fn creep(moved: &[(f64, f64)]) -> f64 {
+    let squares = || moved.iter().map(|(n, apart)| (n * n, apart * apart));
+    let count = moved.len() as f64;
+    let [n, apart] = squares().fold([0.0; 2], |[n, a], (x, y)| [n + x / count, a + y / count]);
+    let along: f64 = squares().map(|(x, y)| (x - n) * (y - apart)).sum();
+    let spread: f64 = squares().map(|(x, _)| (x - n).powi(2)).sum();
+    (along / spread).max(0.0).sqrt()
 }
 
 fn needs_layer(inputs: &Inputs, params: &Params) -> Result<(), String> {

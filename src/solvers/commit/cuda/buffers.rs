@@ -1,11 +1,10 @@
 //! What the kernels read, as they declare it.
 
-use super::super::dictionary::Dictionary;
+use super::super::dictionary::Slab;
 use super::super::harmonics::{COUNT, DEGREES};
-use super::super::model::Responses;
 use super::super::operator::Shape;
-use super::super::operator::rank::Mixing;
 use super::super::samples::Samples;
+use super::part::Made;
 use super::{Error, FOURS, KERNELS, PAD, PART, ROW, WHAT, blocks};
 use crate::compute::cuda::{self, Device};
 use bytemuck::{Pod, Zeroable};
@@ -50,8 +49,9 @@ pub struct Columns {
     pub chunks: u32,
     pub wide: u32,
     pub count: u64,
+    first: u64,
 }
-const _: () = assert!(size_of::<Columns>() == 32);
+const _: () = assert!(size_of::<Columns>() == 40);
 // SAFETY: as above.
 unsafe impl DeviceRepr for Columns {}
 
@@ -85,16 +85,16 @@ const SHARED: u32 = 1;
 
 /// For each warp a voxel or a part of it: its number, its first record, one past its last, and whether there are
 /// others; the long ones first.
-fn items(dictionary: &Dictionary) -> Vec<[u32; 4]> {
-    let mut items = Vec::with_capacity(dictionary.voxels.len());
-    for (voxel, pair) in dictionary.offsets.windows(2).enumerate() {
-        let shared = if pair[1] - pair[0] > PART { SHARED } else { 0 };
-        let mut begin = pair[0];
+fn items(slab: &Slab) -> Vec<[u32; 4]> {
+    let mut items = Vec::with_capacity(slab.voxels.len());
+    for (voxel, pair) in slab.offsets.windows(2).enumerate() {
+        let [mut begin, last] = [pair[0], pair[1]].map(|at| at - slab.offsets[0]);
+        let shared = if last - begin > PART { SHARED } else { 0 };
         loop {
-            let end = pair[1].min(begin + PART);
+            let end = last.min(begin + PART);
             items.push([voxel as u32, begin as u32, end as u32, shared]);
             begin = end;
-            if begin >= pair[1] {
+            if begin >= last {
                 break;
             }
         }
@@ -154,7 +154,7 @@ pub struct Buffers {
     pub mixed: CudaSlice<f32>,
     pub own: CudaSlice<f32>,
     /// Parts of voxels add up, so that sums are cleared first.
-    pub shared: bool,
+    pub parted: bool,
     pub bytes: u64,
     /// Only tables point to them.
     _kept: [CudaSlice<u32>; 4],
@@ -170,13 +170,18 @@ pub fn wide(rank: usize) -> usize {
     }
 }
 
+/// Numbers of all streamlines that are worked on.
+pub fn shared(fibres: usize, rank: usize) -> usize {
+    fibres * rank.next_multiple_of(wide(rank))
+}
+
 /// Bytes that an operator of so many segments and the vectors of a fit take.
 pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let voxels = shape.voxels as u64;
     let items = voxels + segments / PART;
     let peaks = voxels * shape.peaks as u64;
     let sums = voxels * (shells * ROW + 4 + PAD * wide(rank)) as u64;
-    let mixed = (shape.fibres * rank.next_multiple_of(wide(rank))) as u64;
+    let mixed = shared(shape.fibres, rank) as u64;
     let own = voxels * shape.own() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
@@ -187,15 +192,20 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
 impl Buffers {
     pub fn new(
         device: &Device,
-        dictionary: &Dictionary,
-        responses: &Responses,
-        mixing: Option<&Mixing>,
-        samples: &Samples,
+        made: &Made,
+        slab: &Slab,
     ) -> Result<(Self, Shape, Vec<u32>), Error> {
+        let Made {
+            dictionary,
+            responses,
+            mixing,
+            samples,
+            ..
+        } = *made;
         let padding = Padding::new(samples);
         let rank = responses.intra.len();
         let atoms = mixing.map_or(rank, |m| m.atoms);
-        let (voxels, shells) = (dictionary.voxels.len(), samples.shells.len());
+        let (voxels, shells) = (slab.voxels.len(), samples.shells.len());
         let shape = Shape {
             fibres: dictionary.fibres,
             atoms,
@@ -207,17 +217,17 @@ impl Buffers {
         };
         let wide = wide(rank);
         let chunks = rank.div_ceil(wide);
-        let bytes = bytes(dictionary.segments.len() as u64, shape, rank, shells);
+        let bytes = bytes(slab.segments.len() as u64, shape, rank, shells);
         device.needs(bytes, super::JOB, super::LESS)?;
         // One more number than there is is read by nobody; a buffer has one at least.
         let floats =
             |values: &[f32]| device.upload(if values.is_empty() { &[0.0] } else { values });
-        let items = items(dictionary);
+        let items = items(slab);
         let kept = [
-            device.upload(bytemuck::cast_slice(&dictionary.segments))?,
+            device.upload(bytemuck::cast_slice(slab.segments))?,
             device.upload(items.as_flattened())?,
             device.upload(
-                &dictionary
+                &slab
                     .peak_counts
                     .iter()
                     .map(|n| u32::from(*n))
@@ -225,7 +235,7 @@ impl Buffers {
             )?,
             device.upload(&padding.begins)?,
         ];
-        let codes: Vec<u32> = dictionary.peaks.iter().map(|c| u32::from(*c)).collect();
+        let codes: Vec<u32> = slab.peaks.iter().map(|c| u32::from(*c)).collect();
         let peaks = peaks(device, &codes)?;
         // By chunk, shell, degree and column.
         let mut intra = vec![0f32; chunks * shells * DEGREES * wide];
@@ -289,13 +299,18 @@ impl Buffers {
                 chunks: chunks as u32,
                 wide: wide as u32,
                 count: shape.columns() as u64,
+                // Streamlines are counted on the card of the first slab.
+                first: match slab.voxels.start {
+                    0 => 0,
+                    _ => shape.intra() as u64,
+                },
             },
             basis,
             sums: device.alloc_zeros(voxels * PAD * wide)?,
             shells: device.alloc_zeros(voxels * (shells * ROW + 4))?,
-            mixed: device.alloc_zeros(chunks * wide * shape.fibres)?,
+            mixed: device.alloc_zeros(shared(shape.fibres, rank))?,
             own: device.alloc_zeros((voxels * shape.own()).max(1))?,
-            shared: items.iter().any(|i| i[3] & SHARED != 0),
+            parted: items.iter().any(|i| i[3] & SHARED != 0),
             bytes,
             _kept: kept,
             _rows: rows,

@@ -10,8 +10,10 @@
 mod blur;
 mod foreign;
 mod pieces;
+mod slab;
 
 pub use foreign::Foreign;
+pub use slab::Slab;
 
 use super::directions;
 use crate::compute::{Cancelled, Control};

@@ -13,7 +13,7 @@ pub mod rank;
 pub mod reference;
 mod workers;
 
-use super::cuda::OnCard;
+use super::cuda::OnCards;
 use super::dictionary::Dictionary;
 use super::directions::SIDE;
 use super::model::{Responses, mean_square};
@@ -75,7 +75,7 @@ pub enum Way {
     },
 }
 
-/// On a graphics card, where there are three columns of a streamline and more.
+/// On graphics cards, where there are three columns of a streamline and more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Precision {
     /// Single precision.
@@ -88,7 +88,7 @@ pub enum Precision {
 enum Inner {
     Factorised(Factorised),
     Dense(Dense),
-    OnCard(Box<OnCard>),
+    OnCards(Box<OnCards>),
 }
 
 #[derive(Debug)]
@@ -153,13 +153,18 @@ impl Work {
         let factorised =
             (n.segments * segment(n.atoms) + n.peaks * segment(n.extra) + n.voxels * 91.0 * count)
                 / 8.0;
-        // Rows come from the second cache, or from far away.
+        // Rows come from the second cache, or from far away; those of free water are near.
         let table = n.segments.min(65536.0) * n.atoms * count * 4.0;
-        let far = if table > SECOND_CACHE { 16.0 } else { 5.0 };
-        let row = (count / 8.0).ceil() * far + 16.0;
-        let free = n.free * n.voxels;
-        let dense =
-            (n.segments * n.atoms + n.peaks * n.extra + free) * row + n.voxels * count / 4.0;
+        let registers = (count / 8.0).ceil();
+        let near = registers * 1.5 + 10.0;
+        let row = if table > SECOND_CACHE {
+            registers * 5.0 + 12.0
+        } else {
+            near
+        };
+        let dense = (n.segments * n.atoms + n.peaks * n.extra) * row
+            + n.free * n.voxels * near
+            + n.voxels * count * 1.6;
         Self { factorised, dense }
     }
 
@@ -189,7 +194,7 @@ impl Inner {
         match self {
             Self::Factorised(f) => Ok(f.apply(x, rows, finish)),
             Self::Dense(d) => Ok(d.apply(x, rows, finish)),
-            Self::OnCard(card) => Ok(finish(0, &card.apply(x)?, rows)),
+            Self::OnCards(cards) => Ok(finish(0, &cards.apply(x)?, rows)),
         }
     }
 
@@ -197,10 +202,10 @@ impl Inner {
         match self {
             Self::Factorised(f) => f.adjoint(y, x),
             Self::Dense(d) => d.adjoint(y, x),
-            Self::OnCard(card) => {
-                let mut rows = vec![0.0; card.shape.rows()];
+            Self::OnCards(cards) => {
+                let mut rows = vec![0.0; cards.shape.rows()];
                 y(0, &mut rows);
-                card.adjoint(&rows, x)?;
+                cards.adjoint(&rows, x)?;
             }
         }
         Ok(())
@@ -244,24 +249,44 @@ impl Operator {
         Self::with(inner, way, mixing, dictionary, &squares)
     }
 
-    /// On the first of these graphics cards, factorised.
-    pub fn new_on_card(
+    /// On as many of these graphics cards as are worth it, factorised.
+    pub fn new_on_cards(
         dictionary: &Dictionary,
         responses: &Responses,
         samples: &Samples,
         precision: Precision,
         devices: &Arc<[Device]>,
     ) -> Result<Self, Error> {
+        Self::in_slabs(dictionary, responses, samples, precision, devices, None)
+    }
+
+    /// In as many slabs of voxels as there are `places`, each the place of its card among these; `None`: one on
+    /// each card that is worth it.
+    pub fn in_slabs(
+        dictionary: &Dictionary,
+        responses: &Responses,
+        samples: &Samples,
+        precision: Precision,
+        devices: &Arc<[Device]>,
+        places: Option<&[usize]>,
+    ) -> Result<Self, Error> {
         let tolerance = match precision {
             Precision::Exact => TOLERANCE,
             Precision::Fast => COARSE_TOLERANCE,
         };
         let mixed = Mixing::of(responses, samples, tolerance);
-        let card = OnCard::new(dictionary, responses, mixed, samples, precision, devices)?;
+        let cards = OnCards::new(
+            dictionary,
+            responses,
+            mixed.as_ref(),
+            samples,
+            precision,
+            devices,
+            places,
+        )?;
         let squares = mean_squares(responses, samples);
-        let inner = Inner::OnCard(Box::new(card));
         Ok(Self::with(
-            inner,
+            Inner::OnCards(Box::new(cards)),
             Way::Factorised,
             None,
             dictionary,
@@ -269,10 +294,10 @@ impl Operator {
         ))
     }
 
-    /// Where it is on a graphics card.
-    pub fn on_card(&self) -> Option<&OnCard> {
+    /// Where it is on graphics cards.
+    pub fn on_cards(&self) -> Option<&OnCards> {
         match &self.inner {
-            Inner::OnCard(card) => Some(card),
+            Inner::OnCards(cards) => Some(cards),
             Inner::Factorised(_) | Inner::Dense(_) => None,
         }
     }
@@ -319,13 +344,14 @@ impl Operator {
         match &self.inner {
             Inner::Factorised(f) => f.shape,
             Inner::Dense(d) => d.shape,
-            Inner::OnCard(card) => card.shape,
+            Inner::OnCards(cards) => cards.shape,
         }
     }
 
     /// Columns of a streamline that are worked on.
     pub fn rank(&self) -> usize {
-        self.on_card().map_or(self.inner_shape().atoms, |c| c.rank)
+        let shape = self.inner_shape();
+        self.on_cards().map_or(shape.atoms, |cards| cards.rank)
     }
 
     pub fn columns(&self) -> usize {
@@ -383,7 +409,7 @@ impl Operator {
         match &self.inner {
             Inner::Factorised(f) => f.row(voxel, sample),
             Inner::Dense(d) => voxel * d.shape.samples + sample,
-            Inner::OnCard(card) => card.row(voxel, sample),
+            Inner::OnCards(cards) => cards.row(voxel, sample),
         }
     }
 
@@ -391,7 +417,7 @@ impl Operator {
     pub fn own_column(&self, voxel: usize, place: usize) -> usize {
         let own = match &self.inner {
             Inner::Factorised(f) => f.own_column(voxel, place),
-            Inner::Dense(_) | Inner::OnCard(_) => voxel * self.inner_shape().own() + place,
+            Inner::Dense(_) | Inner::OnCards(_) => voxel * self.inner_shape().own() + place,
         };
         self.shape().intra() + own
     }

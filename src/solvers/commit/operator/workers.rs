@@ -10,13 +10,13 @@ pub struct Sums(Mutex<Vec<Vec<f32>>>);
 
 /// Calls `work(piece, own slice, sums, scratch)` for each slice of `own` (pieces of `width`, the last may be shorter;
 /// `count` of them even where they are empty), and adds all sums into `total`.
-pub fn run(
+pub fn run<S: Default>(
     kept: &Sums,
     total: &mut [f32],
     own: &mut [f32],
     width: usize,
     count: usize,
-    work: impl Fn(usize, &mut [f32], &mut [f32], &mut Vec<f32>) + Sync,
+    work: impl Fn(usize, &mut [f32], &mut [f32], &mut S) + Sync,
 ) {
     let threads = rayon::current_num_threads().min(count.max(1));
     let mut sums = std::mem::take(&mut *kept.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -33,7 +33,7 @@ pub fn run(
     sums.par_iter_mut().with_max_len(1).for_each(|sum| {
         sum.clear();
         sum.resize(total.len(), 0.0);
-        let mut scratch = Vec::new();
+        let mut scratch = S::default();
         loop {
             let piece = next.fetch_add(1, Ordering::Relaxed);
             let Some(slice) = slices.get(piece) else {

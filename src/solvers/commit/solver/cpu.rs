@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::engine::{Engine, Last, Stepped};
-use super::vectors::{LANES, Lanes8, add, combine, dot, product, square_against, turns};
+use super::vectors::{LANES, Lanes8, add, combine, product, sums};
 use crate::solvers::Error;
 
 /// A point, and A x − y of it.
@@ -115,8 +115,10 @@ impl Problem<'_> {
     fn kkt(&self, h: &[f32], x: &[f32], g: &[f32]) -> f64 {
         let mut next = vec![0.0; x.len()];
         self.penalty.step(&mut next, x, g, h, self.operator.shape());
-        let moved = square_against(h, &next, x);
-        (moved / dot(h, x, x).max(f64::MIN_POSITIVE)).sqrt()
+        let [moved, size] = sums([h, &next, x], |[h, next, x]| {
+            [h * (next - x).powi(2), h * x * x]
+        });
+        (moved / size.max(f64::MIN_POSITIVE)).sqrt()
     }
 }
 
@@ -136,12 +138,17 @@ impl Engine for Cpu<'_> {
         let shape = problem.operator.shape();
         problem.penalty.step(&mut now.x, z, &self.g, h, shape);
         let [objective, moved] = problem.residual(beta, &self.before, now)?;
+        let all = [h.as_slice(), z, &now.x, &self.before.x];
+        let [step, size, turned] = sums(all, |[h, z, x, before]| {
+            let back = h * (z - x);
+            [back * (z - x), h * x * x, back * (x - before)]
+        });
         Ok(Stepped {
             objective,
             moved,
-            step: square_against(h, &now.x, z),
-            size: dot(h, &now.x, &now.x),
-            turned: turns(h, z, &now.x, &self.before.x),
+            step,
+            size,
+            turned,
         })
     }
 
@@ -209,9 +216,14 @@ impl Engine for Cpu<'_> {
             let scaled = if *h > 0.0 { g / h } else { 0.0 };
             *d = keep * *d - scaled;
         }
-        self.problem.operator.apply(direction, a_direction)?;
-        let fall = -product(&self.g, direction);
-        Ok([product(a_direction, a_direction), fall])
+        let operator = self.problem.operator;
+        let [square, _] = operator.apply_with(direction, a_direction, &|_, ax, kept| {
+            let mut sum = Lanes8::default();
+            sum.add(ax);
+            kept.copy_from_slice(ax);
+            [sum.total(), 0.0]
+        })?;
+        Ok([square, -product(&self.g, direction)])
     }
 
     fn walk(&mut self, step: f32) -> Result<(), Error> {

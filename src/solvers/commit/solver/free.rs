@@ -38,11 +38,13 @@ impl Free {
         (moved as f64) < STEADY * above as f64
     }
 
-    /// Returns the iterations that it took, each one A x and one Aᵀ y; the point is never worse after it.
+    /// Returns the iterations that it took, each one A x and one Aᵀ y; the point is never worse after it. It ends
+    /// where the objective would be below the stop's target if no weight had come to be below 0.
     pub fn round(
         &mut self,
         engine: &mut impl Engine,
         objective: &mut f64,
+        target: f64,
         most: u32,
         curve: &Curve,
         control: &Control,
@@ -51,7 +53,9 @@ impl Free {
         let begun = *objective;
         engine.begin_round()?;
         let (mut before, mut used) = (0.0, 0);
-        while used < STEPS.min(most.saturating_sub(SEARCH)) && !control.is_cancelled() {
+        let mut unbent = begun;
+        let steps = STEPS.min(most.saturating_sub(SEARCH));
+        while used < steps && unbent > target && !control.is_cancelled() {
             let slope = engine.slope()?;
             if slope <= 0.0 {
                 break;
@@ -63,6 +67,7 @@ impl Free {
                 break;
             }
             engine.walk((fall / curvature) as f32)?;
+            unbent -= 0.5 * fall * fall / curvature;
             used += 1;
             control.advance(1);
         }

@@ -207,9 +207,9 @@ fn solve_by(
     }
     control.begin("Fitting weights", u64::from(stop.iterations));
     let second = method == Method::Own && problem.penalty.groups.is_empty();
-    match problem.operator.on_card() {
-        Some(card) => {
-            let vectors = Vectors::new(card, problem.y, problem.penalty, &h, &x)?;
+    match problem.operator.on_cards() {
+        Some(cards) => {
+            let vectors = Vectors::new(cards, problem.y, problem.penalty, &h, &x)?;
             run(vectors, method, second, stop, curve, control)
         }
         None => run(
@@ -287,7 +287,14 @@ fn run(
         }
         if second && free.is_time(&mut engine) {
             let most = stop.iterations - iterations;
-            let used = free.round(&mut engine, &mut objective, most, curve, control)?;
+            let used = free.round(
+                &mut engine,
+                &mut objective,
+                stop.target,
+                most,
+                curve,
+                control,
+            )?;
             iterations += used;
             if used > 0 {
                 (t, beta) = (1.0, 0.0);

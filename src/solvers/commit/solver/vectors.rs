@@ -1,5 +1,6 @@
 //! Sums over long vectors, in double precision, on all threads.
 
+use crate::compute::simd::{Kernel, dispatch};
 use rayon::prelude::*;
 
 pub const LANES: usize = 8;
@@ -29,55 +30,63 @@ impl Lanes8 {
 
 const PIECE: usize = 1 << 14;
 
-fn sum2(a: &[f32], b: &[f32], each: impl Fn(f32, f32) -> f64 + Sync) -> f64 {
-    let pieces = a.par_chunks(PIECE).zip(b.par_chunks(PIECE));
-    let one = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(|(a, b)| each(*a, *b)).sum::<f64>();
-    // In their order, whoever was first.
-    pieces.map(one).collect::<Vec<f64>>().into_iter().sum()
-}
-
-fn sum3(a: &[f32], b: &[f32], c: &[f32], each: impl Fn(f32, f32, f32) -> f64 + Sync) -> f64 {
-    let pieces = a
-        .par_chunks(PIECE)
-        .zip(b.par_chunks(PIECE))
-        .zip(c.par_chunks(PIECE));
-    let one = |((a, b), c): ((&[f32], &[f32]), &[f32])| {
-        let all = a.iter().zip(b).zip(c);
-        all.map(|((a, b), c)| each(*a, *b, *c)).sum::<f64>()
+/// Sums over all places of what is made of the numbers there.
+pub fn sums<const K: usize, const N: usize>(
+    of: [&[f32]; K],
+    each: impl Fn([f64; K]) -> [f64; N] + Sync,
+) -> [f64; N] {
+    let length = of.iter().map(|v| v.len()).min().unwrap_or(0);
+    let pieces = (0..length.div_ceil(PIECE)).into_par_iter();
+    let of_piece = |piece: usize| {
+        let range = piece * PIECE..length.min((piece + 1) * PIECE);
+        dispatch(Piece {
+            of: of.map(|v| &v[range.clone()]),
+            each: &each,
+        })
     };
-    pieces.map(one).collect::<Vec<f64>>().into_iter().sum()
+    // In their order, whoever was first.
+    let parts: Vec<[f64; N]> = pieces.map(of_piece).collect();
+    std::array::from_fn(|n| parts.iter().map(|part| part[n]).sum())
 }
 
-/// Σ h a b.
-pub fn dot(h: &[f32], a: &[f32], b: &[f32]) -> f64 {
-    sum3(h, a, b, |h, a, b| {
-        f64::from(h) * f64::from(a) * f64::from(b)
-    })
+struct Piece<'a, F, const K: usize> {
+    of: [&'a [f32]; K],
+    each: &'a F,
+}
+
+impl<F: Fn([f64; K]) -> [f64; N], const K: usize, const N: usize> Kernel for Piece<'_, F, K> {
+    type Output = [f64; N];
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> [f64; N] {
+        let split = self.of.map(|v| v.as_chunks::<LANES>());
+        let eights = split.map(|(eights, _)| eights);
+        let count = eights.iter().map(|v| v.len()).min().unwrap_or(0);
+        let mut sums = [[0.0; LANES]; N];
+        for at in 0..count {
+            let values: [[f32; LANES]; K] = std::array::from_fn(|k| eights[k][at]);
+            for lane in 0..LANES {
+                let made = (self.each)(values.map(|v| f64::from(v[lane])));
+                for n in 0..N {
+                    sums[n][lane] += made[n];
+                }
+            }
+        }
+        let rest = split.map(|(_, rest)| rest);
+        for at in 0..rest.iter().map(|v| v.len()).min().unwrap_or(0) {
+            let made = (self.each)(rest.map(|v| f64::from(v[at])));
+            for n in 0..N {
+                sums[n][0] += made[n];
+            }
+        }
+        sums.map(|lanes| lanes.iter().sum())
+    }
 }
 
 /// Σ a b.
 pub fn product(a: &[f32], b: &[f32]) -> f64 {
-    sum2(a, b, |a, b| f64::from(a) * f64::from(b))
-}
-
-/// Σ h (a − b)².
-pub fn square_against(h: &[f32], a: &[f32], b: &[f32]) -> f64 {
-    sum3(h, a, b, |h, a, b| {
-        let d = f64::from(a - b);
-        f64::from(h) * d * d
-    })
-}
-
-/// Σ h (z − x) (x − before): above 0 where the step goes against the momentum.
-pub fn turns(h: &[f32], z: &[f32], x: &[f32], before: &[f32]) -> f64 {
-    let one = |piece: usize| {
-        let range = piece * PIECE..x.len().min((piece + 1) * PIECE);
-        let each =
-            range.map(|i| f64::from(h[i]) * f64::from(z[i] - x[i]) * f64::from(x[i] - before[i]));
-        each.sum::<f64>()
-    };
-    let pieces = (0..x.len().div_ceil(PIECE)).into_par_iter();
-    pieces.map(one).collect::<Vec<f64>>().into_iter().sum()
+    let [sum] = sums([a, b], |[a, b]| [a * b]);
+    sum
 }
 
 /// out = a u + b v.

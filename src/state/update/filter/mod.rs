@@ -9,7 +9,9 @@ pub use told::{recipe as recipe_of, told};
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
 use crate::data::{Mask, Region, Role, Shape, Tractogram};
-use crate::jobs::{CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, Without};
+use crate::jobs::{
+    CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
+};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::action::Phase;
@@ -197,7 +199,7 @@ pub fn request(
         tensors: from.tensors.clone(),
         params: from.params.clone(),
         prepared: None,
-        start: None,
+        start: StartFrom::Zero,
         without: Without::Nobody,
         left: None,
         before: None,
@@ -244,7 +246,9 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     let mut running = key.clone();
     if let Some(held) = held.filter(|_| reused) {
         request.prepared = Some(held.prepared.clone());
-        request.start = (!anew).then(|| held.x.clone());
+        if !anew {
+            request.start = StartFrom::Fit(held.x.clone());
+        }
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));

@@ -187,9 +187,10 @@ fn add<const W: usize, const FMA: bool>(
 pub struct Back<'a> {
     pub dense: &'a Dense,
     pub piece: usize,
+    pub y: &'a [f32],
     pub own: &'a mut [f32],
     pub sums: &'a mut [f32],
-    /// The piece's samples, then room for more.
+    /// Room for more, with anything in it.
     pub scratch: &'a mut Vec<f32>,
 }
 
@@ -204,13 +205,12 @@ impl Kernel for Back<'_> {
         let intra = runs * dense.shape.atoms;
         let count = (intra + self.own.len()).next_multiple_of(LANES);
         // A register each, then a number each.
-        let samples = self.scratch.len();
-        self.scratch.resize(samples + count * (LANES + 1), 0.0);
-        let (y, rest) = self.scratch.split_at_mut(samples);
-        let (products, totals) = rest.split_at_mut(count * LANES);
-        let (y, _) = y.as_chunks::<LANES>();
+        if self.scratch.len() < count * (LANES + 1) {
+            self.scratch.resize(count * (LANES + 1), 0.0);
+        }
+        let (products, totals) = self.scratch.split_at_mut(count * LANES);
+        let (y, _) = self.y.as_chunks::<LANES>();
         let (products, _) = products.as_chunks_mut::<LANES>();
-        products.fill([0.0; LANES]);
         let (of_runs, of_own) = products.split_at_mut(intra);
         strips!(dense.table, |begin, W| multiply::<W, FMA>(
             dense, self.piece, y, begin, of_runs, of_own
@@ -232,7 +232,7 @@ impl Kernel for Back<'_> {
     }
 }
 
-/// Products of a strip of y with all rows, lane by lane, added to those of the strips before.
+/// Products of a strip of y with all rows, lane by lane, added to those of the strips before it.
 #[inline(always)]
 fn multiply<const W: usize, const FMA: bool>(
     dense: &Dense,
@@ -255,24 +255,27 @@ fn multiply<const W: usize, const FMA: bool>(
             let first = usize::from(dense.runs[run]) * shape.atoms;
             let to = &mut of_runs[next..next + shape.atoms];
             next += shape.atoms;
-            dot(&y, &table[first..], to);
+            dot(&y, &table[first..], to, begin > 0);
         }
         let own = &mut of_own[i * shape.own()..(i + 1) * shape.own()];
         let (peaks, free) = own.split_at_mut(shape.peaks * shape.extra);
-        for place in 0..usize::from(dense.peak_counts[voxel]) {
+        let there = usize::from(dense.peak_counts[voxel]);
+        for place in 0..there {
             let to = &mut peaks[place * shape.extra..][..shape.extra];
-            dot(&y, &table[dense.peak_row(voxel, place)..], to);
+            dot(&y, &table[dense.peak_row(voxel, place)..], to, begin > 0);
         }
-        dot(&y, &table[dense.table.first_free()..], free);
+        peaks[there * shape.extra..].fill([0.0; LANES]);
+        dot(&y, &table[dense.table.first_free()..], free, begin > 0);
     }
 }
 
-/// Adds products with rows to what is there.
+/// Products with rows, in place of what is there or added to it.
 #[inline(always)]
 fn dot<const W: usize, const FMA: bool>(
     y: &[Lanes<LANES, FMA>; W],
     rows: &[[Lanes<LANES>; W]],
     to: &mut [[f32; LANES]],
+    added: bool,
 ) {
     for (to, row) in to.iter_mut().zip(rows) {
         let mut sums = [Lanes::ZERO; 4];
@@ -280,7 +283,8 @@ fn dot<const W: usize, const FMA: bool>(
             sums[s % 4] = y[s].mul_add::<FMA>(row[s].cast(), sums[s % 4]);
         }
         let [a, b, c, d] = sums;
-        *to = (Lanes(*to) + ((a + b) + (c + d))).0;
+        let sum = (a + b) + (c + d);
+        *to = if added { Lanes(*to) + sum } else { sum }.0;
     }
 }
 

@@ -191,13 +191,14 @@ impl Dense {
             own,
             width,
             pieces,
-            |piece, own, sums, scratch| {
-                let count = self.piece(piece).len() * self.shape.samples;
-                scratch.resize(count, 0.0);
-                y(piece * PIECE * self.shape.samples, scratch);
+            |piece, own, sums, scratch: &mut (Vec<f32>, Vec<f32>)| {
+                let (rows, scratch) = scratch;
+                rows.resize(self.piece(piece).len() * self.shape.samples, 0.0);
+                y(piece * PIECE * self.shape.samples, rows);
                 dispatch(Back {
                     dense: self,
                     piece,
+                    y: rows,
                     own,
                     sums,
                     scratch,

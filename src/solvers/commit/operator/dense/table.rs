@@ -3,7 +3,7 @@
 use super::{Responses, Samples};
 use crate::compute::Lanes;
 use crate::solvers::commit::directions;
-use crate::solvers::commit::harmonics::{DEGREES, at_cosine};
+use crate::solvers::commit::harmonics::{DEGREES, even_powers};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -93,6 +93,8 @@ impl Table {
         ];
         let mut values = Vec::new();
         for (axes, atoms, flat) in kinds {
+            let of_shells = |shells: &Vec<_>| shells.iter().map(even_powers).collect();
+            let powers: Vec<Vec<[f64; DEGREES]>> = atoms.iter().map(of_shells).collect();
             let begin = values.len();
             values.resize(begin + axes.len() * atoms.len() * width, Lanes::ZERO);
             if atoms.is_empty() {
@@ -101,7 +103,7 @@ impl Table {
             let rows = values[begin..].par_chunks_mut(width).enumerate();
             rows.for_each(|(i, row)| {
                 let (axis, atom) = (axes[i / atoms.len()], i % atoms.len());
-                pack(row, made(&atoms[atom], flat[atom], axis, samples));
+                pack(row, made(&powers[atom], flat[atom], axis, samples));
             });
         }
         let counts = [
@@ -217,18 +219,19 @@ fn pack(to: &mut [Lanes<LANES>], values: impl Iterator<Item = f32>) {
     places.zip(values).for_each(|(to, value)| *to = value);
 }
 
-/// A row of an atom, of all directions alike where no axis is given.
+/// A row of an atom by its powers in each shell, of all directions alike where no axis is given.
 fn made(
-    atom: &[[f64; DEGREES]],
+    powers: &[[f64; DEGREES]],
     flat: f64,
     axis: Option<DVec3>,
     samples: &Samples,
 ) -> impl Iterator<Item = f32> {
-    let shells = atom.iter().zip(&samples.shells);
-    let values = shells.flat_map(move |(r, shell)| {
+    let shells = powers.iter().zip(&samples.shells);
+    let values = shells.flat_map(move |(factors, shell)| {
         shell.directions.iter().map(move |g| {
-            let cosine = axis.map_or(1.0, |o| o.dot(*g).clamp(-1.0, 1.0));
-            at_cosine(r, cosine)
+            let square = axis.map_or(1.0, |o| o.dot(*g).powi(2).min(1.0));
+            let sum = |sum: f64, factor: &f64| sum * square + factor;
+            factors.iter().rev().fold(0.0, sum)
         })
     });
     std::iter::repeat_n(flat, samples.b0.len())

@@ -187,7 +187,7 @@ impl Factorised {
             own,
             own_width,
             groups,
-            |group, own, sums, rows| {
+            |group, own, sums, rows: &mut Vec<f32>| {
                 rows.resize(width, 0.0);
                 y(group * width, rows);
                 dispatch(Back {

@@ -1,0 +1,163 @@
+//! Sums over several cards through NCCL, which is loaded where it is installed.
+//!
+//! cudarc has it, too, but asks for other names than `libnccl.so.2`, the only one that packages without headers
+//! install, and panics on a function that is not there.
+
+// Calls into a library that is loaded at run time.
+#![allow(unsafe_code)]
+
+use super::{Device, Error};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut as _};
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
+/// `ncclFloat32` and `ncclSum`, which have kept their numbers since version 2.0.
+const FLOAT32: c_int = 7;
+const SUM: c_int = 0;
+const DOING: &str = "adding up over the graphics cards";
+
+type Comm = *mut c_void;
+
+struct Functions {
+    begin: unsafe extern "C" fn() -> c_int,
+    end: unsafe extern "C" fn() -> c_int,
+    join: unsafe extern "C" fn(*mut Comm, c_int, *const c_int) -> c_int,
+    leave: unsafe extern "C" fn(Comm) -> c_int,
+    #[allow(clippy::type_complexity)]
+    all_reduce: unsafe extern "C" fn(
+        *const c_void,
+        *mut c_void,
+        usize,
+        c_int,
+        c_int,
+        Comm,
+        *mut c_void,
+    ) -> c_int,
+    words: unsafe extern "C" fn(c_int) -> *const c_char,
+    /// What the others belong to.
+    _library: Library,
+}
+
+/// Looked for once.
+fn functions() -> Option<&'static Functions> {
+    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
+    let find = || {
+        // SAFETY: loading NCCL runs its initialisers, which every program that uses it does.
+        let mut found = NAMES.iter().map(|name| unsafe { Library::new(*name) });
+        let library = found.find_map(Result::ok)?;
+        // SAFETY: the types are those of nccl.h, unchanged since version 2.0; none is called here, and the
+        // library stays as long as they do.
+        unsafe {
+            Some(Functions {
+                begin: *library.get(b"ncclGroupStart").ok()?,
+                end: *library.get(b"ncclGroupEnd").ok()?,
+                join: *library.get(b"ncclCommInitAll").ok()?,
+                leave: *library.get(b"ncclCommDestroy").ok()?,
+                all_reduce: *library.get(b"ncclAllReduce").ok()?,
+                words: *library.get(b"ncclGetErrorString").ok()?,
+                _library: library,
+            })
+        }
+    };
+    FOUND.get_or_init(find).as_ref()
+}
+
+/// Whether it is installed.
+pub fn is_present() -> bool {
+    functions().is_some()
+}
+
+impl Functions {
+    fn check(&self, answer: c_int) -> Result<(), Error> {
+        if answer == 0 {
+            return Ok(());
+        }
+        // SAFETY: any number has words, a text that is never freed.
+        let words = unsafe { CStr::from_ptr((self.words)(answer)) };
+        Err(Error::Driver {
+            doing: DOING.to_owned(),
+            why: format!("NCCL: {}", words.to_string_lossy()),
+        })
+    }
+}
+
+/// Cards that add up together, each in the line of its [`Device::stream`].
+pub struct Group {
+    functions: &'static Functions,
+    /// One a card; calls to them come from one thread at a time.
+    comms: Mutex<Vec<Comm>>,
+    streams: Vec<Arc<CudaStream>>,
+}
+
+// SAFETY: a communicator may be used from any thread, by one at a time.
+unsafe impl Send for Group {}
+// SAFETY: as above; they lie behind a lock.
+unsafe impl Sync for Group {}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cards through NCCL", self.streams.len())
+    }
+}
+
+impl Group {
+    /// Of different cards; `None` where NCCL is not installed or refuses them. Takes about a second.
+    pub fn new(devices: &[&Device]) -> Option<Self> {
+        let functions = functions()?;
+        let numbers: Vec<c_int> = devices.iter().map(|d| d.number() as c_int).collect();
+        let mut comms = vec![std::ptr::null_mut(); numbers.len()];
+        // SAFETY: as many communicators are written as there are numbers.
+        let joined = unsafe {
+            (functions.join)(comms.as_mut_ptr(), numbers.len() as c_int, numbers.as_ptr())
+        };
+        functions.check(joined).ok()?;
+        Some(Self {
+            functions,
+            comms: Mutex::new(comms),
+            streams: devices.iter().map(|d| d.stream().clone()).collect(),
+        })
+    }
+
+    /// Puts in line that each buffer, one a card in their order, becomes the sum of all: the same bits on all cards.
+    ///
+    /// # Panics
+    /// If buffers are not as many as cards, or not equally long.
+    pub fn add_up(&self, buffers: &mut [&mut CudaSlice<f32>]) -> Result<(), Error> {
+        assert_eq!(buffers.len(), self.streams.len(), "a buffer a card");
+        let count = buffers[0].len();
+        assert!(
+            buffers.iter().all(|b| b.len() == count),
+            "sums of equally many"
+        );
+        let comms = self.comms.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: takes nothing; what it begins is ended below, also where something fails between.
+        self.functions.check(unsafe { (self.functions.begin)() })?;
+        let mut told = Ok(());
+        for ((buffer, stream), comm) in buffers.iter_mut().zip(&self.streams).zip(comms.iter()) {
+            let at = buffer.device_ptr_mut(stream).0 as *mut c_void;
+            // SAFETY: the buffer has `count` floats on the card of the communicator and the stream, in whose line
+            // all that reads or frees it stands, too.
+            let answer = unsafe {
+                let stream = stream.cu_stream().cast();
+                (self.functions.all_reduce)(at, at, count, FLOAT32, SUM, *comm, stream)
+            };
+            told = told.and(self.functions.check(answer));
+        }
+        // SAFETY: as above.
+        told.and(self.functions.check(unsafe { (self.functions.end)() }))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let comms = self.comms.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for comm in comms.drain(..) {
+            // SAFETY: it was joined and is left once; the streams keep its card open. Nobody could do
+            // anything about a failure.
+            unsafe { (self.functions.leave)(comm) };
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How cards add up what streamlines get, after which all have the same.
+
+use super::buffers::Buffers;
+use super::{KERNELS, Part, THREADS, WHAT, blocks};
+use crate::compute::cuda::{self, Device, nccl::Group};
+use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg as _};
+use std::sync::Arc;
+
+pub enum Adder {
+    /// There is one slab.
+    Alone,
+    Nccl(Arc<Group>),
+    /// Through the first card, one after the other: what comes to it lies here, and is added by a kernel.
+    Copies {
+        arrived: CudaSlice<f32>,
+        combine: CudaFunction,
+    },
+}
+
+impl Adder {
+    /// Of so many numbers on each of these cards; two slabs may lie on one.
+    pub fn new(devices: &[&Device], count: usize) -> Result<Self, cuda::Error> {
+        let [first, others @ ..] = devices else {
+            return Ok(Self::Alone);
+        };
+        if others.is_empty() {
+            return Ok(Self::Alone);
+        }
+        let numbers = || devices.iter().map(|d| d.number());
+        let different = numbers().all(|n| numbers().filter(|other| *other == n).count() == 1);
+        if let Some(group) = different.then(|| Device::joined(devices)).flatten() {
+            return Ok(Self::Nccl(group));
+        }
+        Ok(Self::Copies {
+            arrived: first.alloc_zeros(count)?,
+            combine: first.kernel(KERNELS, "commit_combine")?,
+        })
+    }
+
+    /// In words; `None` where nothing is added up.
+    pub fn told(&self) -> Option<&'static str> {
+        match self {
+            Self::Alone => None,
+            Self::Nccl(_) => Some("through NCCL"),
+            Self::Copies { .. } => Some("by copies, without NCCL"),
+        }
+    }
+
+    /// Puts in line that what the streamlines' columns got on each card becomes the sum of all.
+    pub fn add_up(&mut self, parts: &[Part], buffers: &mut [Buffers]) -> Result<(), cuda::Error> {
+        match self {
+            Self::Alone => Ok(()),
+            Self::Nccl(group) => {
+                let mut each: Vec<_> = buffers.iter_mut().map(|b| &mut b.mixed).collect();
+                group.add_up(&mut each)
+            }
+            Self::Copies { arrived, combine } => {
+                let [(first, sum), others @ ..] = &mut *parts
+                    .iter()
+                    .zip(buffers.iter_mut().map(|b| &mut b.mixed))
+                    .collect::<Vec<_>>()
+                else {
+                    return Ok(());
+                };
+                let device = first.device();
+                let count = sum.len() as u64;
+                let (one, to, from) = (1f32, device.address(sum), device.address(arrived));
+                for (_, share) in others.iter() {
+                    device.check(WHAT, device.stream().memcpy_dtod(*share, arrived))?;
+                    first.launch(combine, blocks(count, THREADS), |l| {
+                        l.arg(&count).arg(&one).arg(&to).arg(&one).arg(&from);
+                        l.arg(&to);
+                    })?;
+                }
+                for (part, share) in others.iter_mut() {
+                    let own = part.device();
+                    own.check(WHAT, own.stream().memcpy_dtod(*sum, *share))?;
+                    // The sum is not overwritten before.
+                    device.check(WHAT, device.stream().join(own.stream()))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

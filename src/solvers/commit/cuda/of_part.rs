@@ -1,0 +1,252 @@
+//! What one card has of the vectors of a fit.
+
+use super::super::solver::Penalty;
+use super::buffers::Buffers;
+use super::part::Part;
+use super::{KERNELS, THREADS, WHAT, blocks};
+use crate::compute::cuda::{self, Device};
+use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg as _};
+
+/// Doubles that come back: two of rows, six of columns, and what groups cost.
+pub const SUMS: usize = 9;
+pub const OF_COLUMNS: usize = 2;
+pub const OF_GROUPS: usize = 8;
+
+/// A point, and A x − y of it.
+pub struct Point {
+    pub x: CudaSlice<f32>,
+    pub r: CudaSlice<f32>,
+}
+
+/// Streamlines that are kept or left as one.
+pub struct Groups {
+    count: u32,
+    begins: CudaSlice<u32>,
+    fibres: CudaSlice<u32>,
+    costs: CudaSlice<f32>,
+}
+
+struct Kernels {
+    advance: CudaFunction,
+    step: CudaFunction,
+    groups: CudaFunction,
+    measure: CudaFunction,
+    combine: CudaFunction,
+    free: CudaFunction,
+    turn: CudaFunction,
+    look: CudaFunction,
+}
+
+pub struct OfPart<'a> {
+    pub part: &'a Part,
+    kernels: Kernels,
+    lasso: f32,
+    pub groups: Option<Groups>,
+    pub y: CudaSlice<f32>,
+    pub h: CudaSlice<f32>,
+    pub now: Point,
+    pub before: Point,
+    /// Kept ahead of them where there are groups.
+    pub z: CudaSlice<f32>,
+    pub g: CudaSlice<f32>,
+    pub sums: CudaSlice<f64>,
+    /// Of the second phase: where it has come to, then where is looked; its last step, then the way that is
+    /// searched.
+    pub moved: Point,
+    pub direction: CudaSlice<f32>,
+    pub a_direction: CudaSlice<f32>,
+}
+
+impl<'a> OfPart<'a> {
+    pub fn new(
+        part: &'a Part,
+        y: &[f32],
+        penalty: &Penalty,
+        h: &[f32],
+        x: &[f32],
+    ) -> Result<Self, cuda::Error> {
+        let device = part.device();
+        let kernel = |name: &str| device.kernel(KERNELS, &format!("commit_{name}"));
+        let point = || -> Result<Point, cuda::Error> {
+            Ok(Point {
+                x: device.upload(x)?,
+                r: device.alloc_zeros(y.len())?,
+            })
+        };
+        Ok(Self {
+            part,
+            kernels: Kernels {
+                advance: kernel("advance")?,
+                step: kernel("step")?,
+                groups: kernel("groups")?,
+                measure: kernel("measure")?,
+                combine: kernel("combine")?,
+                free: kernel("free")?,
+                turn: kernel("turn")?,
+                look: kernel("look")?,
+            },
+            lasso: penalty.lasso,
+            groups: Groups::new(device, penalty)?,
+            y: device.upload(y)?,
+            h: device.upload(h)?,
+            now: point()?,
+            before: point()?,
+            z: device.upload(x)?,
+            g: device.alloc_zeros(x.len())?,
+            sums: device.alloc_zeros(SUMS)?,
+            moved: point()?,
+            direction: device.alloc_zeros(x.len())?,
+            a_direction: device.alloc_zeros(y.len())?,
+        })
+    }
+
+    pub fn at<T>(&self, buffer: &CudaSlice<T>) -> u64 {
+        self.part.device().address(buffer)
+    }
+
+    fn strides(&self) -> LaunchConfig {
+        self.part.strides()
+    }
+
+    pub fn clear(&mut self) -> Result<(), cuda::Error> {
+        let device = self.part.device();
+        let cleared = device.stream().memset_zeros(&mut self.sums);
+        device.check(WHAT, cleared)
+    }
+
+    pub fn sum(&self, place: usize) -> u64 {
+        self.at(&self.sums) + 8 * place as u64
+    }
+
+    /// out = a u + b v, of so many numbers.
+    pub fn combine(
+        &self,
+        count: usize,
+        [a, b]: [f32; 2],
+        [u, v, out]: [&CudaSlice<f32>; 3],
+    ) -> Result<(), cuda::Error> {
+        let (count, u, v, out) = (count as u64, self.at(u), self.at(v), self.at(out));
+        self.part
+            .launch(&self.kernels.combine, self.strides(), |l| {
+                l.arg(&count).arg(&a).arg(&u).arg(&b).arg(&v).arg(&out);
+            })
+    }
+
+    /// Of x against z and the point before.
+    pub fn measure(&self, [x, z, before]: [&CudaSlice<f32>; 3]) -> Result<(), cuda::Error> {
+        let columns = self.part.columns;
+        let (h, to) = (self.at(&self.h), self.sum(OF_COLUMNS));
+        let (x, z, before) = (self.at(x), self.at(z), self.at(before));
+        self.part
+            .launch(&self.kernels.measure, self.strides(), |l| {
+                l.arg(&columns).arg(&h).arg(&x).arg(&z);
+                l.arg(&before).arg(&to);
+            })
+    }
+
+    /// Adds what groups cost, and shrinks them first if wanted.
+    pub fn cost(&self, x: &CudaSlice<f32>, shrinks: bool) -> Result<(), cuda::Error> {
+        let Some(groups) = &self.groups else {
+            return Ok(());
+        };
+        let columns = self.part.columns;
+        let (begins, fibres) = (self.at(&groups.begins), self.at(&groups.fibres));
+        let (costs, shrinks) = (self.at(&groups.costs), u32::from(shrinks));
+        let (h, x, to) = (self.at(&self.h), self.at(x), self.sum(OF_GROUPS));
+        let config = blocks(u64::from(groups.count) * u64::from(THREADS), THREADS);
+        self.part.launch(&self.kernels.groups, config, |l| {
+            l.arg(&columns).arg(&begins).arg(&fibres).arg(&costs);
+            l.arg(&shrinks).arg(&h).arg(&x).arg(&to);
+        })
+    }
+
+    /// The minimum of Σ g·(out − z) + ½ Σ h (out − z)² + penalty over out ≥ 0.
+    pub fn penalised(&self, z: &CudaSlice<f32>, out: &CudaSlice<f32>) -> Result<(), cuda::Error> {
+        let (columns, lasso) = (self.part.columns, self.lasso);
+        let (z, g, h, to) = (self.at(z), self.at(&self.g), self.at(&self.h), self.at(out));
+        self.part.launch(&self.kernels.step, self.strides(), |l| {
+            l.arg(&columns).arg(&z).arg(&g).arg(&h);
+            l.arg(&lasso).arg(&to);
+        })?;
+        self.cost(out, true)
+    }
+
+    /// Of what was gathered: the step to the next point, which takes the place of the point before, and its measures.
+    pub fn advance(&self, buffers: &Buffers, beta: f32) -> Result<(), cuda::Error> {
+        let columns = self.part.columns;
+        let (z, own) = (self.at(&buffers.mixed), self.at(&buffers.own));
+        let (h, lasso, to) = (self.at(&self.h), self.lasso, self.sum(OF_COLUMNS));
+        let (now, next) = (self.at(&self.now.x), self.at(&self.before.x));
+        self.part
+            .launch(&self.kernels.advance, self.strides(), |l| {
+                l.arg(&columns).arg(&z).arg(&own).arg(&h).arg(&lasso);
+                l.arg(&now).arg(&beta).arg(&next).arg(&to);
+            })
+    }
+
+    /// A further measure of g at now: of the weights above 0 alone.
+    pub fn free(&self) -> Result<(), cuda::Error> {
+        let (columns, lasso) = (self.part.columns, self.lasso);
+        let (x, h, g) = (self.at(&self.now.x), self.at(&self.h), self.at(&self.g));
+        let to = self.sum(OF_COLUMNS);
+        self.part.launch(&self.kernels.free, self.strides(), |l| {
+            l.arg(&columns).arg(&x).arg(&h).arg(&lasso);
+            l.arg(&g).arg(&to);
+        })
+    }
+
+    /// The direction becomes `keep` of itself − g / h; adds its fall.
+    pub fn turn(&self, keep: f32) -> Result<(), cuda::Error> {
+        let columns = self.part.columns;
+        let (g, h, to) = (self.at(&self.g), self.at(&self.h), self.sum(OF_COLUMNS));
+        let d = self.at(&self.direction);
+        self.part.launch(&self.kernels.turn, self.strides(), |l| {
+            l.arg(&columns).arg(&g).arg(&h).arg(&keep);
+            l.arg(&d).arg(&to);
+        })
+    }
+
+    /// Moved to a share of the way from now, bent at 0.
+    pub fn look(&self, share: f32) -> Result<(), cuda::Error> {
+        let count = self.moved.x.len() as u64;
+        let (from, way) = (self.at(&self.now.x), self.at(&self.direction));
+        let to = self.at(&self.moved.x);
+        self.part.launch(&self.kernels.look, self.strides(), |l| {
+            l.arg(&count).arg(&from).arg(&way).arg(&share).arg(&to);
+        })
+    }
+}
+
+impl Point {
+    /// Becomes the same.
+    pub fn copy(&mut self, from: &Self, device: &Device) -> Result<(), cuda::Error> {
+        for (from, to) in [(&from.x, &mut self.x), (&from.r, &mut self.r)] {
+            device.check(WHAT, device.stream().memcpy_dtod(from, to))?;
+        }
+        Ok(())
+    }
+}
+
+impl Groups {
+    fn new(device: &Device, penalty: &Penalty) -> Result<Option<Self>, cuda::Error> {
+        let groups = &penalty.groups;
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        let mut begins = vec![0u32];
+        let mut fibres: Vec<u32> = Vec::new();
+        for group in groups {
+            fibres.extend(&group.fibres);
+            begins.push(fibres.len() as u32);
+        }
+        let costs: Vec<f32> = groups.iter().map(|g| g.weight).collect();
+        // A buffer has at least one.
+        fibres.resize(fibres.len().max(1), 0);
+        Ok(Some(Self {
+            count: groups.len() as u32,
+            begins: device.upload(&begins)?,
+            fibres: device.upload(&fibres)?,
+            costs: device.upload(&costs)?,
+        }))
+    }
+}

@@ -1,0 +1,247 @@
+//! A slab of voxels on one card: A x and Aᵀ y of it.
+
+use super::super::dictionary::{Dictionary, Slab};
+use super::super::model::Responses;
+use super::super::operator::rank::Mixing;
+use super::super::operator::{Precision, Shape};
+use super::super::samples::Samples;
+use super::buffers::{Buffers, Columns, Finish};
+use super::{EACH, FOURS, KERNELS, LESS, THREADS, TILE, WARPS, WHAT, blocks};
+use crate::compute::cuda::{self, Device};
+use crate::solvers::Error;
+use cudarc::driver::{CudaFunction, LaunchArgs, LaunchConfig, PushKernelArg as _};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub struct Part {
+    devices: Arc<[Device]>,
+    /// Which of them.
+    card: usize,
+    /// Of its slab, with all streamlines.
+    pub shape: Shape,
+    pub columns: Columns,
+    /// Among those of all slabs: its rows, and its voxels' columns.
+    pub rows: Range<usize>,
+    pub own: Range<usize>,
+    kernels: Kernels,
+}
+
+struct Kernels {
+    mix: CudaFunction,
+    apply: CudaFunction,
+    contract: CudaFunction,
+    samples: CudaFunction,
+    sums: CudaFunction,
+    spread: CudaFunction,
+    adjoint: CudaFunction,
+    part: CudaFunction,
+}
+
+/// What all slabs are made of.
+#[derive(Clone, Copy)]
+pub struct Made<'a> {
+    pub dictionary: &'a Dictionary,
+    /// Of the columns that are worked on.
+    pub responses: &'a Responses,
+    pub mixing: Option<&'a Mixing>,
+    pub samples: &'a Samples,
+    pub precision: Precision,
+}
+
+impl Part {
+    /// With its buffers, and where samples are among those of a voxel, which are filled up.
+    pub fn new(
+        made: &Made,
+        slab: &Slab,
+        devices: &Arc<[Device]>,
+        card: usize,
+    ) -> Result<(Self, Buffers, Vec<u32>), Error> {
+        // Records and streamlines are numbered in 32 bits.
+        if slab.segments.len() as u64 > u64::from(u32::MAX) - 64 {
+            return Err(Error::Card(cuda::Error::TooMany {
+                what: format!("{} segments", slab.segments.len()),
+                lower: LESS,
+            }));
+        }
+        let device = &devices[card];
+        let (buffers, shape, places) = Buffers::new(device, made, slab)?;
+        let wide = buffers.columns.wide as usize;
+        let kind = match made.precision {
+            _ if made.samples.shells.is_empty() => "flat".to_owned(),
+            Precision::Fast if wide == FOURS => "fast".to_owned(),
+            _ => wide.to_string(),
+        };
+        let kernel = |name: &str| device.kernel(KERNELS, &format!("commit_{name}"));
+        let kernels = Kernels {
+            mix: kernel("mix")?,
+            apply: kernel(&format!("apply_{kind}"))?,
+            contract: kernel(&format!("contract_{wide}"))?,
+            samples: kernel("samples")?,
+            sums: kernel("sums")?,
+            spread: kernel(&format!("spread_{wide}"))?,
+            adjoint: kernel(&format!("adjoint_{kind}"))?,
+            part: kernel("part")?,
+        };
+        let (begin, end) = (slab.voxels.start, slab.voxels.end);
+        let part = Self {
+            devices: devices.clone(),
+            card,
+            shape,
+            columns: buffers.columns,
+            rows: begin * shape.samples..end * shape.samples,
+            own: shape.intra() + begin * shape.own()..shape.intra() + end * shape.own(),
+            kernels,
+        };
+        Ok((part, buffers, places))
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.devices[self.card]
+    }
+
+    /// The columns that it has of those of all slabs.
+    pub fn columns_of<'a>(&self, x: &'a [f32]) -> Cow<'a, [f32]> {
+        let intra = self.shape.intra();
+        if self.own == (intra..x.len()) {
+            return Cow::Borrowed(x);
+        }
+        let mut own = x[..intra].to_vec();
+        own.extend_from_slice(&x[self.own.clone()]);
+        Cow::Owned(own)
+    }
+
+    /// Puts a kernel in line; `put` hands over what it declares.
+    pub fn launch<'a>(
+        &'a self,
+        kernel: &'a CudaFunction,
+        config: LaunchConfig,
+        put: impl FnOnce(&mut LaunchArgs<'a>),
+    ) -> Result<(), cuda::Error> {
+        let device = self.device();
+        let mut launcher = device.stream().launch_builder(kernel);
+        put(&mut launcher);
+        // SAFETY: each caller in this module hands over the kernel's own parameters; addresses are those of
+        // buffers as long as tables and columns say, which are freed after what is in line.
+        let launched = unsafe { launcher.launch(config) };
+        device.check(WHAT, launched)?;
+        Ok(())
+    }
+}
+
+/// In line on the card; vectors are addresses of as many numbers as the shape has columns or rows.
+impl Part {
+    /// A x, of which becomes what `finish` says.
+    pub fn forward(
+        &self,
+        buffers: &mut Buffers,
+        x: u64,
+        finish: Finish,
+    ) -> Result<(), cuda::Error> {
+        let (tables, columns) = (buffers.tables, self.columns);
+        let device = self.device();
+        let (z, sums, c) = (
+            device.address(&buffers.mixed),
+            device.address(&buffers.sums),
+            device.address(&buffers.shells),
+        );
+        self.launch(
+            &self.kernels.mix,
+            blocks(u64::from(columns.fibres), THREADS),
+            |l| {
+                l.arg(&columns).arg(&x).arg(&z);
+            },
+        )?;
+        let own = x + 4 * self.shape.intra() as u64;
+        for chunk in 0..columns.chunks {
+            if buffers.parted {
+                device.check(WHAT, device.stream().memset_zeros(&mut buffers.sums))?;
+            }
+            let z = z + self.chunk(chunk);
+            self.launch(&self.kernels.apply, self.warps(tables.count), |l| {
+                l.arg(&tables).arg(&z).arg(&sums);
+            })?;
+            self.launch(&self.kernels.contract, self.warps(tables.voxels), |l| {
+                l.arg(&tables).arg(&sums).arg(&own).arg(&c).arg(&chunk);
+            })?;
+        }
+        let basis = device.address(&buffers.basis[0]);
+        // A thread has four samples and an eighth of the voxels.
+        let directed = tables.samples - tables.b0;
+        let threads = directed.next_multiple_of(32).clamp(96, 256);
+        self.launch(&self.kernels.samples, self.tiles(threads), |l| {
+            l.arg(&tables).arg(&c).arg(&basis).arg(&finish);
+        })
+    }
+
+    /// g becomes what came of [`Part::gather`], once it is that of all slabs.
+    pub fn backward(&self, buffers: &Buffers, g: u64) -> Result<(), cuda::Error> {
+        let device = self.device();
+        let (z, own) = (device.address(&buffers.mixed), device.address(&buffers.own));
+        self.launch(&self.kernels.part, self.strides(), |l| {
+            l.arg(&self.columns).arg(&z).arg(&own).arg(&g);
+        })
+    }
+
+    /// Aᵀ (now + β (now − before)), of the streamlines' columns that are worked on, and of the voxels'.
+    pub fn gather(
+        &self,
+        buffers: &mut Buffers,
+        [now, before]: [u64; 2],
+        beta: f32,
+    ) -> Result<(), cuda::Error> {
+        let (tables, columns) = (buffers.tables, self.columns);
+        let device = self.device();
+        device.check(WHAT, device.stream().memset_zeros(&mut buffers.mixed))?;
+        let (z, shares, c) = (
+            device.address(&buffers.mixed),
+            device.address(&buffers.sums),
+            device.address(&buffers.shells),
+        );
+        let (own, basis) = (
+            device.address(&buffers.own),
+            device.address(&buffers.basis[1]),
+        );
+        self.launch(&self.kernels.sums, self.tiles(96), |l| {
+            l.arg(&tables).arg(&now).arg(&before).arg(&beta);
+            l.arg(&basis).arg(&c);
+        })?;
+        for chunk in 0..columns.chunks {
+            let z = z + self.chunk(chunk);
+            self.launch(&self.kernels.spread, self.warps(tables.voxels), |l| {
+                l.arg(&tables).arg(&c).arg(&shares).arg(&own).arg(&chunk);
+            })?;
+            self.launch(&self.kernels.adjoint, self.warps(tables.count), |l| {
+                l.arg(&tables).arg(&shares).arg(&z);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Bytes before a chunk of mixed columns.
+    fn chunk(&self, chunk: u32) -> u64 {
+        4 * u64::from(chunk * self.columns.wide) * self.shape.fibres as u64
+    }
+
+    /// So many warps.
+    fn warps(&self, count: u32) -> LaunchConfig {
+        LaunchConfig {
+            block_dim: (32 * WARPS, 1, 1),
+            ..blocks(u64::from(count), WARPS)
+        }
+    }
+
+    /// A block of so many threads a tile of voxels.
+    fn tiles(&self, threads: u32) -> LaunchConfig {
+        LaunchConfig {
+            block_dim: (threads, 1, 1),
+            ..blocks(self.shape.voxels as u64, TILE)
+        }
+    }
+
+    /// What strides over columns or rows.
+    pub fn strides(&self) -> LaunchConfig {
+        let threads = EACH * self.device().multiprocessors() * THREADS;
+        blocks(u64::from(threads), THREADS)
+    }
+}

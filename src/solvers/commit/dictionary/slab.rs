@@ -1,0 +1,51 @@
+//! Runs of voxels, one for each of several workers.
+
+use super::{Dictionary, Segment};
+use std::ops::Range;
+
+/// Some of a dictionary's voxels, in its order.
+#[derive(Clone, Debug)]
+pub struct Slab<'a> {
+    /// Which of them.
+    pub voxels: Range<usize>,
+    /// Where their records are among those of all, and where the last one's end.
+    pub offsets: &'a [u64],
+    pub segments: &'a [Segment],
+    pub peaks: &'a [u16],
+    pub peak_counts: &'a [u8],
+}
+
+impl Dictionary {
+    pub fn slab(&self, voxels: Range<usize>) -> Slab<'_> {
+        let offsets = &self.offsets[voxels.start..=voxels.end];
+        let records = offsets[0] as usize..offsets[voxels.len()] as usize;
+        Slab {
+            offsets,
+            segments: &self.segments[records],
+            peaks: &self.peaks[voxels.start * self.places..voxels.end * self.places],
+            peak_counts: &self.peak_counts[voxels.clone()],
+            voxels,
+        }
+    }
+
+    /// All voxels in so many slabs of nearly the same work, none of them empty, where a voxel is as much as so many
+    /// segments; fewer slabs where there are fewer voxels.
+    pub fn slabs(&self, count: usize, voxel: f64) -> Vec<Slab<'_>> {
+        let all = self.voxels.len();
+        let count = count.clamp(1, all.max(1));
+        let before = |i: usize| (self.offsets[i] - self.offsets[0]) as f64 + voxel * i as f64;
+        let mut begin = 0;
+        let each = (1..=count).map(|slab| {
+            let wanted = before(all) * slab as f64 / count as f64;
+            // Others need a voxel each, too.
+            let last = all - (count - slab);
+            let mut end = (begin + 1).min(last);
+            while end < last && before(end + 1) - wanted < wanted - before(end) {
+                end += 1;
+            }
+            let end = if slab == count { all } else { end };
+            self.slab(std::mem::replace(&mut begin, end)..end)
+        });
+        each.collect()
+    }
+}

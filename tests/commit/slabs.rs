@@ -1,0 +1,169 @@
+//! Voxels in slabs: how they are cut; and on graphics cards that all slabs together are the same operator and give the
+//! same fit.
+
+use super::operator::{cases, errors, gap};
+use super::{apart, cylinders, dictionary_of, model, samples, stick};
+use crate::support::{Random, cards_test, cuda_test, test};
+use arcuate::compute::{Backend, Control};
+use arcuate::phantom::Arcs;
+use arcuate::solvers::commit::dictionary::Dictionary;
+use arcuate::solvers::commit::operator::{Operator, Precision};
+use arcuate::solvers::commit::solver::{
+    Curve, Group, Metric, Penalty, Problem, Solution, Stop, solve,
+};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("commit::slabs have every voxel and the same work", cut),
+        cuda_test("parity::commit in slabs on one card", |cuda| {
+            agree(&cuda, &[0, 0, 0]);
+        }),
+        cards_test("parity::commit on several cards", |cuda| {
+            let mut places: Vec<usize> = (0..cuda.devices().len()).collect();
+            agree(&cuda, &places);
+            // A card with two slabs, which NCCL refuses: sums go from card to card.
+            places.push(0);
+            agree(&cuda, &places);
+        }),
+    ]
+}
+
+fn cut() {
+    let arcs = Arcs::new(120, 14, 7).unwrap();
+    let dictionary = dictionary_of(&arcs, true);
+    let all = dictionary.voxels.len();
+    for voxel in [0.0, 3.5, 1e6] {
+        let work = |voxels: std::ops::Range<usize>| {
+            let of = &dictionary.offsets;
+            (of[voxels.end] - of[voxels.start]) as f64 + voxel * voxels.len() as f64
+        };
+        let most = (0..all).map(|v| work(v..v + 1)).fold(0.0, f64::max);
+        for count in [1, 2, 3, 7, 64, all - 1, all, all + 5] {
+            let slabs = dictionary.slabs(count, voxel);
+            assert_eq!(slabs.len(), count.min(all));
+            let (mut next, mut segments, mut peaks) = (0, Vec::new(), 0);
+            for slab in &slabs {
+                assert_eq!(slab.voxels.start, next);
+                assert!(slab.voxels.end > next && slab.offsets.len() == slab.voxels.len() + 1);
+                next = slab.voxels.end;
+                segments.extend_from_slice(slab.segments);
+                assert_eq!(slab.peaks.len(), slab.voxels.len() * dictionary.places);
+                peaks += slab.peak_counts.iter().map(|n| u64::from(*n)).sum::<u64>();
+                // Both ends are half a voxel off at most, but where slabs would be empty.
+                let even = work(0..all) / slabs.len() as f64;
+                let off = (work(slab.voxels.clone()) - even).abs();
+                assert!(count > 7 || off <= 1.01 * most, "{count}: {off} {most}");
+            }
+            assert!(next == all && segments == dictionary.segments);
+            assert_eq!(peaks, dictionary.peak_count());
+        }
+    }
+}
+
+/// With so many slabs on these cards against the plain sum, and against a fit on one.
+fn agree(cuda: &Backend, places: &[usize]) {
+    let Backend::Cuda { devices, .. } = cuda else {
+        panic!("no card")
+    };
+    let mut random = Random::fresh("parity commit slabs");
+    let arcs = Arcs::new(150, 16, 7).unwrap();
+    let dictionary = dictionary_of(&arcs, true);
+    for case in cases() {
+        let all = &case.samples;
+        let responses = case.model.responses(all, true);
+        let exact = Precision::Exact;
+        let made = Operator::in_slabs(&dictionary, &responses, all, exact, devices, Some(places));
+        let made = made.unwrap();
+        let cards = made.on_cards().unwrap();
+        assert_eq!(cards.cards(), places.len());
+        let off = errors(&made, &dictionary, &responses, all, &mut random);
+        let gap = gap(&made, &dictionary, all, &mut random);
+        println!(
+            "{} on {places:?}: {off:?}, adjoint {gap:.1e}, sums {:?}",
+            case.name,
+            cards.adds_up()
+        );
+        // As one card and the processor, which are as far from the same.
+        assert!(off.iter().all(|e| *e < 5e-6) && gap <= 1e-6);
+    }
+    // Columns of several radii are nearly the same: where a fit of them ends, rounding decides (by a thousandth of
+    // the objective between one thread and two), so they are compared on the way.
+    for (intra, lasso, group, iterations) in [
+        (stick(), 0.0, 0.0, 4000),
+        (stick(), 0.02, 0.0, 4000),
+        (stick(), 0.0, 0.1, 4000),
+        (cylinders(4), 0.0, 0.0, 30),
+        (cylinders(3), 0.0, 0.1, 30),
+    ] {
+        let all = samples(2, &[(1000.0, 12), (2000.0, 20)]);
+        let responses = model(intra).responses(&all, true);
+        let [one, several] = [&[0], places].map(|places| {
+            let exact = Precision::Exact;
+            Operator::in_slabs(&dictionary, &responses, &all, exact, devices, Some(places)).unwrap()
+        });
+        let y = signal(&one, &dictionary, &mut random);
+        let mut pull = vec![0.0; one.columns()];
+        one.adjoint(&y, &mut pull).unwrap();
+        let most = pull.iter().copied().fold(0.0, f32::max);
+        let bundles = (0..5u32).map(|bundle| Group {
+            fibres: (0..150).filter(|f| f % 5 == bundle).collect(),
+            weight: group * most,
+        });
+        let penalty = Penalty {
+            lasso: lasso * most,
+            groups: bundles.filter(|_| group > 0.0).collect(),
+        };
+        let [alone, shared] =
+            [&one, &several].map(|operator| fit(operator, &y, &penalty, iterations));
+        let off = (alone.objective / shared.objective - 1.0).abs();
+        let wide = |v: &[f32]| v.iter().copied().map(f64::from).collect::<Vec<_>>();
+        let same = apart(wide(&shared.predicted), wide(&alone.predicted));
+        // Had cards other weights for a streamline, what they predict would not be that of one card's.
+        let mut predicted = vec![0.0; several.rows()];
+        several.apply(&shared.x, &mut predicted).unwrap();
+        let held = apart(wide(&shared.predicted), wide(&predicted));
+        println!(
+            "lasso {lasso}, groups {group}: {} and {} iterations, objectives {off:.1e} apart, {same:.1e} in A x, \
+             {held:.1e} in its own",
+            alone.iterations, shared.iterations
+        );
+        assert!(off < 1e-5 && same < 1e-4 && held < 1e-5);
+    }
+}
+
+/// Of every third streamline and of free water, with some noise.
+fn signal(operator: &Operator, dictionary: &Dictionary, random: &mut Random) -> Vec<f32> {
+    let shape = operator.shape();
+    let mut x = vec![0.0; operator.columns()];
+    for fibre in (0..shape.fibres).step_by(3) {
+        x[fibre * shape.atoms] = random.uniform(0.05, 0.2) as f32;
+    }
+    for voxel in 0..dictionary.voxels.len() {
+        x[operator.own_column(voxel, shape.own() - 1)] = 0.3;
+    }
+    let mut y = vec![0.0; operator.rows()];
+    operator.apply(&x, &mut y).unwrap();
+    for value in y.iter_mut().filter(|v| **v > 0.0) {
+        *value *= 1.0 + 0.05 * random.normal() as f32;
+    }
+    y
+}
+
+fn fit(operator: &Operator, y: &[f32], penalty: &Penalty, iterations: u32) -> Solution {
+    let metric = Metric::new(operator).unwrap();
+    let problem = Problem {
+        operator,
+        metric: &metric,
+        y,
+        penalty,
+        without: None,
+    };
+    let stop = Stop {
+        iterations,
+        objective: 0.0,
+        kkt: 1e-5,
+        target: 0.0,
+    };
+    solve(&problem, None, &stop, &Curve::default(), &Control::new()).unwrap()
+}
