@@ -583,6 +583,9 @@ fn looked_at() {
         "far from the target it shrinks"
     );
     // What stands still goes on for new speeds and when somebody says so, not for another look.
+    set(&mut window, Phase::Done, |s| {
+        (s.params.tolerance, s.params.smoothness) = (20.0, 0.15)
+    });
     act(&mut window, SegmentAction::Play);
     let (rested, ended) = (live(&window).step, live(&window).ended);
     assert_eq!(ended, Ended::Converged);
