@@ -144,10 +144,10 @@ pub struct Options {
     /// How a graphics card computes with cylinders
     #[arg(long, value_enum, default_value = "exact")]
     pub precision: PrecisionName,
-    /// Streamlines with weights above the threshold, with their weights, as a streamline file
+    /// Streamlines with a weight of at least the threshold, with their weights, as a streamline file
     #[arg(long, value_name = "FILE")]
     pub filtered: Option<PathBuf>,
-    /// For them [default: 0]
+    /// For them [default: any weight]
     #[arg(long, value_name = "W", requires = "filtered", value_parser = not_negative)]
     pub threshold: Option<f64>,
     /// Folder for the results
@@ -399,10 +399,10 @@ fn save(
         files.push(path);
     }
     if let Some(path) = &options.filtered {
-        let least = options.threshold.unwrap_or(0.0) as f32;
+        let least = (options.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE);
         let request = Request::SaveWithValues {
             tractogram: weighted,
-            only: Some(fit.weights.iter().map(|w| *w > least).collect()),
+            only: Some(fit.weights.iter().map(|w| *w >= least).collect()),
             path: path.clone(),
             command: options.command(),
             replace: runner.force(),

@@ -109,7 +109,10 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = mask.map(|(layer, _)| layer.id);
     let shown = mask.map_or(EVERYWHERE, |(layer, _)| &layer.name);
     let none = (!head).then_some(EVERYWHERE);
-    let fits = |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_));
+    // Voxels whose tensor was repaired are marked, too, and are nobody's mask.
+    let mark = |layer: &crate::state::Layer| matches!(&layer.recipe, Recipe::Fit { map, .. } if map == "repaired");
+    let fits =
+        |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_)) && !mark(layer);
     if let Some(id) = layer_row(ui, state, words, (now, shown), none, fits) {
         act(actions, FilterAction::Mask(id));
     }
