@@ -99,7 +99,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// `pages`: of the redistancing passes nothing is known yet.
     pub fn new(field: &Field, stencil: &Stencil, devices: &Arc<[Device]>) -> Result<Self, Error> {
         let device = &devices[0];
         let shape = counts(field.grid.shape, 8);
