@@ -103,7 +103,8 @@ pub struct SaveLabels {
     pub grid: Arc<Grid>,
     pub path: PathBuf,
     pub command: String,
-    pub revision: u64,
+    /// Of the document, if they are all of it that is to be saved.
+    pub revision: Option<u64>,
 }
 
 /// Masks of several regions, each in its file.
@@ -307,7 +308,7 @@ impl SaveLabels {
         Ok(Output::Saved(Saved {
             path: self.path,
             what,
-            revision: Some(self.revision).filter(|_| shared == 0),
+            revision: self.revision.filter(|_| shared == 0),
         }))
     }
 }

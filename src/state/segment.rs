@@ -180,16 +180,17 @@ pub enum SegmentFile {
     Labels,
     Surface,
     Script,
+    /// What was kept, and the surface, as the numbers of one label map.
+    Structures,
 }
 
 impl SegmentFile {
-    pub const ALL: [Self; 3] = [Self::Labels, Self::Surface, Self::Script];
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Labels => "Label map…",
             Self::Surface => "Surface…",
             Self::Script => "Run script…",
+            Self::Structures => "All structures…",
         }
     }
 
@@ -199,6 +200,7 @@ impl SegmentFile {
             Self::Labels => "labels",
             Self::Surface => "surface",
             Self::Script => "run",
+            Self::Structures => "structures",
         }
     }
 }
@@ -355,6 +357,15 @@ impl State {
         self.view.task == Task::Segment
             && (self.document.segment.settings.speed_opacity > 0.0
                 || self.view.layout == super::Layout::Beside)
+    }
+
+    /// What can be written now.
+    pub fn segment_files(&self) -> Vec<SegmentFile> {
+        use SegmentFile::{Labels, Script, Structures, Surface};
+        let rests = self.resting_surface().is_some();
+        let own = [Labels, Surface, Script].into_iter().filter(|_| rests);
+        let kept = !self.document.segmented.is_empty();
+        own.chain(kept.then_some(Structures)).collect()
     }
 
     /// The surface at rest, with its voxels.

@@ -152,11 +152,9 @@ fn entries(state: &State) -> Vec<Entry> {
         add("Segment: add a sphere", "A", plain(Key::A));
         add("Segment: remove a sphere", "D", plain(Key::D));
         add("Segment: run or pause", "Space", plain(Key::Space));
-        if state.resting_surface().is_some() {
-            for what in SegmentFile::ALL {
-                let name = format!("Segment: export {}", what.name().to_lowercase());
-                add(&name, "", Run::Segment(what));
-            }
+        for what in state.segment_files() {
+            let name = format!("Segment: export {}", what.name().to_lowercase());
+            add(&name, "", Run::Segment(what));
         }
     }
     if state.view.task == Task::Filter {

@@ -4,7 +4,7 @@
 use super::Window;
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
-use arcuate::jobs::{Loaded, Request};
+use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::level_set::{Ended, Sphere, What};
 use arcuate::state::document::Content;
 use arcuate::state::sampling::SampleAction;
@@ -463,6 +463,24 @@ fn kept() {
         "the next one begins"
     );
     assert!(window.state.document.segment.spheres.is_empty());
+    // All that was kept goes into one label map, with the surface in the hand.
+    let structures = |window: &mut Window| {
+        let path = "/nowhere/at/all/all.nii.gz".into();
+        let what = SegmentFile::Structures;
+        act(window, SegmentAction::Save { what, path });
+        let Some(Request::Regions(work)) = window.requests.last() else {
+            panic!("a label map");
+        };
+        let ForRegions::SaveLabels(labels) = &**work else {
+            panic!("a label map");
+        };
+        let names = labels.regions.iter().map(|r| r.0.clone());
+        (names.collect::<Vec<_>>(), labels.grid.clone())
+    };
+    assert_eq!(window.state.segment_files(), [SegmentFile::Structures]);
+    let (names, grid) = structures(&mut window);
+    assert_eq!(names, ["Segment 1"]);
+    assert!(grid.same_space(&mask.grid, 1e-9));
     // The reference of the next.
     act(&mut window, SegmentAction::Reference(Some(layer.id)));
     sphere(&mut window, true, dvec3(2.0, 1.0, 0.0), 6.0);
@@ -475,6 +493,8 @@ fn kept() {
         .as_ref()
         .expect("on one grid");
     assert!(agreement.dice > 0.97, "{}", agreement.dice);
+    assert_eq!(window.state.segment_files().len(), 4);
+    assert_eq!(structures(&mut window).0, ["Segment 1", "Surface"]);
     for _ in 0..2 {
         window.act(Action::Undo);
     }
@@ -563,6 +583,9 @@ fn looked_at() {
         "far from the target it shrinks"
     );
     // What stands still goes on for new speeds and when somebody says so, not for another look.
+    set(&mut window, Phase::Done, |s| {
+        (s.params.tolerance, s.params.smoothness) = (20.0, 0.15)
+    });
     act(&mut window, SegmentAction::Play);
     let (rested, ended) = (live(&window).step, live(&window).ended);
     assert_eq!(ended, Ended::Converged);

@@ -234,7 +234,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
             grid,
             path,
             command: format!("{} regions of {}", regions.len(), state.document.name),
-            revision,
+            revision: Some(revision),
         })
     } else {
         let names: Vec<String> = regions.iter().map(|r| r.name.clone()).collect();

@@ -159,6 +159,7 @@ impl Purpose {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
                 SegmentFile::Script => "Export the run",
+                SegmentFile::Structures => "Export all structures as label map",
             },
             Self::Filter(what) => match what {
                 FilterFile::Weights => "Export the weights",
@@ -242,7 +243,7 @@ impl Purpose {
                 let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
                 ["nii.gz", "nii"].into_iter().chain(surfaces).collect()
             }
-            Self::Segment(SegmentFile::Labels) => vec!["nii.gz", "nii"],
+            Self::Segment(SegmentFile::Labels | SegmentFile::Structures) => vec!["nii.gz", "nii"],
             Self::Segment(SegmentFile::Surface) => Format::of_saved_surfaces()
                 .map(|f| f.extensions()[0])
                 .collect(),

@@ -343,7 +343,9 @@ pub fn foot(
     let none = state.session.segment.live.is_none();
     let none = none.then_some("There is no surface yet: press A, then click in what you look for");
     let moves = state.resting_surface().is_none();
+    let files = state.segment_files();
     let why = none.or(moves.then_some("The surface moves: pause it first"));
+    let why = why.filter(|_| files.is_empty());
     let buttons = vec![
         Button::primary("Keep as mask")
             .icon(icons::PLUS)
@@ -361,7 +363,7 @@ pub fn foot(
     if why.is_none() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 190.0, |ui| {
-            menu::choice(ui, SegmentFile::ALL, |what| what.name())
+            menu::choice(ui, files, |what| what.name())
         });
         if let Some(what) = chosen {
             ask(state, memory, what, above);

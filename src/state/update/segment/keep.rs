@@ -3,11 +3,11 @@
 use super::{NONE_YET, anew};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
-use crate::jobs::{ForSegment, Play, Request, Surfaced};
+use crate::jobs::{ForRegions, ForSegment, Play, Request, SaveLabels, Surfaced};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::recipe::segment::{SegmentRecipe, SegmentScript};
 use crate::state::recipe::{ShapeSpec, Source};
-use crate::state::segment::{SegmentFile, Segmented, Start, frame_of, scalar};
+use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, Start, frame_of, scalar};
 use crate::state::session::Severity;
 use crate::state::update::edit;
 use crate::state::words::{fixed, with_unit};
@@ -225,16 +225,25 @@ pub(super) fn keep(state: &mut State) {
     };
 }
 
-/// A region of the voxels inside: mask or obstacle of streamlines, rays and costs.
-pub(super) fn region(state: &mut State, role: Role) {
-    let Some((_, mask)) = state.resting_surface() else {
+/// The surface at rest with its voxels; else it is said what is missing.
+fn rests(state: &mut State) -> Option<(Arc<Surfaced>, Mask)> {
+    let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
+    if found.is_none() {
         let sentence = match state.session.segment.live {
             Some(_) => "The surface moves: pause it first",
             None => NONE_YET,
         };
-        return state.session.say(Severity::Information, sentence);
+        state.session.say(Severity::Information, sentence);
+    }
+    found
+}
+
+/// A region of the voxels inside: mask or obstacle of streamlines, rays and costs.
+pub(super) fn region(state: &mut State, role: Role) {
+    let Some((_, mask)) = rests(state) else {
+        return;
     };
-    let shape = Arc::new(Shape::Mask(mask.clone()));
+    let shape = Arc::new(Shape::Mask(mask));
     let mut id = RegionId(0);
     edit(state, "Region of a surface", false, |document| {
         id = document.add_region(document.region_name(role), role, shape);
@@ -246,49 +255,71 @@ pub(super) fn region(state: &mut State, role: Role) {
     );
 }
 
-pub(super) fn save(state: &mut State, what: SegmentFile, path: PathBuf, effects: &mut Vec<Effect>) {
-    let resting = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
-    let made = resting
-        .as_ref()
-        .and_then(|(live, _)| made(&state.document, live));
-    let Some(((live, mask), made)) = resting.zip(made) else {
-        let sentence = match state.session.segment.live {
-            Some(_) => "The surface moves: pause it first",
-            None => NONE_YET,
+/// All that was kept, and the surface if it rests, in the order of the layers.
+fn structures(state: &State, path: PathBuf) -> Option<Request> {
+    let document = &state.document;
+    let (_, image) = document.segmented_image()?;
+    let kept = document.layers.iter().filter_map(|layer| {
+        let made = document.segmented.get(&layer.id)?;
+        let Content::Mask(mask) = &layer.content else {
+            return None;
         };
-        return state.session.say(Severity::Information, sentence);
+        Some((layer.name.clone(), made.colour, mask))
+    });
+    let live = state.resting_surface();
+    let live = live.map(|(_, mask)| ("Surface".to_owned(), LIVE_RGB, mask));
+    let shape = |(name, colour, mask): (String, [u8; 3], &Mask)| {
+        (name, colour, Arc::new(Shape::Mask(mask.clone())))
     };
-    let command = || told(state).map_or_else(String::new, |r| r.command());
+    let regions: Vec<_> = kept.chain(live).map(shape).collect();
+    Some(Request::Regions(Box::new(ForRegions::SaveLabels(
+        SaveLabels {
+            command: format!("{} structures of {}", regions.len(), document.name),
+            regions,
+            grid: image.grid.clone(),
+            path,
+            revision: None,
+        },
+    ))))
+}
+
+/// The run so far, and the masks that it names.
+fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<Request> {
+    let made = made(&state.document, live)?;
+    let (script, unfiled, masks) = script(&state.document, &made, Some(&path));
+    if let Some(name) = unfiled {
+        let sentence = format!(
+            "A run script names its image, and \"{name}\" is in no file: export it first, then open that"
+        );
+        state.session.say(Severity::Information, sentence);
+        return None;
+    }
+    let text = serde_json::to_string_pretty(&script).ok()? + "\n";
+    state.session.segment.written = Some((path.clone(), live.script.clone()));
+    Some(Request::Segment(ForSegment::SaveScript {
+        text,
+        path,
+        masks,
+    }))
+}
+
+pub(super) fn save(state: &mut State, what: SegmentFile, path: PathBuf, effects: &mut Vec<Effect>) {
+    let command = |state: &State| told(state).map_or_else(String::new, |r| r.command());
     let request = match what {
-        SegmentFile::Labels => Request::SaveMask {
+        SegmentFile::Structures => structures(state, path),
+        SegmentFile::Labels => rests(state).map(|(_, mask)| Request::SaveMask {
             mask,
             path,
-            command: command(),
-        },
-        SegmentFile::Surface => Request::Segment(ForSegment::SaveField {
-            field: live.field.clone(),
-            path,
-            command: command(),
+            command: command(state),
         }),
-        SegmentFile::Script => {
-            let (script, unfiled, masks) = script(&state.document, &made, Some(&path));
-            if let Some(name) = unfiled {
-                let sentence = format!(
-                    "A run script names its image, and \"{name}\" is in no file: export it first, then \
-                     open that"
-                );
-                return state.session.say(Severity::Information, sentence);
-            }
-            let Ok(text) = serde_json::to_string_pretty(&script) else {
-                return;
-            };
-            state.session.segment.written = Some((path.clone(), live.script.clone()));
-            Request::Segment(ForSegment::SaveScript {
-                text: text + "\n",
+        SegmentFile::Surface => rests(state).map(|(live, _)| {
+            Request::Segment(ForSegment::SaveField {
+                field: live.field.clone(),
                 path,
-                masks,
+                command: command(state),
             })
-        }
+        }),
+        SegmentFile::Script => rests(state).and_then(|(live, _)| run_script(state, &live, path)),
     };
-    effects.push(Effect::Submit(request));
+    effects.extend(request.map(Effect::Submit));
 }
