@@ -150,7 +150,7 @@ impl Held {
     ) -> Result<Vec<(u64, String)>, Fault> {
         let before = std::mem::replace(&mut self.of, wanted);
         self.again = before == self.of;
-        self.played = self.again || before.play == Play::Rest;
+        self.played = self.again || before.play != self.of.play;
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
