@@ -345,6 +345,15 @@ fn lesion() {
     assert!(lesions[2].streamlines > 0 && lesions[2].streamlines < 27);
     window.act(Action::Undo);
     assert_eq!(weighed(&window).lesions.len(), 2);
+    // The same once more says the same of them, another model says nothing.
+    let worse = |window: &Window| map(window, &WeightMap::Worse("left".to_owned()));
+    act(&mut window, FilterAction::Run);
+    assert_eq!(weighed(&window).lesions.len(), 2);
+    assert!(worse(&window).is_some());
+    set(&mut window, |p| p.model.extra.truncate(1));
+    act(&mut window, FilterAction::Run);
+    assert_eq!(said(&window), "");
+    assert!(weighed(&window).lesions.is_empty() && worse(&window).is_none());
 }
 
 fn edited() {
@@ -365,6 +374,14 @@ fn edited() {
     assert_eq!(now.of, lines.id());
     assert!(now.figures.objective > before.objective);
     let warm = now.figures.clone();
+    // Of one step with the edit, which is taken back and done again as a whole.
+    let fitted = values(&window);
+    window.act(Action::Undo);
+    assert_eq!(values(&window).len(), 27);
+    assert_eq!(weighed(&window).figures, before);
+    window.act(Action::Redo);
+    assert_eq!(values(&window), fitted);
+    assert_eq!(weighed(&window).figures, warm);
     // As from none.
     act(&mut window, FilterAction::RunAnew);
     let cold = weighed(&window).figures.clone();
@@ -381,7 +398,7 @@ fn edited() {
         let ratio = cold.bundles[name] / sum;
         assert!((ratio - 1.0).abs() < 1e-2, "{name}: {ratio}");
     }
-    for _ in 0..4 {
+    for _ in 0..3 {
         window.act(Action::Undo);
     }
     assert_eq!(values(&window).len(), 27);
@@ -453,13 +470,19 @@ fn sums_apart() {
     assert_eq!(segments(&window), with);
     assert_eq!(apart(&window), rows);
     // Those that are kept have the weights that they had, and sums of their own.
-    let least = weighed(&window).sorted[12];
-    let phase = Phase::Done;
-    act(&mut window, FilterAction::Cut { least, phase });
-    act(&mut window, FilterAction::Keep);
-    let (kept, values) = (weighed(&window), values(&window));
-    assert!(values.len() < 20 && kept.sorted.len() == values.len());
+    let before = values(&window);
+    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..12).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::KeepChosen));
     assert_ne!(layer(&window).id, id);
+    let (kept, values) = (weighed(&window), values(&window));
+    assert_eq!(values, before[..12]);
+    let above = values.iter().filter(|w| **w > 0.0).count();
+    assert_eq!(kept.sorted.len(), above);
     let (_, sums) = window.state.session.filter.sums.known().expect("sums");
     let own = sums.groups.values().sum::<f64>() + sums.rest;
     assert!(own > 0.0 && own < whole, "{own} {whole}");

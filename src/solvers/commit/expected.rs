@@ -21,6 +21,8 @@ pub struct Expected {
 const UNIT_S: f64 = 0.2e-9;
 /// A segment: cut, sorted, packed.
 const SEGMENT_S: f64 = 150e-9;
+/// A value of the scan, where tensors are fitted for the peaks.
+const VALUE_S: f64 = 10e-9;
 /// A number of the solver's vectors that is read and written once in an iteration.
 const NUMBER_S: f64 = 1e-9;
 /// As often the solver passes over rows and columns.
@@ -63,7 +65,12 @@ impl Inputs<'_> {
         let columns = fibres * n.atoms + n.peaks * n.extra + voxels * n.free;
         let numbers = columns + voxels * n.samples;
         let threads = backend.threads().max(1) as f64;
-        let build_s = SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples;
+        let fitted = match self.peaks {
+            None if !model.extra.is_empty() => self.scan.grid.voxel_count() * self.scan.frames,
+            _ => 0,
+        };
+        let build_s =
+            SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples + VALUE_S * fitted as f64;
         let iteration_s = match (backend.devices(), params.way) {
             (devices @ [first, ..], None | Some(Way::Factorised)) => {
                 let load = Load {

@@ -47,6 +47,8 @@ impl PartialEq for FilterKey {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Aim {
     Weights,
+    /// Those of streamlines that were edited, as a part of that step.
+    Again,
     /// The name of what it does without.
     Lesion(String),
 }

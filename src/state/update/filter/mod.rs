@@ -437,7 +437,7 @@ fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
         held.layer == id && held.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
-        run(state, Aim::Weights, Without::Nobody, false, effects);
+        run(state, Aim::Again, Without::Nobody, false, effects);
     }
 }
 
@@ -477,7 +477,7 @@ pub fn done(state: &mut State, committed: Committed) {
     let stopped = committed.fit.ended == Ended::Cancelled;
     learn(state, &running, &committed);
     let said = match running.aim.clone() {
-        Aim::Weights => put::weights(state, running, committed),
+        Aim::Weights | Aim::Again => put::weights(state, running, committed),
         Aim::Lesion(name) => put::lesion(state, &running, name, &committed),
     };
     if let Some(said) = said {

@@ -8,10 +8,10 @@ use crate::render::draw_list::Interpolation;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
-    Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
+    Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
 use crate::state::session::{GuideStep, Severity};
-use crate::state::update::edit;
+use crate::state::update::{changed, edit};
 use crate::state::words::{THIN, count};
 use crate::state::{Display, Document, Recipe, State, defaults};
 use std::sync::Arc;
@@ -84,28 +84,33 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
         objective: fit.objective,
         error: fit.rmse,
     });
+    let by_itself = running.aim == Aim::Again;
     let Some(lines) = lines else {
-        state.session.say(Severity::Information, CHANGED);
+        if !by_itself {
+            state.session.say(Severity::Information, CHANGED);
+        }
         return None;
     };
     let sorted = sorted(&committed.weights);
     let kept = sorted.len();
     let all = lines.len();
+    let known = state.document.weighed.get(&id);
+    // What some add was told of these streamlines and this model.
+    let same = known.filter(|w| w.from == running.from && w.of == lines.id());
     let weighted = lines
         .renewed()
         .with_per_streamline(WEIGHT, committed.weights.clone());
-    let known = state.document.weighed.get(&id);
     let weighed = Arc::new(Weighed {
         of: weighted.id(),
         from: running.from,
         figures: figures(&committed, all),
         curve: committed.curve.clone().into(),
         sorted,
-        lesions: known.map_or_else(Vec::new, |w| w.lesions.clone()),
+        lesions: same.map_or_else(Vec::new, |w| w.lesions.clone()),
     });
     let maps = maps(&committed);
     let first = known.is_none();
-    edit(state, "Fit weights", false, |d| {
+    let put = |d: &mut Document| {
         let (low, high) = weighed.window();
         d.edit_layer(id, |layer| {
             layer.content = Content::Tractogram(weighted);
@@ -120,15 +125,15 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
             display.visible = true;
         });
         let from = weighed.from.clone();
-        d.weighed.insert(id, weighed);
         // What an earlier model had and this one has not.
-        let gone: Vec<LayerId> = d
-            .weight_maps
-            .iter()
-            .filter(|(_, m)| m.of == id && WeightMap::OF_FIT.contains(&m.map))
-            .filter(|(_, m)| !maps.iter().any(|(map, _)| *map == m.map))
-            .map(|(id, _)| *id)
-            .collect();
+        let stays = |map: &WeightMap| match map {
+            WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
+            of_fit => maps.iter().any(|(map, _)| map == of_fit),
+        };
+        let gone = d.weight_maps.iter();
+        let gone = gone.filter(|(_, m)| m.of == id && !stays(&m.map));
+        let gone: Vec<LayerId> = gone.map(|(id, _)| *id).collect();
+        d.weighed.insert(id, weighed);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
             put_map(d, id, map, volume, &from);
@@ -138,7 +143,15 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
             shown => shown,
         };
         d.show_by_weight(id, shown);
-    });
+    };
+    match by_itself {
+        // What the edit led to goes with it.
+        true => {
+            put(&mut state.document);
+            changed(state);
+        }
+        false => edit(state, "Fit weights", false, put),
+    }
     state.session.guide_done(GuideStep::Weigh);
     Some(format!(
         "{} of {} streamlines have a weight",

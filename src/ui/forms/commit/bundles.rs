@@ -173,7 +173,12 @@ fn one(
     painter.rect_filled(swatch, 2.0, row.colour);
     let places = columns(inner);
     let font = theme::regular(size::LABEL);
-    for (place, text) in places.iter().zip([&sum, &kept]) {
+    // Of many streamlines the row has no room for both numbers.
+    let shown = match paint::width(ui, &kept, font.clone()) < places[1].width() {
+        true => kept.clone(),
+        false => count(row.kept),
+    };
+    for (place, text) in places.iter().zip([&sum, &shown]) {
         paint::right(&painter, *place, text, font.clone(), p.t1);
     }
     let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[1].left() + 18.0);
@@ -191,7 +196,10 @@ fn one(
         }
     }
     let words = match (&row.of, selected) {
-        (Of::Rest, _) => return,
+        (Of::Rest, _) => {
+            response.on_hover_text(format!("{kept} kept"));
+            return;
+        }
         (Of::Group(_), true) => "Click: all streamlines again",
         (Of::Group(_), false) => "Click: this bundle alone",
         (Of::Apart(Apart::Region(_), _), _) => {
@@ -201,7 +209,7 @@ fn one(
             "All that the filter of the streamlines leaves, of whichever weight"
         }
     };
-    response.on_hover_text(words);
+    response.on_hover_text(format!("{kept} kept\n{words}"));
     let centre = pos2(inner.right() - 0.5 * MORE, inner.center().y);
     let square = Rect::from_center_size(centre, vec2(MORE, MORE));
     let more = format!("More of {name}");
@@ -286,7 +294,7 @@ pub fn lesions(
         true => without(ui, state, weighed, actions),
         false => {
             let p = theme::palette(ui.style());
-            let text = "What others miss is told from a fit in memory, and there is none of these";
+            let text = "For another one the fit has to be in memory: run it again first";
             let note = Note::new(p, Severity::Information, text).action("Run again");
             if note.show(ui) == Some(Answer::Taken) {
                 act(actions, FilterAction::Run);

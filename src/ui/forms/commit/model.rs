@@ -463,6 +463,10 @@ fn precision(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
 
 /// What the fit will take, before it starts.
 fn needs(ui: &mut Ui, state: &State) {
+    // What is known is of what was asked for before.
+    if state.cannot_filter().is_some() {
+        return;
+    }
     let working = &state.session.filter;
     let known = working
         .needs

@@ -51,7 +51,7 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
         (_, n) => {
             let iterations = format!("{} iterations", count(n as u64 - 1));
             match &running.aim {
-                Aim::Weights => iterations,
+                Aim::Weights | Aim::Again => iterations,
                 Aim::Lesion(_) => format!("virtual lesion, {iterations}"),
             }
         }
