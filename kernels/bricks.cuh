@@ -5,33 +5,44 @@
 
 // Where bricks without a page point: pages of -clamp and of +clamp.
 constexpr int OUTSIDE = 0, INSIDE = 1;
-// Steps that a page outlives its use.
-constexpr int LINGER = 8;
+// Steps that a page outlives its use. Where bricks have warps, that is from one redistancing to the next and
+// longer: speeds of opposite sign make the band narrower between the two.
+constexpr int LINGER = 8, LONG_LINGER = 32;
 constexpr u32 NONE = ~0u, BORDER = 1u << 31;
 
 struct State {
-    // Passes of this launch that all blocks have made, and beyond the last page: read together.
-    u32 passed;
-    int high;
+    // Beyond the last page; bricks in line.
+    int high, in_line;
     int step, top, activated, retired, logged;
     float region[3];
-    // Blocks that have come to a barrier; bricks that warps have taken beyond their first.
+    // Blocks that have come to a barrier; turns that warps have taken beyond their first.
     u32 arrived, turn;
     long long inside, sum;
 };
 static_assert(sizeof(State) == 12 * 4 + 2 * 8, "as State in cuda.rs");
 
+// A pass of a launch in which warps have bricks.
+struct Lap {
+    // How many fresh pages take part in it, and above it the pass, counted as State::step.
+    u64 fresh;
+    // Bricks that it has been made for.
+    u32 finished, unused;
+};
+static_assert(sizeof(Lap) == 16, "as in cuda.rs");
+
 // All that stays the same during a graph.
 struct Tables {
     const Rules* rules;
     State* state;
-    // By brick: its page; when it was last wished for.
+    // By brick: its page, or the complement of a constant while somebody gets a page for it; when it was last
+    // wished for.
     int *page_of, *wished;
     // By page: x | y << 10 | z << 20 of its brick, and BORDER at the grid's, or NONE; 27 neighbours in 32
     // places.
     u32* place;
     int* neighbours;
     int* stack;
+    // Bricks, or complements of those that have been published, and their pages.
     int2* taken;
     int* idle;
     // By step: more voxels inside than before.
@@ -52,6 +63,11 @@ struct Tables {
     int planes;
     // Where the pages' sides lie behind the pages.
     u32 sides;
+    // By page: the pass that made its values, where warps have bricks.
+    u32* made;
+    Lap* laps;
+    // Pages in the order of their bricks.
+    int* line;
 };
 
 // Of a brick at the grid's border: room from its first voxel to the grid's last, and on which sides the
@@ -121,25 +137,31 @@ __device__ __forceinline__ u32 place_of_brick(const Tables& t, u32 b) {
     return x | y << 10 | z << 20 | (border ? BORDER : 0u);
 }
 
+__device__ __forceinline__ int entry_of(const Tables& t, u32 b) {
+    int entry = *(volatile int*)&t.page_of[b];
+    return entry < 0 ? ~entry : entry;
+}
+
 // A brick has got a page, or lost it (then -1): it and its neighbours learn where the others are. By a warp.
-__device__ __forceinline__ void link(const Tables& t, u32 b, int page) {
+// `again`: only what came meanwhile.
+__device__ __forceinline__ void link(const Tables& t, u32 b, int page, bool again) {
     const int lane = threadIdx.x & 31;
     if (lane >= 27) return;
     u32 x = b % t.bricks[0] + lane % 3 - 1, y = b / t.bricks[0] % t.bricks[1] + lane / 3 % 3 - 1;
     u32 z = b / (t.bricks[0] * t.bricks[1]) + lane / 9 - 1;
     bool in = x < t.bricks[0] && y < t.bricks[1] && z < t.bricks[2];
-    int entry = in ? *(volatile int*)&t.page_of[(z * t.bricks[1] + y) * t.bricks[0] + x] : OUTSIDE;
-    if (page >= 0) t.neighbours[page * 32 + lane] = entry;
-    if (in && entry >= 2 && lane != 13) t.neighbours[entry * 32 + 26 - lane] = *(volatile int*)&t.page_of[b];
+    int entry = in ? entry_of(t, (z * t.bricks[1] + y) * t.bricks[0] + x) : OUTSIDE;
+    if (page >= 0 && !(again && entry < 2)) t.neighbours[page * 32 + lane] = entry;
+    if (in && entry >= 2 && lane != 13) t.neighbours[entry * 32 + 26 - lane] = entry_of(t, b);
 }
 
 // What became of a brick in a pass, by a warp. `seen`: a bit for every neighbour wished for, and 13 for the
 // brick itself, if it holds some of the band; 28 some voxel inside, 29 some outside. `now`: null, or new
 // pages are filled there, too, and published at once: who meets one before the pass is over finds what was
-// there without it. `last`: of a launch, in which idle pages are told.
+// there without it. `last`: of a launch, in which pages that have been idle for longer than `linger` are told.
 __device__ __forceinline__ void report(
     const Tables& t, float* now, float* next, int page, u32 place, u32 seen, const int* slots, int now_step,
-    float clamp, bool last) {
+    float clamp, bool last, int linger) {
     int lane = threadIdx.x & 31, brick = -1, slot = 2, fresh = -1;
     int bx = place & 1023, by = place >> 10 & 1023, bz = place >> 20 & 1023;
     if (lane < 27 && lane != 13 && (seen >> lane & 1)) {
@@ -150,8 +172,17 @@ __device__ __forceinline__ void report(
         }
     }
     if (brick >= 0) {
-        if (slot >= 2) t.wished[brick] = now_step;
-        else if (atomicExch(t.wished + brick, now_step) != now_step) {
+        bool wins = false;
+        if (now) {
+            // Passes overlap: an earlier one may come late, and not know of the page.
+            atomicMax(t.wished + brick, now_step);
+            wins = slot < 2 && atomicCAS(t.page_of + brick, slot, ~slot) == slot;
+        } else if (slot >= 2) {
+            t.wished[brick] = now_step;
+        } else {
+            wins = atomicExch(t.wished + brick, now_step) != now_step;
+        }
+        if (wins) {
             // As many pages as bricks: there is one.
             int top = atomicSub(&t.state->top, 1) - 1;
             fresh = t.stack[top];
@@ -167,21 +198,31 @@ __device__ __forceinline__ void report(
             if (now) now[at] = value;
         }
         if (!now) continue;
-        // Of two neighbours that are published at the same time, one at least learns of the other.
+        if (lane == 0) {
+            t.made[to] = now_step + 1;
+            t.place[to] = place_of_brick(t, b);
+        }
+        __syncwarp();
+        __threadfence();
+        // Of two neighbours that are published at the same time, one at least learns of the other; it looks
+        // again, as what it wrote first may hide what the other did.
         if (lane == 0) *(volatile int*)&t.page_of[b] = to;
         __syncwarp();
         __threadfence();
-        link(t, b, to);
+        link(t, b, to, false);
         __threadfence();
+        link(t, b, to, true);
         __syncwarp();
-        if (lane == 0) {
-            t.place[to] = place_of_brick(t, b);
-            atomicMax(&t.state->high, to + 1);
-        }
+        __threadfence();
+        if (lane == 0) atomicMax(&t.state->high, to + 1);
     }
-    if (fresh >= 0 && !now) t.taken[atomicAdd(&t.state->activated, 1)] = make_int2(brick, fresh);
+    // Last, as whoever finds it works on the page.
+    if (fresh >= 0) {
+        u64 e = (u64)fresh << 32 | (u32)(now ? ~brick : brick);
+        *(volatile u64*)(t.taken + atomicAdd(&t.state->activated, 1)) = e;
+    }
     int own = (bz * t.bricks[1] + by) * t.bricks[0] + bx;
-    if (last && lane == 0 && !(seen >> 13 & 1) && (seen >> 28 & 3) != 3 && now_step - t.wished[own] > LINGER)
+    if (last && lane == 0 && !(seen >> 13 & 1) && (seen >> 28 & 3) != 3 && now_step - t.wished[own] > linger)
         t.idle[atomicAdd(&t.state->retired, 1)] = page * 2 + (seen >> 28 & 1);
 }
 

@@ -11,25 +11,85 @@ __device__ __forceinline__ bool is_column(int group, int lane) {
 }
 __device__ __forceinline__ bool is_single(int group) { return group == 3; }
 
-// Ends a pass of many() that is not a launch's last: waits for all blocks.
-__device__ __forceinline__ int end_pass(State* s, u32 pass) {
-    __shared__ int high;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        if (atomicAdd(&s->arrived, 1u) + 1 == (pass + 1) * gridDim.x) {
-            s->turn = 0;
-            __threadfence();
-            *(volatile u32*)&s->passed = pass + 1;
-        }
-        u64 word;
-        do word = *(volatile u64*)&s->passed;
-        while ((u32)word != pass + 1);
-        __threadfence();
-        high = word >> 32;
+// Read again from where all blocks see it.
+__device__ __forceinline__ u32 relaxed(const u32* at) {
+    u32 v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    return v;
+}
+
+// Likewise, and what was written before it.
+__device__ __forceinline__ u32 acquired(const u32* at) {
+    u32 v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ u64 acquired(const u64* at) {
+    u64 v;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(at) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ void in_order() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+// How many fresh pages take part in a pass that is not a launch's first; by one thread. -1: nobody knows yet,
+// as the one before, for so many bricks, is not over. Who asks first says it for all.
+__device__ __noinline__ int fresh_in(Lap* lap, const State* s, u32 number, u32 before) {
+    u64 word = acquired(&lap->fresh);
+    if ((u32)(word >> 32) != number) {
+        if (acquired(&lap[-1].finished) < before) return -1;
+        u64 mine = (u64)number << 32 | (u32)*(volatile int*)&s->activated;
+        in_order();
+        u64 found = atomicCAS(&lap->fresh, word, mine);
+        in_order();
+        word = found == word ? mine : found;
     }
-    __syncthreads();
-    return high;
+    return (int)(u32)word;
+}
+
+// A place in the line of a launch's bricks: those of its first pass, then those of the second, and so on. The
+// pages that the launch began with come first in each, then fresh ones.
+struct Line {
+    // Of the pass: the turn of its first brick.
+    u32 begin;
+    int pass;
+    // Fresh pages of the pass: so many, or more where that is not known yet.
+    int fresh;
+    bool known;
+};
+
+// Goes on to a turn, of a launch of so many passes that begins with so many pages. False: nobody knows yet of
+// which pass it is; waits for that if it may. `told`: what the block knows of two passes, as in Lap.
+__device__ __forceinline__ bool go_on(
+    const Tables& t, volatile u64* told, Line& l, u32 turn, int passes, int pages, int first_step, bool wait) {
+    while (l.pass < passes && turn - l.begin >= (u32)(pages + l.fresh)) {
+        if (l.known) {
+            l.begin += pages + l.fresh;
+            l.pass++;
+            l.known = false;
+            continue;
+        }
+        const u64 word = told[l.pass & 1];
+        __threadfence_block();
+        int found = (int)(u32)word;
+        if (!__all_sync(ALL, (int)(word >> 32) == first_step + l.pass)) {
+            if ((threadIdx.x & 31) == 0)
+                found = fresh_in(t.laps + l.pass, t.state, first_step + l.pass, pages + l.fresh);
+            found = __shfl_sync(ALL, found, 0);
+            __threadfence_block();
+            if (found >= 0) told[l.pass & 1] = (u64)(u32)(first_step + l.pass) << 32 | (u32)found;
+        }
+        if (found >= 0) {
+            l.fresh = found;
+            l.known = true;
+        } else {
+            if (!wait) return false;
+            __nanosleep(100);
+        }
+    }
+    __syncwarp();
+    return true;
 }
 
 // What a warp has in shared memory.
@@ -40,32 +100,24 @@ struct Desk {
     // Speeds at first, then what became of the voxels.
     float stage[8 * STAGE];
     int slots[32];
-    // Which brick is the next.
-    u32 turn, unused[3];
 };
-static_assert(sizeof(Desk) == 8096, "as DESK in cuda.rs");
+static_assert(sizeof(Desk) == 8080, "as DESK in cuda.rs");
 
-// Takes a brick that no other warp has. No addition: the compiler would collect those of the warp, and wait
+// Takes a turn that no other warp has. No addition: the compiler would collect those of the warp, and wait
 // for the answer at once.
-__device__ __forceinline__ u32 take(State* s) { return atomicInc(&s->turn, 1u << 30); }
+__device__ __forceinline__ u32 take(State* s) { return atomicInc(&s->turn, ~0u); }
 
-// Puts a brick with its shell, and its speeds, on the desk. `slot`: the lane's neighbour.
-template <int PASS>
+// Puts a brick with its shell, and its speeds where the pass is a step, on the desk. `slot`: the lane's
+// neighbour.
 __device__ __forceinline__ void spread_out(
-    const Tables& t, const float* now, Desk& desk, int page, u32 place, int slot) {
+    const Tables& t, const u32* shell, const float* now, Desk& desk, int page, u32 place, int slot, bool stepping) {
     const int me = threadIdx.x & 31;
     float4 own[4], speeds[4], line[GROUPS];
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        own[k] = __ldcg((const float4*)now + (u32)(page * 128 + me + k * 32));
-        if (PASS != REDISTANCE)
-            speeds[k] = __ldg((const float4*)t.speeds + ((size_t)brick_of(t, place) * 128 + me + k * 32));
-    }
     desk.slots[me] = slot * 512;
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < GROUPS; k++) {
-        u32 e = entry(t.shell + me + k * 32), page_at = desk.slots[e >> 21], at = e & 1023;
+        u32 e = shell[me + k * 32], page_at = desk.slots[e >> 21], at = e & 1023;
         line[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (is_row(k, me)) line[k] = __ldcg((const float4*)(now + (page_at + at)));
         else {
@@ -76,13 +128,13 @@ __device__ __forceinline__ void spread_out(
     }
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        int i = me + k * 32, row = i >> 1;
-        *(float4*)(desk.tile + at((i & 1) * 4, row & 7, row >> 3)) = own[k];
-        if (PASS != REDISTANCE) *(float4*)(desk.stage + (i >> 4) * Desk::STAGE + (i & 15) * 4) = speeds[k];
+        own[k] = __ldcg((const float4*)now + (u32)(page * 128 + me + k * 32));
+        if (stepping)
+            speeds[k] = __ldg((const float4*)t.speeds + ((size_t)brick_of(t, place) * 128 + me + k * 32));
     }
 #pragma unroll
     for (int k = 0; k < GROUPS; k++) {
-        float* to = desk.tile + (entry(t.shell + me + k * 32) >> 10 & 2047);
+        float* to = desk.tile + (shell[me + k * 32] >> 10 & 2047);
         if (is_row(k, me)) *(float4*)to = line[k];
         else if (is_column(k, me)) {
             to[0] = line[k].x;
@@ -90,6 +142,12 @@ __device__ __forceinline__ void spread_out(
             to[2 * ROW] = line[k].z;
             to[3 * ROW] = line[k].w;
         } else if (is_single(k)) to[0] = line[k].x;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        int i = me + k * 32, row = i >> 1;
+        *(float4*)(desk.tile + at((i & 1) * 4, row & 7, row >> 3)) = own[k];
+        if (stepping) *(float4*)(desk.stage + (i >> 4) * Desk::STAGE + (i & 15) * 4) = speeds[k];
     }
     __syncwarp();
     if (place & BORDER) repeat<32>(desk.tile, border_of(t, place));
@@ -124,16 +182,19 @@ __device__ __forceinline__ void work(const Rules* rules, const Rules& r, Desk& d
     }
 }
 
-// Takes the brick off the desk.
-template <int PASS>
+// Takes the brick off the desk. The pass is one of so many, the first `steps` of which are of the equation.
 __device__ __forceinline__ void clear_up(
     const Tables& t, float* now, float* next, const Rules& r, Desk& desk, int page, u32 place, const Became& b,
-    int step, int pass, bool last) {
+    int first_step, int pass, int passes, int steps) {
     constexpr int PARTS = 16, STAGE = Desk::STAGE;
     const int me = threadIdx.x & 31, x0 = me & 3, y0 = me >> 2 & 3, z0 = me >> 4;
     u32 valid = place & BORDER ? within<PARTS>(border_of(t, place), x0, y0, z0) : ALL;
     u32 flips = (b.was ^ b.is) & valid;
-    if (flips) count<PASS>(t.state, t.log, nullptr, flips & b.is, flips & b.was, x0 + 8 * y0 + 64 * z0, pass);
+    if (flips) {
+        int first = x0 + 8 * y0 + 64 * z0;
+        if (steps > 0) count<STEP>(t.state, t.log, nullptr, flips & b.is, flips & b.was, first, min(pass, steps - 1));
+        else count<REDISTANCE>(t.state, t.log, nullptr, flips & b.is, flips & b.was, first, pass);
+    }
     u32 seen = touches(b.band & valid, x0, y0, z0);
     seen |= (b.is & valid ? 1u << 28 : 0u) | (~b.is & valid & ((1u << PARTS) - 1) ? 2u << 28 : 0u);
     for (int i = 16; i; i >>= 1) seen |= __shfl_xor_sync(ALL, seen, i);
@@ -150,63 +211,111 @@ __device__ __forceinline__ void clear_up(
         side[0] = ends[0];
         side[64] = ends[7];
     }
-    report(t, now, next, page, place, seen, desk.slots, step, r.clamp, last);
+    report(
+        t, now, next, page, place, seen, desk.slots, first_step + pass, r.clamp, pass + 1 == passes, LONG_LINGER);
     __syncwarp();
 }
 
-// So many passes over all bricks, a warp taking one after the other, whichever comes next.
-template <int KIND, int PASS>
+// The page that a turn is about; 0 if there is nothing to do.
+__device__ __forceinline__ int page_at(const Tables& t, const Line& l, u32 turn, int pages, int first_step) {
+    const int index = turn - l.begin;
+    if (index < pages) return __ldcg(t.line + index);
+    // Counted, and soon told.
+    int page;
+    do page = (int)(acquired((const u64*)t.taken + (index - pages)) >> 32);
+    while (page == 0);
+    // From the pass after the one that took it on.
+    return (int)acquired(t.made + page) - first_step <= l.pass ? page : 0;
+}
+
+// Whether a page's values are those that a pass reads.
+__device__ __forceinline__ bool ready(const Tables& t, int slot, int step) {
+    return slot < 2 || (int)relaxed(t.made + slot) - step >= 0;
+}
+
+// A pass over a brick, or over none, is done: what it wrote can be read.
+__device__ __forceinline__ void done(const Tables& t, int page, int pass, int first_step) {
+    __syncwarp();
+    in_order();
+    __syncwarp();
+    if ((threadIdx.x & 31) != 0) return;
+    if (page) *(volatile u32*)(t.made + page) = first_step + pass + 1;
+    atomicAdd(&t.laps[pass].finished, 1u);
+}
+
+// So many passes over all bricks, a warp taking one after the other, whichever comes next. The first `steps`
+// passes are of the equation, the others redistance; `begins`: from their first on.
+//
+// No barrier lies between passes. A brick is computed when its neighbours' values are those of the pass before,
+// which is when those that the other copy holds are of no use any more. What is waited for has been taken
+// earlier, so that somebody computes it; in the order of bricks it has mostly been done for long. A page that a
+// launch takes is constant in its first pass, and known to all before the next one: no brick is in a pass before
+// the last but one is over.
+template <int KIND>
 __device__ __forceinline__ void many(
-    const Tables& t, float* first_copy, float* other_copy, int passes, int begins) {
+    const Tables& t, float* first_copy, float* other_copy, int passes, int steps, bool begins) {
     extern __shared__ __align__(16) float desks[];
+    __shared__ u32 shell[GROUPS * 32];
+    __shared__ u64 told[2];
     const int me = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = gridDim.x * (blockDim.x >> 5);
     Desk& desk = ((Desk*)desks)[warp];
+    for (int i = threadIdx.x; i < GROUPS * 32; i += blockDim.x) shell[i] = t.shell[i];
+    if (threadIdx.x < 2) told[threadIdx.x] = 0;
+    __syncthreads();
     const Rules r = *t.rules;
     State* s = t.state;
-    const int first_step = s->step;
-    int high = *(volatile int*)&s->high;
+    const int first_step = s->step, pages = s->in_line;
+    Line line = {0, 0, 0, true};
+    u32 turn = warp * gridDim.x + blockIdx.x, place = NONE;
+    int page = 0, slot = 0;
+    // The turn's pass is known; the neighbours' values are there.
+    bool found = false, may = false;
 #pragma unroll 1
-    for (int pass = 0; pass < passes; pass++) {
+    while (true) {
+        if (!found) {
+            go_on(t, told, line, turn, passes, pages, first_step, true);
+            page = line.pass < passes ? page_at(t, line, turn, pages, first_step) : 0;
+            if (page) {
+                place = __ldcg(t.place + page);
+                slot = __ldcg(t.neighbours + page * 32 + me);
+            }
+            may = false;
+        }
+        if (line.pass >= passes) break;
+        const int pass = line.pass, one = page;
+        const u32 here = place;
+        const bool stepping = pass < steps;
         float* now = pass & 1 ? other_copy : first_copy;
         float* next = pass & 1 ? first_copy : other_copy;
-        // To and fro: what the pass before wrote last is still in the cache.
-        const int pages = high - 2, begin = pass & 1 ? high - 1 : 2, way = pass & 1 ? -1 : 1;
-        int turn = warp * gridDim.x + blockIdx.x, page = begin + way * turn, slot = 0;
-        u32 place = NONE;
-        if (turn < pages) {
-            place = t.place[page];
-            slot = t.neighbours[page * 32 + me];
+        Became became = {0, 0, 0};
+        u32 taken = 0;
+        if (me == 0) taken = take(s);
+        if (one) {
+            if (pass > 0 && !__all_sync(ALL, may)) {
+                while (!__all_sync(ALL, may || ready(t, slot, first_step + pass))) __nanosleep(200);
+                in_order();
+                __syncwarp();
+            }
+            spread_out(t, shell, now, desk, one, here, slot, stepping);
         }
-        while (turn < pages) {
-            Became became = {0, 0, 0};
-            u32 taken = 0;
-            if (place != NONE) {
-                spread_out<PASS>(t, now, desk, page, place, slot);
 #pragma unroll 1
-                for (int half = 0; half < 2; half++) {
-                    work<KIND, PASS>(t.rules, r, desk, half, begins && pass == 0, became);
-                    // Late, so that whoever is done first takes the next one, and not too late to have it
-                    // in time.
-                    if (half == 0 && me == 0) taken = take(s);
-                }
-            } else if (me == 0) {
-                taken = take(s);
+        for (int half = 0; half < 2; half++) {
+            if (one) {
+                if (stepping) work<KIND, STEP>(t.rules, r, desk, half, false, became);
+                else work<KIND, REDISTANCE>(t.rules, r, desk, half, begins && pass == steps, became);
             }
-            if (me == 0) desk.turn = taken;
-            __syncwarp();
-            turn = warps + desk.turn;
-            const int then = begin + way * turn;
-            u32 then_place = NONE;
-            if (turn < pages) {
-                then_place = t.place[then];
-                slot = t.neighbours[then * 32 + me];
+            if (half == 0) {
+                turn = warps + __shfl_sync(ALL, taken, 0);
+                found = go_on(t, told, line, turn, passes, pages, first_step, false);
+                page = found && line.pass < passes ? page_at(t, line, turn, pages, first_step) : 0;
             }
-            if (place != NONE)
-                clear_up<PASS>(
-                    t, now, next, r, desk, page, place, became, first_step + pass, pass, pass + 1 == passes);
-            page = then;
-            place = then_place;
         }
-        if (pass + 1 < passes) high = end_pass(s, pass);
+        if (page) {
+            place = __ldcg(t.place + page);
+            slot = __ldcg(t.neighbours + page * 32 + me);
+        }
+        if (one) clear_up(t, now, next, r, desk, one, here, became, first_step, pass, passes, steps);
+        may = page && ready(t, slot, first_step + line.pass);
+        done(t, one, pass, first_step);
     }
 }

@@ -5,10 +5,10 @@
 // shared memory for the whole launch; what neighbours need goes from block to block as words of a value and
 // the number of passes that made it, so that a pass costs one round trip; where there are more bricks than
 // blocks that fit, blocks have one after the other, and all meet between passes. Where they are many, a warp
-// has a brick, and takes the next one when it is done (desks.cuh): a pass reads one copy of the pages and
-// writes the other.
+// has a brick, and takes the next one when it is done, of the next pass without waiting for the last brick of
+// this one (desks.cuh): a pass reads one copy of the pages and writes the other.
 //
-// Bricks that the band comes near to are wished for: an atomic stamp lets one warp win, which takes a page
+// Bricks that the band comes near to are wished for: an atomic operation lets one warp win, which takes a page
 // from the stack and fills it. Where blocks have bricks, that is in a launch's last pass, for as far ahead as
 // a launch has passes, and one block publishes the pages between launches; where warps have them, in every
 // pass, and the pages are published at once. Pages that have been constant and unwished for some passes are
@@ -163,7 +163,7 @@ __device__ __forceinline__ void few(
     if (me < 32)
         report(
             t, nullptr, out, page, t.place[page], wishes(seen, margin) | sides, slots, base + passes - 1, r.clamp,
-            true);
+            true, LINGER);
 }
 
 // Waits for all blocks, which are resident together; `times`: that they will have come here.
@@ -203,10 +203,10 @@ constexpr int FEW = 4, MANY = 20;
         Tables t, const float* now, float* next, int passes, int margin, int begins) {       \
         blocks<kind, extra, pass>(t, now, next, passes, margin, begins);                     \
     }
-#define WARPS(name, kind, pass)                                                              \
-    extern "C" __global__ void __launch_bounds__(32 * MANY, 1)                             \
-        level_set_many_##name(Tables t, float* now, float* next, int passes, int, int begins) { \
-        many<kind, pass>(t, now, next, passes, begins);                                      \
+#define WARPS(name, kind)                                                                       \
+    extern "C" __global__ void __launch_bounds__(32 * MANY, 1)                                  \
+        level_set_many_##name(Tables t, float* now, float* next, int passes, int steps, int begins) { \
+        many<kind>(t, now, next, passes, steps, begins);                                        \
     }
 
 BLOCKS(step_isotropic, FEW, ISOTROPIC, false, STEP)
@@ -219,28 +219,71 @@ BLOCKS(redistance_isotropic, FEW, ISOTROPIC, false, REDISTANCE)
 BLOCKS(redistance_orthogonal, 3, ORTHOGONAL, false, REDISTANCE)
 BLOCKS(redistance_sheared, 2, SHEARED, false, REDISTANCE)
 BLOCKS(paper, 2, ISOTROPIC, false, PAPER)
-WARPS(step_isotropic, ISOTROPIC, STEP)
-WARPS(step_orthogonal, ORTHOGONAL, STEP)
-WARPS(redistance_isotropic, ISOTROPIC, REDISTANCE)
-WARPS(redistance_orthogonal, ORTHOGONAL, REDISTANCE)
+WARPS(isotropic, ISOTROPIC)
+WARPS(orthogonal, ORTHOGONAL)
+
+// Puts pages in line, in the order of bricks: neighbours are close to each other in it.
+template <int THREADS>
+__device__ __forceinline__ void line_up(const Tables& t) {
+    // Brick by brick in fours.
+    constexpr int SOME = 6;
+    __shared__ int counts[THREADS / 32];
+    const int me = threadIdx.x, lane = me & 31, warp = me >> 5, bricks = t.bricks[0] * t.bricks[1] * t.bricks[2];
+    int before = 0;
+    for (int begin = 0; begin < bricks; begin += THREADS * SOME * 4) {
+        const int first = begin + me * SOME * 4;
+        int4 some[SOME];
+        int mine = 0;
+#pragma unroll
+        for (int k = 0; k < SOME; k++)
+            some[k] = first + k * 4 < bricks ? __ldcg((const int4*)(t.page_of + first + k * 4)) : make_int4(0, 0, 0, 0);
+#pragma unroll
+        for (int k = 0; k < SOME; k++)
+            mine += (some[k].x > 1) + (some[k].y > 1) + (some[k].z > 1) + (some[k].w > 1);
+        int upto = mine;
+        for (int i = 1; i < 32; i <<= 1) {
+            int v = __shfl_up_sync(ALL, upto, i);
+            if (lane >= i) upto += v;
+        }
+        __syncthreads();
+        if (lane == 31) counts[warp] = upto;
+        __syncthreads();
+        int all = lane < THREADS / 32 ? counts[lane] : 0, at = before + upto - mine;
+        for (int i = 16; i; i >>= 1) all += __shfl_xor_sync(ALL, all, i);
+        int earlier = lane < warp ? counts[lane] : 0;
+        for (int i = 16; i; i >>= 1) earlier += __shfl_xor_sync(ALL, earlier, i);
+        at += earlier;
+        before += all;
+#pragma unroll
+        for (int k = 0; k < SOME; k++) {
+            if (some[k].x > 1) t.line[at++] = some[k].x;
+            if (some[k].y > 1) t.line[at++] = some[k].y;
+            if (some[k].z > 1) t.line[at++] = some[k].z;
+            if (some[k].w > 1) t.line[at++] = some[k].w;
+        }
+    }
+    if (me == 0) t.state->in_line = before;
+}
 
 // Between two steps, one block: publishes pages that were taken, frees those that were idle, counts steps.
 // `passes`: since the last time; `steps`: of them, those of the equation.
-extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, int passes, int steps) {
+template <int THREADS, bool MANY>
+__device__ __forceinline__ void settle(const Tables& t, int passes, int steps) {
     State* s = t.state;
     const int me = threadIdx.x;
     const int taken = s->activated, idle = s->retired, last = s->step + passes - 1;
-    for (int i = me; i < taken; i += 256) {
+    for (int i = me; i < taken; i += THREADS) {
         int2 e = t.taken[i];
+        if (e.x < 0) continue;
         t.page_of[e.x] = e.y;
         t.place[e.y] = place_of_brick(t, e.x);
         atomicMax(&s->high, e.y + 1);
     }
-    for (int i = me; i < idle; i += 256) {
+    for (int i = me; i < idle; i += THREADS) {
         int e = t.idle[i], page = e >> 1;
         u32 b = brick_of(t, t.place[page]);
         // Somebody may have wished for it in the last step, after it was found idle.
-        if (last - t.wished[b] > LINGER) {
+        if (last - t.wished[b] > (MANY ? LONG_LINGER : LINGER)) {
             t.page_of[b] = e & 1;
             t.place[page] = NONE;
             t.stack[atomicAdd(&s->top, 1)] = page;
@@ -250,29 +293,37 @@ extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, 
         }
     }
     __syncthreads();
-    for (int i = me >> 5; i < taken + idle; i += 8) {
+    for (int i = me >> 5; i < taken + idle; i += THREADS / 32) {
         if (i < taken) {
             int2 e = t.taken[i];
-            link(t, e.x, e.y);
+            if (e.x >= 0) link(t, e.x, e.y, false);
         } else {
             int e = t.idle[i - taken];
-            if (!(e & 1)) link(t, e >> 1, -1);
+            if (!(e & 1)) link(t, e >> 1, -1, false);
         }
     }
     __syncthreads();
+    for (int i = me; i < taken; i += THREADS) t.taken[i].y = 0;
+    if (MANY) {
+        for (int i = me; i < passes; i += THREADS) t.laps[i].finished = 0;
+        line_up<THREADS>(t);
+    }
+    // Threads that add up what the steps added.
+    constexpr int SUMS = MANY ? 32 : 1;
+    if (me >= SUMS) return;
+    long long in = 0;
+    for (int k = me; k < steps; k += SUMS) in += t.log[s->logged + k];
+    for (int i = SUMS / 2; i; i >>= 1) in += __shfl_xor_sync(ALL, in, i);
     if (me == 0) {
         s->activated = 0;
         s->retired = 0;
         s->arrived = 0;
         s->turn = 0;
-        s->passed = 0;
         s->step = last + 1;
         const Rules& r = *t.rules;
-        const int logged = s->logged;
-        long long in = s->inside;
-        for (int k = 0; k < steps; k++) in += t.log[logged + k];
+        in += s->inside;
         s->inside = in;
-        s->logged = logged + steps;
+        s->logged += steps;
         // As region_rule in speed.rs.
         long long out = r.voxels - in;
         s->region[0] = s->region[1] = s->region[2] = 0.0f;
@@ -287,4 +338,12 @@ extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, 
             }
         }
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1) level_set_settle(Tables t, int passes, int steps) {
+    settle<256, false>(t, passes, steps);
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1) level_set_many_settle(Tables t, int passes, int steps) {
+    settle<1024, true>(t, passes, steps);
 }

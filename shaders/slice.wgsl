@@ -83,8 +83,8 @@ fn texels(plane: Plane, step: vec2<f32>) -> f32 {
 fn level_at(at: vec2<f32>) -> vec2<f32> {
     let texel = on_plane(layer.image, at);
     if has(BRICKS) {
-        // To the voxel beyond the outermost, where the surface is closed.
-        let there = all(texel >= vec3<f32>(-1.0)) && all(texel <= layer.phi_size.xyz);
+        // To the end of the voxel beyond the outermost, where the surface is closed.
+        let there = all(texel >= vec3<f32>(-1.5)) && all(texel <= layer.phi_size.xyz + 0.5);
         return vec2<f32>(phi_linear(texel), select(0.0, 1.0, there));
     }
     return sample_image(image, texel, LINEAR).ra;

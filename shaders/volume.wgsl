@@ -176,27 +176,26 @@ fn lit(base: vec3<f32>, normal: vec3<f32>, direction: vec3<f32>) -> vec3<f32> {
     return clamp(base * (0.42 + 0.66 * diffuse) + vec3<f32>(0.2 * shine), vec3<f32>(0.0), vec3<f32>(1.0));
 }
 
-// Where the ray leaves a brick, mm.
-fn leaves(ray: Ray, brick: vec3<i32>) -> f32 {
-    let edge = brick_edge();
-    let low = vec3<f32>(brick) * edge;
-    let wall = select(low, low + edge, ray.slope > vec3<f32>(0.0));
+// Where the ray leaves so many bricks along each axis, mm.
+fn leaves(ray: Ray, from_brick: vec3<i32>, along: i32) -> f32 {
+    let low = vec3<f32>(from_brick) * brick_edge();
+    let wall = select(low, low + f32(along) * brick_edge(), ray.slope > vec3<f32>(0.0));
     let t = select(vec3<f32>(FAR), (wall - ray.start) / ray.slope, abs(ray.slope) > vec3<f32>(1e-9));
     return min(t.x, min(t.y, t.z));
 }
 
-// The step after those that are wholly in this point's brick, if that is empty; else 0.
+// The step after those that are wholly in what is empty around this point; else 0.
 fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<function, vec3<i32>>,
-    empty: ptr<function, bool>) -> i32 {
+    empty: ptr<function, i32>) -> i32 {
     let brick = brick_at(texel);
     if has(SKIPS) && any(brick != *known) {
         *known = brick;
-        *empty = is_empty(brick);
+        *empty = empty_along(brick);
     }
-    if !*empty {
+    if *empty == 0 {
         return 0;
     }
-    return i32(floor((leaves(ray, brick) - from_mm) / step));
+    return i32(floor((leaves(ray, empty_from(brick, *empty), *empty) - from_mm) / step));
 }
 
 // What is left of the opacity at so many mm: all at the planes, nothing where it does not reach. Behind
@@ -252,8 +251,8 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
 // `entry`: how the ray comes in; no normal where it may start within.
 fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>,
     light: ptr<function, Light>) {
-    var known = vec3<i32>(-1);
-    var empty = false;
+    var known = vec3<i32>(-2);
+    var empty = 0;
     var have = false;
     var inside = false;
     var k = 0;

@@ -1,5 +1,8 @@
 // What volume.wgsl draws, where that is the surface φ = 0 of a level set in bricks: straight from the
-// solver's pages. The table is the coarse level that rays pass over.
+// solver's pages.
+
+// Which bricks rays pass over: see vacant.wgsl.
+@group(0) @binding(4) var bricks: texture_3d<f32>;
 
 fn has_none() -> bool {
     return arrayLength(&page_of) == 0u;
@@ -22,24 +25,14 @@ fn brick_at(texel: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(texel)) >> vec3<u32>(phi_shift);
 }
 
-// Beyond the grid all is outside.
-fn side_of(brick: vec3<i32>) -> u32 {
-    if any(brick < vec3<i32>(0)) || any(brick > ((phi_voxels - 1) >> vec3<u32>(phi_shift))) {
-        return OUTSIDE;
-    }
-    return entry_of(brick);
+// Bricks along a side of what is passed over from this one.
+fn empty_along(brick: vec3<i32>) -> i32 {
+    return i32(textureLoad(bricks, brick + 1, 0).r);
 }
 
-// Whether nothing crosses 0 between its voxels, and the next bricks' first ones.
-fn is_empty(brick: vec3<i32>) -> bool {
-    let side = side_of(brick);
-    // A brick that is cut off by the grid's end has voxels beyond it.
-    let ends = any(((brick + 1) << vec3<u32>(phi_shift)) > phi_voxels);
-    var empty = side == OUTSIDE || (side == INSIDE && !ends);
-    for (var i = 1; i < 8 && empty; i++) {
-        empty = side_of(brick + vec3<i32>(i & 1, (i >> 1) & 1, i >> 2)) == side;
-    }
-    return empty;
+// The first of them.
+fn empty_from(brick: vec3<i32>, along: i32) -> vec3<i32> {
+    return select(brick, (((brick + 1) >> vec3<u32>(2u)) << vec3<u32>(2u)) - 1, along > 1);
 }
 
 fn value_at(texel: vec3<f32>) -> f32 {

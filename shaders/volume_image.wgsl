@@ -138,8 +138,8 @@ fn phi_at(ray: Ray, at_mm: f32) -> f32 {
 }
 
 fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<function, Light>) {
-    var known = vec3<i32>(-1);
-    var empty = false;
+    var known = vec3<i32>(-2);
+    var empty = 0;
     var have = false;
     var value = 0.0;
     var k = 0;
@@ -239,4 +239,14 @@ fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     } else {
         march_cloud(ray, from_mm, to_mm, step, light);
     }
+}
+
+// Bricks along a side of what is passed over from this one.
+fn empty_along(brick: vec3<i32>) -> i32 {
+    return select(0, 1, is_empty(brick));
+}
+
+// The first of them.
+fn empty_from(brick: vec3<i32>, along: i32) -> vec3<i32> {
+    return brick;
 }

@@ -88,7 +88,7 @@ pub fn measure(
         "rate": 1e3 / frame_ms, "unit": "frames_per_s", "frame_ms": frame_ms,
         "steps_per_frame": steps, "steps_per_s": 1e3 * steps as f64 / frame_ms,
         "step_ms": median(&mut moved), "hand_over_ms": median(&mut handed),
-        "draw_ms": median(&mut drawn), "slowest_ms": whole.last(), "shared": shared,
+        "draw_ms": median(&mut drawn), "device_ms": renderer.device_ms(), "slowest_ms": whole.last(), "shared": shared,
         "uploaded_bytes_per_frame": uploaded, "backend": backend.name(),
         "threads": backend.threads(), "detail": offscreen.device_name(),
     }))

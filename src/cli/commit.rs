@@ -18,6 +18,7 @@ use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::defaults;
 use crate::state::filter::WEIGHT;
 use crate::state::words::count;
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -180,6 +181,39 @@ struct Opened {
 }
 
 impl Options {
+    /// Nothing that was asked for is passed over.
+    fn check(&self) -> Result<(), Failure> {
+        let model = |of: Inside| {
+            of.to_possible_value()
+                .map_or_else(String::new, |v| v.get_name().to_owned())
+        };
+        let no_use = [
+            (
+                self.along.is_some() && self.model == Inside::Density,
+                "--along",
+                Inside::Stick,
+            ),
+            (
+                !self.radii.is_empty() && self.model != Inside::Cylinder,
+                "--radii",
+                Inside::Cylinder,
+            ),
+            (
+                !self.gamma.is_empty() && self.model != Inside::GammaCylinder,
+                "--gamma",
+                Inside::GammaCylinder,
+            ),
+        ];
+        let found = no_use.into_iter().find(|(found, ..)| *found);
+        found.map_or(Ok(()), |(_, option, other)| {
+            Err(Failure::usage(format!(
+                "Found {option} with --model {}, which has no use for it; leave it out, or choose --model {}",
+                model(self.model),
+                model(other)
+            )))
+        })
+    }
+
     fn maps(&self) -> [PathBuf; 4] {
         ["intra", "extra", "free", "rmse"].map(|name| self.out.join(format!("{name}.nii.gz")))
     }
@@ -325,6 +359,7 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    options.check()?;
     io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
     for path in options.maps().iter().chain([&options.weights()]) {
         runner.may_write(path)?;

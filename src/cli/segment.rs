@@ -86,6 +86,7 @@ pub struct Options {
         long,
         value_name = "X",
         allow_negative_numbers = true,
+        value_parser = super::options::number::<f32>,
         requires = "edge_contrast"
     )]
     pub edge: Option<f32>,
@@ -94,6 +95,7 @@ pub struct Options {
         long,
         value_name = "V",
         allow_negative_numbers = true,
+        value_parser = super::options::number::<f32>,
         requires = "edge"
     )]
     pub edge_contrast: Option<f32>,
@@ -108,6 +110,7 @@ pub struct Options {
         long,
         value_name = "X",
         allow_negative_numbers = true,
+        value_parser = super::options::number::<f32>,
         requires = "layer"
     )]
     pub layer_weight: Option<f32>,
@@ -120,8 +123,8 @@ pub struct Options {
     /// Speed in those regions [default: 1]
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub bias: Option<f32>,
-    /// Lefohn's discretisation and units of 2004, for comparison
-    #[arg(long)]
+    /// Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone
+    #[arg(long, conflicts_with_all = ["intensity", "region", "edge", "layer", "grow_here", "not_here", "bias", "redistance_every"])]
     pub paper: bool,
     /// How fast distances are kept [default: 0.1]
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
@@ -139,7 +142,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub reference: Option<PathBuf>,
     /// A run to do again
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "target", "tolerance", "add", "remove", "mask", "threshold", "fill", "smoothness", "intensity", "region", "edge", "layer", "grow_here", "not_here", "bias", "paper", "rescaling", "redistance_every"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["volume", "steps", "ignore_leaks", "probe", "target", "tolerance", "add", "remove", "mask", "threshold", "fill", "smoothness", "intensity", "region", "edge", "layer", "grow_here", "not_here", "bias", "paper", "rescaling", "redistance_every"])]
     pub script: Option<PathBuf>,
     /// Format of the surface
     #[arg(long, value_enum, default_value = "ply")]

@@ -80,11 +80,10 @@ pub const LEVEL_SET: KernelFile = KernelFile {
         "level_set_redistance_orthogonal",
         "level_set_redistance_sheared",
         "level_set_paper",
-        "level_set_many_step_isotropic",
-        "level_set_many_step_orthogonal",
-        "level_set_many_redistance_isotropic",
-        "level_set_many_redistance_orthogonal",
+        "level_set_many_isotropic",
+        "level_set_many_orthogonal",
         "level_set_settle",
+        "level_set_many_settle",
     ],
 };
 

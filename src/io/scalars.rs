@@ -250,7 +250,7 @@ fn weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, String> {
     let values = values?;
     if values.len() != streamlines {
         return Err(format!(
-            "it has {} numbers for {streamlines} streamlines",
+            "{} numbers for {streamlines} streamlines",
             values.len()
         ));
     }

@@ -55,11 +55,12 @@ pub fn shader_sources() -> Vec<(String, String)> {
         (name, super::volume_image::shader(n, filters))
     });
     let slices = ("slice".to_owned(), super::slice::shader());
+    let vacant = ("vacant".to_owned(), super::vacant::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))
     });
-    let volumes = volumes.into_iter().chain(surfaces).chain([slices]);
+    let volumes = volumes.into_iter().chain(surfaces).chain([slices, vacant]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

@@ -33,6 +33,7 @@ mod textures;
 mod through;
 mod together;
 mod transfer;
+mod vacant;
 mod view;
 mod volume;
 mod volume_bricks;

@@ -9,6 +9,7 @@ use super::gpu::{Gpu, Slot};
 use super::outline::linear_sampler;
 use super::scene::FogQuality;
 use super::textures::{Key, Textures};
+use super::vacant::Vacant;
 use super::view::SceneView;
 use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;
@@ -109,6 +110,7 @@ pub(super) struct Volumes {
     /// Of images and of bricks, each for 1 and for 4 samples of the scene.
     pipelines: [OnceLock<Pipelines>; 2],
     sampler: OnceLock<wgpu::Sampler>,
+    vacant: OnceLock<Vacant>,
 }
 
 impl Volumes {
@@ -185,7 +187,7 @@ impl Volumes {
         for (i, drawn) in ordered.into_iter().enumerate() {
             let (layout, pipeline) = &self.pipelines(gpu, &drawn)[usize::from(samples > 1)];
             let how = (quality, self.how);
-            let (mut uniform, [image, bricks]) = match drawn {
+            let (mut uniform, [image, mut bricks]) = match drawn {
                 Drawn::Image(volume) => {
                     let [(image_key, image), (bricks_key, bricks)] =
                         textures.bricks(gpu, &volume.volume.0, volume.frame);
@@ -219,6 +221,10 @@ impl Volumes {
             let pool = match phi {
                 Some((phi, Some(pool))) => {
                     uniform.hold(phi);
+                    if let Drawn::Bricks(_) = drawn {
+                        let vacant = self.vacant.get_or_init(|| Vacant::new(gpu));
+                        bricks = vacant.of(gpu, encoder, (phi, &pool));
+                    }
                     pool
                 }
                 // More than the device's shaders read: nothing of it is known.

@@ -323,7 +323,10 @@ pub enum FilterAction {
         params: Option<Params>,
         phase: Phase,
     },
-    Times(Times),
+    Times {
+        times: Times,
+        phase: Phase,
+    },
     ReadScheme(PathBuf),
     /// From the last weights, where there are some.
     Run,

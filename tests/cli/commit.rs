@@ -96,13 +96,15 @@ pub fn weighs() {
         assert!(warm["curve"][0].as_f64() < told["curve"][0].as_f64());
     }
     std::fs::write(here.join("few.txt"), "1 2 3\n").unwrap();
+    let plain = ["commit", "all.tck", "head/dwi.nii.gz"];
+    let whole = streamlines(&here.join("all.tck")).len();
     for (start, words) in [
         ("few.txt", "3 numbers"),
         ("kept.trx", "to start from"),
         ("all.tck", "commit"),
     ] {
-        let line = [&base[..], &["--start", start, "--out", "e"]].concat();
-        refuses(&line, &[words, &n.to_string(), start], here);
+        let line = [&plain[..], &["--start", start, "--out", "e"]].concat();
+        refuses(&line, &[words, &whole.to_string(), start], here);
     }
     // One number a segment; and cylinders with the protocol's timing.
     let density = json(

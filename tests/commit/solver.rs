@@ -311,7 +311,7 @@ pub fn groups(place: &Backend) {
     assert!(none.x.iter().all(|x| *x == 0.0), "{:?}", none.objective);
 }
 
-/// From zero and from random weights, on both operators.
+/// From zero and from random weights.
 pub fn same_place(place: &Backend) {
     let mut random = Random::fresh("commit same place");
     let setup = setup(150, &model(stick()), 0.05, place, &mut random);

@@ -272,18 +272,22 @@ fn refusals() {
     let image = Volume::scalar(grid.clone(), values);
     let inputs = backend(1).install(|| Inputs::new(&image, 0)).unwrap();
     assert_eq!(inputs.missing, missing);
-    let mut made = begin(
-        &image,
-        &[sphere(DVec3::X * -2.0, 4.0)],
-        &USUAL,
-        Layout::BEST,
-    );
-    run(&mut made, 120);
-    let field = made.field().unwrap();
-    assert!(field.dense().iter().all(|v| v.is_finite()));
-    let mask = field.mask();
-    let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
-    assert!((11..=13).contains(&farthest), "{farthest}");
+    // Also where region statistics alone draw it to what looks as it does inside.
+    let by_region = Params {
+        intensity: 0.0,
+        region: 1.0,
+        ..USUAL
+    };
+    for params in [USUAL, by_region] {
+        let ball = [sphere(DVec3::X * -2.0, 4.0)];
+        let mut made = begin(&image, &ball, &params, Layout::BEST);
+        run(&mut made, 120);
+        let field = made.field().unwrap();
+        assert!(field.dense().iter().all(|v| v.is_finite()));
+        let mask = field.mask();
+        let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
+        assert!((11..=13).contains(&farthest), "{farthest}");
+    }
     let mut probe = Probe::default();
     assert!(probe.target(&good, 0).unwrap_err().contains("probe more"));
     for v in [1.0, 3.0, f32::NAN, 5.0] {

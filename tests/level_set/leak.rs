@@ -79,6 +79,10 @@ fn gap() {
         inside(leak.from)
     );
     assert!(leak.noticed - leak.from <= 40);
+    // It stays paused until somebody lets it go on.
+    assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
+    made.let_leak();
+    assert_eq!(run(&mut made, 10), Ended::Steps);
     // Had it gone on, it would have filled everything.
     let before = made.growth()[leak.from as usize];
     made.watched = false;

@@ -190,7 +190,7 @@ fn long(cuda: Backend) {
     }
 }
 
-/// Enough of them for the kernel that lists voxels.
+/// Enough of them for the kernels in which a warp has a brick.
 fn many(cuda: Backend) {
     let mut random = Random::fresh("parity level set many");
     for turn in [

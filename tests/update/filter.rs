@@ -259,7 +259,9 @@ fn refused() {
         pulse_ms: 20.0,
         between_ms: 40.0,
     };
-    act(&mut window, FilterAction::Times(Times::Both(timing)));
+    let times = Times::Both(timing);
+    let phase = Phase::Done;
+    act(&mut window, FilterAction::Times { times, phase });
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");

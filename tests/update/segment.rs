@@ -590,7 +590,7 @@ fn looked_at() {
     let (rested, ended) = (live(&window).step, live(&window).ended);
     assert_eq!(ended, Ended::Converged);
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
-    set(&mut window, Phase::Done, |s| s.pace = Some(3));
+    set(&mut window, Phase::Done, |s| s.watched = false);
     assert_eq!((live(&window).step, live(&window).ended), (rested, ended));
     act(&mut window, SegmentAction::Play);
     let looked_again = live(&window).step;

@@ -56,6 +56,8 @@ struct Held {
     trees: Trees,
     /// The same is asked for once more.
     again: bool,
+    /// Somebody has just said that it is to run.
+    played: bool,
     /// Of the window, which draws.
     lend: Option<LendImage>,
 }
@@ -134,6 +136,7 @@ impl Held {
             speed: None,
             trees: Trees::default(),
             again: true,
+            played: true,
             lend: None,
         })
     }
@@ -147,6 +150,7 @@ impl Held {
     ) -> Result<Vec<(u64, String)>, Fault> {
         let before = std::mem::replace(&mut self.of, wanted);
         self.again = before == self.of;
+        self.played = self.again || before.play != self.of.play;
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
@@ -299,6 +303,14 @@ impl Held {
             && self.run.as_ref().is_some_and(|run| {
                 run.ended == Ended::Converged && *run.evolution.params() == self.of.params
             });
+        // Who runs it on after a leak has seen it; a request that came meanwhile has not.
+        if let Some(run) = &mut self.run
+            && self.played
+            && self.of.play != Play::Rest
+            && matches!(run.ended, Ended::Leaked(_))
+        {
+            run.evolution.let_leak();
+        }
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
         while let Some(run) = &mut self.run {

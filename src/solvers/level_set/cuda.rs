@@ -37,7 +37,7 @@ const MANY: usize = 2500;
 const PASSES: u64 = 4;
 
 /// Bytes that a warp with a brick has in shared memory: as Desk in kernels/desks.cuh.
-const DESK: u32 = 8096;
+const DESK: u32 = 8080;
 /// Warps of a block, at most, where each has a brick: a multiprocessor has one such block.
 const WARPS: u32 = 20;
 
@@ -53,9 +53,10 @@ unsafe impl Sync for Graph {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     blocks: u32,
-    /// Bricks are computed by a warp each, and launches settle the tables after each of their passes.
+    /// Bricks are computed by a warp each, and a launch has as many passes as there are between two
+    /// redistancings, and those.
     many: bool,
-    /// Passes between two looks at the tables, at most: of a launch, where bricks have blocks.
+    /// Passes between two looks at the tables, at most, where bricks have blocks: of a launch.
     passes: u64,
 }
 
@@ -94,12 +95,12 @@ pub struct Engine {
     warm: bool,
     state: State,
     unread: u64,
-    settle: CudaFunction,
+    /// Where bricks have blocks, and where they have warps.
+    settle: [CudaFunction; 2],
     drawn: drawn::Drawn,
 }
 
 impl Engine {
-    /// `pages`: of the redistancing passes nothing is known yet.
     pub fn new(field: &Field, stencil: &Stencil, devices: &Arc<[Device]>) -> Result<Self, Error> {
         let device = &devices[0];
         let shape = counts(field.grid.shape, 8);
@@ -118,7 +119,10 @@ impl Engine {
         let stream = device.check(WHAT, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
         let rules = Rules::new(stencil);
-        let settle = device.kernel(kernels::LEVEL_SET, "level_set_settle")?;
+        let settle = [
+            device.kernel(kernels::LEVEL_SET, "level_set_settle")?,
+            device.kernel(kernels::LEVEL_SET, "level_set_many_settle")?,
+        ];
         let shared = device.context().attribute(MAX_SHARED_MEMORY);
         let shared = device.check(WHAT, shared)?.unsigned_abs();
         device.synchronize(WHAT)?;
@@ -130,8 +134,8 @@ impl Engine {
             stream,
             kind: stencil.kind,
             clamp: field.clamp,
-            // A few bytes are the kernels' own.
-            warps: ((shared - 64) / DESK).clamp(1, WARPS),
+            // Some bytes are the kernels' own.
+            warps: ((shared - 1024) / DESK).clamp(1, WARPS),
             buffers,
             speeds,
             quanta: None,
@@ -270,6 +274,13 @@ impl Engine {
             passes,
         };
         self.forget();
+        if many {
+            // Puts the bricks in line.
+            self.settle(0, 0)?;
+            self.wait()?;
+            self.state = self.device().download(&self.buffers.state, 0..1)?[0];
+            self.device().synchronize(WHAT)?;
+        }
         Ok(())
     }
 
@@ -303,13 +314,13 @@ impl Engine {
             Kind::Orthogonal => "orthogonal",
             Kind::Sheared => "sheared",
         };
-        let many = if many { "many_" } else { "" };
         let entry = match name {
+            _ if many => format!("level_set_many_{kind}"),
             "paper" => "level_set_paper".to_owned(),
-            name => format!("level_set_{many}{name}_{kind}"),
+            name => format!("level_set_{name}_{kind}"),
         };
         let found = self.device().kernel(kernels::LEVEL_SET, &entry)?;
-        if !many.is_empty() {
+        if many {
             let bytes = self.block(true).1 as i32;
             let allowed = found.set_attribute(MAX_DYNAMIC_SHARED, bytes);
             self.device().check(WHAT, allowed)?;
@@ -326,18 +337,23 @@ impl Engine {
         self.kernel(name, many)
     }
 
-    /// Puts passes in line, and what settles the tables after them. `from`: which copy they read first;
-    /// `begins`: the first of them begins a redistancing.
+    /// Puts passes in line, the first `steps` of them of the equation, and what settles the tables after
+    /// them; where bricks have blocks, all of them are, or none. `from`: which copy they read first;
+    /// `begins`: a redistancing begins with the first that is not a step.
     fn launch(
         &self,
         kernel: &CudaFunction,
         from: usize,
-        passes: u64,
+        (passes, steps): (u64, u64),
         begins: bool,
     ) -> Result<(), Error> {
         let [now, next] = [self.copies[from], self.copies[1 - from]];
-        let (passes, margin) = (passes as i32, self.shape.passes as i32);
-        let begins = i32::from(begins);
+        // How far wishes reach, or what a warp does.
+        let margin = match self.shape.many {
+            true => steps as i32,
+            false => self.shape.passes as i32,
+        };
+        let (count, begins) = (passes as i32, i32::from(begins));
         let (threads, shared_mem_bytes) = self.block(self.shape.many);
         let config = LaunchConfig {
             grid_dim: (self.shape.blocks, 1, 1),
@@ -350,14 +366,14 @@ impl Engine {
         let launched = unsafe {
             let mut launcher = self.stream.launch_builder(kernel);
             launcher.arg(&self.tables).arg(&now).arg(&next);
-            launcher.arg(&passes).arg(&margin).arg(&begins);
+            launcher.arg(&count).arg(&margin).arg(&begins);
             match self.shape.many || passes > 1 {
                 true => launcher.launch_cooperative(config),
                 false => launcher.launch(config),
             }
         };
         self.device().check(WHAT, launched)?;
-        Ok(())
+        self.settle(passes, steps)
     }
 
     /// `steps`: of the passes, those of the equation.
@@ -365,12 +381,13 @@ impl Engine {
         let (passes, steps) = (passes as i32, steps as i32);
         let config = LaunchConfig {
             grid_dim: (1, 1, 1),
-            block_dim: (256, 1, 1),
+            block_dim: (if self.shape.many { 1024 } else { 256 }, 1, 1),
             shared_mem_bytes: 0,
         };
+        let settle = &self.settle[usize::from(self.shape.many)];
         // SAFETY: as above; one block, between launches, is alone with the tables.
         let launched = unsafe {
-            let mut launcher = self.stream.launch_builder(&self.settle);
+            let mut launcher = self.stream.launch_builder(settle);
             launcher
                 .arg(&self.tables)
                 .arg(&passes)
@@ -390,8 +407,7 @@ impl Engine {
                 true => steps - done,
                 false => self.shape.passes.min(steps - done).min(reach),
             };
-            self.launch(&kernel, (from + done as usize) % 2, passes, false)?;
-            self.settle(passes, passes)?;
+            self.launch(&kernel, (from + done as usize) % 2, (passes, passes), false)?;
             done += passes;
             reach = self.shape.passes;
         }
@@ -402,15 +418,14 @@ impl Engine {
     fn line_up_passes(&self, from: usize, passes: usize, reach: u64) -> Result<(), Error> {
         let kernel = self.kernel("redistance", self.shape.many)?;
         let launches = match self.shape.many {
-            true => 1,
+            true => passes.div_ceil(LOG as usize),
             false => passes.div_ceil(self.shape.passes.min(reach) as usize),
         };
         let mut done = 0;
         for launch in 0..launches {
             let upto = passes * (launch + 1) / launches;
             let passes = (upto - done) as u64;
-            self.launch(&kernel, (from + done) % 2, passes, launch == 0)?;
-            self.settle(passes, 0)?;
+            self.launch(&kernel, (from + done) % 2, (passes, 0), launch == 0)?;
             done = upto;
         }
         Ok(())
@@ -423,10 +438,17 @@ impl Engine {
                 0 => round.steps,
                 every => every,
             };
-            now = self.line_up(now, some, reach)?;
-            reach = self.shape.passes;
-            if round.every > 0 {
-                self.line_up_passes(now, round.passes, reach)?;
+            let passes = some + round.passes as u64;
+            if self.shape.many && round.every > 0 && passes <= LOG {
+                let kernel = self.stepper(true)?;
+                self.launch(&kernel, now, (passes, some), true)?;
+                now = (now + some as usize) % 2;
+            } else {
+                now = self.line_up(now, some, reach)?;
+                reach = self.shape.passes;
+                if round.every > 0 {
+                    self.line_up_passes(now, round.passes, reach)?;
+                }
             }
             done += some;
         }

@@ -13,6 +13,7 @@ use crate::solvers::Error;
 const CHUNK: u64 = 10;
 /// On a graphics card, which does not wait for the host meanwhile.
 const CARD_CHUNK: u64 = 100;
+
 pub enum Engine {
     Cpu(Bricks),
     Cuda(Box<cuda::Engine>),

@@ -50,6 +50,7 @@ pub struct Evolution {
     /// After each step.
     inside: Vec<u64>,
     sum: i64,
+    /// Of the whole image: sum of the grey values in quanta, and voxels that have one.
     all: (i64, u64),
     history: History,
     alarm: Alarm,
@@ -121,7 +122,7 @@ impl Evolution {
                 time: 0.0,
                 inside: vec![census.inside],
                 sum: 0,
-                all: (total, voxels as u64),
+                all: (total, inputs.present()),
                 history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
                 alarm: Alarm::new(0, census.inside),
                 looks: Vec::new(),
@@ -322,7 +323,7 @@ impl Evolution {
             backend.install(|| self.advance(count))?;
             control.advance(count);
             let inside = self.inside.last().copied().unwrap_or(0);
-            if inside == 0 || inside == self.all.1 {
+            if inside == 0 || inside == self.like.grid.voxel_count() as u64 {
                 self.go_back(begun, true, backend, control)?;
                 return Ok(if inside == 0 {
                     Ended::Vanished
@@ -345,6 +346,12 @@ impl Evolution {
             }
         }
         Ok(Ended::Steps)
+    }
+
+    /// A leak that was told ends no more runs: somebody wants it to go on. The next one does.
+    pub fn let_leak(&mut self) {
+        let inside = self.inside.last().copied().unwrap_or(0);
+        self.alarm = Alarm::new(self.step(), inside);
     }
 
     /// So many steps without a look at whether the run is over: for benchmarks.

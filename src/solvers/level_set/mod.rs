@@ -15,8 +15,10 @@
 //! image's border φ is mirrored. [`Mode::Paper`] is Lefohn's appendix A.
 //!
 //! *Band.* |φ| ends at some voxels; bricks of 8³ that hold such constants alone have no page. A step
-//! costs some 20 ns a voxel of the band on one core. What comes out does not depend on bricks or
-//! threads, and on the band's width only as far as values beyond two voxels bend the curvature.
+//! costs some 20 ns a voxel of the band on one core; on an H200 5.3 µs where some hundred bricks hold the
+//! band, and 24 µs where 6000 do (`arcuate bench levelset --backend cuda`). What comes out does not depend
+//! on bricks or threads, and on the band's width only as far as values beyond two voxels bend the
+//! curvature.
 
 mod alarm;
 mod bricks;

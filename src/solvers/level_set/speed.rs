@@ -108,6 +108,11 @@ impl Inputs {
         self.image.frame(self.frame)
     }
 
+    /// Voxels with a value.
+    pub fn present(&self) -> u64 {
+        (self.values().len() - self.missing) as u64
+    }
+
     /// A grey value as a whole number, for sums; 0 where there is none.
     #[inline]
     pub fn quantum(&self, i: usize) -> i64 {
@@ -204,7 +209,8 @@ impl Speeds {
         }
     }
 
-    /// Speed of a voxel, g not yet in it. A voxel without a value keeps the surface out.
+    /// Speed of a voxel, g not yet in it. A voxel without a value keeps the surface out, whatever the other
+    /// terms say but for what is painted.
     #[inline]
     pub fn at(&self, i: usize) -> f32 {
         let params = &self.params;
@@ -218,15 +224,20 @@ impl Speeds {
             };
             return params.advection() * raw;
         }
-        let scaled = (raw / params.tolerance).clamp(-1.0, 1.0);
-        let scaled = if off.is_finite() { scaled } else { -1.0 };
-        let mut speed = params.intensity * scaled;
-        if let (Some(layer), Some(values)) = (params.layer, &self.inputs.layer) {
-            let share = (values[i] - layer.low) / (layer.high - layer.low);
-            if share.is_finite() {
-                speed += layer.weight * (2.0 * share - 1.0).clamp(-1.0, 1.0);
+        let mut speed = if off.is_finite() {
+            let mut speed = params.intensity * (raw / params.tolerance).clamp(-1.0, 1.0);
+            if let (Some(layer), Some(values)) = (params.layer, &self.inputs.layer) {
+                let share = (values[i] - layer.low) / (layer.high - layer.low);
+                if share.is_finite() {
+                    speed += layer.weight * (2.0 * share - 1.0).clamp(-1.0, 1.0);
+                }
             }
-        }
+            speed
+        } else {
+            // The region's statistics add their weight at most.
+            let layer = params.layer.map_or(0.0, |l| l.weight.abs());
+            -(params.intensity + layer + 2.0 * params.region)
+        };
         speed *= params.advection();
         if let Some(painted) = &self.inputs.painted {
             speed += params.bias * f32::from(painted[i]);
@@ -235,9 +246,11 @@ impl Speeds {
     }
 
     /// What is inside the surface against what is outside: clamp(p₀ + p₁ I, ±1) times the third. With
-    /// means m and n it is ((I − n)² − (I − m)²) / (m − n)², +1 at m and −1 at n.
+    /// means m and n it is ((I − n)² − (I − m)²) / (m − n)², +1 at m and −1 at n. `all`: of the voxels with a
+    /// value.
     pub fn region_rule(&self, inside: (i64, u64), all: (i64, u64)) -> [f32; 3] {
-        let outside = (all.0 - inside.0, all.1 - inside.1);
+        // The surface may hold voxels without a value.
+        let outside = (all.0 - inside.0, all.1.saturating_sub(inside.1));
         if self.region() == 0.0 || inside.1 == 0 || outside.1 == 0 {
             return [0.0; 3];
         }
@@ -349,7 +362,7 @@ pub fn speed_picture(
         Some(_) if speeds.region() > 0.0 => total().map(|i| inputs.quantum(i)).sum(),
         _ => 0,
     };
-    let all = (all, grid.voxel_count() as u64);
+    let all = (all, inputs.present());
     let [p0, p1, weight] = inside.map_or([0.0; 3], |inside| speeds.region_rule(inside, all));
     let unit = match params.mode {
         Mode::Scaled => 1.0,

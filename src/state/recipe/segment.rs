@@ -55,7 +55,13 @@ impl SegmentRecipe {
                  first, or save the session, whose command makes all of it again"
             ));
         }
-        let told = self.script.run.events.is_empty() && self.script.layer_volume == 0;
+        let run = &self.script.run;
+        // The option takes the tolerance of the run.
+        let fills = self
+            .script
+            .fill
+            .is_none_or(|(_, within)| within == run.params.tolerance);
+        let told = run.events.is_empty() && self.script.layer_volume == 0 && fills;
         (!told).then(|| {
             "There is no short command for a run that was changed on the way: export its run script first, \
              which arcuate segment does again"
@@ -105,10 +111,13 @@ impl SegmentScript {
             let option = if sphere.add { "add" } else { "remove" };
             text += &format!(" --{option} {spec}");
         }
-        if let Some(layer) = &self.layer {
+        // Lefohn's form has neither.
+        let heeds = self.run.params.mode == Mode::Scaled;
+        if let Some(layer) = self.layer.as_ref().filter(|_| heeds) {
             text += &format!(" --layer {}", path(layer));
         }
-        for (option, specs) in [("grow-here", &self.grow_here), ("not-here", &self.not_here)] {
+        let painted = [("grow-here", &self.grow_here), ("not-here", &self.not_here)];
+        for (option, specs) in painted.into_iter().filter(|_| heeds) {
             for spec in specs {
                 text += &format!(" --{option} {}", quoted(&spec.to_string()));
             }
@@ -118,18 +127,23 @@ impl SegmentScript {
     }
 }
 
-/// What is not as usual is said.
+/// What is not as usual is said, and in Lefohn's form only what it has.
 fn of_params(p: &Params) -> String {
     let usual = defaults::level_set(p.target, p.tolerance);
     let mut text = format!(
         " --target {} --tolerance {} --smoothness {}",
         p.target, p.tolerance, p.smoothness
     );
+    if p.rescaling != usual.rescaling {
+        text += &format!(" --rescaling {}", p.rescaling);
+    }
+    if p.mode == Mode::Paper {
+        return text + " --paper";
+    }
     for (option, value, usual) in [
         ("intensity", p.intensity, usual.intensity),
         ("region", p.region, usual.region),
         ("bias", p.bias, usual.bias),
-        ("rescaling", p.rescaling, usual.rescaling),
     ] {
         if value != usual {
             text += &format!(" --{option} {value}");
@@ -146,9 +160,6 @@ fn of_params(p: &Params) -> String {
             " --layer-range {}..{} --layer-weight {}",
             layer.low, layer.high, layer.weight
         );
-    }
-    if p.mode == Mode::Paper {
-        text += " --paper";
     }
     text
 }

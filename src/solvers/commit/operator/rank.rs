@@ -138,7 +138,7 @@ fn eigen(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     for _ in 0..60 {
         for p in 0..n {
             for q in p + 1..n {
-                // Below rounding of both ends.
+                // Nothing to turn; the angle would divide by it.
                 if a[p][q].abs() <= f64::MIN_POSITIVE {
                     continue;
                 }

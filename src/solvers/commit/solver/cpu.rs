@@ -2,7 +2,8 @@
 
 use super::Problem;
 use super::engine::{Engine, Last, Stepped};
-use super::vectors::{LANES, Lanes8, add, combine, product, sums};
+use super::vectors::{Lanes8, Residual, add, combine, product, sums};
+use crate::compute::simd::dispatch;
 use crate::solvers::Error;
 
 /// A point, and A x − y of it.
@@ -85,28 +86,14 @@ impl Problem<'_> {
     fn residual(&self, beta: f32, last: &Point, next: &mut Point) -> Result<[f64; 2], Error> {
         let Point { x, r } = next;
         let [square, moved] = self.operator.apply_with(x, r, &|from, ax, r| {
-            let (mut square, mut moved) = (Lanes8::default(), Lanes8::default());
-            let n = r.len();
-            let (y, last) = (&self.y[from..from + n], &last.r[from..from + n]);
-            let mut away = [0f32; LANES];
-            let whole = n - n % LANES;
-            for at in (0..whole).step_by(LANES) {
-                for lane in 0..LANES {
-                    let i = at + lane;
-                    let z = last[i] + beta * (last[i] - r[i]);
-                    r[i] = ax[i] - y[i];
-                    away[lane] = r[i] - z;
-                }
-                square.add(&r[at..at + LANES]);
-                moved.add(&away);
-            }
-            for i in whole..n {
-                let z = last[i] + beta * (last[i] - r[i]);
-                r[i] = ax[i] - y[i];
-                square.add(&r[i..=i]);
-                moved.add(&[r[i] - z]);
-            }
-            [square.total(), moved.total()]
+            let range = from..from + r.len();
+            dispatch(Residual {
+                ax,
+                y: &self.y[range.clone()],
+                last: &last.r[range],
+                beta,
+                r,
+            })
         })?;
         Ok([self.objective(square, x), moved])
     }

@@ -1,5 +1,6 @@
 //! Sums over long vectors, in double precision, on all threads.
 
+use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, dispatch};
 use rayon::prelude::*;
 
@@ -25,6 +26,36 @@ impl Lanes8 {
 
     pub fn total(&self) -> f64 {
         self.0.iter().copied().map(f64::from).sum()
+    }
+}
+
+/// r becomes A x − y: |r|², and |r − z|² with z = (1 + β) last − β r as it was. Rows are in eights.
+pub struct Residual<'a> {
+    pub ax: &'a [f32],
+    pub y: &'a [f32],
+    pub last: &'a [f32],
+    pub beta: f32,
+    pub r: &'a mut [f32],
+}
+
+impl Kernel for Residual<'_> {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> [f64; 2] {
+        let [ax, y, last] = [self.ax, self.y, self.last].map(|v| v.as_chunks::<LANES>().0);
+        let beta = Lanes::<LANES, FMA>::splat(self.beta);
+        let [mut square, mut moved] = [Lanes::<LANES, FMA>::ZERO; 2];
+        let rows = self.r.as_chunks_mut::<LANES>().0.iter_mut();
+        for ((r, ax), (y, last)) in rows.zip(ax).zip(y.iter().zip(last)) {
+            let (last, next) = (Lanes(*last), Lanes(*ax) - Lanes(*y));
+            let z = beta.mul_add::<FMA>(last - Lanes(*r), last);
+            let away: Lanes<LANES, FMA> = next - z;
+            square = next.mul_add::<FMA>(next, square);
+            moved = away.mul_add::<FMA>(away, moved);
+            *r = next.0;
+        }
+        [square, moved].map(|lanes| lanes.0.iter().copied().map(f64::from).sum())
     }
 }
 

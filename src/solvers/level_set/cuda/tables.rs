@@ -43,8 +43,8 @@ unsafe impl DeviceRepr for Rules {}
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
 pub struct State {
-    pub passed: u32,
     pub high: i32,
+    pub in_line: i32,
     pub step: i32,
     pub top: i32,
     pub activated: i32,
@@ -85,10 +85,25 @@ pub struct Tables {
     pub bricks: [u32; 3],
     pub planes: i32,
     pub sides: u32,
+    pub made: u64,
+    pub laps: u64,
+    pub line: u64,
 }
-const _: () = assert!(size_of::<Tables>() == 160);
+const _: () = assert!(size_of::<Tables>() == 184);
 // SAFETY: as above.
 unsafe impl DeviceRepr for Tables {}
+
+/// As Lap in kernels/bricks.cuh.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Lap {
+    fresh: u64,
+    finished: u32,
+    unused: u32,
+}
+const _: () = assert!(size_of::<Lap>() == 16);
+// SAFETY: as above.
+unsafe impl DeviceRepr for Lap {}
 
 /// Where a buffer lies.
 pub fn pointer<T>(buffer: &CudaSlice<T>, stream: &CudaStream) -> u64 {
@@ -126,6 +141,9 @@ pub struct Buffers {
     shell: CudaSlice<u32>,
     halo: CudaSlice<u32>,
     exchange: CudaSlice<u64>,
+    made: CudaSlice<u32>,
+    laps: CudaSlice<Lap>,
+    line: CudaSlice<i32>,
     shape: [usize; 3],
     pub bricks: usize,
     /// Pages, the two constants among them.
@@ -188,7 +206,9 @@ impl Buffers {
             high: used as i32,
             ..State::zeroed()
         };
-        let table: Vec<i32> = field.table.iter().map(|s| *s as i32).collect();
+        // Read in fours.
+        let mut table: Vec<i32> = field.table.iter().map(|s| *s as i32).collect();
+        table.resize(bricks.next_multiple_of(4), 0);
         Ok(Self {
             rules: device.alloc_zeros(1)?,
             state: device.upload(&[state])?,
@@ -205,6 +225,9 @@ impl Buffers {
             shell: device.upload(&shell())?,
             halo: device.upload(&halo())?,
             exchange: device.alloc_zeros(2 * exchanged(device) * PAGE)?,
+            made: device.alloc_zeros(slots)?,
+            laps: device.alloc_zeros(LOG as usize)?,
+            line: device.alloc_zeros(bricks)?,
             shape,
             bricks,
             slots,
@@ -213,8 +236,8 @@ impl Buffers {
 
     pub fn bytes(&self) -> usize {
         8 * (self.pages[0].len() + self.exchange.len())
-            + self.bricks * (4 + 4 + 8)
-            + self.slots * (4 + 128 + 4 + 4)
+            + self.bricks * (4 + 4 + 8 + 4)
+            + self.slots * (4 + 128 + 4 + 4 + 4)
     }
 
     pub fn tables(&self, stream: &CudaStream, size: [usize; 3]) -> Tables {
@@ -240,6 +263,9 @@ impl Buffers {
             bricks: self.shape.map(|n| n as u32),
             planes: 1,
             sides: (self.slots * PAGE) as u32,
+            made: pointer(&self.made, stream),
+            laps: pointer(&self.laps, stream),
+            line: pointer(&self.line, stream),
         }
     }
 }

@@ -54,8 +54,10 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
                 d.filter.params = params;
             });
         }
-        FilterAction::Times(times) => {
-            edit(state, "Gradient timing", false, |d| d.filter.times = times);
+        FilterAction::Times { times, phase } => {
+            edit(state, "Gradient timing", phase == Phase::Live, |d| {
+                d.filter.times = times;
+            });
         }
         FilterAction::ReadScheme(path) => {
             state.session.forget_failures(Slot::Load);

@@ -4,7 +4,7 @@ use super::act;
 use crate::solvers::commit::cylinder::Timing;
 use crate::state::bundle::lines_of;
 use crate::state::filter::{FilterAction, Times};
-use crate::state::{Action, Content, LayerId, Recipe, State};
+use crate::state::{Action, Content, LayerId, Phase, Recipe, State};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::format::{count, fixed};
 use crate::ui::forms::display::select_row;
@@ -183,9 +183,10 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
         chosen
     });
+    let mut set = |times: Times, phase: Phase| act(actions, FilterAction::Times { times, phase });
     match chosen {
-        Some(From::Unknown) => act(actions, FilterAction::Times(Times::Unknown)),
-        Some(From::Hand) => act(actions, FilterAction::Times(Times::Both(USUAL))),
+        Some(From::Unknown) => set(Times::Unknown, Phase::Done),
+        Some(From::Hand) => set(Times::Both(USUAL), Phase::Done),
         Some(From::File) => memory
             .files
             .ask(ui.ctx(), Purpose::Scheme, Place::Middle, ""),
@@ -199,21 +200,27 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         .limits(0.01..=1000.0)
         .unit("ms")
         .help("Length of a gradient pulse");
-    let pulse = row.value(ui).map(|(pulse_ms, _)| Timing {
-        pulse_ms,
-        ..*timing
+    let pulse = row.value(ui).map(|(pulse_ms, phase)| {
+        let timing = Timing {
+            pulse_ms,
+            ..*timing
+        };
+        (timing, phase)
     });
     let row = SliderRow::new("Between Δ", timing.between_ms, 5.0..=150.0)
         .decimals(1)
         .limits(0.01..=10_000.0)
         .unit("ms")
         .help("From the begin of the first pulse to that of the second");
-    let between = row.value(ui).map(|(between_ms, _)| Timing {
-        between_ms,
-        ..*timing
+    let between = row.value(ui).map(|(between_ms, phase)| {
+        let timing = Timing {
+            between_ms,
+            ..*timing
+        };
+        (timing, phase)
     });
-    if let Some(timing) = pulse.or(between) {
-        act(actions, FilterAction::Times(Times::Both(timing)));
+    if let Some((timing, phase)) = pulse.or(between) {
+        set(Times::Both(timing), phase);
     }
     if let Err(why) = timing.check() {
         rows::hint(ui, &why);

@@ -41,11 +41,13 @@ fn weight(
     (name, help): (&str, &str),
     (now, usual): (f32, f32),
     most: f64,
+    why: Option<&str>,
     set: impl FnOnce(f32, Phase),
 ) {
     let row = SliderRow::new(name, f64::from(now), 0.0..=most)
         .default(f64::from(usual))
         .limits(0.0..=10.0)
+        .inactive(why)
         .help(help);
     if let Some((value, phase)) = row.value(ui) {
         set(value as f32, phase);
@@ -57,6 +59,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let params = &settings.params;
     let usual = defaults::level_set(params.target, params.tolerance);
     let paper = params.mode == Mode::Paper;
+    let none = paper.then_some("not in Paper");
     let mut chosen: Option<(Params, Phase)> = None;
     let set: Change1 = &mut |params, phase| chosen = Some((params, phase));
     weight(
@@ -67,6 +70,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (params.intensity, usual.intensity),
         2.0,
+        none,
         |intensity, phase| {
             set(
                 Params {
@@ -85,6 +89,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (params.region, usual.region),
         2.0,
+        none,
         |region, phase| {
             set(
                 Params {
@@ -111,6 +116,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (edge, 0.0),
         1.0,
+        none,
         |weight, phase| {
             let edge = (weight > 0.0).then_some(Edge {
                 weight: weight.min(1.0),
@@ -136,6 +142,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .decimals(3)
         .limits(1e-9..=1e9)
         .unit("/mm")
+        .inactive(none)
         .help("Gradient that half stops it");
         if let Some((contrast, phase)) = row.value(ui) {
             let edge = Some(Edge {
@@ -159,6 +166,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let row = SliderRow::new("Its weight", f64::from(own.weight), 0.0..=2.0)
             .default(1.0)
             .limits(-10.0..=10.0)
+            .inactive(none)
             .help("Speed from its window's low end, inwards, to the high one, outwards; negative turns it");
         if let Some((weight, phase)) = row.value(ui) {
             let layer = Some(crate::solvers::level_set::LayerSpeed {
@@ -184,6 +192,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             ),
             (params.bias, usual.bias),
             2.0,
+            none,
             |bias, phase| {
                 set(
                     Params {
@@ -200,6 +209,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ("Rescaling", "How fast φ is drawn back to a distance"),
         (params.rescaling, usual.rescaling),
         1.0,
+        None,
         |rescaling, phase| {
             set(
                 Params {

@@ -10,7 +10,7 @@ use crate::compute::simd::{Kernel, prefetch};
 
 /// So many runs before they are needed their rows are asked for.
 const AHEAD: usize = 6;
-/// Numbers of a cache line, in registers.
+/// Registers of a cache line.
 const LINE: usize = 2;
 /// Bytes of a table that stays in the second cache.
 const NEAR: usize = 1 << 20;
@@ -31,7 +31,7 @@ macro_rules! strips {
     };
 }
 
-/// With a constant for the number of columns of a streamline where they are few; 0 where it is `atoms`.
+/// `$call` with a constant `$A` for the columns of a streamline, 0 where they are many.
 macro_rules! few {
     ($atoms:expr, |$A:ident| $call:expr) => {
         match $atoms {

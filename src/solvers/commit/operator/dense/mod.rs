@@ -12,6 +12,7 @@ pub use table::Table;
 use super::workers::{self, Sums};
 use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::simd::dispatch;
+use crate::solvers::commit::dictionary::Segment;
 use crate::solvers::commit::directions::{self, SIDE};
 use kernels::{Back, Forward};
 use rayon::prelude::*;
@@ -33,11 +34,10 @@ struct Record {
 pub struct Dense {
     pub shape: Shape,
     table: Table,
-    /// Where the records of each piece begin, and where the last ends.
-    pieces: Vec<usize>,
-    /// Voxel by voxel, and sorted by direction there.
+    /// Voxel i owns `records[offsets[i]..offsets[i + 1]]`, sorted by direction.
+    offsets: Vec<u64>,
     records: Vec<Record>,
-    /// The same of voxels and runs.
+    /// The same of runs.
     voxels: Vec<usize>,
     /// The directions of runs of records.
     runs: Vec<u16>,
@@ -99,47 +99,46 @@ impl Dense {
         row: impl Fn(u16) -> u16 + Sync,
         peak_row: impl Fn(u16) -> u16,
     ) -> Self {
-        let count = dictionary.voxels.len();
-        let sorted = (0..count).into_par_iter().map(|voxel| {
-            let mut segments = dictionary.in_voxel(voxel).to_vec();
-            segments
-                .iter_mut()
-                .for_each(|s| s.direction = row(s.direction));
-            segments.sort_by_key(|s| s.direction);
-            segments
+        let mut segments = dictionary.segments.clone();
+        let mut rest = segments.as_mut_slice();
+        let mut parts = Vec::new();
+        for pair in dictionary.offsets.windows(2) {
+            let (own, others) = rest.split_at_mut((pair[1] - pair[0]) as usize);
+            rest = others;
+            parts.push(own);
+        }
+        parts.par_iter_mut().for_each(|own| {
+            own.iter_mut().for_each(|s| s.direction = row(s.direction));
+            own.sort_by_key(|s| s.direction);
         });
-        let sorted: Vec<_> = sorted.collect();
-        let mut records = Vec::with_capacity(dictionary.segments.len());
-        let (mut pieces, mut voxels, mut runs) = (Vec::new(), Vec::new(), Vec::new());
-        for (voxel, segments) in sorted.iter().enumerate() {
-            if voxel % PIECE == 0 {
-                pieces.push(records.len());
+        let (mut voxels, mut runs) = (vec![0], Vec::new());
+        for own in parts {
+            for run in own.chunk_by_mut(|a, b| a.direction == b.direction) {
+                runs.push(run[0].direction);
+                let rest = run.iter_mut().enumerate();
+                rest.for_each(|(i, segment)| segment.direction = u16::from(i == 0));
             }
             voxels.push(runs.len());
-            for run in segments.chunk_by(|a, b| a.direction == b.direction) {
-                runs.push(run[0].direction);
-                records.extend(run.iter().enumerate().map(|(i, segment)| Record {
-                    fibre: segment.fibre,
-                    length: segment.length,
-                    first: i == 0,
-                }));
-            }
         }
-        pieces.push(records.len());
-        voxels.push(runs.len());
+        let record = |segment: Segment| Record {
+            fibre: segment.fibre,
+            length: segment.length,
+            first: segment.direction == 1,
+        };
         Self {
             shape: Shape {
                 fibres: dictionary.fibres,
                 atoms: table.atoms,
-                voxels: count,
+                voxels: dictionary.voxels.len(),
                 peaks: dictionary.places,
                 extra: table.extra,
                 free: table.free,
                 samples: table.width * LANES,
             },
             table,
-            pieces,
-            records,
+            offsets: dictionary.offsets.clone(),
+            // In place of the segments.
+            records: segments.into_iter().map(record).collect(),
             voxels,
             runs,
             unit_mm: dictionary.unit_mm as f32,
@@ -156,7 +155,8 @@ impl Dense {
     }
 
     fn records(&self, piece: usize) -> &[Record] {
-        &self.records[self.pieces[piece]..self.pieces[piece + 1]]
+        let voxels = self.piece(piece);
+        &self.records[self.offsets[voxels.start] as usize..self.offsets[voxels.end] as usize]
     }
 
     pub fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> [f64; 2] {
