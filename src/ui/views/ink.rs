@@ -207,14 +207,18 @@ pub fn colour_bar(
 /// Width and height of [`dec_legend`].
 pub const DEC_LEGEND: egui::Vec2 = vec2(44.0, 46.0);
 
-/// What the colours of a direction-encoded image mean; top right, or left of `right`, in colours for
-/// this ground. Returns where it is.
+/// What the colours of a direction-encoded image mean; at the top right, or the nearest place below that no
+/// words have taken, in colours for this ground. Returns where it is.
 pub fn dec_legend(
     painter: &Painter,
     (right, top): (f32, f32),
+    (within, taken): (Rect, &[Rect]),
     colours: [Color32; 3],
     ground: Color32,
 ) -> Rect {
+    let corner = Rect::from_min_size(pos2(right - DEC_LEGEND.x, top), DEC_LEGEND);
+    let place = clear_of(corner, within, taken);
+    let (right, top) = (place.right(), place.top());
     for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
         let (colour, y) = (colours[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
@@ -225,7 +229,7 @@ pub fn dec_legend(
         painter.line_segment(dash, Stroke::new(5.0, halo(ground)));
         painter.line_segment(dash, Stroke::new(3.0, colour));
     }
-    Rect::from_min_size(pos2(right - DEC_LEGEND.x, top), DEC_LEGEND)
+    place
 }
 
 /// The tool in hand, as a word beside the pointer.

@@ -98,7 +98,8 @@ impl Views {
             match legend {
                 Legend::Dec if fits => {
                     let at = (right, corner);
-                    let place = ink::dec_legend(&painter, at, dec_on_ground(state), p.canvas);
+                    let (free, colours) = ((part, &*taken), dec_on_ground(state));
+                    let place = ink::dec_legend(&painter, at, free, colours, p.canvas);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }

@@ -50,7 +50,7 @@ impl Views {
         words.push(scale_bar(&painter, slice));
         words.extend(self.window_text(&painter, slice));
         if legend {
-            words.extend(self.legend(&painter, slice, below_title));
+            words.extend(self.legend(&painter, slice, below_title, &words));
         }
         if state.view.show_crosshair {
             painter.set(under, crosshair(&painter, slice, &words));
@@ -58,7 +58,13 @@ impl Views {
     }
 
     /// What the colours mean, at the outer edge of a divided view's half; returns where it stands.
-    fn legend(&self, painter: &Painter, slice: &Slice, below_title: f32) -> Vec<Rect> {
+    fn legend(
+        &self,
+        painter: &Painter,
+        slice: &Slice,
+        below_title: f32,
+        taken: &[Rect],
+    ) -> Vec<Rect> {
         let (part, at_left) = (self.part(slice.rect), self.at_left());
         let below_title = below_title + 6.0;
         match legend::of_slices(slice.state) {
@@ -67,7 +73,14 @@ impl Views {
                     true => (part.left() + MARGIN + ink::DEC_LEGEND.x, below_title),
                     false => (part.right() - MARGIN, part.top() + MARGIN),
                 };
-                vec![ink::dec_legend(painter, corner, theme::DEC, Color32::BLACK)]
+                let free = (part, taken);
+                vec![ink::dec_legend(
+                    painter,
+                    corner,
+                    free,
+                    theme::DEC,
+                    Color32::BLACK,
+                )]
             }
             Some(Legend::Bar {
                 name,
