@@ -48,7 +48,7 @@ pub struct Options {
     /// Which volume of it, from 0
     #[arg(long, value_name = "N", default_value = "0")]
     pub volume: usize,
-    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; twice their spread, or a quarter of the image's range if that is more, the tolerance
+    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; 1.5 standard deviations, or a quarter of the image's range if that is more, the tolerance
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
     pub probe: Vec<(DVec3, f64)>,
     /// Grey value of what is looked for
@@ -186,6 +186,13 @@ impl Options {
         let values = image.frame(self.volume);
         for &(centre, radius_mm) in &self.probe {
             let ball = Shape::Sphere { centre, radius_mm }.mask_on(&image.grid);
+            if ball.count() == 0 {
+                let [x, y, z] = centre.to_array();
+                return Err(Failure::new(format!(
+                    "Found a probe of {radius_mm} mm at {x}, {y}, {z} mm that holds no voxel of the image, \
+                     expected one within it; move it or make it larger"
+                )));
+            }
             for voxel in ball.voxels_inside() {
                 probe.add(values[image.grid.index(voxel)]);
             }
@@ -350,16 +357,21 @@ fn mask(path: &Path) -> Result<Mask, Failure> {
 
 /// All of them as one mask on the image's grid.
 fn painted(specs: &[ShapeSpec], image: &Volume) -> Result<Option<Mask>, Failure> {
+    let union = |a: Mask, b: &Shape| {
+        region::combine(region::Combine::Union, &Shape::Mask(a), b, &image.grid)
+    };
     let mut all: Option<Mask> = None;
     for spec in specs {
-        let shape = shape(spec)?;
-        let base = Shape::Mask(all.unwrap_or_else(|| Mask::empty(&image.grid)));
-        all = Some(region::combine(
-            region::Combine::Union,
-            &base,
-            &shape,
-            &image.grid,
-        ));
+        let here = union(Mask::empty(&image.grid), &shape(spec)?);
+        if here.count() == 0 {
+            return Err(Failure::new(format!(
+                "Found {spec}, which holds no voxel of the image, expected a region within it; move it"
+            )));
+        }
+        all = Some(match all {
+            Some(before) => union(before, &Shape::Mask(here)),
+            None => here,
+        });
     }
     Ok(all)
 }
@@ -403,6 +415,15 @@ fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Fail
     Err(Failure::new(format!("{wrong}: {}", path.display())))
 }
 
+/// Whether a layer has a value in a voxel of the image.
+fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
+    let grid = &image.grid;
+    (0..grid.voxel_count()).any(|i| {
+        let world = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        layer.nearest(frame, world).is_some_and(f32::is_finite)
+    })
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let files = options.files();
     for file in &files {
@@ -421,10 +442,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => options.written(&path, &image)?,
     };
     let layer = match &written.layer {
-        Some(path) => Some((
-            scalar(path, written.layer_volume, runner)?,
-            written.layer_volume,
-        )),
+        Some(path) => {
+            let frame = written.layer_volume;
+            let layer = scalar(path, frame, runner)?;
+            if !covers(&layer, frame, &image) {
+                return Err(Failure::new(format!(
+                    "Found no value within the image, expected one that lies over it: {}",
+                    path.display()
+                )));
+            }
+            Some((layer, frame))
+        }
         None => None,
     };
     let reference = options.reference.as_deref().map(mask).transpose()?;

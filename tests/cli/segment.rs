@@ -25,6 +25,9 @@ fn ball(random: &mut Random, folder: &Path) -> DVec3 {
         .iter()
         .map(|v| 50.0 + 60.0 * v + 10.0 * random.normal() as f32)
         .collect();
+    let far = Grid::axis_aligned([2; 3], DVec3::ONE, DVec3::splat(500.0)).unwrap();
+    let far = Volume::scalar(Arc::new(far), vec![1.0; 8]);
+    io::nifti::save_volume(&folder.join("far.nii.gz"), &far, "", &Control::new()).unwrap();
     for (name, values) in [("t1.nii.gz", noisy), ("truth.nii.gz", truth)] {
         let volume = Volume::scalar(grid.clone(), values);
         io::nifti::save_volume(&folder.join(name), &volume, "", &Control::new()).unwrap();
@@ -133,6 +136,26 @@ pub fn segments() {
         "e",
     ];
     refuses(&away, &["holds no voxel"], here);
+    // What lies elsewhere, said before anything is written.
+    let nowhere = "sphere:90,0,0,4";
+    for (options, word) in [
+        (vec!["--probe=90,0,0"], "probe of 2 mm at 90, 0, 0"),
+        (vec!["--grow-here", nowhere], nowhere),
+        (vec!["--not-here", nowhere], nowhere),
+        (
+            vec!["--layer", "far.nii.gz", "--layer-range", "0..1"],
+            "far.nii.gz",
+        ),
+    ] {
+        refuses(
+            &[&start[..], &options, &["--out", "e"]].concat(),
+            &["Found", "expected", word],
+            here,
+        );
+    }
+    let paper = ["--paper", "--region", "1", "--out", "e"];
+    let output = arcuate(&[&start[..], &paper].concat(), here);
+    assert_eq!(output.status.code(), Some(2));
     let other = ["segment", "--script", "start0/labels.nii.gz", "--out", "e"];
     refuses(&other, &["start0/labels.nii.gz"], here);
     let output = arcuate(&["segment", "t1.nii.gz", &sphere, "--out", "e"], here);

@@ -1,6 +1,6 @@
 //! Read-outs against closed forms, what is refused and in which words, accuracy on a phantom tumour.
 
-use super::{CURVATURE, GROWTH, USUAL, axes, begin, grid, ones, run, sphere};
+use super::{CURVATURE, GROWTH, STILL, USUAL, axes, begin, grid, ones, run, sphere};
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
@@ -257,6 +257,18 @@ fn refusals() {
             "{sentence}"
         );
     }
+    // Nothing is painted, and nothing else moves: on the way all stays as it was.
+    let unmoved = Params {
+        intensity: 0.0,
+        bias: 1.0,
+        ..STILL
+    };
+    assert!(refused(&good, &ball, &unmoved).contains("paint where it grows"));
+    let mut made = begin(&good, &ball, &USUAL, Layout::BEST);
+    run(&mut made, 20);
+    let before = (made.field().unwrap().dense(), made.script());
+    assert!(made.set(&unmoved, &backend(1)).is_err());
+    assert_eq!((made.field().unwrap().dense(), made.script()), before);
     // Voxels without a value keep the surface out and harm nothing.
     let mut values = vec![1.0f32; grid.voxel_count()];
     for (i, v) in values.iter_mut().enumerate() {
@@ -290,12 +302,15 @@ fn refusals() {
     }
     let mut probe = Probe::default();
     assert!(probe.target(&good, 0).unwrap_err().contains("probe more"));
+    let mut alike = Probe::default();
+    alike.add(3.0);
+    assert!(alike.target(&flat, 0).unwrap_err().contains("contrast"));
     for v in [1.0, 3.0, f32::NAN, 5.0] {
         probe.add(v);
     }
     assert_eq!((probe.count, probe.mean, probe.spread()), (3, 3.0, 2.0));
-    // Twice the spread, or a quarter of the range of an image that holds more.
-    assert_eq!(probe.target(&good, 0), Ok((3.0, 4.0)));
+    // One and a half spreads, or a quarter of the range of an image that holds more.
+    assert_eq!(probe.target(&good, 0), Ok((3.0, 3.0)));
     let wide: Vec<f32> = (0..grid.voxel_count()).map(|i| (i % 101) as f32).collect();
     let (target, tolerance) = probe.target(&Volume::scalar(grid, wide), 0).unwrap();
     assert!(
@@ -374,7 +389,13 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         .map(|i| u8::from(inside(i)))
         .collect();
     let truth = Mask::new(grid.clone(), truth);
-    for cnr in [3.0, 4.0, 6.0, 10.0] {
+    for (cnr, least) in [
+        (2.0, 0.9),
+        (3.0, 0.95),
+        (4.0, 0.95),
+        (6.0, 0.95),
+        (10.0, 0.95),
+    ] {
         let values: Vec<f32> = truth
             .inside
             .iter()
@@ -392,14 +413,14 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         let (target, tolerance) = probe.target(&image, 0).unwrap();
         let params = defaults::level_set(target, tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
-        let ended = run(&mut made, 400);
+        let ended = run(&mut made, 600);
         let mask = made.field().unwrap().mask();
         let agreement = backend(2).install(|| agreement(&mask, &truth)).unwrap();
         println!(
             "{radius} mm, CNR {cnr}: {agreement:.3?} after {} steps, {ended:?}",
             made.step()
         );
-        assert!(agreement.dice >= 0.95, "{}", agreement.dice);
+        assert!(agreement.dice >= least, "{}", agreement.dice);
     }
 }
 

@@ -90,7 +90,9 @@ impl Evolution {
             let census = field.census(0.0);
             if census.inside == 0 {
                 return Err(Error::Input(
-                    "Found a surface without a voxel inside, expected some; add a sphere".to_owned(),
+                    "Found a surface without a voxel of the image inside, expected some; add a sphere or \
+                     begin with another mask"
+                        .to_owned(),
                 ));
             }
             if census.inside == census.all {
@@ -99,7 +101,7 @@ impl Evolution {
                         .to_owned(),
                 ));
             }
-            let speeds = Arc::new(Speeds::new(inputs, params, &stencil));
+            let speeds = moving(inputs, params, &stencil)?;
             let engine = Engine::new(&field, &stencil, &layout, backend)?;
             let volume = field.brick.pow(3);
             let like = Field {
@@ -220,13 +222,10 @@ impl Evolution {
         if *params == self.speeds.params {
             return Ok(());
         }
-        self.note(What::Params(params.clone()));
-        self.apply_params(params, backend)
-    }
-
-    fn apply_params(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
         backend.install(|| {
-            self.speeds = Arc::new(Speeds::new(&self.inputs, params, &self.stencil));
+            let speeds = moving(&self.inputs, params, &self.stencil)?;
+            self.note(What::Params(params.clone()));
+            self.speeds = speeds;
             self.renew()
         })
     }
@@ -561,6 +560,20 @@ impl Evolution {
         made.watched = true;
         Ok((made, ended))
     }
+}
+
+/// Needs the backend's threads installed.
+fn moving(inputs: &Inputs, params: &Params, stencil: &Stencil) -> Result<Arc<Speeds>, Error> {
+    let speeds = Speeds::new(inputs, params, stencil);
+    let all = speeds.most + speeds.drift + f64::from(params.smoothness + params.rescaling);
+    if all > 0.0 {
+        return Ok(Arc::new(speeds));
+    }
+    Err(Error::Input(
+        "Found a speed of 0 in every voxel, expected one that moves the surface; raise a weight or paint where \
+         it grows"
+            .to_owned(),
+    ))
 }
 
 /// How far a surface creeps from one look to the next, from how far it is from where it was so many looks

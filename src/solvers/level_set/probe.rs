@@ -11,10 +11,10 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// The tolerance is as many standard deviations of what was probed: one voxel of noise in twenty
-    /// leaves it, which the curvature holds; at a contrast of three deviations the border moves outwards
-    /// by less than a voxel …
-    pub const SPREADS: f64 = 2.0;
+    /// The tolerance is as many standard deviations of what was probed: one voxel of noise in seven leaves
+    /// it, which the curvature holds. At a contrast of three deviations the border is half way to the background,
+    /// at one of two three quarters of it: with twice the spread such lesions leak …
+    pub const SPREADS: f64 = 1.5;
     /// … and at least this share of the image's range: a probe in the middle of a structure knows nothing
     /// of how its border is blurred, nor how far away other tissues are. In T1 images it is half way from
     /// CSF to grey matter.
@@ -52,12 +52,15 @@ impl Probe {
 
     /// T and ε.
     pub fn target(&self, image: &Volume, frame: usize) -> Result<(f32, f32), String> {
+        if self.count == 0 {
+            return Err("Found no probed voxel with a value, expected some; probe more".to_owned());
+        }
         let tolerance = Self::tolerance(self.spread(), image, frame);
-        if self.count == 0 || !(tolerance > 0.0) {
+        if !(tolerance > 0.0) {
             return Err(format!(
-                "Found {} probed voxels and an image without contrast about them, expected some with a value; \
-                 probe more",
-                self.count
+                "Found {} in every probed voxel of an image without contrast, expected some; choose another \
+                 image",
+                self.mean
             ));
         }
         Ok((self.mean as f32, tolerance))

@@ -212,7 +212,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(layer.unit)
-        .help("How far from T values still belong: twice the spread of what was sampled, or a quarter of the image's range");
+        .help("How far from T values still belong: 1.5 standard deviations of what was sampled, or a quarter of the image's range");
         if let Some((tolerance, phase)) = row.value(ui) {
             told(params.target, (tolerance as f32) / scale, phase);
         }
