@@ -60,6 +60,11 @@ pub fn tests() -> Vec<Trial> {
             "t1_b_freesurfer/t1_norm.nii.gz",
             segment::ventricles,
         ),
+        data_test(
+            "cli::brain_of_a_real_head",
+            "t1_a_head/t1_head.nii.gz",
+            segment::brain,
+        ),
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     let own = own.into_iter().chain(refusals::tests());

@@ -163,20 +163,49 @@ pub fn segments() {
     assert!(!here.join("e").exists());
 }
 
-/// Two probes and two spheres, everything else as it starts, against FreeSurfer's labels.
-pub fn ventricles(image: PathBuf) {
+/// The summary of a run from probes, and from spheres of a radius, with further options.
+fn from_places(
+    image: &Path,
+    reference: &str,
+    (probes, spheres, radius_mm): ([&str; 2], [&str; 2], f64),
+    options: &[&str],
+) -> serde_json::Value {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let labels = image.with_file_name("lateral_ventricles.nii.gz");
+    let reference = image.with_file_name(reference);
     let text = |path: &Path| path.to_str().expect("a name in UTF-8").to_owned();
-    let (image, labels) = (text(&image), text(&labels));
-    let places = ["-22.2,-3.5,27.6", "12.8,-1.5,30.6"];
-    let probes = places.map(|p| format!("--probe={p}"));
-    let spheres = places.map(|p| format!("--add=sphere:{p},4"));
-    let options = probes.iter().chain(&spheres).map(String::as_str);
-    let mut line = vec!["segment", &image, "--reference", &labels, "--out", "v"];
-    line.extend(options);
+    let (image, reference) = (text(image), text(&reference));
+    let probes = probes.map(|p| format!("--probe={p}"));
+    let spheres = spheres.map(|p| format!("--add=sphere:{p},{radius_mm}"));
+    let places = probes.iter().chain(&spheres).map(String::as_str);
+    let mut line = vec!["segment", &image, "--reference", &reference, "--out", "v"];
+    line.extend(places.chain(options.iter().copied()));
     let value = json(&line, folder.path());
     println!("{value:#}");
+    value
+}
+
+/// Two probes and two spheres, everything else as it starts, against FreeSurfer's labels.
+pub fn ventricles(image: PathBuf) {
+    let places = ["-22.2,-3.5,27.6", "12.8,-1.5,30.6"];
+    let value = from_places(
+        &image,
+        "lateral_ventricles.nii.gz",
+        (places, places, 4.0),
+        &[],
+    );
     let dice = value["agreement"]["dice"].as_f64().unwrap();
     assert!(dice >= 0.85, "{dice}");
+}
+
+/// Brain, from a probe of white and one of grey matter and two spheres within white matter, smooth enough for
+/// the vessels and nerves through which it would leak. ROBEX's mask is a silver standard with the fluid between
+/// the folds in it: at 0.92 three fifths of what is missed is darker than the tolerance.
+pub fn brain(image: PathBuf) {
+    let white = "-14.3,-38.9,24.2";
+    let places = ([white, "13.1,-53.8,36"], [white, "35.7,-38.7,22.9"], 25.0);
+    let options = ["--smoothness", "0.5", "--steps", "2000"];
+    let value = from_places(&image, "brain_mask_robex.nii.gz", places, &options);
+    let found = |what: &str| value["agreement"][what].as_f64().unwrap();
+    let (dice, specificity) = (found("dice"), found("specificity"));
+    assert!(dice >= 0.9 && specificity >= 0.99, "{dice} {specificity}");
 }

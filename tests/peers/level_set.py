@@ -1,7 +1,7 @@
 """Times SimpleITK's ThresholdSegmentationLevelSet and Arcuate on one core, in one run, and compares what both
 make of the same start.
 
-usage: level_set.py ARCUATE [--size 256x256x175] [--steps 300]
+usage: level_set.py ARCUATE [--size 256x256x175] [--steps 300] [--head FOLDER] [--head-steps 2000]
 Prints JSON lines. The two cases of `arcuate bench levelset`: a ball of 25 voxels from one of 23, and an
 ellipsoid folded by a gyroid of 36 voxels from itself less a voxel; grey values 1 inside and 0 outside, an edge of
 a voxel, noise of 0.1. Both programs get the target 1 and the tolerance 0.5. A step's time is that of a long
@@ -24,8 +24,13 @@ parser = argparse.ArgumentParser()
 parser.add_argument("arcuate")
 parser.add_argument("--size", default="256x256x175")
 parser.add_argument("--steps", type=int, default=300)
+parser.add_argument("--head")
+parser.add_argument("--head-steps", type=int, default=2000)
 options = parser.parse_args()
 sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
+# Two balls of white matter, a probe in one and one in grey matter, world mm, as in tests/cli/segment.rs.
+BRAIN = (("-14.3,-38.9,24.2", "35.7,-38.7,22.9"), ("-14.3,-38.9,24.2", "13.1,-53.8,36"), 25)
+SMOOTHNESS = 0.5
 SIZE = tuple(int(n) for n in options.size.split("x"))
 
 
@@ -58,11 +63,11 @@ def dice(found, truth):
     return 2 * np.count_nonzero(found & truth) / (np.count_nonzero(found) + np.count_nonzero(truth))
 
 
-def itk(values, start, steps):
+def itk(values, start, steps, limits=(0.5, 1.5), curvature=0.2):
     level_set = sitk.ThresholdSegmentationLevelSetImageFilter()
-    level_set.SetLowerThreshold(0.5)
-    level_set.SetUpperThreshold(1.5)
-    level_set.SetCurvatureScaling(0.2)
+    level_set.SetLowerThreshold(limits[0])
+    level_set.SetUpperThreshold(limits[1])
+    level_set.SetCurvatureScaling(curvature)
     level_set.SetPropagationScaling(1.0)
     level_set.SetMaximumRMSError(0.0)
     level_set.SetNumberOfIterations(steps)
@@ -77,7 +82,39 @@ def arcuate(folder, *words):
     return [json.loads(line) for line in ran.stdout.decode().splitlines()]
 
 
+def brain(head, folder):
+    """Of a real head, its reference the mask beside it."""
+    names = [os.path.abspath(os.path.join(head, n)) for n in ("t1_head.nii.gz", "brain_mask_robex.nii.gz")]
+    absent = [n for n in names if not os.path.exists(n)]
+    if absent:
+        return emit(case="brain", not_run=f"{absent[0]} is not there")
+    balls, probes, radius = BRAIN
+    (made,) = arcuate(folder, "segment", names[0], *(f"--probe={p}" for p in probes),
+                      *(f"--add=sphere:{b},{radius}" for b in balls), "--smoothness", str(SMOOTHNESS), "--reference",
+                      names[1], "--steps", str(options.head_steps), "--out", "brain")
+    emit(program="arcuate", case="brain", steps=made["steps"], ended=made["ended"],
+         dice=round(made["agreement"]["dice"], 4), seconds=round(made["run_ms"] / 1e3, 1))
+    t1, truth = (sitk.ReadImage(n, sitk.sitkFloat32) for n in names)
+    away = (sitk.GetArrayFromImage(t1) - made["target"]) / made["tolerance"]
+    values = sitk.GetImageFromArray(np.clip(away, -2, 2))
+    values.CopyInformation(t1)
+    # RAS to SimpleITK's LPS.
+    at = np.indices(away.shape).reshape(3, -1)[::-1]
+    turn = np.array(t1.GetDirection()).reshape(3, 3) * t1.GetSpacing()
+    world = (turn @ at + np.array(t1.GetOrigin())[:, None]) * [[-1], [-1], [1]]
+    centres = [np.array([float(v) for v in b.split(",")])[:, None] for b in balls]
+    depth = np.min([np.linalg.norm(world - c, axis=0) - radius for c in centres], axis=0)
+    start = sitk.GetImageFromArray(depth.reshape(away.shape).astype(np.float32))
+    start.CopyInformation(t1)
+    seconds, found = itk(values, start, options.head_steps, (-1, 1), SMOOTHNESS / (1 - SMOOTHNESS))
+    reference = sitk.GetArrayFromImage(truth).transpose(2, 1, 0) > 0.5
+    emit(program="SimpleITK", version=sitk.Version.VersionString(), case="brain", steps=options.head_steps,
+         dice=round(dice(found, reference), 4), seconds=round(seconds, 1))
+
+
 with tempfile.TemporaryDirectory() as folder:
+    if options.head:
+        brain(options.head, folder)
     for case in ("sphere", "cortex"):
         outwards = depth(case)
         truth = outwards < 0
