@@ -77,7 +77,7 @@ impl Evolution {
                  leave it out"
             )));
         }
-        needs_layer(inputs, params).map_err(Error::Input)?;
+        inputs.have_layer(params)?;
         let grid = &inputs.image.grid;
         for sphere in &start.spheres {
             sphere.check(grid).map_err(Error::Input)?;
@@ -130,7 +130,7 @@ impl Evolution {
                 looks: Vec::new(),
                 watched: true,
             };
-            made.sum = sum(inputs, &field);
+            made.sum = inputs.sum_inside(&field.mask());
             made.renew()?;
             // A mask's staircase becomes a distance before the first step.
             if start.mask.is_some() {
@@ -139,7 +139,7 @@ impl Evolution {
                 }
                 let field = made.field()?;
                 let inside = field.census(0.0).inside;
-                made.adopt(&field, inside, sum(inputs, &field), backend)?;
+                made.adopt(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
             made.history = History::new(made.packed()?);
             Ok(made)
@@ -218,7 +218,7 @@ impl Evolution {
     /// From the next step on.
     pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
         params.check().map_err(Error::Input)?;
-        needs_layer(&self.inputs, params).map_err(Error::Input)?;
+        self.inputs.have_layer(params)?;
         if *params == self.speeds.params {
             return Ok(());
         }
@@ -267,7 +267,7 @@ impl Evolution {
         }
         self.note(What::Sphere(*sphere));
         backend.install(|| {
-            let sum = sum(&self.inputs, &field);
+            let sum = self.inputs.sum_inside(&field.mask());
             self.adopt(&field, census.inside, sum, backend)
         })
     }
@@ -585,23 +585,4 @@ fn creep(moved: &[(f64, f64)]) -> f64 {
     let along: f64 = squares().map(|(x, y)| (x - n) * (y - apart)).sum();
     let spread: f64 = squares().map(|(x, _)| (x - n).powi(2)).sum();
     (along / spread).max(0.0).sqrt()
-}
-
-fn needs_layer(inputs: &Inputs, params: &Params) -> Result<(), String> {
-    if params.layer.is_some() && !inputs.has_layer() {
-        return Err(
-            "Found a layer's speed without a layer, expected an image; choose one".to_owned(),
-        );
-    }
-    Ok(())
-}
-
-/// Of the grey values inside, in quanta.
-fn sum(inputs: &Inputs, field: &Field) -> i64 {
-    let inside = field.mask().inside;
-    let voxels = inside.par_iter().enumerate().with_min_len(1 << 14);
-    voxels
-        .filter(|(_, v)| **v != 0)
-        .map(|(i, _)| inputs.quantum(i))
-        .sum()
 }

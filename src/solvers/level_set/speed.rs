@@ -4,6 +4,7 @@ use super::bricks::{counts, origin};
 use super::params::{Layout, Mode, Params};
 use super::stencil::Stencil;
 use crate::data::{Mask, Volume};
+use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -123,6 +124,24 @@ impl Inputs {
         } else {
             0
         }
+    }
+
+    /// Of the grey values in a mask, in quanta.
+    pub fn sum_inside(&self, mask: &Mask) -> i64 {
+        let voxels = mask.inside.par_iter().enumerate().with_min_len(1 << 14);
+        voxels
+            .filter(|(_, v)| **v != 0)
+            .map(|(i, _)| self.quantum(i))
+            .sum()
+    }
+
+    /// Where they ask for a layer's speed there is one.
+    pub fn have_layer(&self, params: &Params) -> Result<(), Error> {
+        if params.layer.is_some() && !self.has_layer() {
+            let why = "Found a layer's speed without a layer, expected an image; choose one";
+            return Err(Error::Input(why.to_owned()));
+        }
+        Ok(())
     }
 
     /// All of them, brick by brick.
