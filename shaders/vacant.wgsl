@@ -9,6 +9,9 @@
 // Bricks along a side of what is passed over from a brick: 0, 1 or 4. The first is before the grid's first.
 @group(0) @binding(3) var vacant: texture_storage_3d<r32float, write>;
 
+// First and last brick along each axis that is not such.
+@group(0) @binding(4) var<storage, read_write> extent: array<atomic<i32>, 6>;
+
 var<workgroup> crossed: atomic<u32>;
 
 // Beyond the grid all is outside.
@@ -35,9 +38,14 @@ fn is_vacant(brick: vec3<i32>) -> bool {
 fn vacant_bricks(@builtin(global_invocation_id) id: vec3<u32>) {
     phi_voxels = vec3<i32>(size.xyz);
     phi_shift = size.w;
-    let own = is_vacant(vec3<i32>(id) - 1);
+    let brick = vec3<i32>(id) - 1;
+    let own = is_vacant(brick);
     if !own {
         atomicStore(&crossed, 1u);
+        for (var a = 0; a < 3; a++) {
+            atomicMin(&extent[a], brick[a]);
+            atomicMax(&extent[a + 3], brick[a]);
+        }
     }
     workgroupBarrier();
     let all_of_them = atomicLoad(&crossed) == 0u;

@@ -38,7 +38,7 @@ struct Volume {
     window: vec4<f32>,
     // Low end and 1 / width of the cut face's window; its opacity.
     face: vec4<f32>,
-    // sRGB of the surface.
+    // sRGB of the surface; of bricks how far 0 is at least from where φ is 1, mm.
     surface: vec4<f32>,
     // Flags, interpolation, planes, rays a pixel.
     kind: vec4<u32>,
@@ -74,10 +74,10 @@ const HAS_FADE: u32 = 512u;
 // φ in bricks: see pages.wgsl.
 @group(0) @binding(15) var<storage, read> page_of: array<u32>;
 @group(0) @binding(16) var<storage, read> pages: array<f32>;
+// Which bricks anything crosses 0 in: see vacant.wgsl.
+@group(0) @binding(17) var<storage, read> extent: array<i32>;
 
 const FAR: f32 = 1e9;
-// A mean that a missing texel has part in is below this.
-const SPOILT_BELOW: f32 = -1e30;
 // What is behind is not seen any more.
 const OPAQUE_LEFT: f32 = 0.003;
 const MOST_STEPS: i32 = 6000;
@@ -217,26 +217,6 @@ fn faded(ray: Ray, at_mm: f32) -> f32 {
     return clamp(1.0 - away * volume.march.w, 0.0, 1.0);
 }
 
-fn is_inside(value: f32) -> bool {
-    if value < SPOILT_BELOW {
-        return false;
-    }
-    return select(value >= volume.window.z, value <= volume.window.z, has(BELOW));
-}
-
-// Seen from outside; none where the image is flat.
-fn surface_normal(texel: vec3<f32>) -> vec3<f32> {
-    var slope = slope_at(texel);
-    if has(BELOW) {
-        slope = -slope;
-    }
-    if dot(slope, slope) == 0.0 {
-        slope = presence_slope_at(texel);
-    }
-    let normal = -in_world(slope);
-    return select(vec3<f32>(0.0), normalize(normal), dot(normal, normal) > 0.0);
-}
-
 fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Light>) {
     var colour = volume.surface.rgb;
     if has(LIT) && dot(normal, normal) > 0.0 {
@@ -246,55 +226,6 @@ fn hit_surface(ray: Ray, at_mm: f32, normal: vec3<f32>, light: ptr<function, Lig
     add(light, at_mm, colour, alpha, open_share(ray, at_mm, at_mm));
     let hides = alpha > 0.99;
     (*light).distance = select((*light).distance, min((*light).distance, at_mm), hides);
-}
-
-// `entry`: how the ray comes in; no normal where it may start within.
-fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>,
-    light: ptr<function, Light>) {
-    var known = vec3<i32>(-2);
-    var empty = 0;
-    var have = false;
-    var inside = false;
-    var k = 0;
-    for (var i = 0; i < MOST_STEPS; i++) {
-        let near = from_mm + f32(k) * step;
-        if near >= to_mm || (*light).left < OPAQUE_LEFT {
-            break;
-        }
-        let texel = ray.start + near * ray.slope;
-        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
-        if next > k {
-            k = next;
-            have = false;
-            continue;
-        }
-        let far = min(near + step, to_mm);
-        if !have {
-            inside = is_inside(value_at(texel));
-            if k == 0 && inside {
-                hit_surface(ray, near, entry, light);
-            }
-        }
-        let before = inside;
-        inside = is_inside(value_at(ray.start + far * ray.slope));
-        have = true;
-        k++;
-        if before == inside {
-            continue;
-        }
-        var low = near;
-        var high = far;
-        for (var j = 0; j < 9; j++) {
-            let middle = 0.5 * (low + high);
-            if is_inside(value_at(ray.start + middle * ray.slope)) == before {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let at = 0.5 * (low + high);
-        hit_surface(ray, at, surface_normal(ray.start + at * ray.slope), light);
-    }
 }
 
 fn march(ray: Ray, light: ptr<function, Light>) {

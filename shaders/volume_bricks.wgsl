@@ -8,13 +8,13 @@ fn has_none() -> bool {
     return arrayLength(&page_of) == 0u;
 }
 
-// Ends of what is there: a voxel beyond the outermost, where the surface is closed.
+// Ends of the bricks that anything crosses 0 in; beyond them all is outside.
 fn low_end() -> vec3<f32> {
-    return vec3<f32>(-1.0);
+    return vec3<f32>(vec3<i32>(extent[0], extent[1], extent[2])) * brick_edge();
 }
 
 fn high_end() -> vec3<f32> {
-    return volume.phi_size.xyz;
+    return vec3<f32>(vec3<i32>(extent[3], extent[4], extent[5]) + 1) * brick_edge();
 }
 
 fn brick_edge() -> f32 {
@@ -35,10 +35,6 @@ fn empty_from(brick: vec3<i32>, along: i32) -> vec3<i32> {
     return select(brick, (((brick + 1) >> vec3<u32>(2u)) << vec3<u32>(2u)) - 1, along > 1);
 }
 
-fn value_at(texel: vec3<f32>) -> f32 {
-    return phi_linear(texel);
-}
-
 // Change per texel, smoothed over two: as of images, and across the faces of bricks as within them.
 fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     let x = vec3<f32>(1.0, 0.0, 0.0);
@@ -49,12 +45,67 @@ fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     );
 }
 
-// All of it is there.
-fn presence_slope_at(texel: vec3<f32>) -> vec3<f32> {
-    return vec3<f32>(0.0);
+// Seen from outside; none where φ is flat.
+fn surface_normal(texel: vec3<f32>) -> vec3<f32> {
+    let normal = -in_world(slope_at(texel));
+    return select(vec3<f32>(0.0), normalize(normal), dot(normal, normal) > 0.0);
 }
 
+fn phi_along(ray: Ray, at_mm: f32) -> f32 {
+    return phi_linear(ray.start + at_mm * ray.slope);
+}
+
+// φ is a distance: so far from where it is nothing need be looked at (Hart 1996, sphere tracing). Where it
+// changes sides the crossing is looked for as if φ were straight between two points.
 fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     light: ptr<function, Light>) {
-    march_surface(ray, from_mm, to_mm, step, side, light);
+    var known = vec3<i32>(-2);
+    var empty = 0;
+    var have = false;
+    var value = 0.0;
+    var k = 0;
+    for (var i = 0; i < MOST_STEPS; i++) {
+        let near = from_mm + f32(k) * step;
+        if near >= to_mm || (*light).left < OPAQUE_LEFT {
+            break;
+        }
+        let texel = ray.start + near * ray.slope;
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
+        }
+        if !have {
+            have = true;
+            value = phi_linear(texel);
+            if k == 0 && value >= 0.0 {
+                hit_surface(ray, near, side, light);
+            }
+        }
+        k += max(i32(abs(value) * volume.surface.w / step), 1);
+        let far = min(from_mm + f32(k) * step, to_mm);
+        let before = value;
+        value = phi_along(ray, far);
+        if (before >= 0.0) == (value >= 0.0) {
+            continue;
+        }
+        var low = near;
+        var high = far;
+        var at_low = before;
+        var at_high = value;
+        for (var j = 0; j < 3; j++) {
+            let at = mix(low, high, at_low / (at_low - at_high));
+            let between = phi_along(ray, at);
+            if (between >= 0.0) == (before >= 0.0) {
+                low = at;
+                at_low = between;
+            } else {
+                high = at;
+                at_high = between;
+            }
+        }
+        let at = mix(low, high, at_low / (at_low - at_high));
+        hit_surface(ray, at, surface_normal(ray.start + at * ray.slope), light);
+    }
 }

@@ -17,6 +17,8 @@
 const TABLE: i32 = 1024;
 const BRICK: f32 = 8.0;
 const MISSING: f32 = -3.4e38;
+// A mean that a missing texel has part in is below this.
+const SPOILT_BELOW: f32 = -1e30;
 
 fn has_none() -> bool {
     return textureDimensions(image).x == 0u;
@@ -225,6 +227,75 @@ fn show_face(ray: Ray, at_mm: f32, light: ptr<function, Light>) {
     add(light, at_mm, colour, alpha, open_share(ray, at_mm, at_mm));
     if alpha > 0.99 {
         (*light).distance = min((*light).distance, at_mm);
+    }
+}
+
+fn is_inside(value: f32) -> bool {
+    if value < SPOILT_BELOW {
+        return false;
+    }
+    return select(value >= volume.window.z, value <= volume.window.z, has(BELOW));
+}
+
+// Seen from outside; none where the image is flat.
+fn surface_normal(texel: vec3<f32>) -> vec3<f32> {
+    var slope = slope_at(texel);
+    if has(BELOW) {
+        slope = -slope;
+    }
+    if dot(slope, slope) == 0.0 {
+        slope = presence_slope_at(texel);
+    }
+    let normal = -in_world(slope);
+    return select(vec3<f32>(0.0), normalize(normal), dot(normal, normal) > 0.0);
+}
+
+// `entry`: how the ray comes in; no normal where it may start within.
+fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>,
+    light: ptr<function, Light>) {
+    var known = vec3<i32>(-2);
+    var empty = 0;
+    var have = false;
+    var inside = false;
+    var k = 0;
+    for (var i = 0; i < MOST_STEPS; i++) {
+        let near = from_mm + f32(k) * step;
+        if near >= to_mm || (*light).left < OPAQUE_LEFT {
+            break;
+        }
+        let texel = ray.start + near * ray.slope;
+        let next = past_empty(ray, texel, from_mm, step, &known, &empty);
+        if next > k {
+            k = next;
+            have = false;
+            continue;
+        }
+        let far = min(near + step, to_mm);
+        if !have {
+            inside = is_inside(value_at(texel));
+            if k == 0 && inside {
+                hit_surface(ray, near, entry, light);
+            }
+        }
+        let before = inside;
+        inside = is_inside(value_at(ray.start + far * ray.slope));
+        have = true;
+        k++;
+        if before == inside {
+            continue;
+        }
+        var low = near;
+        var high = far;
+        for (var j = 0; j < 9; j++) {
+            let middle = 0.5 * (low + high);
+            if is_inside(value_at(ray.start + middle * ray.slope)) == before {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let at = 0.5 * (low + high);
+        hit_surface(ray, at, surface_normal(ray.start + at * ray.slope), light);
     }
 }
 

@@ -245,6 +245,16 @@ impl Gpu {
         })
     }
 
+    /// A small buffer that shaders read and write.
+    pub fn storage_of<T: bytemuck::NoUninit>(&self, values: &[T]) -> wgpu::Buffer {
+        self.device
+            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: None,
+                contents: bytemuck::cast_slice(values),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+    }
+
     /// A 3-D texture with these texels (tightly packed, x fastest).
     pub fn texture_3d(
         &self,

@@ -27,6 +27,7 @@ impl Vacant {
             Slot::Storage,
             Slot::Storage,
             Slot::Written3(FORMAT),
+            Slot::Stored,
         ];
         let layout = gpu.layout(wgpu::ShaderStages::COMPUTE, &slots);
         let module = gpu.shader("vacant", shader());
@@ -43,13 +44,13 @@ impl Vacant {
         Self { layout, pipeline }
     }
 
-    /// Of an image and of the bricks around it.
+    /// Of an image and of the bricks around it; and the first and last brick along each axis that is none.
     pub fn of(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (image, pool): (&BrickImage, &Pool),
-    ) -> wgpu::TextureView {
+    ) -> (wgpu::TextureView, wgpu::Buffer) {
         let [width, height, depth] = image.counts().map(|n| n as u32 + 2);
         let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
             label: Some("vacant"),
@@ -68,6 +69,8 @@ impl Vacant {
         let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
         let [nx, ny, nz] = image.grid.shape.map(|n| n as u32);
         let size = gpu.uniform(&[nx, ny, nz, image.shift]);
+        // None so far.
+        let extent = gpu.storage_of(&[i32::MAX, i32::MAX, i32::MAX, -2, -2, -2]);
         let [page_of, pages] = pool.bindings();
         let group = gpu.bind(
             &self.layout,
@@ -76,6 +79,7 @@ impl Vacant {
                 page_of,
                 pages,
                 wgpu::BindingResource::TextureView(&view),
+                extent.as_entire_binding(),
             ],
         );
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -87,6 +91,6 @@ impl Vacant {
         let [x, y, z] = [width, height, depth].map(|n| n.div_ceil(GROUP));
         pass.dispatch_workgroups(x, y, z);
         drop(pass);
-        view
+        (view, extent)
     }
 }

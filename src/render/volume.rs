@@ -141,6 +141,7 @@ impl Volumes {
                     Slot::Image2,
                     Slot::Storage,
                     Slot::Storage,
+                    Slot::Storage,
                 ],
             );
             let source = match in_bricks {
@@ -217,13 +218,15 @@ impl Volumes {
                 uniform.cut_rows = affine_rows(&texture.texel_from_world);
                 within = texture.view.clone();
             }
+            let mut extent = None;
             let phi = drawn.phi().map(|phi| (phi, textures.pools.of(gpu, phi)));
             let pool = match phi {
                 Some((phi, Some(pool))) => {
                     uniform.hold(phi);
                     if let Drawn::Bricks(_) = drawn {
                         let vacant = self.vacant.get_or_init(|| Vacant::new(gpu));
-                        bricks = vacant.of(gpu, encoder, (phi, &pool));
+                        let (view, crossed) = vacant.of(gpu, encoder, (phi, &pool));
+                        (bricks, extent) = (view, Some(crossed));
                     }
                     pool
                 }
@@ -273,8 +276,11 @@ impl Volumes {
                     View(sum),
                     View(left),
                     View(depths),
-                    page_of,
+                    page_of.clone(),
                     pages,
+                    extent
+                        .as_ref()
+                        .map_or(page_of, wgpu::Buffer::as_entire_binding),
                 ],
             );
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {

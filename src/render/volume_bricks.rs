@@ -9,6 +9,9 @@ use super::volume::{LIT, March, SHADER, SKIPS, SURFACE, VolumeUniform, rgb};
 
 const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
 
+/// |∇φ| is at most this: the solver keeps it between 0.8 and 1.2.
+const STEEPEST: f32 = 1.3;
+
 /// The text of the shader.
 pub(super) fn shader(samples: u32) -> String {
     depth_source(&format!("{PAGES}\n{BRICKS}\n{SHADER}"), samples)
@@ -22,7 +25,8 @@ pub(super) fn describe(
 ) -> VolumeUniform {
     let mut uniform = VolumeUniform::seen(view, how, &surface.phi.0.grid.voxel_from_world);
     let [r, g, b] = rgb(surface.colour);
-    uniform.surface = [r, g, b, 1.0];
+    let h_mm = surface.phi.0.grid.spacing().min_element() as f32;
+    uniform.surface = [r, g, b, h_mm / STEEPEST];
     uniform.window[3] = surface.opacity;
     let (quality, march) = how;
     let flags = [(LIT, surface.lit), (SKIPS, march.skips)];
