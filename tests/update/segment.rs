@@ -111,6 +111,12 @@ fn messages(window: &Window) -> String {
     all.map(|m| m.text.clone()).collect::<Vec<_>>().join("\n")
 }
 
+#[track_caller]
+fn says(window: &Window, words: &str) {
+    let told = messages(window);
+    assert!(told.contains(words), "{told}");
+}
+
 /// Sampled, with a sphere in the middle.
 fn ready() -> Window {
     let mut window = opened(image());
@@ -354,11 +360,7 @@ fn said() {
     }
     let mut window = ready();
     sphere(&mut window, true, DVec3::splat(300.0), 5.0);
-    assert!(
-        messages(&window).contains("holds no voxel of the image"),
-        "{}",
-        messages(&window)
-    );
+    says(&window, "holds no voxel of the image");
     assert_eq!(
         window.state.document.segment.spheres.len(),
         1,
@@ -371,21 +373,13 @@ fn said() {
     act(&mut window, SegmentAction::Step);
     let then = live(&window).mask.clone().expect("at rest");
     sphere(&mut window, false, DVec3::ZERO, 40.0);
-    assert!(
-        messages(&window).contains("no voxel left after the cut"),
-        "{}",
-        messages(&window)
-    );
+    says(&window, "no voxel left after the cut");
     assert_eq!(
         live(&window).mask.as_ref().expect("at rest").inside,
         then.inside
     );
     sphere(&mut window, true, DVec3::ZERO, 80.0);
-    assert!(
-        messages(&window).contains("no voxel outside any more"),
-        "{}",
-        messages(&window)
-    );
+    says(&window, "no voxel outside any more");
     assert_eq!(window.state.document.segment.spheres.len(), 1);
     // ε = 0.
     set(&mut window, Phase::Done, |s| s.params.tolerance = 0.0);
@@ -403,14 +397,9 @@ fn said() {
     go(&mut window, 400);
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(live(&window).inside > 0);
-    assert!(
-        messages(&window).contains("vanished"),
-        "{}",
-        messages(&window)
-    );
+    says(&window, "vanished");
     assert_eq!(window.state.session.segment.play, Play::Rest);
-    // All of the image is within the tolerance. What was left before it vanished may be so small that its
-    // curvature closes it.
+    // All of the image is within the tolerance; of what is left now curvature may close it.
     act(&mut window, SegmentAction::Rewind(0));
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance) = (60.0, 1000.0)
