@@ -127,17 +127,17 @@ impl Pools {
             return Some(pool(buffer));
         }
         let old = before.pages().filter(|_| before.pages_at() == first);
-        let parts: [(u64, &[u8], Option<&[u8]>, usize); 2] = [
+        let parts = [
             (
                 0,
-                bytemuck::cast_slice(&pages.table),
-                old.map(|p| bytemuck::cast_slice(&p.table)),
+                bytemuck::cast_slice::<u32, u8>(&pages.table),
+                old.map(|p| bytemuck::cast_slice::<u32, u8>(&p.table)),
                 4 * ENTRIES,
             ),
             (
                 first,
-                bytemuck::cast_slice(&pages.values),
-                old.map(|p| bytemuck::cast_slice(&p.values)),
+                bytemuck::cast_slice::<f32, u8>(&pages.values),
+                old.map(|p| bytemuck::cast_slice::<f32, u8>(&p.values)),
                 4 * image.page(),
             ),
         ];

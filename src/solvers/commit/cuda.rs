@@ -214,9 +214,8 @@ impl OnCards {
             part.gather(buffers, r, beta)?;
         }
         adder.add_up(&self.parts, buffers)?;
-        let each = self.parts.iter().zip(&*buffers).enumerate();
-        each.map(|(i, (part, buffers))| then(i, part, buffers))
-            .collect()
+        let mut each = self.parts.iter().zip(&*buffers).enumerate();
+        each.try_for_each(|(i, (part, buffers))| then(i, part, buffers))
     }
 
     /// The same into g.
