@@ -310,7 +310,7 @@ fn bounds_cloud() {
             continue;
         }
         let length = chord(ray, DVec3::ZERO, radius).map_or(0.0, |(a, b)| b - a);
-        let expected = 255.0 * (1.0 - (1.0 - alpha).powf(length / 2.0));
+        let expected = 255.0 * (1.0 - (1.0_f64 - alpha).powf(length / 2.0));
         worst = worst.max((f64::from(picture.pixel(x, y)[0]) - expected).abs());
     }
     println!("{worst:.1} levels off at most");
@@ -484,7 +484,7 @@ fn cloud_fades() {
                     )
                 })
                 .sum();
-            let expected = 255.0 * (1.0 - (1.0 - alpha).powf(dense * part / 2.0));
+            let expected = 255.0 * (1.0 - (1.0_f64 - alpha).powf(dense * part / 2.0));
             worst = worst.max((f64::from(picture.pixel(x, y)[0]) - expected).abs());
         }
         println!(
