@@ -7,7 +7,7 @@
 //!
 //! Memory: at most four times the file (a byte becomes a float32; an index of one byte, eight while it
 //! is checked), for deflated members four times what they unpack to, which is limited to a hundred
-//! times the file; and what [`MOST_LISTS`] of values take.
+//! times the file; and what `MOST_LISTS` of values take.
 
 mod store;
 mod write;

@@ -100,7 +100,7 @@ pub struct Options<'a> {
 /// Streamlines of one piece of work.
 const CHUNK: usize = 256;
 
-/// Face crossings and bends, counted without walking: as [`pieces`] merges, with each step in one voxel but for
+/// Face crossings and bends, counted without walking: as `pieces` merges, with each step in one voxel but for
 /// its end.
 pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> Estimate {
     let cosine = MERGE_DEG.to_radians().cos();

@@ -2,7 +2,7 @@
 //! hold few segments, and the one for tables from elsewhere.
 //!
 //! Segments of a voxel that have a direction in common share its row: they are summed first, then the rows, and
-//! backwards rows are multiplied first. What is summed stays in registers from row to row ([`kernels`]).
+//! backwards rows are multiplied first. What is summed stays in registers from row to row (`kernels`).
 
 mod kernels;
 mod table;
