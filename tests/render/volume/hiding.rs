@@ -338,8 +338,9 @@ fn cut_away() {
             let run = (leaves - enters.max(crossing)).max(0.0);
             let expected = 255.0 * (1.0 - (1.0 - alpha).powf(run / 2.0));
             let found = f64::from(picture.pixel(x, y)[0]);
+            // Half a step at the ball's border is 0.3 mm, of which each is up to 13.4 levels.
             assert!(
-                (found - expected).abs() <= 3.0,
+                (found - expected).abs() <= 4.5,
                 "{x} {y}: {found} {expected}"
             );
             let on_plane = (ray.0 + ray.1 * crossing).length() as f32 / WIDE;
