@@ -7,8 +7,22 @@ pub const THIN: char = '\u{202F}';
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
+    counted(n as usize, "streamline")
+}
+
+/// `1 layer`, `12 layers`.
+pub fn counted(n: usize, one: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    format!("{} streamline{plural}", count(n))
+    format!("{} {one}{plural}", count(n as u64))
+}
+
+/// `a, b, c and 5 more`: so many of them by name.
+pub fn some_of(names: &[&str], most: usize) -> String {
+    let named = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => named,
+        more => format!("{named} and {} more", count(more as u64)),
+    }
 }
 
 /// `1 492`.

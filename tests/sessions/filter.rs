@@ -122,4 +122,18 @@ fn come_back() {
             .any(|o| o.starts_with(&wanted) && !o.contains("differ")),
         "{told:?}"
     );
+    // A few letters may stand for more than any memory holds.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let numbers = session["numbers"].as_array_mut().expect("numbers");
+    let endless = serde_json::json!({"count": 1u64 << 30, "bytes": "AAAA"});
+    numbers.extend(std::iter::repeat_n(endless, 512));
+    std::fs::write(&path, session.to_string()).expect("written");
+    let full = Window::opened(&path);
+    let said = full.said();
+    assert!(
+        said.contains("are left out: they need more memory than there is"),
+        "{said}"
+    );
+    assert!(full.state.document.layer(id).is_some(), "the others are");
 }

@@ -43,7 +43,7 @@ impl Sum {
             of: of.to_owned(),
             sha256: checksum::of_values(costs),
             count: costs.len() as u64,
-            sample: sample(costs.len(), |i| vec![i as f32, costs[i]]),
+            sample: sample(costs.len(), |i| i, |i| vec![i as f32, costs[i]]),
             file: None,
         }
     }
@@ -63,7 +63,7 @@ impl Sum {
             of: of.to_owned(),
             sha256: checksum::of_tractogram(tractogram),
             count: tractogram.len() as u64,
-            sample: sample(tractogram.len(), row),
+            sample: sample(tractogram.len(), |i| i, row),
             file: None,
         }
     }
@@ -80,16 +80,24 @@ impl Sum {
             of: of.to_owned(),
             sha256: checksum::of_tensors(field),
             count: inside.len() as u64,
-            sample: sample(inside.len(), row),
+            sample: sample(inside.len(), |i| inside[i], row),
             file: None,
         }
     }
 }
 
-fn sample(count: usize, row: impl Fn(usize) -> Vec<f32>) -> Vec<Vec<f32>> {
+/// Rows evenly spread. Each names its streamline or voxel by a number, which single precision has to hold:
+/// above 2²⁴ it does not hold all, and the next that it does is taken.
+fn sample(
+    count: usize,
+    name: impl Fn(usize) -> usize,
+    row: impl Fn(usize) -> Vec<f32>,
+) -> Vec<Vec<f32>> {
     let n = count.min(SAMPLED);
-    let rows = (0..n).map(|i| row(i * count / n));
+    let is_exact = |i: &usize| name(*i) as f32 as usize == name(*i);
+    let places = (0..n).filter_map(|i| (i * count / n..count).find(is_exact));
     // JSON knows no other numbers.
+    let rows = places.map(row);
     rows.filter(|r| r.iter().all(|v| v.is_finite())).collect()
 }
 

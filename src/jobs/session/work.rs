@@ -213,13 +213,20 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let total: u64 = session.masks.iter().filter_map(PackedMask::voxels).sum();
-    let room = crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    const NO_ROOM: &str = "more memory than there is";
+    // Text of a few bytes may stand for very much.
+    let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    let fits = session
+        .masks
+        .iter()
+        .filter_map(PackedMask::voxels)
+        .sum::<u64>()
+        <= room();
     let mut masks = Vec::new();
     for packed in session.masks {
-        let mask = match total > room {
-            true => Err("it needs more memory than there is".to_owned()),
-            false => packed.unpack(),
+        let mask = match fits {
+            true => packed.unpack(),
+            false => Err(format!("it needs {NO_ROOM}")),
         };
         // What refers to it says so.
         masks.push(mask.map_err(|why| Unread {
@@ -227,6 +234,13 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
             why,
         }));
     }
+    let numbers = session.numbers.iter();
+    let fits = numbers.clone().map(PackedNumbers::room_bytes).sum::<u64>() <= room();
+    let one = |packed: &PackedNumbers| match fits || packed.room_bytes() == 0 {
+        true => packed.unpack(),
+        false => Err(format!("they need {NO_ROOM}")),
+    };
+    let numbers = numbers.map(one).collect();
     let mut files = Vec::new();
     for entry in session.files {
         let place = entry.place(folder);
@@ -247,7 +261,7 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         program: session.program,
         computed_on: session.computed_on,
         results: session.results,
-        numbers: session.numbers.iter().map(PackedNumbers::unpack).collect(),
+        numbers,
         path,
         files,
         masks,

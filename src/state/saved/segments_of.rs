@@ -179,17 +179,8 @@ pub(super) fn put(
                 let (id, made) = (LayerId(layer.id), Arc::new(made));
                 let content = Content::Mask(mask);
                 let recipe = segmented_recipe(document, &made, None);
-                let made_layer = Layer {
-                    id,
-                    name: layer.name.clone(),
-                    content,
-                    display: layer.display.clone(),
-                    recipe,
-                    path: None,
-                    unit: "",
-                    unit_scale: 1.0,
-                    notes: Vec::new(),
-                };
+                let (name, display) = (layer.name.clone(), layer.display.clone());
+                let made_layer = Layer::new(id, name, content, display, recipe);
                 // Others of the session may not be there.
                 let before = |l: &SavedLayer| document.layer(LayerId(l.id)).is_some();
                 let at = saved.layers[..place].iter().filter(|l| before(l)).count();

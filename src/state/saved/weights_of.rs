@@ -132,15 +132,8 @@ fn map(
     let from = document.weighed.get(&of).map(|w| w.from.clone());
     let from = from.ok_or("its streamlines are not there")?;
     let recipe = weight_recipe(document, of, &from, 0.0).ok_or("its scan is not there")?;
-    Ok(Layer {
-        id: LayerId(layer.id),
-        name: layer.name.clone(),
-        content: Content::Image(Volume::scalar(grid, values.to_vec())),
-        display: layer.display.clone(),
-        recipe,
-        path: None,
-        unit: "",
-        unit_scale: 1.0,
-        notes: Vec::new(),
-    })
+    let content = Content::Image(Volume::scalar(grid, values.to_vec()));
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    let id = LayerId(layer.id);
+    Ok(Layer::new(id, name, content, display, recipe))
 }

@@ -136,17 +136,10 @@ pub(super) fn was_made_again(
         if !edits.is_empty() {
             document.edits.insert(id, Arc::new(edits));
         }
-        document.layers.push(Arc::new(Layer {
-            id,
-            name: name.clone(),
-            content: Held::Tractogram(tractogram),
-            display: absent.layer.display.clone(),
-            recipe,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-        }));
+        let content = Held::Tractogram(tractogram);
+        let display = absent.layer.display.clone();
+        let layer = Layer::new(id, name.clone(), content, display, recipe);
+        document.layers.push(Arc::new(layer));
     });
     let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
     let seconds = wall_ms / 1e3;
