@@ -2,7 +2,7 @@
 
 use super::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
-use super::lines::slab_from_world;
+use super::slice_lines::slab_from_world;
 use super::view::SceneView;
 use crate::data::{DataId, TensorField, Volume};
 use bytemuck::{Pod, Zeroable};
