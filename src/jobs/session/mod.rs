@@ -96,8 +96,8 @@ pub enum ToSum {
         tractogram: Tractogram,
         stored: bool,
     },
-    /// u₁ + u₂ of a pathway; the id is that of its image.
-    Costs(String, DataId, Arc<[f32]>),
+    /// u₁ + u₂ of a pathway, or a density map; the id is that of its image.
+    Values(String, DataId, Arc<[f32]>),
     /// Not here: as the session had it, and that one's folder.
     Known(Sum, PathBuf),
 }

@@ -98,7 +98,9 @@ fn compose(
     for result in &draft.results {
         let mut sum = match result {
             ToSum::Tensors(of, field) => memory.sum(field.id(), || Sum::of_tensors(of, field)),
-            ToSum::Costs(of, id, costs) => memory.sum(*id, || Sum::of_costs(of, costs)),
+            ToSum::Values(of, id, values) => {
+                memory.sum(*id, || Sum::of_values(of, values))
+            }
             ToSum::Curves { of, tractogram, .. } => {
                 memory.sum(tractogram.id(), || Sum::of_tractogram(of, tractogram))
             }
@@ -111,7 +113,7 @@ fn compose(
             }
         };
         // One result may have two names: a live one that was kept.
-        let (ToSum::Tensors(of, _) | ToSum::Costs(of, ..) | ToSum::Curves { of, .. }) = result
+        let (ToSum::Tensors(of, _) | ToSum::Values(of, ..) | ToSum::Curves { of, .. }) = result
         else {
             continue;
         };

@@ -116,8 +116,14 @@ fn results(state: &State) -> Vec<ToSum> {
             });
         }
     }
+    for layer in &document.layers {
+        if let (Held::Image(map), true) = (&layer.content, document.maps.contains_key(&layer.id)) {
+            let of = result_name(layer.id.0);
+            results.push(ToSum::Values(of, map.id(), map.values.clone()));
+        }
+    }
     let costs = |of: String, found: &FoundPathway| {
-        ToSum::Costs(of, found.excess.id(), found.pathway.total.clone())
+        ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
     };
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
