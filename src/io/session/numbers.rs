@@ -35,10 +35,10 @@ impl PackedNumbers {
         }
     }
 
-    /// In the place of numbers for which there is no room.
-    pub fn left_out(values: &[f32]) -> Self {
+    /// In the place of so many numbers for which there is no room.
+    pub fn left_out(count: usize) -> Self {
         Self {
-            count: values.len(),
+            count,
             bytes: String::new(),
         }
     }

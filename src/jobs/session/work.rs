@@ -4,7 +4,7 @@ use super::super::open::open;
 use super::super::{Loaded, Output};
 use super::{
     Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
-    ToSum, Unread,
+    StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -147,16 +147,19 @@ fn compose(
 }
 
 /// As many as there is room for, the first before the others.
-fn numbers(all: &[Arc<[f32]>]) -> Vec<PackedNumbers> {
+fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     let mut room = session::MOST_NUMBERS;
-    let one = |values: &Arc<[f32]>| {
-        let packed = PackedNumbers::pack(values);
+    let one = |numbers: &StoredNumbers| {
+        let packed = match numbers {
+            StoredNumbers::Numbers(values) => PackedNumbers::pack(values),
+            StoredNumbers::AsTheyWere(packed) => (**packed).clone(),
+        };
         match room.checked_sub(packed.bytes.len()) {
             Some(left) => {
                 room = left;
                 packed
             }
-            None => PackedNumbers::left_out(values),
+            None => PackedNumbers::left_out(packed.count),
         }
     };
     all.iter().map(one).collect()
@@ -236,13 +239,19 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
             why,
         }));
     }
-    let numbers = session.numbers.iter();
-    let fits = numbers.clone().map(PackedNumbers::room_bytes).sum::<u64>() <= room();
-    let one = |packed: &PackedNumbers| match fits || packed.room_bytes() == 0 {
-        true => packed.unpack(),
-        false => Err(format!("they need {NO_ROOM}")),
-    };
-    let numbers = numbers.map(one).collect();
+    let numbers = session.numbers.iter().map(PackedNumbers::room_bytes);
+    let fits = numbers.sum::<u64>() <= room();
+    let mut numbers = Vec::new();
+    for packed in session.numbers {
+        let values = match fits || packed.room_bytes() == 0 {
+            true => packed.unpack(),
+            false => Err(format!("they need {NO_ROOM}")),
+        };
+        numbers.push(values.map_err(|why| Unread {
+            packed: Arc::new(packed),
+            why,
+        }));
+    }
     let mut files = Vec::new();
     for entry in session.files {
         let place = entry.place(folder);

@@ -269,8 +269,8 @@ pub fn build(
         }
     }
     pathways_of::put(&mut document, read, saved);
-    segments_of::put(&mut document, read, saved, &mut notes);
-    weights_of::put(&mut document, read, saved, &mut notes);
+    missing.extend(segments_of::put(&mut document, read, saved, &mut notes));
+    missing.extend(weights_of::put(&mut document, read, saved, &mut notes));
     let left_out = regions_of::left_out(&document).into_iter();
     notes.extend(left_out.map(|(_, sentence)| sentence));
     document.absent = missing
@@ -283,6 +283,14 @@ pub fn build(
         .collect();
     document.awaited = Some(saved.layers.clone().into());
     (document, notes)
+}
+
+/// Puts a layer where the session had it among those that are here.
+pub(super) fn insert(document: &mut Document, saved: &SavedDocument, layer: Layer) {
+    let before = saved.layers.iter().take_while(|l| l.id != layer.id.0);
+    let here = before.filter(|l| document.layer(LayerId(l.id)).is_some());
+    let at = here.count().min(document.layers.len());
+    document.layers.insert(at, Arc::new(layer));
 }
 
 /// What is said of a layer of which a file is not what it was.
