@@ -319,8 +319,8 @@ fn cut_away() {
                 let four = rays(&list, x, y).map(|ray| one(ray).unwrap_or(0.0));
                 four.iter().sum::<f64>() / 4.0
             };
-            let most = light(&|_, _| 0.0);
-            let least = light(&|ray, mm| too_near(&volume.grid, ray, mm));
+            let most = light(&|_, _| -ENTRY_MM);
+            let least = light(&|ray, mm| too_near(&volume.grid, ray, mm) + ENTRY_MM);
             let found = f64::from(picture.pixel(x, y)[0]);
             spare = spare.min(found - least).min(most - found);
             assert!(
@@ -340,6 +340,8 @@ fn cut_away() {
     }
 }
 
+/// Of the table of opacities, in which an edge lies anywhere between two entries.
+const ENTRY_MM: f64 = WIDE as f64 / 1023.0 / 2.0;
 /// Of a byte, and of the half precision before it.
 const ROUNDING: f64 = 0.5 + 255.0 / 4096.0;
 
