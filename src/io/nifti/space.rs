@@ -1,6 +1,6 @@
 //! Where an image lies: sform if its code is above 0, else qform if above 0, else the voxel sizes.
 
-use super::header::Header;
+use super::header::{Header, Version};
 use crate::data::{AffineSource, Grid};
 use crate::io::Error;
 use crate::io::numbers::Type;
@@ -178,8 +178,17 @@ fn qform(header: &Header) -> Result<DAffine3, String> {
             "the quaternion part ({b}, {c}, {d}), longer than 1"
         ));
     }
-    // Rounding may carry a half turn just past 1.
-    let rotation = DQuat::from_xyzw(b, c, d, (1.0 - squares).max(0.0).sqrt()).normalize();
+    // Of a half turn (most sagittal and coronal storage orders) a² is what rounding left of 0, and
+    // its root would turn the far corner of a head by 0.1 mm; NiBabel's limits.
+    let rounding = match header.version {
+        Version::Nifti1 => 3.0 * f64::from(f32::EPSILON),
+        Version::Nifti2 => 3.0 * f64::EPSILON,
+    };
+    let a = match 1.0 - squares {
+        rest if rest < rounding => 0.0,
+        rest => rest.sqrt(),
+    };
+    let rotation = DQuat::from_xyzw(b, c, d, a).normalize();
     let handed = if header.pixdim[0] < 0.0 { -1.0 } else { 1.0 };
     let edges = edges(header) * DVec3::new(1.0, 1.0, handed);
     Ok(DAffine3::from_mat3_translation(

@@ -86,17 +86,7 @@ fn add_layer(
         } else {
             format!("{name} {}", same + 1)
         };
-        let layer = Layer {
-            id,
-            name,
-            content,
-            display,
-            recipe,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-        };
+        let layer = Layer::new(id, name, content, display, recipe);
         document.layers.push(Arc::new(layer));
         if let Some(made) = made {
             document.made.insert(id, Arc::new(made));
