@@ -1,19 +1,18 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
 mod pathways;
+mod things;
 
 use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions};
-use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
-use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, Layout, Look, Pane, Phase, Recipe, Slab, State,
-    Task, Tool,
+    Action, BundleAction, Layout, Leaving, Look, Method, Pane, SessionAction, Slab, State, Task,
+    Tool,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
@@ -52,6 +51,10 @@ enum Run {
     Filter(FilterFile),
     /// Asks for a path to open.
     Path,
+    /// All regions: one label map, or a mask each.
+    Regions {
+        as_labels: bool,
+    },
     Screenshot,
     Shortcuts,
 }
@@ -94,6 +97,7 @@ fn entries(state: &State) -> Vec<Entry> {
         add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
         add("Keys and mouse", "?", Run::Shortcuts);
         add("Settings…", "Ctrl+,", ctrl(Key::Comma));
+        add("Quit", "", quit());
         return all;
     }
     let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
@@ -209,6 +213,15 @@ fn entries(state: &State) -> Vec<Entry> {
             "",
             Run::Act(Action::KeepTracks),
         );
+        let map = Run::Act(things::density(None));
+        add("Map the density of the live result", "", map);
+    }
+    let (other, name) = match state.document.method {
+        Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
+        Method::Rays => (Method::Streamlines, "Track: streamlines"),
+    };
+    if state.view.task == Task::Track {
+        add(name, "", Run::Act(Action::SetMethod(other)));
     }
     add(
         "Compare the axes of the gradients",
@@ -266,81 +279,16 @@ fn entries(state: &State) -> Vec<Entry> {
             add(name, "", Run::Act(Action::Bundle(action)));
         }
     }
-    for layer in &state.document.layers {
-        let visible = layer.display.visible;
-        let name = format!(
-            "{} layer {}",
-            if visible { "Hide" } else { "Show" },
-            layer.name
-        );
-        let display = Display {
-            visible: !visible,
-            ..layer.display.clone()
-        };
-        let set = Action::SetDisplay {
-            layer: layer.id,
-            display,
-            phase: Phase::Done,
-        };
-        add(&name, "", Run::Act(set));
-        if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
-            let name = format!("Show only layer {}", layer.name);
-            add(&name, "", Run::Act(Action::ShowOnly(layer.id)));
-            for (words, set) in in_scene(layer) {
-                add(&words, "", Run::Act(set));
-            }
-        }
-        let name = format!("Select layer {}", layer.name);
-        add(&name, "", Run::Act(Action::SelectLayer(Some(layer.id))));
-        if !matches!(layer.recipe, Recipe::NoCommand { .. }) {
-            let name = format!("Copy as command: layer {}", layer.name);
-            add(
-                &name,
-                "",
-                Run::Act(Action::CopyCommand(layer.recipe.clone())),
-            );
-        }
-    }
-    for region in &state.document.regions {
-        let name = format!("Select region {}", region.name);
-        add(&name, "", Run::Act(Action::SelectRegion(Some(region.id))));
-    }
     add("Start the guide", "", Run::Act(Action::StartGuide));
     add("Keys and mouse", "?", Run::Shortcuts);
+    add("Quit", "", quit());
+    all.extend(things::entries(state));
     all.extend(pathways::entries(state));
     all
 }
 
-/// An image as a volume, as a surface, or as neither in the 3-D view: what it is not.
-fn in_scene(layer: &Layer) -> Vec<(String, Action)> {
-    let Some(volume) = volume_of(layer) else {
-        return Vec::new();
-    };
-    let display = &layer.display;
-    let usual = || VolumeLook::of(volume, display.window);
-    let look = display.volume.clone().unwrap_or_else(usual);
-    let styles = [
-        (VolumeStyle::Cloud, "Show as cloud in 3-D"),
-        (VolumeStyle::Surface, "Show as surface in 3-D"),
-        (VolumeStyle::Hidden, "Hide in 3-D"),
-    ];
-    let others = styles.into_iter().filter(|(style, _)| *style != look.style);
-    let set = |(style, words): (VolumeStyle, &str)| {
-        let volume = Some(VolumeLook {
-            style,
-            ..look.clone()
-        });
-        let set = Action::SetDisplay {
-            layer: layer.id,
-            display: Display {
-                volume,
-                ..display.clone()
-            },
-            phase: Phase::Done,
-        };
-        (format!("{words}: {}", layer.name), set)
-    };
-    others.map(set).collect()
+fn quit() -> Run {
+    Run::Act(Action::Session(SessionAction::Leave(Leaving::Quit)))
 }
 
 /// How well a name fits what was typed: all its letters in their order; the more of them begin a word
@@ -572,6 +520,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
         Run::Threshold => regions::from_threshold(state, memory, actions),
         Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
+        Run::Regions { as_labels } => regions::export_all(state, memory, as_labels),
         Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
         Run::Screenshot => {
             let purpose = Purpose::Screenshot {

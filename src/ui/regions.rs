@@ -507,13 +507,7 @@ fn context_menu(
             (false, "Export all as masks…"),
         ] {
             if menu::Item::new(words).icon(icons::EXPORT).show(ui) {
-                let names = state.document.regions.iter().map(|r| r.name.clone());
-                let purpose = Purpose::Regions {
-                    as_labels,
-                    names: names.collect(),
-                };
-                let text = suggestion(state, "regions", &purpose);
-                memory.files.type_path(purpose, Place::Middle, &text);
+                export_all(state, memory, as_labels);
                 ui.close();
             }
         }
@@ -530,6 +524,17 @@ fn context_menu(
     if naming::delete_item(ui) {
         actions.push(Action::DeleteRegion(region.id));
     }
+}
+
+/// Asks where to write all regions: one label map, or a mask each.
+pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
+    let names = state.document.regions.iter().map(|r| r.name.clone());
+    let purpose = Purpose::Regions {
+        as_labels,
+        names: names.collect(),
+    };
+    let text = suggestion(state, "regions", &purpose);
+    memory.files.type_path(purpose, Place::Middle, &text);
 }
 
 /// The role's colour, then the categories.
