@@ -234,8 +234,14 @@ fn none_kept() {
     let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
     assert_eq!(told(9, 0, 0), "No streamline reaches a target");
     assert_eq!(told(9, 3, 8), "9 of 12 streamlines reach no target");
-    assert_eq!(told(0, 3, 1), "Every streamline is shorter than 30\u{202F}mm");
-    assert_eq!(told(0, 0, 5), "No streamline starts: FA is below 0.15 there");
+    assert_eq!(
+        told(0, 3, 1),
+        "Every streamline is shorter than 30\u{202F}mm"
+    );
+    assert_eq!(
+        told(0, 0, 5),
+        "No streamline starts: FA is below 0.15 there"
+    );
     // Some did: the panel counts them above.
     let most = "5 of 7 seeds do not start: FA is below 0.15 there";
     assert_eq!(told(2, 0, 5), most);

@@ -98,9 +98,7 @@ fn compose(
     for result in &draft.results {
         let mut sum = match result {
             ToSum::Tensors(of, field) => memory.sum(field.id(), || Sum::of_tensors(of, field)),
-            ToSum::Values(of, id, values) => {
-                memory.sum(*id, || Sum::of_values(of, values))
-            }
+            ToSum::Values(of, id, values) => memory.sum(*id, || Sum::of_values(of, values)),
             ToSum::Curves { of, tractogram, .. } => {
                 memory.sum(tractogram.id(), || Sum::of_tractogram(of, tractogram))
             }
