@@ -216,11 +216,6 @@ pub fn streamlines(
     losses.extend(not_finite.iter().map(|(name, ..)| {
         format!("TSF holds finite numbers only, and {name} has others; it was left out")
     }));
-    if !format.kind().holds.grid && tractogram.grid.is_some() {
-        losses.push(format!(
-            "{} does not say which image's grid the streamlines are from",
-            format.short_name()
-        ));
-    }
+    losses.extend(format.grid_loss(tractogram));
     Ok((written, losses))
 }

@@ -280,9 +280,7 @@ impl SaveLabels {
         for (i, (_, _, shape)) in self.regions.iter().enumerate() {
             control.check().map_err(solvers::Error::from)?;
             // On the voxels of the image, whatever the region was made on.
-            let empty = Shape::Mask(Mask::empty(&self.grid));
-            let mask = region::combine(Combine::Union, &empty, shape, &self.grid);
-            for voxel in mask.voxels_inside() {
+            for voxel in region::voxels(shape, &self.grid) {
                 let value = &mut values[self.grid.index(voxel)];
                 shared += usize::from(*value != 0);
                 // Where regions overlap the first in the list stays.

@@ -2,8 +2,8 @@
 
 use super::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
-use super::lines::slab_from_world;
 use super::pipelines::{Drawing, dispatch};
+use super::slice_lines::slab_from_world;
 use super::view::SceneView;
 use crate::data::{DataId, TensorField, Volume};
 use bytemuck::{Pod, Zeroable};

@@ -67,12 +67,24 @@ pub fn shader_sources() -> Vec<(String, String)> {
 
 /// One colour target that starts black.
 pub fn cleared(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+    target(view, wgpu::LoadOp::Clear(wgpu::Color::BLACK))
+}
+
+/// One colour target that starts as it is.
+pub(super) fn kept(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+    target(view, wgpu::LoadOp::Load)
+}
+
+fn target(
+    view: &wgpu::TextureView,
+    load: wgpu::LoadOp<wgpu::Color>,
+) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     [Some(wgpu::RenderPassColorAttachment {
         view,
         depth_slice: None,
         resolve_target: None,
         ops: wgpu::Operations {
-            load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
+            load,
             store: wgpu::StoreOp::Store,
         },
     })]

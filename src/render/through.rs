@@ -13,7 +13,6 @@
 
 use super::gpu::{DEPTH, Gpu, Slot, depth_source, depth_test};
 use super::pipelines::Drawing;
-use std::ops::Range;
 use wgpu::TextureUsages as Usage;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/through.wgsl");
@@ -58,7 +57,6 @@ pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 3] {
 pub(super) struct Through {
     pictures: [wgpu::TextureView; 3],
     depth: wgpu::TextureView,
-    width: u32,
 }
 
 impl Through {
@@ -70,7 +68,6 @@ impl Through {
         Self {
             pictures: FORMATS.map(|format| make(format, Usage::TEXTURE_BINDING)),
             depth: make(DEPTH, Usage::RENDER_ATTACHMENT),
-            width: size[0],
         }
     }
 
@@ -127,18 +124,20 @@ impl FirstDepth {
         Self { layout, pipeline }
     }
 
-    /// The depth to test see-through lines with, of a scene of so many samples; in these rows, the
-    /// first of which begin the picture.
+    /// The depth to test see-through lines with, of a scene of so many samples; made when they begin.
     pub fn of<'a>(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (depth, samples): (&'a wgpu::TextureView, u32),
         to: &'a Through,
-        (rows, begins): (&Range<u32>, bool),
+        begins: bool,
     ) -> &'a wgpu::TextureView {
         if samples == 1 {
             return depth;
+        }
+        if !begins {
+            return &to.depth;
         }
         let unread = gpu.uniform(&[0f32; 4]);
         let resources = [
@@ -151,18 +150,13 @@ impl FirstDepth {
             depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
                 view: &to.depth,
                 depth_ops: Some(wgpu::Operations {
-                    load: if begins {
-                        wgpu::LoadOp::Clear(1.0)
-                    } else {
-                        wgpu::LoadOp::Load
-                    },
+                    load: wgpu::LoadOp::Clear(1.0),
                     store: wgpu::StoreOp::Store,
                 }),
                 stencil_ops: None,
             }),
             ..Default::default()
         });
-        pass.set_scissor_rect(0, rows.start, to.width, rows.end - rows.start);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &group, &[]);
         pass.draw(0..3, 0..1);

@@ -72,7 +72,7 @@ impl Together {
         encoder: &mut wgpu::CommandEncoder,
         list: &ScenePane,
         drawn: [u32; 2],
-        (quality, through): (Quality, bool),
+        (quality, through): (&Quality, bool),
         targets: &Targets,
         pane: &wgpu::TextureView,
         stopwatch: &Stopwatch,

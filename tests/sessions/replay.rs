@@ -22,11 +22,11 @@ fn by_sample() {
     let count = (1 << 24) + (1 << 22) + 3;
     let cost = |i: usize| 1.0 + (i % 1009) as f32;
     let costs: Vec<f32> = (0..count).map(cost).collect();
-    let expected = Sum::of_costs("pathway", &costs);
+    let expected = Sum::of_values("pathway", &costs);
     assert_eq!(expected.sample.len(), 64);
     let with = |by: f32| {
         let others: Vec<f32> = costs.iter().map(|c| c * by).collect();
-        compare(&expected, &Again::Costs(&others)).0
+        compare(&expected, &Again::Values(&others)).0
     };
     assert_eq!(with(1.0), Match::SameBytes);
     // A half and twice of what the order of updates leaves open.
