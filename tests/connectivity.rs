@@ -1,6 +1,6 @@
 //! Connections of labels: made-up streamlines with known ends, and a count by brute force.
 
-use crate::support::{Random, test};
+use crate::support::{Random, lines, test};
 use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
@@ -40,16 +40,6 @@ fn run(
         &backend(threads),
         &control,
     )
-}
-
-fn lines(of: &[Vec<DVec3>]) -> Tractogram {
-    let mut offsets = vec![0];
-    let mut points = Vec::new();
-    for line in of {
-        points.extend(line.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-    }
-    Tractogram::new(points, offsets)
 }
 
 /// Cubes of 10 voxels a side around (10, 10, 10), (40, 10, 10) and (10, 40, 10): labels 7, 12, 1000.

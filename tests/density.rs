@@ -1,6 +1,6 @@
 //! Density maps: closed forms, dense sampling, what must be conserved on any grid.
 
-use crate::support::{Random, test};
+use crate::support::{Random, lines, test};
 use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
@@ -33,19 +33,6 @@ fn plain(measure: Measure) -> Params {
 
 fn run(tractogram: &Tractogram, grid: &Arc<Grid>, params: &Params) -> Output {
     density(tractogram, grid, params, None, &backend(2), &Control::new()).unwrap()
-}
-
-pub fn lines(all: &[Vec<DVec3>]) -> Tractogram {
-    let points: Vec<[f32; 3]> = all
-        .iter()
-        .flatten()
-        .map(|p| p.as_vec3().to_array())
-        .collect();
-    let mut offsets = vec![0u64];
-    for line in all {
-        offsets.push(offsets.last().unwrap() + line.len() as u64);
-    }
-    Tractogram::new(points, offsets)
 }
 
 /// Random walks of 2 to 60 points, segments from a hundredth of a mm to several voxels long.

@@ -1,6 +1,6 @@
 //! Values along a bundle against closed forms.
 
-use crate::support::{Random, test};
+use crate::support::{Random, lines, test};
 use crate::tracking::fields::{backend, sphere};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Tractogram, Volume};
@@ -33,16 +33,6 @@ fn run(
 ) -> Result<Profile, Error> {
     let how = (nodes, start, sense);
     profile(lines, None, along, how, &backend(threads), &Control::new())
-}
-
-fn lines(of: &[Vec<DVec3>]) -> Tractogram {
-    let mut offsets = vec![0];
-    let mut points = Vec::new();
-    for line in of {
-        points.extend(line.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-    }
-    Tractogram::new(points, offsets)
 }
 
 /// FA = `at` + `slope` · x on voxels of 2 mm.

@@ -21,6 +21,7 @@ use libtest_mimic::Trial;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::support::Random;
+use crate::support::lines as tractogram;
 
 pub fn tests() -> Vec<Trial> {
     let all = [
@@ -105,16 +106,6 @@ pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> Sli
 /// World position of a pixel's centre.
 fn world(pane: &SlicePane, x: u32, y: u32) -> DVec3 {
     pane.origin + pane.right * f64::from(x) + pane.down * f64::from(y)
-}
-
-fn tractogram(streamlines: &[Vec<DVec3>]) -> Tractogram {
-    let mut points = Vec::new();
-    let mut offsets = vec![0];
-    for streamline in streamlines {
-        points.extend(streamline.iter().map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-    }
-    Tractogram::new(points, offsets)
 }
 
 fn lines(tractogram: &Tractogram, colour: LineColour, style: LineStyle) -> Lines {

@@ -1,6 +1,7 @@
 //! What several test files share: outside data, a graphics card, fresh random numbers.
 
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
+use arcuate::data::Tractogram;
 use arcuate::jobs::Jobs;
 use arcuate::state::{Action, Effect, State, update};
 use libtest_mimic::{Failed, Trial};
@@ -98,6 +99,17 @@ pub fn cards_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Tri
         }
         _ => cuda_test(name, run),
     }
+}
+
+/// Streamlines through these points, world mm.
+pub fn lines(of: &[Vec<glam::DVec3>]) -> Tractogram {
+    let mut offsets = vec![0];
+    let mut points = Vec::new();
+    for line in of {
+        points.extend(line.iter().map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets)
 }
 
 /// Fresh numbers on every run; prints the seed so that a failure can be replayed with

@@ -5,7 +5,7 @@ use super::options::{PassingOptions, RegionOptions, ToldOptions};
 use super::runner::{Failure, Runner};
 use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
 use crate::jobs::{Output, Request};
-use crate::solvers::tracking::profile::{Along, Sense, Start};
+use crate::solvers::tracking::profile::{Along, MOST_NODES, Sense, Start};
 use crate::state::recipe::ShapeSpec;
 use serde_json::json;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct Options {
         value_name = "N",
         default_value = "100",
         allow_negative_numbers = true,
-        value_parser = clap::value_parser!(u32).range(2..=10_000)
+        value_parser = clap::value_parser!(u32).range(2..=MOST_NODES as i64)
     )]
     pub nodes: u32,
     /// The bundle starts at the end nearer to the middle of this region

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Bytes read at a time; also the distance between two looks at `Control`.
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// Folders within folders: a TRX needs three. Links may lead around.
+const DEEPEST: usize = 8;
+
 fn hex(sum: Sha256) -> String {
     let digits = sum.finalize();
     digits.iter().fold(String::new(), |mut text, byte| {
@@ -29,19 +32,28 @@ fn hex(sum: Sha256) -> String {
 pub fn of_file(path: &Path, control: &Control) -> Result<String, Error> {
     let mut sum = Sha256::new();
     if path.is_dir() {
-        add_folder(path, &mut sum, control)?;
+        add_folder(path, DEEPEST, &mut sum, control)?;
     } else {
         add_file(path, &mut sum, control)?;
     }
     Ok(hex(sum))
 }
 
-fn add_folder(folder: &Path, sum: &mut Sha256, control: &Control) -> Result<(), Error> {
+fn add_folder(
+    folder: &Path,
+    depth: usize,
+    sum: &mut Sha256,
+    control: &Control,
+) -> Result<(), Error> {
+    if depth == 0 {
+        let found = format!("more than {DEEPEST} folders within each other");
+        return Err(Error::malformed(folder, found, "the folder of one file"));
+    }
     for path in super::names_in(folder)? {
         sum.update(path.file_name().unwrap_or_default().as_encoded_bytes());
         sum.update([0]);
         if path.is_dir() {
-            add_folder(&path, sum, control)?;
+            add_folder(&path, depth - 1, sum, control)?;
         } else {
             add_file(&path, sum, control)?;
         }

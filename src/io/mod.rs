@@ -161,9 +161,9 @@ pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// A short text file.
+/// A text file of at most 64 MB.
 pub fn text(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|e| Error::reading(path, &e))
+    source::read_text(path, 64 << 20)
 }
 
 /// Bytes of a file on disk, where it can be looked at.

@@ -1,8 +1,8 @@
 //! Lengths and directions of streamlines in voxels.
 
 use super::dictionary_of;
-use crate::density::{lines, walks};
-use crate::support::{Random, test};
+use crate::density::walks;
+use crate::support::{Random, lines, test};
 use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};

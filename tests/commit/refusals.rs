@@ -1,8 +1,7 @@
 //! One sentence each, before any work.
 
 use super::{gradients, model, only, stick};
-use crate::density::lines;
-use crate::support::test;
+use crate::support::{lines, test};
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};

@@ -26,8 +26,24 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::converted_whole_or_not_at_all", whole_or_nothing),
         test("io::files::what killed processes left", left),
         test("io::files::pictures", pictures),
+        #[cfg(unix)]
+        test("io::files::links that lead around", around),
         full_disk(),
     ]
+}
+
+/// Two ways back at every step: 2⁴⁰ ways before the system refuses.
+#[cfg(unix)]
+fn around() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a"), "a").expect("written");
+    let sum = || arcuate::io::checksum::of_file(folder.path(), &Control::new());
+    assert!(sum().is_ok());
+    for name in ["b", "c"] {
+        std::os::unix::fs::symlink(".", folder.path().join(name)).expect("linked");
+    }
+    let error = sum().expect_err("without an end").to_string();
+    assert!(error.contains("folders within each other"), "{error}");
 }
 
 fn names(folder: &Path) -> Vec<String> {

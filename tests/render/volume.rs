@@ -124,22 +124,7 @@ type Ray = (DVec3, DVec3);
 
 /// The ray through a pixel's centre.
 fn ray(list: &ScenePane, x: u32, y: u32) -> Ray {
-    ray_at(list, (x, y), [0.5; 2])
-}
-
-/// The four that a pixel's light is the mean of, as in shaders/volume.wgsl.
-fn rays(list: &ScenePane, x: u32, y: u32) -> [Ray; 4] {
-    const SPREAD: [[f64; 2]; 4] = [
-        [0.375, 0.125],
-        [0.875, 0.375],
-        [0.125, 0.625],
-        [0.625, 0.875],
-    ];
-    SPREAD.map(|within| ray_at(list, (x, y), within))
-}
-
-fn ray_at(list: &ScenePane, (x, y): (u32, u32), [across, down]: [f64; 2]) -> Ray {
-    let at = DVec2::new(f64::from(x) + across, f64::from(y) + down) / f64::from(SIZE);
+    let at = DVec2::new(f64::from(x) + 0.5, f64::from(y) + 0.5) / f64::from(SIZE);
     let ndc = DVec3::new(at.x * 2.0 - 1.0, 1.0 - at.y * 2.0, 1.0);
     let far = list.clip_from_world.inverse().project_point3(ndc);
     (list.eye, (far - list.eye).normalize())

@@ -3,7 +3,8 @@
 use super::hands::clamped;
 use super::sample::{Hands, POINT_MM, near, state};
 use crate::support::test;
-use arcuate::state::{Action, Mouse, Pane, Settings, Tool};
+use arcuate::state::bundle::Measurement;
+use arcuate::state::{Action, BundleAction, Mouse, Pane, Settings, Tool};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -13,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("views::the mouse of other programs", mice),
         test("views::distances and angles by clicks", measured_by_clicks),
+        test("views::what is dragged is taken back meanwhile", taken_back),
         test("views::a mosaic has a slice at the crosshair", mosaic),
     ]
 }
@@ -90,6 +92,37 @@ fn measured_by_clicks() {
     let [u, v] = ends.map(|at| (hands.world(Pane::Axial, at) - corner).normalize());
     let expected = u.dot(v).acos().to_degrees();
     assert!((angle - expected).abs() < 1.0, "{angle} {expected}");
+}
+
+/// The end of an angle is in the hand while steps are taken back, and a distance is in its place.
+fn taken_back() {
+    let mut hands = Hands::new(state());
+    let middle = hands.rect(Pane::Axial).center();
+    let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
+    let measured = |hands: &Hands| hands.state().document.bundle.measurements.clone();
+    let measure = |hands: &mut Hands, places: &[Pos2]| {
+        let points = places.iter().map(|at| hands.world(Pane::Axial, *at));
+        let (points, pane) = (points.collect(), Pane::Axial);
+        let measurement = Measurement { points, pane };
+        hands.act(Action::Bundle(BundleAction::Measure(measurement)));
+    };
+    measure(&mut hands, &places[..2]);
+    let distance = measured(&hands);
+    hands.act(Action::Bundle(BundleAction::Erase(0)));
+    measure(&mut hands, &places);
+    let angle = measured(&hands);
+    hands.act(Action::SetTool(Tool::Ruler));
+    let there = places[2] + vec2(20.0, 10.0);
+    hands.press(places[2], LEFT, Modifiers::NONE);
+    hands.move_to(there);
+    assert_ne!(measured(&hands), angle, "it is in the hand");
+    for _ in 0..3 {
+        hands.act(Action::Undo);
+    }
+    assert_eq!(measured(&hands), distance);
+    hands.move_to(there + vec2(10.0, 0.0));
+    hands.release(there, LEFT);
+    assert_eq!(measured(&hands), distance);
 }
 
 /// Slices as far apart as is said, one of them the crosshair's; a click goes to its place.

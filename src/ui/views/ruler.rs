@@ -84,7 +84,11 @@ impl Views {
                     return;
                 };
                 let mut points = known.points.clone();
-                points[point] = slice.world(at);
+                // A step that was taken back may have put another in its place.
+                let Some(end) = points.get_mut(point) else {
+                    return;
+                };
+                *end = slice.world(at);
                 drag.changed = true;
                 let phase = if down { Phase::Live } else { Phase::Done };
                 actions.push(Action::Bundle(BundleAction::Remeasure {

@@ -2,7 +2,7 @@
 
 use super::{
     Ray, SIZE, WIDE, any_eye, any_grid, ball_surface, chord, cloud, distances, field, lit_ball,
-    pixels, ray, rays, shown, up_to,
+    pixels, ray, shown, up_to,
 };
 use crate::render::{apart, image, lines, offscreen, tractogram};
 use crate::support::{Random, test};
@@ -295,9 +295,6 @@ fn cut_away() {
             }),
         });
         let faced = offscreen.scene(&list).expect("a picture");
-        let crossing = |(origin, direction): Ray| {
-            (plane.at - origin).dot(plane.normal) / direction.dot(plane.normal)
-        };
         let (mut count, mut spare) = (0, f64::INFINITY);
         for (x, y) in pixels().filter(|(x, y)| (x * 3 + y) % 5 == 0) {
             let ray = ray(&list, x, y);
@@ -307,27 +304,22 @@ fn cut_away() {
             if leaves - enters < 5.0 {
                 continue;
             }
-            // Each of the pixel's rays goes through a ball that is a little too small.
-            let light = |shrinks: &dyn Fn(Ray, f64) -> f64| {
-                let one = |ray: Ray| {
-                    let (enters, leaves) = chord(ray, DVec3::ZERO, radius)?;
-                    let less = shrinks(ray, enters).max(shrinks(ray, leaves));
-                    let (enters, leaves) = chord(ray, DVec3::ZERO, radius - less)?;
-                    let run = (leaves - enters.max(crossing(ray))).max(0.0);
-                    Some(255.0 * (1.0 - (1.0 - alpha).powf(run / 2.0)))
-                };
-                let four = rays(&list, x, y).map(|ray| one(ray).unwrap_or(0.0));
-                four.iter().sum::<f64>() / 4.0
+            let crossing = (plane.at - ray.0).dot(plane.normal) / ray.1.dot(plane.normal);
+            // Of a ball that is smaller by so much.
+            let light = |less: f64| {
+                let (enters, leaves) = chord(ray, DVec3::ZERO, radius - less).unwrap_or_default();
+                let run = (leaves - enters.max(crossing)).max(0.0);
+                255.0 * (1.0 - (1.0 - alpha).powf(run / 2.0))
             };
-            let most = light(&|_, _| -ENTRY_MM);
-            let least = light(&|ray, mm| too_near(&volume.grid, ray, mm) + ENTRY_MM);
+            let less = [enters, leaves].map(|mm| too_near(&volume.grid, ray, mm));
+            let (least, most) = (light(less[0].max(less[1]) + ENTRY_MM), light(-ENTRY_MM));
             let found = f64::from(picture.pixel(x, y)[0]);
             spare = spare.min(found - least).min(most - found);
             assert!(
                 found >= least - ROUNDING && found <= most + ROUNDING,
                 "{x} {y}: {found}, expected {least} to {most}"
             );
-            let on_plane = (ray.0 + ray.1 * crossing(ray)).length() as f32 / WIDE;
+            let on_plane = (ray.0 + ray.1 * crossing).length() as f32 / WIDE;
             if on_plane < 0.8 && on_plane > 0.1 {
                 let expected = ColourMap::Viridis.at(on_plane);
                 let off = apart(faced.pixel(x, y), expected);
