@@ -89,4 +89,14 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let name = format!("layer {}: same bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
+    // A sphere of another size is another mask.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let (from, to) = ("\"radius_mm\": 2.5", "\"radius_mm\": 4.5");
+    assert!(text.contains(from), "{text}");
+    let changed = folder.path().join("changed.arcuate");
+    std::fs::write(changed, text.replace(from, to)).expect("written");
+    let (code, value, said) = run(&["replay", "changed.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{said}");
+    let name = format!("layer {}: differs", kept.id.0);
+    assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
 }
