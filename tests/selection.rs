@@ -358,6 +358,12 @@ fn chance() {
     // Each is drawn in a quarter of the rounds: 100 times, give or take 8.7; six times that has odds
     // of 1 in 10⁹.
     assert!(times.iter().all(|t| (48..=152).contains(t)), "{times:?}");
+    // Nor are early ones drawn more often than late ones: the mean place of those drawn is the middle,
+    // give or take 57.7 √(150 / 199 / 50 / 400) = 0.35; six times that.
+    let places = times.iter().enumerate();
+    let sum: u64 = places.map(|(i, t)| i as u64 * u64::from(*t)).sum();
+    let mean = sum as f64 / (50 * ROUNDS) as f64;
+    assert!((mean - 99.5).abs() < 2.2, "{mean}");
     assert_eq!(run(&lines, &some(1000, 1)).kept(), 200);
     assert_eq!(run(&lines, &some(0, 1)).kept(), 0);
 }
