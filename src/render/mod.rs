@@ -124,19 +124,13 @@ struct Progress {
     targets: Option<Targets>,
     stopwatch: Stopwatch,
     pace: Pace,
+    /// When a piece of its better picture was drawn last.
+    served: u64,
 }
 
 /// Slots that are drawn of streamlines, of at most so many of each.
 type Count = fn(&[Lines], &[LineKey], &LineStore, usize) -> usize;
 type NewPace = fn(bool, f64) -> Pace;
-
-impl Progress {
-    /// The next piece of a better picture waits for the one before: what is on its way to the device
-    /// cannot be called back.
-    fn rested(&self) -> bool {
-        self.pace.rested() && !self.stopwatch.is_running()
-    }
-}
 
 impl Renderer {
     /// The device should have been made with [`device_descriptor`].
@@ -360,7 +354,7 @@ impl Renderer {
     /// Some pane on screen is still loading, or waits to be drawn finer once the hand rests: ask for
     /// it again in the next frame.
     pub fn busy(&self) -> bool {
-        let on_screen = |p: &&Pane| self.clock - p.asked < ON_SCREEN;
+        let on_screen = |p: &&Pane| self.is_on_screen(p);
         let unfinished = |p: &Pane| {
             let owes = |s: &Progress| s.pace.owes_better();
             !p.complete || p.progress.as_ref().is_some_and(owes)
@@ -477,12 +471,28 @@ impl Renderer {
     ) -> Option<Ask> {
         let pane = &self.panes[&id];
         let changed = !pane.list.as_ref().is_some_and(&same);
-        let better = || pane.progress.as_ref().is_some_and(Progress::rested);
         match changed {
             true => Some(Ask::New),
             false if owed || self.stale(id, lines, keys, same) => Some(Ask::More),
-            false => better().then_some(Ask::Better),
+            false => self.turn_of(pane).then_some(Ask::Better),
         }
+    }
+
+    /// Whether the next piece of a better picture is the pane's: once the hand rests, wherever it moved, and
+    /// after the piece before, since what is on its way to the device cannot be called back.
+    fn turn_of(&self, pane: &Pane) -> bool {
+        let Some(own) = pane.progress.as_ref().filter(|p| p.pace.owes_better()) else {
+            return false;
+        };
+        let on_screen = self.panes.values().filter(|p| self.is_on_screen(p));
+        on_screen.filter_map(|p| p.progress.as_ref()).all(|other| {
+            let waits = other.pace.owes_better() && other.served < own.served;
+            other.pace.rested() && !other.stopwatch.is_running() && !waits
+        })
+    }
+
+    fn is_on_screen(&self, pane: &Pane) -> bool {
+        self.clock - pane.asked < ON_SCREEN
     }
 
     /// How to draw it: streamlines (of which `count` says how many slots are drawn of at most so many)
@@ -503,7 +513,11 @@ impl Renderer {
             targets: None,
             stopwatch: Stopwatch::new(gpu),
             pace: pace(gpu.software, self.patience_ms),
+            served: 0,
         });
+        if ask == Ask::Better {
+            progress.served = self.clock;
+        }
         let measured = progress.stopwatch.fresh();
         if self.loading.is_none() && !moving {
             return best;
