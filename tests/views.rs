@@ -12,6 +12,7 @@ mod picture;
 mod sample;
 mod sampling;
 mod scene;
+mod scene_brush;
 
 use libtest_mimic::Trial;
 
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         picture::tests(),
         sampling::tests(),
         scene::tests(),
+        scene_brush::tests(),
     ]
     .into_iter()
     .flatten()

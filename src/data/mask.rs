@@ -94,6 +94,13 @@ impl Mask {
         })
     }
 
+    /// The same as voxels of the [frame](Self::frame).
+    pub fn voxels_in_frame(&self) -> impl Iterator<Item = [usize; 3]> {
+        let first = self.frame.as_ref().map_or([0; 3], |(_, first)| *first);
+        self.voxels_inside()
+            .map(move |voxel| [0, 1, 2].map(|a| voxel[a] + first[a]))
+    }
+
     /// Centre of mass of the voxels inside, world mm; `None` for an empty mask.
     pub fn centre_inside(&self) -> Option<DVec3> {
         let Extent { count, sum, .. } = *self.extent();

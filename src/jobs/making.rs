@@ -280,9 +280,7 @@ impl SaveLabels {
         for (i, (_, _, shape)) in self.regions.iter().enumerate() {
             control.check().map_err(solvers::Error::from)?;
             // On the voxels of the image, whatever the region was made on.
-            let empty = Shape::Mask(Mask::empty(&self.grid));
-            let mask = region::combine(Combine::Union, &empty, shape, &self.grid);
-            for voxel in mask.voxels_inside() {
+            for voxel in region::voxels(shape, &self.grid) {
                 let value = &mut values[self.grid.index(voxel)];
                 shared += usize::from(*value != 0);
                 // Where regions overlap the first in the list stays.
@@ -295,10 +293,9 @@ impl SaveLabels {
         let failed = |e: io::Error| Fault::Said(e.to_string());
         io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
             .map_err(failed)?;
-        let table = self
-            .regions
-            .iter()
-            .map(|(name, colour, _)| (name.as_str(), *colour));
+        let table = (1..)
+            .zip(&self.regions)
+            .map(|(number, (name, colour, _))| (number, name.as_str(), *colour));
         let beside = io::label_table::save(&self.path, table).map_err(failed)?;
         let name = beside.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!("{count} regions as labels, with their names in {name}");

@@ -3,6 +3,7 @@
 use super::draw_list::{LineColour, LineStyle, Lines};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
+use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
 use super::through;
 use super::view::SceneView;
@@ -42,7 +43,6 @@ const VALUE_HAZE: f32 = 0.3;
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
-    pipeline_layout: wgpu::PipelineLayout,
     /// By use, whole or cut to a slab, 1 or 4 samples; each made when it is first needed.
     ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
     pub(super) capsule: wgpu::RenderPipeline,
@@ -135,20 +135,18 @@ impl LinePipelines {
             ],
         );
         let module = gpu.shader("lines", source(SHADER));
-        let pipeline_layout = gpu.pipeline_layout(&layout);
         let names = ["vs_capsule", "fs_capsule"];
-        let capsule = Shape {
-            topology: wgpu::PrimitiveTopology::TriangleList,
+        let capsule = Drawing {
+            primitive: wgpu::PrimitiveState::default(),
             samples: 1,
             depth_stencil: None,
             targets: &[Some(blended())],
         };
         Self {
             ribbons: Default::default(),
-            capsule: pipeline(gpu, (&module, &pipeline_layout), names, capsule),
+            capsule: gpu.render_pipeline((&module, &layout), names, capsule),
             layout,
             module,
-            pipeline_layout,
         }
     }
 
@@ -173,14 +171,17 @@ impl LinePipelines {
                 (_, false) => "fs_ribbon",
                 (_, true) => "fs_ribbon_cut",
             };
-            let shape = Shape {
-                topology: wgpu::PrimitiveTopology::TriangleStrip,
+            let drawing = Drawing {
+                primitive: wgpu::PrimitiveState {
+                    topology: wgpu::PrimitiveTopology::TriangleStrip,
+                    ..Default::default()
+                },
                 samples,
                 depth_stencil: Some(depth_test(write)),
                 targets,
             };
-            let own = (&self.module, &self.pipeline_layout);
-            pipeline(gpu, own, ["vs_ribbon", fragment], shape)
+            let own = (&self.module, &self.layout);
+            gpu.render_pipeline(own, ["vs_ribbon", fragment], drawing)
         })
     }
 
@@ -350,50 +351,6 @@ impl Strand {
     pub fn is(&self, rank: Rank) -> bool {
         self.rank == rank && !self.groups.is_empty()
     }
-}
-
-/// What pipelines of lines differ in, besides their entry points.
-struct Shape<'a> {
-    topology: wgpu::PrimitiveTopology,
-    samples: u32,
-    depth_stencil: Option<wgpu::DepthStencilState>,
-    targets: &'a [Option<wgpu::ColorTargetState>],
-}
-
-fn pipeline(
-    gpu: &Gpu,
-    (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
-    [vertex, fragment]: [&str; 2],
-    shape: Shape,
-) -> wgpu::RenderPipeline {
-    gpu.device
-        .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some(fragment),
-            layout: Some(layout),
-            vertex: wgpu::VertexState {
-                module,
-                entry_point: Some(vertex),
-                compilation_options: Default::default(),
-                buffers: &[],
-            },
-            primitive: wgpu::PrimitiveState {
-                topology: shape.topology,
-                ..Default::default()
-            },
-            depth_stencil: shape.depth_stencil,
-            multisample: wgpu::MultisampleState {
-                count: shape.samples,
-                ..Default::default()
-            },
-            fragment: Some(wgpu::FragmentState {
-                module,
-                entry_point: Some(fragment),
-                compilation_options: Default::default(),
-                targets: shape.targets,
-            }),
-            multiview_mask: None,
-            cache: None,
-        })
 }
 
 pub(super) fn values_in<'a>(

@@ -23,6 +23,7 @@ pub mod offscreen;
 mod outline;
 mod pace;
 mod pages;
+mod pipelines;
 mod scene;
 mod shared;
 mod slice;

@@ -12,6 +12,7 @@
 //! times as long.
 
 use super::gpu::{DEPTH, Gpu, Slot, depth_source, depth_test};
+use super::pipelines::Drawing;
 use wgpu::TextureUsages as Usage;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/through.wgsl");
@@ -109,32 +110,17 @@ impl FirstDepth {
         let slots = [Slot::Uniform, Slot::Depth { samples: 4 }];
         let layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
         let module = gpu.shader("through", depth_source(SHADER, 4));
-        let pipeline = gpu
-            .device
-            .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some("first depth"),
-                layout: Some(&gpu.pipeline_layout(&layout)),
-                vertex: wgpu::VertexState {
-                    module: &module,
-                    entry_point: Some("vs_depth"),
-                    compilation_options: Default::default(),
-                    buffers: &[],
-                },
-                primitive: wgpu::PrimitiveState::default(),
-                depth_stencil: Some(wgpu::DepthStencilState {
-                    depth_compare: Some(wgpu::CompareFunction::Always),
-                    ..depth_test(true)
-                }),
-                multisample: wgpu::MultisampleState::default(),
-                fragment: Some(wgpu::FragmentState {
-                    module: &module,
-                    entry_point: Some("fs_depth"),
-                    compilation_options: Default::default(),
-                    targets: &[],
-                }),
-                multiview_mask: None,
-                cache: None,
-            });
+        let drawing = Drawing {
+            primitive: wgpu::PrimitiveState::default(),
+            samples: 1,
+            depth_stencil: Some(wgpu::DepthStencilState {
+                depth_compare: Some(wgpu::CompareFunction::Always),
+                ..depth_test(true)
+            }),
+            targets: &[],
+        };
+        let entries = ["vs_depth", "fs_depth"];
+        let pipeline = gpu.render_pipeline((&module, &layout), entries, drawing);
         Self { layout, pipeline }
     }
 

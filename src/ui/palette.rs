@@ -1,11 +1,13 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
 mod pathways;
+mod regions;
 
 use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
-use super::{Memory, forms, keys, regions};
+use super::{Memory, forms, keys, regions as list_of_regions};
+use crate::data::region::RegionId;
 use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile, Shown};
@@ -44,11 +46,15 @@ enum Run {
     Act(Action),
     /// As if pressed: what keys do is said in one place.
     Press(Key, Modifiers),
-    /// Asks where to write something of the surface.
-    Segment(SegmentFile),
     /// Makes a region.
     Threshold,
-    /// The same of a fit.
+    /// Asks where to write a region, or all of them as one label map or as masks.
+    Region(RegionId),
+    Regions {
+        as_labels: bool,
+    },
+    /// The same of the surface and of a fit.
+    Segment(SegmentFile),
     Filter(FilterFile),
     /// Asks for a path to open.
     Path,
@@ -139,7 +145,7 @@ fn entries(state: &State) -> Vec<Entry> {
         let name = format!("Task: {}", task.name());
         add(&name, key, Run::Act(Action::SelectTask(task)));
     }
-    for (role, key) in regions::KEYS {
+    for (role, key) in list_of_regions::KEYS {
         let name = format!("Place: {}", role.name().to_lowercase());
         let tool = Tool::Place { role, cube: false };
         add(&name, key, Run::Act(Action::SetTool(tool)));
@@ -193,7 +199,7 @@ fn entries(state: &State) -> Vec<Entry> {
     if state.bundle().is_some() {
         add("Choose streamlines", "K", plain(Key::K));
     }
-    if let Some(map) = regions::label_map(state) {
+    if let Some(map) = list_of_regions::label_map(state) {
         add("Region from a threshold", "", Run::Threshold);
         let labels = Run::Act(Action::CountLabels(map));
         add("Regions from a label map", "", labels);
@@ -301,12 +307,9 @@ fn entries(state: &State) -> Vec<Entry> {
             );
         }
     }
-    for region in &state.document.regions {
-        let name = format!("Select region {}", region.name);
-        add(&name, "", Run::Act(Action::SelectRegion(Some(region.id))));
-    }
     add("Start the guide", "", Run::Act(Action::StartGuide));
     add("Keys and mouse", "?", Run::Shortcuts);
+    all.extend(regions::entries(state));
     all.extend(pathways::entries(state));
     all
 }
@@ -570,7 +573,13 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Shortcuts => memory.shortcuts = true,
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
-        Run::Threshold => regions::from_threshold(state, memory, actions),
+        Run::Threshold => list_of_regions::from_threshold(state, memory, actions),
+        Run::Region(id) => {
+            if let Some(region) = state.document.region(id) {
+                list_of_regions::export(state, memory, region);
+            }
+        }
+        Run::Regions { as_labels } => list_of_regions::export_all(state, memory, as_labels),
         Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
         Run::Path => memory.files.type_path(Purpose::Open, Place::Middle, ""),
         Run::Screenshot => {

@@ -171,9 +171,12 @@ pub fn add_menu(
                 chosen = Some(Add::Tool(role));
             }
         }
-        menu::caption(ui, "Draw on a slice");
+        menu::caption(ui, "Draw");
         for (tool, name, key) in forms::region::TOOLS {
-            if menu::Item::new(name).icon(icons::REGION).key(key).show(ui) {
+            let colour = theme::palette(ui.style()).t2;
+            if menu::glyph_item(ui, name, key, false, |painter, at| {
+                region::tool(painter, at, tool, colour);
+            }) {
                 chosen = Some(Add::Draw(tool));
             }
         }
@@ -354,7 +357,11 @@ fn row(
         p.t3,
     );
     let menu_right = (size_at.left() - 8.0).min(rest.right() - 50.0);
-    let word = paint::width(ui, region.role.name(), theme::regular(size::LABEL));
+    // Hundreds from a label map have no role: their names have its place.
+    let word = match region.role {
+        Role::Region => 0.0,
+        role => paint::width(ui, role.name(), theme::regular(size::LABEL)),
+    };
     let menu_at = Rect::from_min_max(
         pos2(menu_right - word - 18.0, rest.top()),
         pos2(menu_right, rest.bottom()),
@@ -364,6 +371,9 @@ fn row(
         Renamed::Not => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
             let font = theme::regular(size::LABEL);
+            if paint::width(ui, &region.name, font.clone()) > name_at.width() {
+                response.clone().on_hover_text(&region.name);
+            }
             paint::name(ui.painter(), name_at, &region.name, font, ink);
             role_menu(ui, menu_at, region, actions);
         }
@@ -408,14 +418,11 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
     let painter = ui.painter();
     let caret = pos2(rect.right() - 5.0, rect.center().y + 0.5);
     paint::icon(painter, caret, icons::CARET_DOWN, 10.0, colour);
-    let text = paint::inset(rect, 0.0, 13.0);
-    paint::right(
-        painter,
-        text,
-        region.role.name(),
-        theme::regular(size::LABEL),
-        colour,
-    );
+    if region.role != Role::Region {
+        let text = paint::inset(rect, 0.0, 13.0);
+        let font = theme::regular(size::LABEL);
+        paint::right(painter, text, region.role.name(), font, colour);
+    }
     paint::focus_ring(
         painter,
         p,
@@ -496,9 +503,7 @@ fn context_menu(
         .icon(icons::EXPORT)
         .show(ui)
     {
-        let purpose = Purpose::Region(region.id);
-        let text = suggestion(state, &region.name, &purpose);
-        memory.files.type_path(purpose, Place::Middle, &text);
+        export(state, memory, region);
         ui.close();
     }
     if state.document.regions.len() > 1 {
@@ -507,13 +512,7 @@ fn context_menu(
             (false, "Export all as masks…"),
         ] {
             if menu::Item::new(words).icon(icons::EXPORT).show(ui) {
-                let names = state.document.regions.iter().map(|r| r.name.clone());
-                let purpose = Purpose::Regions {
-                    as_labels,
-                    names: names.collect(),
-                };
-                let text = suggestion(state, "regions", &purpose);
-                memory.files.type_path(purpose, Place::Middle, &text);
+                export_all(state, memory, as_labels);
                 ui.close();
             }
         }
@@ -530,6 +529,24 @@ fn context_menu(
     if naming::delete_item(ui) {
         actions.push(Action::DeleteRegion(region.id));
     }
+}
+
+/// Asks where to write a region.
+pub fn export(state: &State, memory: &mut Memory, region: &Region) {
+    let purpose = Purpose::Region(region.id);
+    let text = suggestion(state, &region.name, &purpose);
+    memory.files.type_path(purpose, Place::Middle, &text);
+}
+
+/// Asks where to write all of them.
+pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
+    let names = state.document.regions.iter().map(|r| r.name.clone());
+    let purpose = Purpose::Regions {
+        as_labels,
+        names: names.collect(),
+    };
+    let text = suggestion(state, "regions", &purpose);
+    memory.files.type_path(purpose, Place::Middle, &text);
 }
 
 /// The role's colour, then the categories.

@@ -52,6 +52,26 @@ fn finds() {
         assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
     }
     assert!(names(&state, "qqq").is_empty());
+    // What is done with regions: with the selected one, and with all of several.
+    let mut several = super::regions::with_regions(tracking(), 3);
+    let ids: Vec<_> = several.document.regions.iter().map(|r| r.id).collect();
+    several.session.selected_region = Some(ids[0]);
+    let name = several.document.regions[0].name.clone();
+    for (typed, wanted) in [
+        ("erode", format!("Grow, smooth, combine region {name}")),
+        ("union", format!("Grow, smooth, combine region {name}")),
+        ("delete region", format!("Delete region {name}")),
+        ("as mask…", format!("Export region {name} as mask…")),
+        ("as label", "Export all regions as label map…".to_owned()),
+        ("as masks", "Export all regions as masks…".to_owned()),
+        ("hide all", "Hide all regions".to_owned()),
+    ] {
+        let found = names(&several, typed);
+        assert_eq!(found.first(), Some(&wanted), "{typed}: {found:?}");
+    }
+    several.session.selected_region = None;
+    let found = names(&several, "erode");
+    assert!(!found.iter().any(|n| n.starts_with("Grow")), "{found:?}");
     // Nothing is offered that has nothing to act on.
     let (empty, _) = super::sample::with_recent(State::new(String::new()));
     let offered = names(&empty, "");

@@ -41,7 +41,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn with_regions(mut state: State, n: usize) -> State {
+pub fn with_regions(mut state: State, n: usize) -> State {
     for i in 0..n {
         let id = RegionId(state.document.fresh_id());
         let angle = i as f64;

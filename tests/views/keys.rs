@@ -120,20 +120,24 @@ fn enter() {
         assert_eq!(region.role, Role::Target);
         near(region.shape.centre(), hands.state().view.crosshair, 1e-3);
     }
+    for pane in [Pane::Scene, Pane::Axial] {
+        let mut hands = focused(Convention::Radiological, pane);
+        hands.act(Action::SetTool(Tool::Brush));
+        hands.step();
+        hands.key(Key::Enter, NONE);
+        hands.step();
+        let strokes = hands.take();
+        let strokes = strokes
+            .iter()
+            .filter(|a| matches!(a, Action::Stroke { .. }));
+        assert_eq!(strokes.count(), 1, "in {pane:?}");
+        let painted = hands.state().document.regions.last().unwrap();
+        let Shape::Mask(mask) = &*painted.shape else {
+            panic!("painted")
+        };
+        assert!(mask.contains(hands.state().view.crosshair));
+    }
     let mut hands = focused(Convention::Radiological, Pane::Axial);
-    hands.act(Action::SetTool(Tool::Brush));
-    hands.step();
-    hands.key(Key::Enter, NONE);
-    let strokes = hands.take();
-    let strokes = strokes
-        .iter()
-        .filter(|a| matches!(a, Action::Stroke { .. }));
-    assert_eq!(strokes.count(), 1);
-    let painted = hands.state().document.regions.last().unwrap();
-    let Shape::Mask(mask) = &*painted.shape else {
-        panic!("painted")
-    };
-    assert!(mask.contains(hands.state().view.crosshair));
     hands.act(Action::SetTool(Tool::Ruler));
     hands.step();
     let from = hands.state().view.crosshair;

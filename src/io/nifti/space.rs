@@ -1,6 +1,6 @@
 //! Where an image lies: sform if its code is above 0, else qform if above 0, else the voxel sizes.
 
-use super::header::Header;
+use super::header::{Header, Version};
 use crate::data::{AffineSource, Grid};
 use crate::io::Error;
 use crate::io::numbers::Type;
@@ -126,12 +126,24 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
     // A code that means nothing to anybody is the scanner's.
     let space_code = i16::try_from(code).ok().filter(|c| *c > 0).unwrap_or(1);
     let grid = grid.with_space_code(space_code);
-    let disagree = disagreement(header, &grid, mm);
-    if let Some(d) = disagree {
+    let other = disagreement(header, &grid, mm);
+    let disagree = other.as_ref().map(|other| grid.apart_mm(other));
+    if let (Some(d), Some(other)) = (disagree, &other) {
+        let handed = |g: &Grid| g.world_from_voxel.matrix3.determinant() > 0.0;
+        let mirrored = match handed(&grid) == handed(other) {
+            true => "",
+            false => ", and one mirrors the other",
+        };
+        // Hundredths of a millimetre say nothing of what is centimetres away.
+        let decimals = if d < 1.0 { 3 } else { 1 };
         warnings.push(format!(
-            "sform and qform of the header differ by up to {d:.3} mm; the sform was used"
+            "sform and qform of the header differ by up to {d:.decimals$} mm{mirrored}; the sform was used"
         ));
     }
+    let grid = match other {
+        Some(other) => grid.with_other_form(other.world_from_voxel),
+        None => grid,
+    };
     let info = SpaceInfo {
         version: header.version.name(),
         dims: header.dims.clone(),
@@ -166,8 +178,17 @@ fn qform(header: &Header) -> Result<DAffine3, String> {
             "the quaternion part ({b}, {c}, {d}), longer than 1"
         ));
     }
-    // Rounding may carry a half turn just past 1.
-    let rotation = DQuat::from_xyzw(b, c, d, (1.0 - squares).max(0.0).sqrt()).normalize();
+    // Of a half turn (most sagittal and coronal storage orders) a² is what rounding left of 0, and
+    // its root would turn the far corner of a head by 0.1 mm; NiBabel's limits.
+    let rounding = match header.version {
+        Version::Nifti1 => 3.0 * f64::from(f32::EPSILON),
+        Version::Nifti2 => 3.0 * f64::EPSILON,
+    };
+    let a = match 1.0 - squares {
+        rest if rest < rounding => 0.0,
+        rest => rest.sqrt(),
+    };
+    let rotation = DQuat::from_xyzw(b, c, d, a).normalize();
     let handed = if header.pixdim[0] < 0.0 { -1.0 } else { 1.0 };
     let edges = edges(header) * DVec3::new(1.0, 1.0, handed);
     Ok(DAffine3::from_mat3_translation(
@@ -212,16 +233,16 @@ fn unit(header: &Header, affine: &DAffine3, warnings: &mut Vec<String>) -> (f64,
     }
 }
 
-fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<f64> {
+/// Where the qform puts the voxels, if both forms are set and differ.
+fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<Grid> {
     if header.sform_code <= 0 || header.qform_code <= 0 {
         return None;
     }
     // A qform that is no rotation is not in use here; nothing can be said about it.
     let other = DAffine3::from_scale(DVec3::splat(mm)) * qform(header).ok()?;
     let other = Grid::new(header.shape, other, AffineSource::Qform)?;
-    let corners = grid.corners().into_iter().zip(other.corners());
-    let most = corners.fold(0.0, |d: f64, (a, b)| d.max(a.distance(b)));
-    (most > DISAGREE_VOXELS * grid.spacing().min_element()).then_some(most)
+    let least = DISAGREE_VOXELS * grid.spacing().min_element();
+    (grid.apart_mm(&other) > least).then_some(other)
 }
 
 fn space_name(code: i32) -> &'static str {

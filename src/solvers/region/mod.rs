@@ -119,6 +119,22 @@ pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
     mask
 }
 
+/// The voxels of a grid whose centres a shape holds; of a mask on that grid they are its own.
+pub fn voxels(shape: &Shape, grid: &Grid) -> Vec<[usize; 3]> {
+    if let Shape::Mask(mask) = shape
+        && mask.frame().matches(grid)
+    {
+        return mask.voxels_in_frame().collect();
+    }
+    let Some((low, high)) = bounded(grid, shape) else {
+        return Vec::new();
+    };
+    let rows = (low[2]..=high[2]).flat_map(|z| (low[1]..=high[1]).map(move |y| (y, z)));
+    rows.flat_map(|(y, z)| (low[0]..=high[0]).map(move |x| [x, y, z]))
+        .filter(|v| shape.contains(grid.world(DVec3::from_array(v.map(|v| v as f64)))))
+        .collect()
+}
+
 /// The voxels that may hold a shape.
 fn bounded(grid: &Grid, shape: &Shape) -> Option<Block> {
     let (low, high) = match shape {

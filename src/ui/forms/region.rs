@@ -186,7 +186,10 @@ fn where_on(state: &State) -> String {
 
 fn keys(tool: Tool) -> &'static str {
     match tool {
-        Tool::Brush => "Left paints, right erases. B swaps them, Shift + wheel sets the radius",
+        Tool::Brush => {
+            "Left paints, right erases: on slices, and in 3-D on slices and regions that show there. \
+             B swaps them, Shift + wheel sets the radius"
+        }
         Tool::Fill => {
             "Click: what is connected and alike joins the region, and follows the tolerance until the \
              next click. Right-click takes away"

@@ -219,10 +219,7 @@ impl Views {
         if !state.view.tool.draws() || self.still {
             return;
         }
-        let region = drawn(state);
-        let colour = region.map_or(ink::role_colour(state.view.drawing.role), |r| {
-            theme::region_colour(r)
-        });
+        let (_, colour) = paints(state, false);
         let held = self.drag.as_ref().filter(|d| d.pane == slice.pane);
         let kind = held.map(|d| &d.kind);
         let right = ui.input(|i| i.pointer.secondary_down());
@@ -242,11 +239,11 @@ impl Views {
                 self.brush = Some((slice.pane, slice.world(hand)));
                 let radius = (radius_mm / slice.plane.mm_per_point) as f32;
                 rings::brush(painter, hand, radius, ink, erase);
-            } else if let Some((pane, centre)) = self.brush.filter(|(p, _)| *p != slice.pane) {
+            } else if let Some((_, centre)) = self.brush.filter(|(p, _)| *p != slice.pane) {
                 // A ball reaches into the other slices, a disc does not.
                 let off = slice.plane.distance(centre);
                 let within = radius_mm * radius_mm - off * off;
-                if within > 0.0 && !state.view.drawing.flat && pane != Pane::Scene {
+                if within > 0.0 && !state.view.drawing.flat {
                     let radius = (within.sqrt() / slice.plane.mm_per_point) as f32;
                     rings::brush(painter, slice.screen(centre), radius, ink, erase);
                 }
@@ -271,16 +268,7 @@ impl Views {
             .or(hand)
             .filter(|_| !matches!(kind, Some(Kind::Stroke { .. })))
         {
-            let name = region.map_or_else(
-                || format!("new {}", state.view.drawing.role.name().to_lowercase()),
-                |r| r.name.clone(),
-            );
-            let words = match (state.view.tool, erase) {
-                (_, true) => format!("Erase {name}"),
-                (Tool::Brush, _) => format!("Paint {name}"),
-                (Tool::Fill, _) => format!("Fill {name}"),
-                _ => format!("Draw {name}"),
-            };
+            let (words, _) = paints(state, erase);
             let at = match state.view.tool {
                 Tool::Brush => {
                     let radius = state.view.drawing.radius_mm / slice.plane.mm_per_point;
@@ -329,6 +317,23 @@ impl Views {
     }
 }
 
+/// What a drawing tool is about to do, in words, and the colour of the region.
+pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
+    let (region, role) = (drawn(state), state.view.drawing.role);
+    let colour = region.map_or(ink::role_colour(role), |r| theme::region_colour(r));
+    let name = region.map_or_else(
+        || format!("new {}", role.name().to_lowercase()),
+        |r| r.name.clone(),
+    );
+    let words = match (state.view.tool, erase) {
+        (_, true) => format!("Erase {name}"),
+        (Tool::Brush, _) => format!("Paint {name}"),
+        (Tool::Fill, _) => format!("Fill {name}"),
+        _ => format!("Draw {name}"),
+    };
+    (words, colour)
+}
+
 /// A flood fill by the image that is shown, from the point under the hand.
 fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
     let (layer, volume) = measured::image(&slice.state.document)?;
@@ -347,7 +352,7 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
 }
 
 /// Where the pointer went since the last frame, from where it was then.
-fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
+pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
     let mut path = vec![if begins { drag.pressed } else { drag.way }];
     ui.input(|i| {
         let mut on_the_way = !begins;

@@ -18,7 +18,7 @@ pub struct Flat {
     pub at: DVec3,
     pub normal: DVec3,
     /// From the eye.
-    mm: f64,
+    pub mm: f64,
 }
 
 impl Scene<'_> {

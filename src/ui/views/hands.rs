@@ -85,6 +85,11 @@ pub enum Kind {
     Stroke {
         erase: bool,
     },
+    /// The same in the 3-D view; regions as they were when it began.
+    StrokeInScene {
+        erase: bool,
+        surfaces: Vec<Arc<Shape>>,
+    },
     /// From a corner to the hand.
     Rectangle {
         from: DVec3,
@@ -221,6 +226,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Place { .. }
         | Kind::Sphere { .. }
         | Kind::Stroke { .. }
+        | Kind::StrokeInScene { .. }
         | Kind::Rectangle { .. }
         | Kind::Fill { .. }
         | Kind::Choose

@@ -107,6 +107,8 @@ impl Views {
         if let Tool::Place { role, cube } = scene.state.view.tool {
             let shape = hands::new_shape(role, cube, centre, None);
             actions.push(Action::PlaceRegion { role, shape });
+        } else if scene.state.view.tool == Tool::Brush {
+            actions.push(scene.dab(centre));
         } else if let Some(at) = scene.screen(centre) {
             scene.choose_at(ui, at, actions);
         }

@@ -24,6 +24,7 @@ pub mod path_under;
 mod rings;
 mod ruler;
 mod sampling;
+mod scene_brush;
 mod scene_paint;
 mod scene_view;
 mod slice_paint;
@@ -152,7 +153,7 @@ impl Views {
         if let Some(place) = speeds.flatten() {
             self.speeds(ui, place, state, actions);
         }
-        if hovered.is_none_or(|pane| pane == Pane::Scene) {
+        if hovered.is_none() {
             self.brush = None;
         }
         let off_slices = hovered.is_none_or(|pane| pane == Pane::Scene);

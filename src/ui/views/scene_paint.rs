@@ -228,6 +228,7 @@ impl Views {
         let hand = pointer(ui).filter(|_| hovered);
         sampling::in_scene(painter, scene);
         spheres::in_scene(painter, scene);
+        self.brush_in_scene(ui, painter, scene, hovered);
         spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
         let Tool::Place { role, .. } = state.view.tool else {
             return;

@@ -102,16 +102,27 @@ impl<'a> Scene<'a> {
                     };
                     (centre.distance(origin) - radius_mm, part)
                 }
-                Shape::Box { centre, half_mm } => {
-                    let t = through_box(origin, direction, *centre, *half_mm)?;
-                    (t, Part::Body)
-                }
-                Shape::Mask(mask) => (through_mask(origin, direction, mask)?, Part::Body),
+                shape => (through_shape(origin, direction, shape)?, Part::Body),
             };
             Some((distance, region.id, part))
         });
         hits.min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, id, part)| (id, part))
+    }
+}
+
+/// Where a ray enters a region's shape, mm.
+pub(super) fn through_shape(origin: DVec3, direction: DVec3, shape: &Shape) -> Option<f64> {
+    match shape {
+        Shape::Sphere { centre, radius_mm } => {
+            let along = (*centre - origin).dot(direction);
+            let off = origin + direction * along - *centre;
+            // Not a number beside it.
+            let half = (radius_mm * radius_mm - off.length_squared()).sqrt();
+            (along + half > 0.0).then_some((along - half).max(0.0))
+        }
+        Shape::Box { centre, half_mm } => through_box(origin, direction, *centre, *half_mm),
+        Shape::Mask(mask) => through_mask(origin, direction, mask),
     }
 }
 
@@ -197,6 +208,7 @@ impl Views {
                     let view = (scene.screen_of(), scene.rect);
                     self.choose(ui, view, (&drag, at), down, actions);
                 }
+                Kind::StrokeInScene { .. } => scene.paint(ui, &mut drag, at, down, actions),
                 Kind::Orbit if !down && click && is_about_lines(scene.state) => {
                     Self::click_in_scene(ui, scene, at, actions);
                 }
@@ -217,7 +229,12 @@ impl Views {
     }
 
     fn scene_wheel(&mut self, ui: &Ui, scene: &Scene, actions: &mut Vec<Action>) {
-        let (steps, _) = wheel_steps(ui, &mut self.scrolled);
+        let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
+        if steps != 0 && shift && scene.state.view.tool == Tool::Brush {
+            let drawing = scene.state.view.drawing.resized(steps);
+            actions.push(Action::SetDrawing(drawing));
+            return;
+        }
         let pinch = ui.input(|i| f64::from(i.zoom_delta()));
         let factor = STEP.powi(steps) * pinch;
         let camera = scene.camera.zoomed(factor);
@@ -231,13 +248,16 @@ impl Views {
 
     fn scene_cursor(&self, ui: &Ui, scene: &Scene) {
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
-            Some(Kind::Choose) => CursorIcon::Crosshair,
+            Some(Kind::Choose | Kind::StrokeInScene { .. }) => CursorIcon::Crosshair,
             Some(_) => CursorIcon::Grabbing,
             None if matches!(
                 scene.state.view.tool,
                 Tool::Place { .. } | Tool::Sphere { .. } | Tool::Sample | Tool::Pick
             ) =>
             {
+                CursorIcon::Crosshair
+            }
+            None if scene.state.view.tool == Tool::Brush && self.brush.is_some() => {
                 CursorIcon::Crosshair
             }
             None => pointer(ui)
@@ -275,12 +295,17 @@ fn scene_press(
     actions: &mut Vec<Action>,
 ) -> Option<Kind> {
     let state = scene.state;
+    if !shift && let Some(stroke) = scene.brush_press(button, at) {
+        return Some(stroke);
+    }
     match button {
         PointerButton::Middle => Some(Kind::Pan),
         PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
         // The left button is taken.
         PointerButton::Secondary if state.view.tool == Tool::Pick => Some(Kind::Orbit),
         PointerButton::Primary if shift => Some(Kind::Pan),
+        // Beside all that is painted on the view turns.
+        PointerButton::Primary if state.view.tool == Tool::Brush => Some(Kind::Orbit),
         PointerButton::Primary => {
             if let Tool::Place { .. } = state.view.tool {
                 // Beside the head there is nothing to place on: the view turns.

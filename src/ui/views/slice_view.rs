@@ -398,6 +398,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         | Kind::Sphere { .. }
         | Kind::Orbit
         | Kind::Stroke { .. }
+        | Kind::StrokeInScene { .. }
         | Kind::Rectangle { .. }
         | Kind::Fill { .. }
         | Kind::Choose

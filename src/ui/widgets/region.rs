@@ -3,6 +3,7 @@
 use super::super::theme::{self, radius, size};
 use super::paint;
 use crate::data::{Region, Role};
+use crate::state::Tool;
 use egui::{
     Color32, Painter, Pos2, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2,
     vec2,
@@ -43,6 +44,43 @@ pub fn glyph(painter: &Painter, centre: Pos2, role: Role, colour: Color32) {
             let square = Rect::from_center_size(centre, vec2(9.0, 9.0));
             painter.rect_stroke(square, 2.0, Stroke::new(1.5, colour), StrokeKind::Inside);
         }
+    }
+}
+
+/// The glyph of a drawing tool, about 12 points across; none for other tools.
+pub fn tool(painter: &Painter, centre: Pos2, tool: Tool, colour: Color32) {
+    let stroke = Stroke::new(1.25, colour);
+    let at = |x: f32, y: f32| centre + vec2(x, y);
+    match tool {
+        Tool::Brush => {
+            painter.line_segment([at(5.5, -5.5), at(-0.5, 0.5)], stroke);
+            painter.circle_filled(at(-2.5, 2.5), 3.0, colour);
+        }
+        Tool::Rectangle => {
+            let sides = Rect::from_center_size(centre, vec2(12.0, 9.0));
+            painter.rect_stroke(sides, 1.0, stroke, StrokeKind::Inside);
+        }
+        Tool::Polygon => {
+            let corners = [
+                (-5.5, -1.0),
+                (0.5, -5.0),
+                (5.5, -1.5),
+                (3.0, 5.0),
+                (-3.5, 4.0),
+            ];
+            let corners: Vec<Pos2> = corners.iter().map(|(x, y)| at(*x, *y)).collect();
+            for corner in &corners {
+                painter.circle_filled(*corner, 1.6, colour);
+            }
+            painter.add(Shape::closed_line(corners, stroke));
+        }
+        Tool::Fill => {
+            // A drop.
+            painter.circle_filled(at(0.0, 1.75), 3.75, colour);
+            let tip = vec![at(0.0, -6.0), at(3.3, 0.0), at(-3.3, 0.0)];
+            painter.add(Shape::convex_polygon(tip, colour, Stroke::NONE));
+        }
+        _ => {}
     }
 }
 

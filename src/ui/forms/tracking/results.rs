@@ -119,9 +119,14 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     let mut jobs = state.session.jobs.iter();
-    if state.document.tensors.is_none() || !seeded {
-        let text = format!("{what} appear here as soon as there is a seed");
-        rows::hint(ui, &text);
+    let missing = match (state.document.tensors.is_some(), seeded) {
+        (true, true) => None,
+        (true, false) => Some("there is a seed"),
+        (false, true) => Some("there are tensors"),
+        (false, false) => Some("there are tensors and a seed"),
+    };
+    if let Some(missing) = missing {
+        rows::hint(ui, &format!("{what} appear here as soon as {missing}"));
     } else if jobs.any(|j| matches!(j.slot, Slot::Live | Slot::Fit | Slot::Load)) {
         rows::hint(ui, doing);
     } else {

@@ -1,0 +1,74 @@
+//! What there is to do with regions.
+
+use super::{Entry, Run};
+use crate::data::Region;
+use crate::state::{Action, RegionsChange, State, Tool};
+
+pub(super) fn entries(state: &State) -> Vec<Entry> {
+    let regions = &state.document.regions;
+    let mut all = Vec::new();
+    let selected = state.session.selected_region;
+    if let Some(region) = selected.and_then(|id| state.document.region(id)) {
+        all.extend(of_selected(region));
+    }
+    if regions.len() > 1 {
+        for (as_labels, name) in [
+            (true, "Export all regions as label map…"),
+            (false, "Export all regions as masks…"),
+        ] {
+            all.push(entry(name, "save, write", Run::Regions { as_labels }));
+        }
+        for (shown, name) in [(true, "Show all regions"), (false, "Hide all regions")] {
+            let there = regions.iter().filter(|r| r.visible != shown);
+            let others: Vec<_> = there.map(|r| r.id).collect();
+            if !others.is_empty() {
+                let change = Action::ChangeRegions {
+                    regions: others,
+                    change: RegionsChange::Show(shown),
+                };
+                all.push(entry(name, "", Run::Act(change)));
+            }
+        }
+    }
+    for region in regions {
+        let name = format!("Select region {}", region.name);
+        let select = Action::SelectRegion(Some(region.id));
+        all.push(entry(&name, "", Run::Act(select)));
+    }
+    all
+}
+
+fn of_selected(region: &Region) -> [Entry; 4] {
+    let named = |verb: &str| format!("{verb} region {}", region.name);
+    [
+        entry(
+            &named("Grow, smooth, combine"),
+            "dilate, erode, shrink, union, intersection, difference, subtract",
+            Run::Act(Action::SetTool(Tool::Change)),
+        ),
+        entry(
+            &named("Duplicate"),
+            "copy",
+            Run::Act(Action::DuplicateRegion(region.id)),
+        ),
+        entry(
+            &format!("{} as mask…", named("Export")),
+            "save, write",
+            Run::Region(region.id),
+        ),
+        entry(
+            &named("Delete"),
+            "remove",
+            Run::Act(Action::DeleteRegion(region.id)),
+        ),
+    ]
+}
+
+fn entry(name: &str, also: &'static str, run: Run) -> Entry {
+    Entry {
+        name: name.to_owned(),
+        also,
+        key: "",
+        run,
+    }
+}

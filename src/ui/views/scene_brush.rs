@@ -1,0 +1,197 @@
+//! The brush in 3-D: it paints and erases on slices, on the faces of what is cut open, and on the surfaces
+//! of regions.
+//!
+//! Surfaces are those of when the button went down: a stroke neither climbs on what it has painted nor
+//! digs into what it has erased.
+
+use super::drawing::{paints, way};
+use super::hands::{Drag, Kind};
+use super::scene_view::{Scene, through_shape};
+use super::{Views, ink, pointer, rings};
+use crate::data::{Shape, Stroke};
+use crate::state::{Action, Pane, Phase, Tool};
+use egui::{Color32, Painter, PointerButton, Pos2, Ui, vec2};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// Places are looked up this far apart along the hand's way, points.
+const APART: f32 = 3.0;
+
+/// A place under the hand, and the direction across what lies there.
+#[derive(Clone, Copy)]
+struct Ground {
+    at: DVec3,
+    normal: DVec3,
+}
+
+impl Scene<'_> {
+    /// What a brush that is put down here paints on.
+    pub(super) fn brush_press(&self, button: PointerButton, at: Pos2) -> Option<Kind> {
+        let right = button == PointerButton::Secondary;
+        if self.state.view.tool != Tool::Brush || button == PointerButton::Middle {
+            return None;
+        }
+        let surfaces = self.surfaces();
+        self.ground(at, &surfaces)?;
+        Some(Kind::StrokeInScene {
+            erase: right || self.state.view.drawing.erase,
+            surfaces,
+        })
+    }
+
+    fn surfaces(&self) -> Vec<Arc<Shape>> {
+        let seen = self.state.document.regions.iter().filter(|r| r.visible);
+        seen.map(|r| r.shape.clone()).collect()
+    }
+
+    /// The nearest thing under a position that can be painted on.
+    fn ground(&self, at: Pos2, surfaces: &[Arc<Shape>]) -> Option<Ground> {
+        let (origin, direction) = self.ray(at);
+        let meets = |shape: &Arc<Shape>| through_shape(origin, direction, shape);
+        let surface = surfaces
+            .iter()
+            .filter_map(meets)
+            .min_by(|a, b| a.total_cmp(b));
+        let flat = self.flat_under(at);
+        match (flat, surface) {
+            (Some(flat), surface) if surface.is_none_or(|mm| flat.mm <= mm) => Some(Ground {
+                at: flat.at,
+                normal: flat.normal,
+            }),
+            (_, surface) => surface.map(|mm| Ground {
+                at: origin + direction * mm,
+                // A disc lies as the eye sees it.
+                normal: self.camera.forward(),
+            }),
+        }
+    }
+
+    fn stroke(&self, points: Vec<DVec3>, normal: DVec3) -> Stroke {
+        let drawing = &self.state.view.drawing;
+        Stroke {
+            points,
+            radius_mm: drawing.radius_mm,
+            disc: drawing.flat.then_some(normal),
+        }
+    }
+
+    /// A dab at a place, as one step.
+    pub(super) fn dab(&self, at: DVec3) -> Action {
+        Action::Stroke {
+            stroke: self.stroke(vec![at], self.camera.forward()),
+            erase: self.state.view.drawing.erase,
+            begins: true,
+            phase: Phase::Done,
+        }
+    }
+
+    /// The brush in this frame; `down`: its button still is.
+    pub(super) fn paint(
+        &self,
+        ui: &Ui,
+        drag: &mut Drag,
+        at: Pos2,
+        down: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let begins = !std::mem::replace(&mut drag.begun, true);
+        let path = way(ui, drag, at, begins);
+        let Kind::StrokeInScene { erase, surfaces } = &drag.kind else {
+            return;
+        };
+        if path.len() < 2 && !begins && down {
+            return;
+        }
+        let grounds = between(&path).map(|p| self.ground(p, surfaces));
+        let mut pieces = pieces(grounds, self.state.view.drawing.radius_mm);
+        if pieces.is_empty() {
+            // Beside everything the stroke ends where it was.
+            pieces.push((Vec::new(), DVec3::Z));
+        }
+        let last = pieces.len() - 1;
+        for (i, (points, normal)) in pieces.into_iter().enumerate() {
+            actions.push(Action::Stroke {
+                stroke: self.stroke(points, normal),
+                erase: *erase,
+                begins: begins && i == 0,
+                phase: match down || i < last {
+                    true => Phase::Live,
+                    false => Phase::Done,
+                },
+            });
+        }
+    }
+}
+
+/// The way of the hand, closely.
+fn between(path: &[Pos2]) -> impl Iterator<Item = Pos2> {
+    let first = path.first().copied();
+    let steps = path.windows(2).flat_map(|ends| {
+        let (from, to) = (ends[0], ends[1]);
+        let count = (from.distance(to) / APART).ceil().max(1.0) as usize;
+        (1..=count).map(move |i| from.lerp(to, i as f32 / count as f32))
+    });
+    first.into_iter().chain(steps)
+}
+
+/// Strokes without the leaps from one surface to another behind it.
+fn pieces(
+    grounds: impl Iterator<Item = Option<Ground>>,
+    radius_mm: f64,
+) -> Vec<(Vec<DVec3>, DVec3)> {
+    let mut pieces: Vec<(Vec<DVec3>, DVec3)> = Vec::new();
+    let mut last: Option<Ground> = None;
+    for now in grounds {
+        let goes_on =
+            |a: &Ground, b: &Ground| a.normal == b.normal && a.at.distance(b.at) <= 2.0 * radius_mm;
+        if let Some(now) = now {
+            match pieces.last_mut() {
+                Some(piece) if last.is_some_and(|last| goes_on(&last, &now)) => {
+                    piece.0.push(now.at);
+                }
+                _ => pieces.push((vec![now.at], now.normal)),
+            }
+        }
+        last = now;
+    }
+    pieces
+}
+
+impl Views {
+    /// The ball under the hand.
+    pub(super) fn brush_in_scene(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        scene: &Scene,
+        hovered: bool,
+    ) {
+        let state = scene.state;
+        if state.view.tool != Tool::Brush || self.still {
+            return;
+        }
+        let held = self.drag.as_ref().filter(|d| d.pane == Pane::Scene);
+        let stroke = held.and_then(|d| match &d.kind {
+            Kind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
+            _ => None,
+        });
+        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && held.is_none()));
+        let Some(hand) = hand else { return };
+        let ground = match stroke {
+            Some((_, surfaces)) => scene.ground(hand, surfaces),
+            None => scene.ground(hand, &scene.surfaces()),
+        };
+        let radius_mm = state.view.drawing.radius_mm;
+        let ring = ground.and_then(|g| scene.silhouette(g.at, radius_mm));
+        self.brush = ground.map(|g| (Pane::Scene, g.at));
+        let Some((middle, radius)) = ring else { return };
+        let erase = stroke.map_or(state.view.drawing.erase, |s| s.0);
+        let (words, colour) = paints(state, erase);
+        let ink = if erase { Color32::WHITE } else { colour };
+        rings::brush(painter, middle, radius, ink, erase);
+        if stroke.is_none() {
+            let beside = middle + vec2(radius.min(120.0) * 0.72, 0.0);
+            ink::tool_word(painter, beside, scene.rect, &words, ink);
+        }
+    }
+}
