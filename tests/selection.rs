@@ -9,7 +9,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::tracking::StopReason;
 use arcuate::solvers::tracking::selection::{
-    Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, means, select,
+    Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, copied, means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -32,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("selection::by values that are given", given),
         test("selection::by an image's values", images::images),
         test("selection::steps that are done again", edits),
+        test("selection::copies of some", copies),
         test(
             "selection::means of an image along streamlines",
             image_means,
@@ -497,7 +498,7 @@ fn edits() {
         Edit::Keep(runs.clone()),
         Edit::Select(Box::new(some.clone())),
     ];
-    let found = apply(&lines, &steps, &on(2), &Control::new()).unwrap();
+    let found = apply(&lines, &steps, None, &on(2), &Control::new()).unwrap();
     let left = left.filtered(&by_hand);
     let left = left.filtered(&run(&left, &some).marks);
     assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
@@ -506,7 +507,7 @@ fn edits() {
     // Among others they would be other streamlines.
     let others = by_hand.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
-    let error = apply(&fewer, &[Edit::Keep(runs)], &on(1), &Control::new()).unwrap_err();
+    let error = apply(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
     let words = format!("Found {others} streamlines");
     assert!(error.to_string().contains(&words), "{error}");
     let beyond = Runs {
@@ -514,8 +515,42 @@ fn edits() {
         of: 500,
         runs: vec![[499, 2]],
     };
-    let error = apply(&lines, &[Edit::Keep(beyond)], &on(1), &Control::new()).unwrap_err();
+    let error = apply(&lines, &[Edit::Keep(beyond)], None, &on(1), &Control::new()).unwrap_err();
     assert!(error.to_string().contains("beyond the last"), "{error}");
+}
+
+/// Those that are marked, each with all that is known of it; refused where there is no room for them.
+fn copies() {
+    let mut random = Random::fresh("selection copies");
+    let lines = walks(&mut random, 300);
+    let ids: Vec<f32> = (0..300).map(|i| i as f32).collect();
+    let values: Vec<f32> = (0..lines.points.len()).map(|i| i as f32).collect();
+    let members: Vec<u32> = (0..300).filter(|i| i % 7 == 0).collect();
+    let lines = lines.with_per_streamline("id", ids);
+    let lines = lines
+        .with_per_point("value", values)
+        .with_group("some", members);
+    // Runs of every length, at the ends too.
+    let share = random.uniform(0.0, 1.0);
+    let mut marks: Vec<bool> = (0..300).map(|_| random.uniform(0.0, 1.0) < share).collect();
+    (marks[0], marks[299]) = (true, random.uniform(0.0, 1.0) < 0.5);
+    let some = copied(&lines, &marks, None).unwrap();
+    let kept: Vec<usize> = (0..300).filter(|&i| marks[i]).collect();
+    assert_eq!(some.len(), kept.len());
+    for (new, &old) in kept.iter().enumerate() {
+        assert_eq!(some.streamline(new), lines.streamline(old));
+        assert_eq!(some.per_streamline["id"][new], old as f32);
+        let at = |t: &Tractogram, i: usize| t.offsets[i] as usize..t.offsets[i + 1] as usize;
+        let of = |t: &Tractogram, i: usize| t.per_point["value"][at(t, i)].to_vec();
+        assert_eq!(of(&some, new), of(&lines, old));
+        assert_eq!(some.groups["some"].contains(&(new as u32)), old % 7 == 0);
+    }
+    // Twelve bytes a point, and four for its value.
+    let bytes = 16 * some.points.len() as u64;
+    assert!(copied(&lines, &marks, Some(bytes)).is_ok());
+    let error = copied(&lines, &marks, Some(bytes - 1)).unwrap_err();
+    let words = format!("A copy of {} streamlines", kept.len());
+    assert!(error.to_string().starts_with(&words), "{error}");
 }
 
 fn image_means() {
