@@ -235,9 +235,10 @@ impl Lists<'_> {
             segment: {
                 // A snapshot keeps what it was to become.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.session.segment.live.clone().filter(|_| own);
-                let run = live.as_ref().map(|l| (&l.script, &*l.placed));
-                self.segmentation(d, run)
+                let live = self.state.session.segment.resume().filter(|_| own);
+                // One that nobody has looked at since is still to be gone to.
+                let run = live.or_else(|| d.segment.resume.clone());
+                self.segmentation(d, run.as_deref())
             },
             filter: d.filter.clone(),
             store: d.store,

@@ -118,6 +118,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         Slot::Rank,
         Slot::Remake,
         Slot::Segment,
+        Slot::Begin,
         Slot::Commit,
         Slot::Needs,
         Slot::Sums,
