@@ -4,19 +4,20 @@ use super::options::{make_folder, noted_volume, shape};
 use super::runner::{Failure, Runner};
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
-use crate::jobs::{ForSegment, Output, Request, Segment, Segmented};
+use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
 use crate::solvers::level_set::{
     Edge, Ended, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
-use crate::state::recipe::segment::SegmentScript;
+use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::words::count;
 use crate::state::{Document, LayerId, defaults};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,8 +28,8 @@ Examples:
 
 Grey values within the tolerance of the target draw the surface outwards, others inwards; smoothness is the share of
 the curvature. Files in the folder: labels.nii.gz, surface.ply (or as --surface says), run.json. The last holds every
-parameter by step number: --script replays it to the same voxels. Sliders that move and spheres that are added
-or cut away during a run are its events; add some by hand, in the form of those a window writes.";
+parameter by step number: --script replays it to the same voxels. Sliders that move, spheres that are added
+or cut away and regions that change during a run are its events; add some by hand, in the form of those a window writes.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum SurfaceFormat {
@@ -259,6 +260,7 @@ impl Options {
             layer_volume: 0,
             grow_here: self.grow_here.clone(),
             not_here: self.not_here.clone(),
+            later: Vec::new(),
             run: Script {
                 params,
                 layout: Layout::BEST,
@@ -324,18 +326,21 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
             Some(filled.map_err(|e| e.to_string())?.mask)
         }
     };
-    let layer = match made.layer {
-        Some((id, frame)) => Some((image(id).ok_or_else(gone)?, frame)),
-        None => None,
-    };
-    let painted = made.painted.each_ref();
+    let beside = made.inputs.iter().map(|inputs| {
+        let layer = match inputs.layer {
+            Some((id, frame)) => Some((id.0, image(id).ok_or_else(gone)?, frame)),
+            None => None,
+        };
+        let painted = inputs.painted.clone();
+        Ok(Beside { layer, painted })
+    });
+    let beside = beside.collect::<Result<_, String>>()?;
     Ok(Segment {
         start: Start {
             mask,
             spheres: made.spheres.clone(),
         },
-        layer,
-        painted: painted.map(|shapes| shapes.first().map(|s| s.mask_on(&volume.grid))),
+        beside,
         script: made.script.clone(),
         again: true,
         watched: false,
@@ -355,15 +360,15 @@ fn mask(path: &Path) -> Result<Mask, Failure> {
     }
 }
 
-/// All of them as one mask on the image's grid.
-fn painted(specs: &[ShapeSpec], image: &Volume) -> Result<Option<Mask>, Failure> {
+/// All of them as one mask on the image's grid; `meets`: each holds a voxel of it.
+fn painted(specs: &[ShapeSpec], image: &Volume, meets: bool) -> Result<Option<Mask>, Failure> {
     let union = |a: Mask, b: &Shape| {
         region::combine(region::Combine::Union, &Shape::Mask(a), b, &image.grid)
     };
     let mut all: Option<Mask> = None;
     for spec in specs {
         let here = union(Mask::empty(&image.grid), &shape(spec)?);
-        if here.count() == 0 {
+        if meets && here.count() == 0 {
             return Err(Failure::new(format!(
                 "Found {spec}, which holds no voxel of the image, expected a region within it; move it"
             )));
@@ -405,10 +410,11 @@ fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Fail
     let wrong = if volume.kind == VolumeKind::Rgb {
         "Found a colour image, expected one with a number in each voxel".to_owned()
     } else if frame >= volume.frames {
-        format!(
-            "Found {} volumes, expected one of number {frame}; count from 0",
-            volume.frames
-        )
+        let found = match volume.frames {
+            1 => "one volume".to_owned(),
+            many => format!("{many} volumes"),
+        };
+        format!("Found {found}, expected one of number {frame}; count from 0")
     } else {
         return Ok(volume);
     };
@@ -421,6 +427,44 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
     (0..grid.voxel_count()).any(|i| {
         let world = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         layer.nearest(frame, world).is_some_and(f32::is_finite)
+    })
+}
+
+/// What a script names beside its image; `before`: what another does, whose image is not opened twice.
+fn beside(
+    inputs: &ScriptInputs,
+    before: Option<(&ScriptInputs, &Beside)>,
+    image: &Volume,
+    runner: &mut Runner,
+) -> Result<Beside, Failure> {
+    let frame = inputs.layer_volume;
+    // On the way a hand may have moved regions off the image.
+    let begins = before.is_none();
+    let same = |of: &ScriptInputs| (&of.layer, of.layer_volume) == (&inputs.layer, frame);
+    let layer = match (&inputs.layer, before) {
+        (_, Some((of, beside))) if same(of) => beside.layer.clone(),
+        (Some(path), _) => {
+            let layer = scalar(path, frame, runner)?;
+            if begins && !covers(&layer, frame, image) {
+                return Err(Failure::new(format!(
+                    "Found no value within the image, expected one that lies over it: {}",
+                    path.display()
+                )));
+            }
+            Some((0, layer, frame))
+        }
+        (None, _) => None,
+    };
+    let shapes = |specs: &[ShapeSpec]| -> Result<Vec<Arc<Shape>>, Failure> {
+        let mask = painted(specs, image, begins)?;
+        Ok(mask
+            .map(|mask| Arc::new(Shape::Mask(mask)))
+            .into_iter()
+            .collect())
+    };
+    Ok(Beside {
+        layer,
+        painted: [shapes(&inputs.grow_here)?, shapes(&inputs.not_here)?],
     })
 }
 
@@ -441,28 +485,16 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Some(written) => written.clone(),
         None => options.written(&path, &image)?,
     };
-    let layer = match &written.layer {
-        Some(path) => {
-            let frame = written.layer_volume;
-            let layer = scalar(path, frame, runner)?;
-            if !covers(&layer, frame, &image) {
-                return Err(Failure::new(format!(
-                    "Found no value within the image, expected one that lies over it: {}",
-                    path.display()
-                )));
-            }
-            Some((layer, frame))
-        }
-        None => None,
-    };
+    let inputs = written.inputs();
+    let mut besides: Vec<Beside> = Vec::with_capacity(inputs.len());
+    for (i, own) in inputs.iter().enumerate() {
+        let before = i.checked_sub(1).map(|k| (&inputs[k], &besides[k]));
+        besides.push(beside(own, before, &image, runner)?);
+    }
     let reference = options.reference.as_deref().map(mask).transpose()?;
     let work = Segment {
         start: start(&written, &image, runner)?,
-        layer,
-        painted: [
-            painted(&written.grow_here, &image)?,
-            painted(&written.not_here, &image)?,
-        ],
+        beside: besides,
         script: written.run.clone(),
         again: again.is_some(),
         watched: !options.ignore_leaks,

@@ -2,9 +2,11 @@
 
 use super::fault::Fault;
 use super::fitting::{fitted, in_order};
+use super::pathway::Found;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control, DataId};
-use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume};
+use crate::data::region::RegionId;
+use crate::data::{Gradients, Mask, Region, Role, Shape, Tractogram, Volume};
 use crate::io;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
@@ -63,6 +65,8 @@ pub enum Without {
     Marked(Arc<[bool]>),
     /// All that meet a region.
     Through(Region),
+    /// All that meet the voxels of a pathway of some width.
+    Along(Arc<Found>, f64),
 }
 
 #[derive(Clone, Debug)]
@@ -227,11 +231,19 @@ impl FitCommit {
                     role: Role::Include,
                     ..region.clone()
                 };
-                let rules = Rules {
-                    regions: vec![region],
-                    ..Rules::default()
+                Some(meeting(now, region, backend, control)?)
+            }
+            Without::Along(found, epsilon) => {
+                let mask = backend.install(|| found.mask(*epsilon));
+                let region = Region {
+                    id: RegionId(0),
+                    name: String::new(),
+                    role: Role::Include,
+                    shape: Arc::new(Shape::Mask(mask)),
+                    colour: None,
+                    visible: false,
                 };
-                Some(select(now, &rules, backend, control)?.marks)
+                Some(meeting(now, region, backend, control)?)
             }
         };
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
@@ -338,6 +350,20 @@ impl FitCommit {
             peaks: self.peaks.as_ref(),
         }
     }
+}
+
+/// One mark for each streamline: whether it meets a region.
+fn meeting(
+    lines: &Tractogram,
+    region: Region,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<bool>, Fault> {
+    let rules = Rules {
+        regions: vec![region],
+        ..Rules::default()
+    };
+    Ok(select(lines, &rules, backend, control)?.marks)
 }
 
 /// Which streamlines are left of all, where nothing was done but to take some away; `None` where something

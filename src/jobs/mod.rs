@@ -41,10 +41,11 @@ pub use pathway::{
 pub use place::{Placed, sentence};
 pub use request::{FitKey, Loaded, Output, Request, Saved};
 pub use resample::{Kept, Resample};
-pub use segment::{ForSegment, Segment, Segmented};
+pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
 pub use steer::{
-    Back, Figures, Hand, Leaked, Near, Origin, Play, Resume, Steer, Steered, Surfaced, Thing,
+    Back, Beside, Figures, Hand, Leaked, Near, Origin, Play, Resume, Steer, Steered, Surfaced,
+    Thing,
 };
 pub use trace::Trace;
 
@@ -93,6 +94,8 @@ pub enum Slot {
     Density,
     /// A level set.
     Segment,
+    /// What it is to begin with.
+    Begin,
     /// Weights of streamlines.
     Commit,
     /// What such a fit would take.
@@ -125,7 +128,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 29] = [
+    const ALL: [Self; 30] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -140,6 +143,7 @@ impl Slot {
         Self::Select,
         Self::Density,
         Self::Segment,
+        Self::Begin,
         Self::Commit,
         Self::Needs,
         Self::Sums,
@@ -196,6 +200,7 @@ impl Slot {
                 | Self::Region
                 | Self::Select
                 | Self::Segment
+                | Self::Begin
                 | Self::Commit
                 | Self::Needs
                 | Self::Sums

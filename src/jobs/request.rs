@@ -284,6 +284,11 @@ pub enum Output {
     AffineRead(AffineRead),
     Density(Box<Mapped>),
     Segmented(Box<Segmented>),
+    /// What a surface is to begin with.
+    Begun {
+        name: String,
+        mask: Mask,
+    },
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
     BundleSums(BundleSums),

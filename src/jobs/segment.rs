@@ -2,9 +2,11 @@
 
 use super::Slot;
 use super::fault::Fault;
+use super::pathway::Found;
 use super::request::{Output, Saved};
+use super::steer::Beside;
 use crate::compute::{Backend, Control};
-use crate::data::{Mask, Surface, Volume};
+use crate::data::{Grid, Mask, Shape, Surface, Volume};
 use crate::io;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
@@ -21,10 +23,8 @@ pub struct Segment {
     pub image: Volume,
     pub frame: usize,
     pub start: Start,
-    /// Another image whose values are a speed.
-    pub layer: Option<(Volume, usize)>,
-    /// Where to grow, where not to.
-    pub painted: [Option<Mask>; 2],
+    /// What gives speeds beside the image, by the numbers of the script.
+    pub beside: Vec<Beside>,
     pub script: Script,
     /// Up to the script's last step, whatever happens; else it may end sooner.
     pub again: bool,
@@ -52,10 +52,32 @@ pub struct Segmented {
     pub run_ms: f64,
 }
 
+/// What voxels are to be counted out of.
+#[derive(Clone, Debug)]
+pub enum Counted {
+    Shape(Arc<Shape>, Arc<Grid>),
+    /// Of so much width.
+    Pathway(Arc<Found>, f64),
+}
+
+impl Counted {
+    pub(super) fn mask(&self) -> Mask {
+        match self {
+            Self::Shape(shape, grid) => shape.mask_on(grid),
+            Self::Pathway(found, epsilon) => found.mask(*epsilon),
+        }
+    }
+}
+
 /// Work for segmentation.
 #[derive(Clone, Debug)]
 pub enum ForSegment {
     Run(Box<Segment>),
+    /// What a surface is to begin with; its name comes back.
+    Begin {
+        name: String,
+        with: Counted,
+    },
     SaveSurface {
         surface: Surface,
         path: PathBuf,
@@ -79,6 +101,7 @@ impl ForSegment {
     pub(super) fn slot(&self) -> Slot {
         match self {
             Self::Run(_) => Slot::Segment,
+            Self::Begin { .. } => Slot::Begin,
             Self::SaveSurface { .. } | Self::SaveField { .. } | Self::SaveScript { .. } => {
                 Slot::Save
             }
@@ -88,6 +111,7 @@ impl ForSegment {
     pub(super) fn label(&self) -> String {
         match self {
             Self::Run(_) => "Segmenting".to_owned(),
+            Self::Begin { name, .. } => format!("Counting the voxels of {name}"),
             Self::SaveSurface { path, .. }
             | Self::SaveField { path, .. }
             | Self::SaveScript { path, .. } => {
@@ -100,6 +124,10 @@ impl ForSegment {
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
         match self {
             Self::Run(wanted) => Ok(Output::Segmented(Box::new(wanted.run(backend, control)?))),
+            Self::Begin { name, with } => {
+                let mask = backend.install(|| with.mask());
+                Ok(Output::Begun { name, mask })
+            }
             Self::SaveSurface {
                 surface,
                 path,
@@ -144,22 +172,21 @@ fn save_surface(
 
 impl Segment {
     fn run(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
-        let inputs = backend.install(|| -> Result<Inputs, String> {
-            let mut inputs = Inputs::new(&self.image, self.frame)?;
-            if let Some((layer, frame)) = &self.layer {
-                inputs = inputs.with_layer(layer, *frame);
-            }
-            let [grow, hold] = self.painted.each_ref().map(Option::as_ref);
-            Ok(inputs.with_painted(grow, hold))
-        });
-        let inputs = inputs.map_err(Error::Input)?;
+        let (image, inputs) = backend
+            .install(|| {
+                let image = Inputs::new(&self.image, self.frame)?;
+                let inputs = Beside::all(&self.beside, &image);
+                Ok((image, inputs))
+            })
+            .map_err(Error::Input)?;
         let (start, script) = (&self.start, &self.script);
         let begun = Instant::now();
         let (made, ended) = if self.again {
             Evolution::replay(&inputs, start, script, backend, control)?
         } else {
             let (params, layout) = (&script.params, script.layout);
-            let mut made = Evolution::new(&inputs, start, params, layout, backend, control)?;
+            let first = inputs.first().unwrap_or(&image);
+            let mut made = Evolution::new(first, start, params, layout, backend, control)?;
             made.watched = self.watched;
             let ended = made.run(script.steps, backend, control)?;
             (made, ended)
@@ -180,7 +207,7 @@ impl Segment {
             script: made.script(),
             growth: made.growth().to_vec(),
             size: made.size(),
-            missing: inputs.missing,
+            missing: image.missing,
             run_ms,
         })
     }

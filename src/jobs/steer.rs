@@ -4,9 +4,12 @@
 //! those before it. The worker brings the run there, moves the surface in pieces, and shows it whenever
 //! somebody has looked at the last picture.
 
+mod beside;
 mod held;
 mod near;
+mod run;
 
+pub use beside::Beside;
 pub(super) use held::Memory;
 pub use near::{Near, Thing};
 
@@ -14,7 +17,7 @@ use super::Voice;
 use super::fault::Fault;
 use super::place::Place;
 use crate::compute::{Backend, Control};
-use crate::data::{BrickImage, Mask, Shape, Volume};
+use crate::data::{BrickImage, Mask, Volume};
 use crate::solvers::level_set::{
     Agreement, Ended, Field, Leak, Measures, Params, Script, Size, Sphere,
 };
@@ -34,7 +37,7 @@ pub enum Play {
     Run,
 }
 
-/// Back to the state after so many steps; done once for each number.
+/// Back to the state after so many steps, once for each number; to more than there were: nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Back {
     pub number: u64,
@@ -47,6 +50,8 @@ pub struct Resume {
     pub script: Script,
     /// Spheres that were placed since the start, and after how many steps.
     pub placed: Vec<(u64, u64)>,
+    /// What gave speeds, by the numbers of the script; none: what is wanted now.
+    pub beside: Vec<Beside>,
 }
 
 /// What the surface begins with, before spheres.
@@ -88,10 +93,7 @@ pub struct Steer {
     pub image: Volume,
     pub frame: usize,
     pub origin: Origin,
-    /// Another image whose values are a speed.
-    pub layer: Option<(Volume, usize)>,
-    /// Where to grow, where not to.
-    pub painted: [Vec<Arc<Shape>>; 2],
+    pub beside: Beside,
     pub params: Params,
     pub spheres: Vec<Hand>,
     /// Where a run begins that is not there yet.
@@ -110,21 +112,13 @@ pub struct Steer {
 }
 
 impl Steer {
-    /// Whether both are about the same image with the same speeds beside it.
-    fn same_inputs(&self, other: &Self) -> bool {
-        let layer = |of: &Self| of.layer.as_ref().map(|(v, frame)| (v.id(), *frame));
-        let same = |(a, b): (&Arc<Shape>, &Arc<Shape>)| Arc::ptr_eq(a, b);
-        let painted = self.painted.iter().zip(&other.painted);
-        let mut painted = painted.map(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same));
-        self.image.id() == other.image.id()
-            && self.frame == other.frame
-            && layer(self) == layer(other)
-            && painted.all(|same| same)
+    fn same_image(&self, other: &Self) -> bool {
+        self.image.id() == other.image.id() && self.frame == other.frame
     }
 
     /// Whether a run of the one is one of the other.
     fn same_run(&self, other: &Self) -> bool {
-        self.same_inputs(other) && self.run == other.run && self.origin == other.origin
+        self.same_image(other) && self.run == other.run && self.origin == other.origin
     }
 }
 
@@ -132,6 +126,7 @@ impl PartialEq for Steer {
     fn eq(&self, other: &Self) -> bool {
         let reference = |of: &Self| of.reference.as_ref().map(Mask::id);
         self.same_run(other)
+            && self.beside == other.beside
             && self.params == other.params
             && self.spheres == other.spheres
             && (self.back, self.play, self.watched) == (other.back, other.play, other.watched)
@@ -158,6 +153,10 @@ pub struct Steered {
 /// A surface and what is said about it.
 #[derive(Clone, Debug)]
 pub struct Surfaced {
+    /// Of this run.
+    pub run: u64,
+    /// The last way back that it went.
+    pub back: u64,
     /// As it is drawn.
     pub bricks: BrickImage,
     /// As it was when it was last measured; at rest, as it is.
@@ -169,6 +168,10 @@ pub struct Surfaced {
     pub step: u64,
     /// What was done so far.
     pub script: Script,
+    /// What gave speeds, by the numbers of the script.
+    pub beside: Vec<Beside>,
+    /// All spheres that are in it, those of the start first.
+    pub spheres: Vec<Hand>,
     /// The steps after which spheres were placed since the start.
     pub placed: Vec<(u64, u64)>,
     pub ended: Ended,

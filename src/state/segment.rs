@@ -109,6 +109,15 @@ pub struct Segmentation {
     pub resume: Option<Arc<Resume>>,
 }
 
+/// What gave a surface speeds beside its image.
+#[derive(Clone, Debug, Default)]
+pub struct SpeedInputs {
+    /// Which volume of it.
+    pub layer: Option<(LayerId, usize)>,
+    /// Where to grow, where not to.
+    pub painted: [Vec<Arc<Shape>>; 2],
+}
+
 /// How a mask was segmented.
 #[derive(Clone, Debug)]
 pub struct Segmented {
@@ -117,8 +126,8 @@ pub struct Segmented {
     pub start: Start,
     /// Of the start.
     pub spheres: Vec<Sphere>,
-    pub layer: Option<(LayerId, usize)>,
-    pub painted: [Vec<Arc<Shape>>; 2],
+    /// By the numbers of the script.
+    pub inputs: Vec<SpeedInputs>,
     pub script: Script,
     /// φ around its surface; of a session that was opened the mask stands for it.
     pub phi: Option<Volume>,
@@ -232,6 +241,8 @@ pub struct Working {
     pub left: Vec<Left>,
     /// To be kept as soon as it rests.
     pub keeps: bool,
+    /// The voxels that it is to begin with are being counted.
+    pub begins: bool,
     /// All that was sampled.
     pub sample: Option<Sample>,
     /// Where the script of the run as it was then is, and how many steps and changes that had.
@@ -252,6 +263,7 @@ impl Default for Working {
             failed: None,
             left: Vec::new(),
             keeps: false,
+            begins: false,
             sample: None,
             written: None,
         }

@@ -107,6 +107,53 @@ pub fn segments() {
     json(&["segment", "--script", "c/run.json", "--out", "d"], here);
     assert_eq!(values(&here.join("d/labels.nii.gz")), cut_out);
 
+    // Regions and an image that come and go.
+    let half = done.steps / 2;
+    let inputs = |step, number| Event {
+        step,
+        what: What::Inputs(number),
+    };
+    done.events = vec![inputs(half, 1), inputs(half + 5, 2), inputs(half + 9, 0)];
+    run["run"] = serde_json::to_value(&done).unwrap();
+    let out = at + DVec3::X * 12.0;
+    let held = format!(
+        "{{\"Sphere\": {{\"centre\": [{}, {}, {}], \"radius_mm\": 6.0}}}}",
+        out.x, out.y, out.z
+    );
+    let held: serde_json::Value = serde_json::from_str(&held).unwrap();
+    let held = serde_json::json!({"grow_here": [held]});
+    run["later"] = serde_json::json!([held, {"layer": "truth.nii.gz"}]);
+    std::fs::write(here.join("moved.json"), run.to_string()).unwrap();
+    json(&["segment", "--script", "moved.json", "--out", "f"], here);
+    let moved = values(&here.join("f/labels.nii.gz"));
+    assert!(moved != labels);
+    let again = [
+        "segment",
+        "--script",
+        "f/run.json",
+        "--threads",
+        "1",
+        "--out",
+        "g",
+    ];
+    json(&again, here);
+    assert_eq!(values(&here.join("g/labels.nii.gz")), moved);
+    assert_eq!(text("f/run.json"), text("g/run.json"));
+    run["later"] = serde_json::json!([held]);
+    std::fs::write(here.join("lacking.json"), run.to_string()).unwrap();
+    let lacking = ["segment", "--script", "lacking.json", "--out", "e"];
+    refuses(
+        &lacking,
+        &["speed inputs of number 2, expected one below 2"],
+        here,
+    );
+    let second = [&start[..], &["--volume", "1", "--out", "e"]].concat();
+    refuses(
+        &second,
+        &["Found one volume, expected one of number 1"],
+        here,
+    );
+
     // Other starts.
     let from = [
         ["--threshold", "80..200"],

@@ -6,7 +6,7 @@ use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Volume};
 use arcuate::solvers::level_set::{
-    Edge, Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, Script, Sphere, Start,
+    Edge, Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, Script, Sphere, Start, What,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -19,6 +19,11 @@ pub fn tests() -> Vec<Trial> {
         test(
             "level_set::rewinding and replaying give the same bits",
             again,
+        ),
+        test("level_set::speed inputs change on the way", inputs_change),
+        test(
+            "level_set::a stopped way back goes nowhere",
+            stopped_way_back,
         ),
         test("level_set::every speed does what it says", speeds),
     ]
@@ -63,7 +68,13 @@ pub fn everything() -> Params {
 
 /// With a layer, and with painted places to grow and not to.
 pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
-    let grid = &image.grid;
+    let plain = backend(2).install(|| Inputs::new(image, 0)).unwrap();
+    beside(random, &plain)
+}
+
+/// The same beside an image that is alone.
+pub fn beside(random: &mut Random, plain: &Inputs) -> Inputs {
+    let grid = &plain.image.grid;
     let layer = body(random, grid, 0.2);
     let ball = |centre: DVec3| {
         let within = |i: usize| {
@@ -79,12 +90,8 @@ pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
         ball(random.direction() * 8.0),
         ball(random.direction() * 8.0),
     );
-    backend(2).install(|| {
-        let inputs = Inputs::new(image, 0).unwrap();
-        inputs
-            .with_layer(&layer, 0)
-            .with_painted(Some(&grow), Some(&hold))
-    })
+    let layered = || plain.clone().with_layer(&layer, 0);
+    backend(2).install(|| layered().with_painted(Some(&grow), Some(&hold)))
 }
 
 fn start(spheres: &[Sphere]) -> Start {
@@ -221,7 +228,8 @@ fn again() {
     let script = made.script();
     let text = serde_json::to_string(&script).unwrap();
     assert_eq!(serde_json::from_str::<Script>(&text).unwrap(), script);
-    let again = Evolution::replay(&inputs, &begin, &script, &backend, &control);
+    let all = [inputs.clone()];
+    let again = Evolution::replay(&all, &begin, &script, &backend, &control);
     let (replayed, ended) = again.unwrap();
     assert_eq!(ended, Ended::Steps);
     assert_eq!(replayed.field().unwrap().dense(), end);
@@ -235,7 +243,7 @@ fn again() {
     assert_eq!(made.params(), &smoother);
     assert_eq!(made.script().events.len(), 1);
     for event in &script.events[1..] {
-        let arcuate::solvers::level_set::What::Sphere(sphere) = &event.what else {
+        let What::Sphere(sphere) = &event.what else {
             unreachable!("the last two were spheres")
         };
         made.edit(sphere, &backend).unwrap();
@@ -248,6 +256,148 @@ fn again() {
         new().field().unwrap().dense()
     );
     assert_eq!(made.params(), &USUAL);
+}
+
+fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, Script, Params, f64) {
+    (
+        made.field().unwrap().dense(),
+        made.growth().to_vec(),
+        made.script(),
+        made.params().clone(),
+        made.time(),
+    )
+}
+
+/// Another layer and other painted places while the surface moves: φ stays, and all can be done again.
+fn inputs_change() {
+    let mut random = Random::fresh("level set inputs change");
+    let grid = grid(DMat3::IDENTITY, 34.0);
+    let image = body(&mut random, &grid, 0.3);
+    let (backend, control) = (backend(2), Control::new());
+    let plain = backend.install(|| Inputs::new(&image, 0)).unwrap();
+    let others = [0; 2].map(|_| beside(&mut random, &plain));
+    let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
+    let new = Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control);
+    let mut made = new.unwrap();
+    made.watched = false;
+    let numbers = |made: &Evolution| -> Vec<(u64, usize)> {
+        let events = made.script().events;
+        let inputs = events.iter().filter_map(|e| match e.what {
+            What::Inputs(number) => Some((e.step, number)),
+            _ => None,
+        });
+        inputs.collect()
+    };
+    run(&mut made, 30);
+    let at_30 = made.field().unwrap().dense();
+    // Its speed is asked for only now: before there is no layer.
+    assert!(made.set(&everything(), &backend).is_err());
+    made.change(&others[0], &everything(), &backend).unwrap();
+    assert_eq!(made.field().unwrap().dense(), at_30, "φ stays");
+    assert_eq!(made.script().events.len(), 2);
+    run(&mut made, 17);
+    let before = with(&made);
+    // What cannot be leaves all as it was.
+    assert!(made.change(&plain, &everything(), &backend).is_err());
+    assert!(with(&made) == before && made.inputs().is(&others[0]));
+    assert_eq!(made.all_inputs().len(), 2);
+    made.change(&others[1], &everything(), &backend).unwrap();
+    run(&mut made, 13);
+    let at_60 = with(&made);
+    // Those that were there have their number.
+    made.change(&others[0], &everything(), &backend).unwrap();
+    run(&mut made, 5);
+    made.change(&plain, &USUAL, &backend).unwrap();
+    run(&mut made, 20);
+    assert_eq!(numbers(&made), [(30, 1), (47, 2), (60, 1), (65, 0)]);
+    assert_eq!(made.all_inputs().len(), 3);
+    let end = with(&made);
+    // Without the changes it would be elsewhere.
+    let mut alone =
+        Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control).unwrap();
+    alone.watched = false;
+    run(&mut alone, 85);
+    assert!(alone.field().unwrap().dense() != end.0);
+    let text = serde_json::to_string(&end.2).unwrap();
+    let script: Script = serde_json::from_str(&text).unwrap();
+    assert_eq!(script, end.2);
+    let all = made.all_inputs().to_vec();
+    let again = Evolution::replay(&all, &begin, &script, &backend, &control);
+    let (replayed, ended) = again.unwrap();
+    assert!(with(&replayed) == end && ended == Ended::Steps);
+    let fewer = Evolution::replay(&all[..2], &begin, &script, &backend, &control);
+    let sentence = fewer.err().unwrap().to_string();
+    assert!(
+        sentence.contains("of number 2, expected one below 2"),
+        "{sentence}"
+    );
+    // Back between two changes; forward again as before.
+    made.rewind(60, &backend, &control).unwrap();
+    assert!(with(&made) == at_60 && made.inputs().is(&others[1]));
+    assert_eq!(made.all_inputs().len(), 3);
+    made.change(&others[0], &everything(), &backend).unwrap();
+    run(&mut made, 5);
+    made.change(&plain, &USUAL, &backend).unwrap();
+    run(&mut made, 20);
+    assert!(with(&made) == end);
+    // What is forgotten has no number.
+    made.rewind(40, &backend, &control).unwrap();
+    assert!(made.inputs().is(&others[0]));
+    assert_eq!(
+        (numbers(&made), made.all_inputs().len()),
+        (vec![(30, 1)], 2)
+    );
+    made.rewind(30, &backend, &control).unwrap();
+    assert_eq!(made.field().unwrap().dense(), at_30);
+    assert!(made.inputs().is(&plain) && made.all_inputs().len() == 1);
+    assert_eq!(made.params(), &USUAL);
+}
+
+/// All is as if nobody had asked for it, also what comes later.
+fn stopped_way_back() {
+    let mut random = Random::fresh("level set stopped way back");
+    let grid = grid(DMat3::IDENTITY, 34.0);
+    let image = body(&mut random, &grid, 0.3);
+    let (backend, control) = (backend(2), Control::new());
+    let inputs = inputs(&mut random, &image);
+    let other = backend.install(|| inputs.clone().with_painted(None, None));
+    let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
+    let spheres = [6.0, 7.0].map(|far| sphere(random.direction() * far, 3.0));
+    let new = || {
+        let new = Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &backend, &control);
+        let mut made = new.unwrap();
+        made.watched = false;
+        run(&mut made, 37);
+        made.change(&other, &everything(), &backend).unwrap();
+        run(&mut made, 33);
+        made.edit(&spheres[0], &backend).unwrap();
+        run(&mut made, 41);
+        made
+    };
+    let (mut made, mut twin) = (new(), new());
+    let before = with(&made);
+    let stopped = Control::new();
+    stopped.cancel();
+    // From one and from several kept states, across the sphere and the change.
+    for step in [110, 74, 44, 12] {
+        let error = made.rewind(step, &backend, &stopped).unwrap_err();
+        assert!(
+            matches!(error, arcuate::solvers::Error::Cancelled),
+            "{error}"
+        );
+        assert!(with(&made) == before, "stopped on its way to {step}");
+        assert_eq!(made.size(), twin.size(), "states are kept as they were");
+        assert_eq!((made.inside(), made.all_inputs().len()), (twin.inside(), 2));
+    }
+    for made in [&mut made, &mut twin] {
+        made.edit(&spheres[1], &backend).unwrap();
+        run(made, 40);
+    }
+    assert!(with(&made) == with(&twin));
+    for made in [&mut made, &mut twin] {
+        made.rewind(52, &backend, &control).unwrap();
+    }
+    assert!(with(&made) == with(&twin) && made.step() == 52);
 }
 
 /// Each term alone moves the surface to where it should be.

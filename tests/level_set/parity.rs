@@ -1,7 +1,7 @@
 //! The graphics card against the processor.
 
 use super::conduct::in_noise;
-use super::invariants::{body, everything, inputs};
+use super::invariants::{beside, body, everything, inputs};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
 use crate::pathway::card::shared;
 use crate::render::scene;
@@ -242,12 +242,22 @@ fn again(cuda: Backend) {
     };
     made.edit(&cut, &cuda).unwrap();
     exactly(&mut made, 71);
+    // Other inputs on the way.
+    let other = beside(&mut random, &inputs);
+    made.change(&other, &everything(), &cuda).unwrap();
+    exactly(&mut made, 30);
     let end = made.field().unwrap().dense();
     let script = made.script();
-    let replayed = Evolution::replay(&inputs, &begin, &script, &cuda, &control);
+    let all = made.all_inputs().to_vec();
+    let replayed = Evolution::replay(&all, &begin, &script, &cuda, &control);
     let (replayed, ended) = replayed.unwrap();
     assert_eq!(ended, Ended::Steps);
     assert!(replayed.field().unwrap().dense() == end, "a replay differs");
+    // A way back that is stopped goes nowhere.
+    let stopped = Control::new();
+    stopped.cancel();
+    assert!(made.rewind(57, &cuda, &stopped).is_err());
+    assert!(made.field().unwrap().dense() == end && made.script() == script);
     made.rewind(57, &cuda, &control).unwrap();
     assert!(
         made.field().unwrap().dense() == at_57,
@@ -256,6 +266,8 @@ fn again(cuda: Backend) {
     assert!(matches!(made.script().events[0].what, What::Params(_)));
     made.edit(&cut, &cuda).unwrap();
     exactly(&mut made, 71);
+    made.change(&other, &everything(), &cuda).unwrap();
+    exactly(&mut made, 30);
     assert!(
         made.field().unwrap().dense() == end,
         "the same again differs"

@@ -3,8 +3,11 @@
 use super::Window;
 use super::replay::{outcomes, run};
 use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Shape};
+use arcuate::io::Opened;
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::segment::SegmentAction;
+use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::{Action, Content, Phase, Task};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -26,6 +29,23 @@ fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f64) {
     act(window, SegmentAction::Sphere(sphere));
 }
 
+/// A region of voxels, in which the surface is to grow from now on.
+fn speeds(window: &mut Window, centre: DVec3) {
+    let layers = window.state.document.layers.iter();
+    let grid = layers.filter_map(|l| l.content.volume()).next();
+    let grid = grid.expect("an image").grid.clone();
+    let ball = Shape::Sphere {
+        centre,
+        radius_mm: 5.0,
+    };
+    window.act(Action::PlaceRegion {
+        role: Role::Mask,
+        shape: Shape::Mask(ball.mask_on(&grid)),
+    });
+    let region = window.state.session.selected_region;
+    act(window, SegmentAction::Painted(0, region));
+}
+
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -44,18 +64,35 @@ fn come_back() {
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, false, dvec3(3.0, 0.0, 0.0), 2.5);
     act(&mut window, SegmentAction::Step);
+    speeds(&mut window, dvec3(0.0, 8.0, 0.0));
+    act(&mut window, SegmentAction::Step);
+    // The run as a file gives the same voxels.
+    let file = folder.path().join("run.json");
+    let what = SegmentFile::Script;
+    act(&mut window, SegmentAction::Save { what, path: file });
     act(&mut window, SegmentAction::Keep);
     let kept = window.state.document.layers.last().expect("kept").clone();
     let Content::Mask(mask) = &kept.content else {
         panic!("a mask: {}", window.said());
     };
+    let line = ["segment", "--script", "run.json", "--out", "again"];
+    let (code, _, said) = run(&line, folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let labels = folder.path().join("again/labels.nii.gz");
+    let Ok(Opened::Volume(labels, _)) = arcuate::io::open(&labels, &Control::new()) else {
+        panic!("labels");
+    };
+    let labels: Vec<u8> = labels.values.iter().map(|v| u8::from(*v != 0.0)).collect();
+    assert_eq!(labels, *mask.inside);
     // The next one is on its way.
     sphere(&mut window, true, dvec3(0.0, 4.0, 0.0), 4.0);
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, true, dvec3(0.0, -4.0, 0.0), 3.0);
     act(&mut window, SegmentAction::Step);
+    speeds(&mut window, dvec3(0.0, 0.0, 8.0));
+    act(&mut window, SegmentAction::Step);
     let live = window.state.session.segment.live.clone().expect("live");
-    assert_eq!(live.step, 20);
+    assert_eq!(live.step, 30);
     let path = folder.path().join("segments.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
@@ -80,8 +117,11 @@ fn come_back() {
     act(&mut again, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
     let steps = [&again, &window].map(|w| w.state.session.segment.live.clone().expect("live"));
-    assert_eq!(steps[0].step, 30);
+    assert_eq!(steps[0].step, 40);
     assert_eq!(steps[0].inside, steps[1].inside);
+    // What it reads is what it wrote: nothing changes.
+    assert_eq!(steps[0].script, steps[1].script);
+    assert_eq!(steps[0].beside.len(), 2);
     let methods = arcuate::state::methods::methods(&again.state);
     assert!(methods.contains("was segmented in"), "{methods}");
     assert!(methods.contains("Lefohn"), "{methods}");

@@ -3,7 +3,7 @@
 
 use super::{Window, file};
 use crate::support::test;
-use arcuate::data::Tractogram;
+use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::Loaded;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
@@ -12,6 +12,7 @@ use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{
     Apart, FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
 };
+use arcuate::state::segment::{SegmentAction, Start};
 use arcuate::state::{Action, BundleAction, Layer, Phase, Task, defaults};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::what_cannot_be_is_said", refused),
         test("update::filter::again_from_the_last_weights", again),
         test("update::filter::without_a_bundle", lesion),
+        test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
         test(
             "update::filter::regions_and_the_filter_have_sums",
@@ -371,6 +373,41 @@ fn lesion() {
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     assert!(weighed(&window).lesions.is_empty() && worse(&window).is_none());
+}
+
+/// Its voxels are counted by the worker, and are those of its mask.
+fn along() {
+    let mut window = fitted();
+    window.act(Action::SelectTask(Task::Pathways));
+    let ends = [(Role::Seed, -14.0), (Role::Target, 14.0)];
+    for (role, y) in ends {
+        window.place(role, DVec3::new(5.0, y, 1.0));
+    }
+    let found = window.state.final_pathway().expect("a pathway").clone();
+    let mask = found.mask(window.state.document.pathways.epsilon);
+    // A surface may begin with it, too.
+    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::Segment(SegmentAction::StartFromPathway(None)));
+    let Start::Mask(name, begun) = &window.state.document.segment.start else {
+        panic!("a mask");
+    };
+    assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
+    window.act(Action::SelectTask(Task::Filter));
+    act(&mut window, FilterAction::Lesion(Lesioned::Pathway(None)));
+    let shape = Shape::Mask(mask);
+    window.act(Action::PlaceRegion {
+        role: Role::Include,
+        shape,
+    });
+    let region = window.state.session.selected_region.expect("a region");
+    act(&mut window, FilterAction::Lesion(Lesioned::Region(region)));
+    assert_eq!(said(&window), "");
+    let [one, other] = &weighed(&window).lesions[..] else {
+        panic!("{:?}", weighed(&window).lesions);
+    };
+    assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
+    assert_eq!(one.streamlines, other.streamlines);
+    assert_eq!(one.objective, other.objective);
 }
 
 fn edited() {

@@ -1,7 +1,8 @@
 //! The run that the worker holds.
 
 use super::near::Trees;
-use super::{Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
+use super::run::Run;
+use super::{Beside, Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
 use crate::data::{LendImage, Mask, Volume};
 use crate::jobs::Voice;
@@ -9,8 +10,7 @@ use crate::jobs::fault::Fault;
 use crate::jobs::request::Output;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Ended, Evolution, Field, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture,
-    surface,
+    Ended, Evolution, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture, surface,
 };
 use crate::solvers::region;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,6 +48,8 @@ struct Held {
     of: Steer,
     /// Where it runs.
     backend: String,
+    /// Of the image alone, and with what is wanted beside it.
+    image: Inputs,
     inputs: Inputs,
     /// What it begins with, where that is no sphere.
     mask: Option<Mask>,
@@ -60,24 +62,6 @@ struct Held {
     played: bool,
     /// Of the window, which draws.
     lend: Option<LendImage>,
-}
-
-struct Run {
-    evolution: Evolution,
-    /// Spheres of the start.
-    start: Vec<Hand>,
-    /// Those placed since, and after how many steps.
-    placed: Vec<(Hand, u64)>,
-    /// The last way back that was gone.
-    back: u64,
-    ended: Ended,
-    leak: Option<Leaked>,
-    steps_per_s: f64,
-    figures: Option<Figures>,
-    /// When those were made, and how long that took.
-    figured: Option<(Instant, Duration)>,
-    /// What was last looked at, voxel by voxel.
-    looked: Option<Arc<Field>>,
 }
 
 impl Memory {
@@ -93,7 +77,7 @@ impl Memory {
         let label = backend.label();
         let held = match memory.take() {
             Some(held) if held.of.same_run(&wanted) && held.backend == label => held,
-            // On another backend, or with other speeds beside it, a run begins anew.
+            // On another backend a run begins anew, or goes to where it was.
             old => Held::new(&wanted, label, old, backend, control)?,
         };
         let held = memory.insert(held);
@@ -111,12 +95,19 @@ impl Held {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Fault> {
-        let known = old.filter(|old| old.of.same_inputs(wanted));
-        let inputs = match known {
-            Some(old) => old.inputs,
-            None => backend.install(|| inputs(wanted)).map_err(Error::Input)?,
-        };
+        let known = old.filter(|old| old.of.same_image(wanted));
         let (image, frame) = (&wanted.image, wanted.frame);
+        let (of_image, inputs) = match known {
+            Some(old) if old.of.beside == wanted.beside => (old.image, old.inputs),
+            known => backend.install(|| -> Result<_, Error> {
+                let of_image = match known {
+                    Some(old) => old.image,
+                    None => Inputs::new(image, frame).map_err(Error::Input)?,
+                };
+                let inputs = wanted.beside.inputs(&of_image, None);
+                Ok((of_image, inputs))
+            })?,
+        };
         let mask = match &wanted.origin {
             Origin::Nothing => None,
             Origin::Mask(mask) => Some(mask.clone()),
@@ -130,6 +121,7 @@ impl Held {
         Ok(Self {
             of: wanted.clone(),
             backend: label,
+            image: of_image,
             inputs,
             mask,
             run: None,
@@ -151,6 +143,10 @@ impl Held {
         let before = std::mem::replace(&mut self.of, wanted);
         self.again = before == self.of;
         self.played = self.again || before.play != self.of.play;
+        if before.beside != self.of.beside {
+            self.inputs = self.beside(&before.beside, backend);
+            self.speed = None;
+        }
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
@@ -176,7 +172,13 @@ impl Held {
                 None => self.begin(spheres.clone(), backend, control),
             };
             match begun {
-                Ok(run) => self.run = Some(run),
+                Ok(run) => {
+                    // One and the same where it has moved in them.
+                    if let Some(inputs) = run.inputs_of(&self.of.beside) {
+                        self.inputs = inputs;
+                    }
+                    self.run = Some(run);
+                }
                 Err(Error::Input(why)) => {
                     // The newest of them is what is wrong, if those before it were right.
                     let last = spheres.last().filter(|(number, _)| {
@@ -194,8 +196,10 @@ impl Held {
             return Ok(refused);
         };
         if let Some(back) = self.of.back.filter(|b| b.number > run.back) {
+            if back.step <= run.evolution.step() {
+                run.rewind(back.step, backend, control)?;
+            }
             run.back = back.number;
-            run.rewind(back.step, backend)?;
         }
         let since = &spheres[run.start.len().min(spheres.len())..];
         let same = run.placed.iter().zip(since);
@@ -204,7 +208,7 @@ impl Held {
             .count();
         if let Some((_, step)) = run.placed.get(same) {
             let step = *step;
-            run.rewind(step, backend)?;
+            run.rewind(step, backend, control)?;
         }
         for hand in since.iter().skip(run.placed.len()) {
             match run.evolution.edit(&hand.1, backend) {
@@ -219,31 +223,35 @@ impl Held {
         Ok(refused)
     }
 
+    /// What is wanted beside the image now; what was wanted last is known.
+    fn beside(&self, before: &Beside, backend: &Backend) -> Inputs {
+        let wanted = &self.of.beside;
+        let run = self.run.as_ref();
+        let known = run.and_then(|run| run.inputs_of(wanted));
+        known.unwrap_or_else(|| {
+            let before = Some((before, &self.inputs));
+            backend.install(|| wanted.inputs(&self.image, before))
+        })
+    }
+
+    fn start(&self, spheres: &[Hand]) -> Start {
+        Start {
+            mask: self.mask.clone(),
+            spheres: spheres.iter().map(|(_, sphere)| *sphere).collect(),
+        }
+    }
+
     fn begin(
         &self,
         spheres: Vec<Hand>,
         backend: &Backend,
         control: &Control,
     ) -> Result<Run, Error> {
-        let start = Start {
-            mask: self.mask.clone(),
-            spheres: spheres.iter().map(|(_, sphere)| *sphere).collect(),
-        };
-        let params = &self.of.params;
+        let (start, params) = (self.start(&spheres), &self.of.params);
         let layout = Layout::BEST;
         let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
-        Ok(Run {
-            evolution,
-            start: spheres,
-            placed: Vec::new(),
-            back: self.of.back.map_or(0, |b| b.number),
-            ended: Ended::Steps,
-            leak: None,
-            steps_per_s: 0.0,
-            figures: None,
-            figured: None,
-            looked: None,
-        })
+        let beside = vec![self.of.beside.clone()];
+        Ok(Run::new(evolution, spheres, beside, self.of.back))
     }
 
     /// Goes to where a run was.
@@ -255,26 +263,29 @@ impl Held {
         control: &Control,
     ) -> Result<Run, Error> {
         let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
-        let start: Vec<Hand> = spheres
-            .iter()
-            .filter(|(n, _)| later(*n).is_none())
-            .copied()
-            .collect();
-        let placed = spheres
-            .iter()
-            .filter_map(|hand| Some((*hand, later(hand.0)?.1)));
-        let run = self.begin(start, backend, control)?;
-        let of = Start {
-            mask: self.mask.clone(),
-            spheres: run.start.iter().map(|(_, sphere)| *sphere).collect(),
+        let (placed, start): (Vec<Hand>, Vec<Hand>) =
+            spheres.iter().partition(|(n, _)| later(*n).is_some());
+        let wanted = &self.of.beside;
+        let (beside, inputs) = match &*resume.beside {
+            [] => (vec![wanted.clone()], vec![self.inputs.clone()]),
+            all => (
+                all.to_vec(),
+                backend.install(|| Beside::all(all, &self.image)),
+            ),
         };
-        let (evolution, ended) =
-            Evolution::replay(&self.inputs, &of, &resume.script, backend, control)?;
+        let (evolution, ended) = Evolution::replay(
+            &inputs,
+            &self.start(&start),
+            &resume.script,
+            backend,
+            control,
+        )?;
+        let placed = placed.into_iter();
+        let placed = placed.filter_map(|hand| Some((hand, later(hand.0)?.1)));
         Ok(Run {
-            evolution,
             placed: placed.collect(),
             ended,
-            ..run
+            ..Run::new(evolution, start, beside, self.of.back)
         })
     }
 
@@ -290,7 +301,7 @@ impl Held {
         if let Some(run) = &self.run
             && self.of.play != Play::Rest
             && run.evolution.step() == 0
-            && *run.evolution.params() != self.of.params
+            && !run.is_moved_by(&self.of, &self.inputs)
         {
             // At the start a change of speeds is no event.
             let start = run.start.clone();
@@ -301,7 +312,7 @@ impl Held {
         let rests = !self.again
             && self.of.play == Play::Run
             && self.run.as_ref().is_some_and(|run| {
-                run.ended == Ended::Converged && *run.evolution.params() == self.of.params
+                run.ended == Ended::Converged && run.is_moved_by(&self.of, &self.inputs)
             });
         // Who runs it on after a leak has seen it; a request that came meanwhile has not.
         if let Some(run) = &mut self.run
@@ -324,7 +335,7 @@ impl Held {
             if left == 0 {
                 break;
             }
-            run.evolution.set(&self.of.params, backend)?;
+            run.steer(&self.of, &self.inputs, backend)?;
             run.evolution.watched = self.of.watched;
             let pace = self.of.pace.unwrap_or(u64::MAX);
             let steps = left
@@ -481,17 +492,18 @@ impl Held {
             growth.push(last);
         }
         let census = field.census(3.0);
+        let placed = run.placed.iter();
         Ok(Surfaced {
+            run: self.of.run,
+            back: run.back,
             bricks,
             phi,
             mask,
             step,
             script: evolution.script(),
-            placed: run
-                .placed
-                .iter()
-                .map(|((number, _), step)| (*number, *step))
-                .collect(),
+            beside: run.beside.clone(),
+            spheres: run.spheres(),
+            placed: placed.map(|((number, _), step)| (*number, *step)).collect(),
             ended: run.ended,
             leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
             growth,
@@ -503,49 +515,4 @@ impl Held {
             field,
         })
     }
-}
-
-impl Run {
-    /// To the state after so many steps; spheres placed then or later are forgotten.
-    fn rewind(&mut self, step: u64, backend: &Backend) -> Result<(), Fault> {
-        self.evolution.rewind(step, backend, &Control::new())?;
-        self.placed.retain(|(_, at)| *at < step);
-        self.ended = Ended::Steps;
-        self.leak = None;
-        self.forget();
-        Ok(())
-    }
-
-    /// Figures were of another surface.
-    fn forget(&mut self) {
-        self.figures = None;
-        self.figured = None;
-        self.looked = None;
-        self.ended = Ended::Steps;
-    }
-}
-
-fn inputs(wanted: &Steer) -> Result<Inputs, String> {
-    let mut inputs = Inputs::new(&wanted.image, wanted.frame)?;
-    if let Some((layer, frame)) = &wanted.layer {
-        inputs = inputs.with_layer(layer, *frame);
-    }
-    let grid = &wanted.image.grid;
-    let [grow, hold] = wanted.painted.each_ref().map(|shapes| {
-        let mut all: Option<Mask> = None;
-        for shape in shapes {
-            let mask = shape.mask_on(grid);
-            all = Some(match all {
-                None => mask,
-                Some(before) => region::combine(
-                    region::Combine::Union,
-                    &crate::data::Shape::Mask(before),
-                    &crate::data::Shape::Mask(mask),
-                    grid,
-                ),
-            });
-        }
-        all
-    });
-    Ok(inputs.with_painted(grow.as_ref(), hold.as_ref()))
 }

@@ -1,4 +1,7 @@
-//! A run: steps, changes by hand between them, the way back.
+//! A run: steps, changes by hand between them (`hand`), the way back (`back`).
+
+mod back;
+mod hand;
 
 use super::Count;
 use super::alarm::Alarm;
@@ -7,13 +10,14 @@ use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
 use super::params::{Layout, Mode, Params};
-use super::script::{Ended, Event, Script, What};
+use super::script::{Ended, Script};
 use super::speed::{Inputs, Speeds};
-use super::start::{Sphere, Start, edited};
+use super::start::Start;
 use super::stencil::Stencil;
 use crate::compute::{Backend, Control};
 use crate::data::{BrickImage, LendImage};
 use crate::solvers::Error;
+use hand::moving;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -38,7 +42,10 @@ pub struct Size {
 }
 
 pub struct Evolution {
-    inputs: Inputs,
+    /// Of one image, by the numbers that the script gives them.
+    inputs: Vec<Inputs>,
+    /// Which of them are the speeds'.
+    number: usize,
     stencil: Stencil,
     speeds: Arc<Speeds>,
     script: Script,
@@ -114,7 +121,8 @@ impl Evolution {
             let total = (0..voxels).into_par_iter().with_min_len(1 << 14);
             let total: i64 = total.map(|i| inputs.quantum(i)).sum();
             let mut made = Self {
-                inputs: inputs.clone(),
+                inputs: vec![inputs.clone()],
+                number: 0,
                 stencil,
                 speeds,
                 script: Script { params: params.clone(), layout, events: Vec::new(), steps: 0 },
@@ -150,7 +158,13 @@ impl Evolution {
         &self.speeds.params
     }
 
+    /// What it moves in now.
     pub fn inputs(&self) -> &Inputs {
+        &self.speeds.inputs
+    }
+
+    /// All that it moved in, by the numbers that the script gives them.
+    pub fn all_inputs(&self) -> &[Inputs] {
         &self.inputs
     }
 
@@ -215,86 +229,19 @@ impl Evolution {
         Ok(self.field()?.census(within).near)
     }
 
-    /// From the next step on.
-    pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
-        params.check().map_err(Error::Input)?;
-        self.inputs.have_layer(params)?;
-        if *params == self.speeds.params {
-            return Ok(());
-        }
-        backend.install(|| {
-            let speeds = moving(&self.inputs, params, &self.stencil)?;
-            self.note(What::Params(params.clone()));
-            self.speeds = speeds;
-            self.renew()
-        })
-    }
-
     /// Needs the backend's threads installed.
     fn renew(&mut self) -> Result<(), Error> {
         let params = &self.speeds.params;
         let [curvature, rescaling] = [params.smoothness, params.rescaling].map(f64::from);
         let (speed, drift) = (self.speeds.most, self.speeds.drift);
-        self.dt = self.stencil.step(speed, drift, curvature, rescaling);
-        let inside = (self.sum, self.inside.last().copied().unwrap_or(0));
+        let dt = self.stencil.step(speed, drift, curvature, rescaling);
+        let inside = self.inside();
         match &mut self.engine {
-            Engine::Cpu(bricks) => {
-                bricks.renew(params.extra());
-                Ok(())
-            }
-            Engine::Cuda(engine) => engine.renew(&self.speeds, self.dt, inside, self.all),
+            Engine::Cpu(bricks) => bricks.renew(params.extra()),
+            Engine::Cuda(engine) => engine.renew(&self.speeds, dt, inside, self.all)?,
         }
-    }
-
-    /// Adds a sphere, or cuts it away.
-    pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
-        sphere
-            .check(&self.inputs.image.grid)
-            .map_err(Error::Input)?;
-        let field = edited(&self.field()?, sphere);
-        let census = field.census(0.0);
-        if census.inside == 0 {
-            return Err(Error::Input(
-                "Found no voxel left after the cut, expected some; the surface is kept: cut away less"
-                    .to_owned(),
-            ));
-        }
-        if census.inside == census.all {
-            return Err(Error::Input(
-                "Found no voxel outside any more, expected some; the surface is kept: add a smaller sphere"
-                    .to_owned(),
-            ));
-        }
-        self.note(What::Sphere(*sphere));
-        backend.install(|| {
-            let sum = self.inputs.sum_inside(&field.mask());
-            self.adopt(&field, census.inside, sum, backend)
-        })
-    }
-
-    fn note(&mut self, what: What) {
-        let step = self.step();
-        self.script.events.push(Event { step, what });
-        self.looks.clear();
-        let inside = self.inside.last().copied().unwrap_or(0);
-        self.alarm = Alarm::new(step, inside);
-    }
-
-    /// Goes on from a field with so many voxels inside, of this sum of grey values.
-    fn adopt(
-        &mut self,
-        field: &Field,
-        inside: u64,
-        sum: i64,
-        backend: &Backend,
-    ) -> Result<(), Error> {
-        self.engine = Engine::new(field, &self.stencil, &self.script.layout, backend)?;
-        if let Some(last) = self.inside.last_mut() {
-            *last = inside;
-        }
-        self.sum = sum;
-        self.alarm = Alarm::new(self.step(), inside);
-        self.renew()
+        self.dt = dt;
+        Ok(())
     }
 
     fn packed(&self) -> Result<Packed, Error> {
@@ -345,12 +292,6 @@ impl Evolution {
             }
         }
         Ok(Ended::Steps)
-    }
-
-    /// A leak that was told ends no more runs: somebody wants it to go on. The next one does.
-    pub fn let_leak(&mut self) {
-        let inside = self.inside.last().copied().unwrap_or(0);
-        self.alarm = Alarm::new(self.step(), inside);
     }
 
     /// So many steps without a look at whether the run is over: for benchmarks.
@@ -473,107 +414,6 @@ impl Evolution {
         }
         Ok(())
     }
-
-    /// Back to the state after so many steps: that of the run up to there, to the last bit. What a
-    /// hand did at that step or later is forgotten.
-    pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
-        self.go_back(step.min(self.step()), false, backend, control)
-    }
-
-    /// `with_changes`: those made at that step are kept.
-    fn go_back(
-        &mut self,
-        step: u64,
-        with_changes: bool,
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<(), Error> {
-        let state = self.history.back_to(step).clone();
-        let events = std::mem::take(&mut self.script.events);
-        let kept = events.into_iter().filter(|e| e.step < step || with_changes);
-        // A state is kept before what a hand did at its step.
-        let (done, ahead): (Vec<Event>, Vec<Event>) = kept.partition(|e| e.step < state.step);
-        let params = done.iter().rev().find_map(|e| match &e.what {
-            What::Params(params) => Some(params.clone()),
-            What::Sphere(_) => None,
-        });
-        let params = params.unwrap_or_else(|| self.script.params.clone());
-        self.looks.clear();
-        self.script.events = done;
-        self.inside.truncate(state.step as usize + 1);
-        self.time = state.time;
-        let field = state.field(&self.like);
-        backend.install(|| {
-            self.speeds = Arc::new(Speeds::new(&self.inputs, &params, &self.stencil));
-            self.adopt(&field, state.inside, state.sum, backend)
-        })?;
-        let watched = std::mem::replace(&mut self.watched, false);
-        let outcome = self.follow(&ahead, step, backend, control);
-        self.watched = watched;
-        outcome.map(drop)
-    }
-
-    /// Steps up to `step`, with what a hand did on the way.
-    fn follow(
-        &mut self,
-        events: &[Event],
-        step: u64,
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<Ended, Error> {
-        for event in events {
-            let ended = self.reach(event.step, backend, control)?;
-            if ended != Ended::Steps {
-                return Ok(ended);
-            }
-            match &event.what {
-                What::Params(params) => self.set(params, backend)?,
-                What::Sphere(sphere) => self.edit(sphere, backend)?,
-            }
-        }
-        self.reach(step, backend, control)
-    }
-
-    /// Also past where the surface stands still.
-    fn reach(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
-        while self.step() < step {
-            match self.run(step - self.step(), backend, control)? {
-                Ended::Steps | Ended::Converged => {}
-                other => return Ok(other),
-            }
-        }
-        Ok(Ended::Steps)
-    }
-
-    /// A run again, from its script, and how it ended.
-    pub fn replay(
-        inputs: &Inputs,
-        start: &Start,
-        script: &Script,
-        backend: &Backend,
-        control: &Control,
-    ) -> Result<(Self, Ended), Error> {
-        let (params, layout) = (&script.params, script.layout);
-        let mut made = Self::new(inputs, start, params, layout, backend, control)?;
-        made.watched = false;
-        let ended = made.follow(&script.events, script.steps, backend, control)?;
-        made.watched = true;
-        Ok((made, ended))
-    }
-}
-
-/// Needs the backend's threads installed.
-fn moving(inputs: &Inputs, params: &Params, stencil: &Stencil) -> Result<Arc<Speeds>, Error> {
-    let speeds = Speeds::new(inputs, params, stencil);
-    let all = speeds.most + speeds.drift + f64::from(params.smoothness + params.rescaling);
-    if all > 0.0 {
-        return Ok(Arc::new(speeds));
-    }
-    Err(Error::Input(
-        "Found a speed of 0 in every voxel, expected one that moves the surface; raise a weight or paint where \
-         it grows"
-            .to_owned(),
-    ))
 }
 
 /// How far a surface creeps from one look to the next, from how far it is from where it was so many looks

@@ -1,6 +1,7 @@
 //! Earlier states, kept to the last bit: where the band is, and its values.
 
 use super::bricks::{Field, INSIDE, OUTSIDE};
+use std::sync::Arc;
 
 /// Most states kept; when there are more, every other is dropped.
 const MOST: usize = 64;
@@ -99,14 +100,14 @@ impl Packed {
 /// States of a run, the first one always among them.
 #[derive(Clone, Debug)]
 pub struct History {
-    states: Vec<Packed>,
+    states: Vec<Arc<Packed>>,
     every: u64,
 }
 
 impl History {
     pub fn new(first: Packed) -> Self {
         Self {
-            states: vec![first],
+            states: vec![Arc::new(first)],
             every: EVERY,
         }
     }
@@ -117,7 +118,7 @@ impl History {
     }
 
     pub fn keep(&mut self, state: Packed) {
-        self.states.push(state);
+        self.states.push(Arc::new(state));
         if self.states.len() > MOST {
             self.every *= 2;
             let every = self.every;
@@ -128,10 +129,10 @@ impl History {
     }
 
     /// The last state not after a step; later ones are forgotten.
-    pub fn back_to(&mut self, step: u64) -> &Packed {
+    pub fn back_to(&mut self, step: u64) -> Arc<Packed> {
         let keep = self.states.partition_point(|s| s.step <= step).max(1);
         self.states.truncate(keep);
-        &self.states[keep - 1]
+        self.states[keep - 1].clone()
     }
 
     /// The last state not after a step, later ones being kept.
@@ -141,6 +142,6 @@ impl History {
     }
 
     pub fn bytes(&self) -> usize {
-        self.states.iter().map(Packed::bytes).sum()
+        self.states.iter().map(|state| state.bytes()).sum()
     }
 }

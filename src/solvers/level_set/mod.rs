@@ -30,6 +30,7 @@ mod evolution;
 mod history;
 mod measure;
 mod nearest;
+mod painted;
 mod params;
 mod probe;
 mod row;

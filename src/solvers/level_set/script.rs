@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum What {
     Params(Params),
     Sphere(Sphere),
+    /// Another image or painted regions beside the image, by number: a run begins with those of number 0.
+    Inputs(usize),
 }
 
 /// After how many steps a hand did it.
@@ -28,6 +30,23 @@ pub struct Script {
     pub layout: Layout,
     pub events: Vec<Event>,
     pub steps: u64,
+}
+
+impl Script {
+    /// Whether what it changes to is among so many inputs.
+    pub fn check(&self, inputs: usize) -> Result<(), String> {
+        let asked = self.events.iter().filter_map(|event| match event.what {
+            What::Inputs(number) => Some(number),
+            What::Params(_) | What::Sphere(_) => None,
+        });
+        match asked.max().filter(|number| *number >= inputs) {
+            None => Ok(()),
+            Some(number) => Err(format!(
+                "Found a change to speed inputs of number {number}, expected one below {inputs}; add those that \
+                 are missing, or take the change out"
+            )),
+        }
+    }
 }
 
 /// Why a run stopped.

@@ -1,6 +1,7 @@
 //! Speeds that do not depend on the surface.
 
 use super::bricks::{counts, origin};
+use super::painted::Painted;
 use super::params::{Layout, Mode, Params};
 use super::stencil::Stencil;
 use crate::data::{Mask, Volume};
@@ -24,8 +25,7 @@ pub struct Inputs {
     pub frame: usize,
     /// On the image's grid.
     layer: Option<Arc<[f32]>>,
-    /// +1 to grow, −1 not to.
-    painted: Option<Arc<[i8]>>,
+    painted: Option<Painted>,
     /// Voxels without a value.
     pub missing: usize,
     low: f32,
@@ -80,20 +80,32 @@ impl Inputs {
     /// What was painted: where to grow and where not to.
     pub fn with_painted(mut self, grow: Option<&Mask>, hold: Option<&Mask>) -> Self {
         let grid = &self.image.grid;
-        let has = |mask: Option<&Mask>, world: DVec3| mask.is_some_and(|m| m.contains(world));
-        let at = |i: usize| {
-            let world = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-            i8::from(has(grow, world)) - i8::from(has(hold, world))
+        let same = [grow, hold].map(|mask| mask.is_some_and(|m| m.grid.matches(grid)));
+        let has = |which: usize, i: usize| match [grow, hold][which] {
+            None => false,
+            Some(mask) if same[which] => mask.inside[i] != 0,
+            Some(mask) => {
+                let voxel = DVec3::from_array(grid.voxel(i).map(|v| v as f64));
+                mask.contains(grid.world(voxel))
+            }
         };
         let any = grow.is_some() || hold.is_some();
-        self.painted = any.then(|| {
-            (0..grid.voxel_count())
-                .into_par_iter()
-                .map(at)
-                .collect::<Vec<_>>()
-                .into()
-        });
+        let at = |i: usize| i8::from(has(0, i)) - i8::from(has(1, i));
+        self.painted = any.then(|| Painted::new(grid.voxel_count(), at));
         self
+    }
+
+    /// Whether all beside the image is one and the same.
+    pub fn is(&self, other: &Self) -> bool {
+        let layer = match (&self.layer, &other.layer) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let painted = match (&self.painted, &other.painted) {
+            (Some(a), Some(b)) => a.is(b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        layer && painted
     }
 
     /// Least and largest grey value.
@@ -259,7 +271,7 @@ impl Speeds {
         };
         speed *= params.advection();
         if let Some(painted) = &self.inputs.painted {
-            speed += params.bias * f32::from(painted[i]);
+            speed += params.bias * f32::from(painted.at(i));
         }
         speed
     }

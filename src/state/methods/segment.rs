@@ -69,21 +69,25 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
         count(script.steps),
         speeds(&script.params, citations)
     );
-    let changes = script
-        .events
-        .iter()
-        .filter(|e| matches!(e.what, What::Params(_)))
-        .count();
-    let placed = script.events.len() - changes;
+    let number = |of: fn(&What) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
+    let changes = number(|what| matches!(what, What::Params(_)));
+    let placed = number(|what| matches!(what, What::Sphere(_)));
+    let moved = number(|what| matches!(what, What::Inputs(_)));
     if changes > 0 {
         let _ = write!(text, "; speeds were changed {changes} times on the way");
         let last = script.events.iter().rev().find_map(|e| match &e.what {
             What::Params(params) => Some(params),
-            What::Sphere(_) => None,
+            What::Sphere(_) | What::Inputs(_) => None,
         });
         if let Some(last) = last {
             let _ = write!(text, ", at last to {}", speeds(last, citations));
         }
+    }
+    if moved > 0 {
+        let _ = write!(
+            text,
+            "; regions or an image that give a speed were changed {moved} times on the way"
+        );
     }
     if placed > 0 {
         let _ = write!(text, "; {placed} spheres were added or cut away on the way");

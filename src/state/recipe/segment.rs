@@ -26,7 +26,21 @@ pub struct SegmentScript {
     pub layer_volume: usize,
     pub grow_here: Vec<ShapeSpec>,
     pub not_here: Vec<ShapeSpec>,
+    /// What took the place of those four on the way: the run changes to the first of them by the number 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<ScriptInputs>,
     pub run: Script,
+}
+
+/// What gives speeds beside the image.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScriptInputs {
+    pub layer: Option<PathBuf>,
+    #[serde(skip_serializing_if = "is_first")]
+    pub layer_volume: usize,
+    pub grow_here: Vec<ShapeSpec>,
+    pub not_here: Vec<ShapeSpec>,
 }
 
 fn is_first(volume: &usize) -> bool {
@@ -89,6 +103,17 @@ impl SegmentRecipe {
 }
 
 impl SegmentScript {
+    /// By the numbers of the run.
+    pub fn inputs(&self) -> Vec<ScriptInputs> {
+        let first = ScriptInputs {
+            layer: self.layer.clone(),
+            layer_volume: self.layer_volume,
+            grow_here: self.grow_here.clone(),
+            not_here: self.not_here.clone(),
+        };
+        std::iter::once(first).chain(self.later.clone()).collect()
+    }
+
     fn arguments(&self) -> String {
         let mut text = path(&self.image);
         if self.volume > 0 {

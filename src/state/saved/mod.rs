@@ -306,6 +306,16 @@ pub struct SavedRun {
     pub script: Script,
     /// Spheres by their places in the list, and after how many steps they were placed.
     pub placed: Vec<(usize, u64)>,
+    /// By the numbers of the script; none: what the surface has now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<SavedInputs>,
+}
+
+/// What gave speeds beside the image.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedInputs {
+    pub layer: Option<(u64, usize)>,
+    pub painted: [Vec<SavedRegion>; 2],
 }
 
 /// A mask, and all that it was segmented from.
@@ -315,8 +325,11 @@ pub struct SavedSegment {
     pub frame: usize,
     pub start: SavedStart,
     pub spheres: Vec<Sphere>,
-    pub layer: Option<(u64, usize)>,
-    pub painted: [Vec<SavedRegion>; 2],
+    #[serde(flatten)]
+    pub inputs: SavedInputs,
+    /// What took their place on the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<SavedInputs>,
     pub script: Script,
     pub mask: usize,
     /// sRGB.

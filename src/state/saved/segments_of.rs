@@ -5,16 +5,16 @@ use super::read::{Missing, insert};
 use super::regions_of::region;
 use super::write::Lists;
 use super::{
-    Origin, SavedDocument, SavedLayer, SavedRegion, SavedRun, SavedSegment, SavedSegmentation,
-    SavedStart,
+    Origin, SavedDocument, SavedInputs, SavedLayer, SavedRegion, SavedRun, SavedSegment,
+    SavedSegmentation, SavedStart,
 };
 use crate::data::{Mask, Region, Role, Shape};
 use crate::jobs::session::ReadSession;
-use crate::jobs::{Hand, Resume};
+use crate::jobs::{Beside, Hand, Resume};
 use crate::solvers::level_set::Script;
 use crate::state::Document;
 use crate::state::document::{Content, Layer, LayerId};
-use crate::state::segment::{Segmentation, Segmented, Start};
+use crate::state::segment::{Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::update::segmented_recipe;
 use std::sync::Arc;
 
@@ -46,6 +46,37 @@ impl Lists<'_> {
         made: &Segmented,
         mask: &Mask,
     ) -> SavedSegment {
+        let inputs = made.inputs.iter();
+        let mut inputs = inputs.map(|i| {
+            let layer = i.layer.map(|(id, frame)| (id.0, frame));
+            self.inputs(document, layer, &i.painted)
+        });
+        let none = SavedInputs {
+            layer: None,
+            painted: [Vec::new(), Vec::new()],
+        };
+        let first = inputs.next().unwrap_or(none);
+        let later = inputs.collect();
+        SavedSegment {
+            image: made.image.0,
+            frame: made.frame,
+            start: self.start(&made.start),
+            spheres: made.spheres.clone(),
+            inputs: first,
+            later,
+            script: made.script.clone(),
+            mask: self.mask(mask),
+            colour: made.colour,
+            measures: made.measures,
+        }
+    }
+
+    fn inputs(
+        &mut self,
+        document: &Document,
+        layer: Option<(u64, usize)>,
+        painted: &[Vec<Arc<Shape>>; 2],
+    ) -> SavedInputs {
         let mut shapes = |shapes: &[Arc<Shape>]| -> Vec<SavedRegion> {
             let saved = shapes.iter().map(|shape| {
                 let region = Region {
@@ -60,26 +91,16 @@ impl Lists<'_> {
             });
             saved.collect()
         };
-        let painted = [shapes(&made.painted[0]), shapes(&made.painted[1])];
-        SavedSegment {
-            image: made.image.0,
-            frame: made.frame,
-            start: self.start(&made.start),
-            spheres: made.spheres.clone(),
-            layer: made.layer.map(|(id, frame)| (id.0, frame)),
-            painted,
-            script: made.script.clone(),
-            mask: self.mask(mask),
-            colour: made.colour,
-            measures: made.measures,
-        }
+        let [grow, hold] = painted;
+        let painted = [shapes(grow), shapes(hold)];
+        SavedInputs { layer, painted }
     }
 
-    /// `run`: the surface as it is, and after how many steps spheres were placed.
+    /// `run`: how the surface gets to where it is.
     pub(super) fn segmentation(
         &mut self,
         document: &Document,
-        run: Option<(&Script, &[(u64, u64)])>,
+        run: Option<&Resume>,
     ) -> SavedSegmentation {
         let segment = &document.segment;
         let place = |number: &u64| segment.spheres.iter().position(|(n, _)| n == number);
@@ -95,15 +116,23 @@ impl Lists<'_> {
             reference: segment.reference.map(|id| id.0),
             layer: segment.layer.map(|id| id.0),
             painted,
-            run: run
-                .filter(|(script, _)| script.steps > 0)
-                .map(|(script, placed)| SavedRun {
-                    script: script.clone(),
-                    placed: placed
-                        .iter()
-                        .filter_map(|(number, step)| Some((place(number)?, *step)))
-                        .collect(),
-                }),
+            run: run.filter(|run| run.script.steps > 0).map(|run| SavedRun {
+                script: run.script.clone(),
+                placed: run
+                    .placed
+                    .iter()
+                    .filter_map(|(number, step)| Some((place(number)?, *step)))
+                    .collect(),
+                inputs: run
+                    .beside
+                    .iter()
+                    .map(|beside| {
+                        let layer = beside.layer.as_ref();
+                        let layer = layer.map(|(id, _, frame)| (*id, *frame));
+                        self.inputs(document, layer, &beside.painted)
+                    })
+                    .collect(),
+            }),
         }
     }
 }
@@ -127,13 +156,59 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
     })
 }
 
-fn sound(script: &Script) -> Result<(), String> {
+/// `inputs`: how many there are.
+fn sound(script: &Script, inputs: usize) -> Result<(), String> {
     script.params.check()?;
     script.layout.check()?;
+    script.check(inputs)?;
     if script.steps > MOST_STEPS {
         return Err(format!("it has {} steps", script.steps));
     }
     Ok(())
+}
+
+fn painted(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedInputs,
+) -> Result<[Vec<Arc<Shape>>; 2], String> {
+    let shape = |saved: &SavedRegion| Ok(region(document, read, saved)?.shape);
+    let shapes = |all: &[SavedRegion]| all.iter().map(shape).collect::<Result<Vec<_>, String>>();
+    let [grow, hold] = &saved.painted;
+    Ok([shapes(grow)?, shapes(hold)?])
+}
+
+/// How far the surface was; an error is half a sentence.
+fn resume(
+    document: &Document,
+    read: &ReadSession,
+    run: &SavedRun,
+    spheres: &[Hand],
+) -> Result<Resume, String> {
+    // Those of older sessions have none.
+    sound(&run.script, run.inputs.len().max(1))?;
+    let beside = run.inputs.iter().map(|inputs| {
+        let layer = match inputs.layer {
+            None => None,
+            Some((id, frame)) => {
+                let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
+                let layer = layer.filter(|volume| frame < volume.frames);
+                let layer = layer.ok_or("an image of its speeds is not here")?;
+                Some((id, layer.clone(), frame))
+            }
+        };
+        Ok(Beside {
+            layer,
+            painted: painted(document, read, inputs)?,
+        })
+    });
+    let placed = run.placed.iter();
+    let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
+    Ok(Resume {
+        script: run.script.clone(),
+        placed: placed.collect(),
+        beside: beside.collect::<Result<_, String>>()?,
+    })
 }
 
 fn one(
@@ -143,19 +218,20 @@ fn one(
 ) -> Result<(Mask, Segmented), String> {
     let mask = read.masks.get(saved.mask).and_then(|m| m.as_ref().ok());
     let mask = mask.ok_or("its mask is damaged")?.clone();
-    sound(&saved.script)?;
-    let shapes = |all: &[SavedRegion]| -> Result<Vec<Arc<Shape>>, String> {
-        all.iter()
-            .map(|r| Ok(region(document, read, r)?.shape))
-            .collect()
-    };
+    sound(&saved.script, 1 + saved.later.len())?;
+    let inputs = std::iter::once(&saved.inputs).chain(&saved.later);
+    let inputs = inputs.map(|inputs| {
+        Ok(SpeedInputs {
+            layer: inputs.layer.map(|(id, frame)| (LayerId(id), frame)),
+            painted: painted(document, read, inputs)?,
+        })
+    });
     let made = Segmented {
         image: LayerId(saved.image),
         frame: saved.frame,
         start: start(read, &saved.start)?,
         spheres: saved.spheres.clone(),
-        layer: saved.layer.map(|(id, frame)| (LayerId(id), frame)),
-        painted: [shapes(&saved.painted[0])?, shapes(&saved.painted[1])?],
+        inputs: inputs.collect::<Result<_, String>>()?,
         script: saved.script.clone(),
         phi: None,
         colour: saved.colour,
@@ -238,18 +314,9 @@ fn segmentation(
         let region = place.and_then(|place| document.regions.get(place));
         region.map(|r| r.id)
     });
-    let resume = match &saved.run {
-        Some(run) => {
-            sound(&run.script)?;
-            let placed = run.placed.iter();
-            let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
-            Some(Arc::new(Resume {
-                script: run.script.clone(),
-                placed: placed.collect(),
-            }))
-        }
-        None => None,
-    };
+    let run = saved.run.as_ref();
+    let resume = run.map(|run| resume(document, read, run, &spheres));
+    let resume = resume.transpose()?.map(Arc::new);
     Ok(Segmentation {
         settings: saved.settings.clone().sound(),
         image: there(saved.image),

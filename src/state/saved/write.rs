@@ -254,9 +254,10 @@ impl Lists<'_> {
             segment: {
                 // A snapshot keeps what it was to become.
                 let own = std::ptr::eq(d, &self.state.document);
-                let live = self.state.session.segment.live.clone().filter(|_| own);
-                let run = live.as_ref().map(|l| (&l.script, &*l.placed));
-                self.segmentation(d, run)
+                let live = self.state.session.segment.resume().filter(|_| own);
+                // One that nobody has looked at since is still to be gone to.
+                let run = live.or_else(|| d.segment.resume.clone());
+                self.segmentation(d, run.as_deref())
             },
             filter: d.filter.clone(),
             store: d.store,
@@ -488,7 +489,8 @@ impl Lists<'_> {
                 if let SavedStart::Mask { mask, .. } = &mut made.start {
                     *mask = self.known_mask(read, *mask)?;
                 }
-                for region in made.painted.iter_mut().flatten() {
+                let inputs = std::iter::once(&mut made.inputs).chain(&mut made.later);
+                for region in inputs.flat_map(|i| i.painted.iter_mut().flatten()) {
                     *region = self.as_it_was(read, region)?;
                 }
             }

@@ -500,8 +500,8 @@ pub fn traced(state: &mut State, path: Option<TracedPath>) {
     working.hovered = path.filter(|p| pointed == Some((p.of, p.voxel)));
 }
 
-/// The pathway and the width of a kept one, or of the live one.
-fn one(state: &State, of: Option<LayerId>) -> Option<(Arc<FoundPathway>, f64, String)> {
+/// The pathway, the width and the name of a kept one, or of the live one.
+pub(super) fn one(state: &State, of: Option<LayerId>) -> Option<(Arc<FoundPathway>, f64, String)> {
     match of {
         None => {
             let found = state.final_pathway()?.clone();
@@ -523,12 +523,6 @@ pub(super) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
     }
-}
-
-/// The voxels of a pathway and its name.
-pub fn named_mask(state: &State, of: Option<LayerId>) -> Option<(String, crate::data::Mask)> {
-    let (found, epsilon, name) = one(state, of)?;
-    Some((name, found.mask(epsilon)))
 }
 
 /// Writes something of a pathway.

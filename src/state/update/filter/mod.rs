@@ -8,7 +8,7 @@ pub use told::{recipe as recipe_of, told};
 
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
-use crate::data::{Mask, Region, Role, Shape, Tractogram};
+use crate::data::Tractogram;
 use crate::jobs::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
 };
@@ -25,7 +25,6 @@ use crate::state::session::{Exports, Severity};
 use crate::state::words::count;
 use crate::state::{Document, Effect, State, Task, defaults};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
 
@@ -315,10 +314,10 @@ fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
                 Without::Through((**r).clone()),
             )
         }),
-        Lesioned::Pathway(of) => pathways::named_mask(state, *of).map(|(name, mask)| {
+        Lesioned::Pathway(of) => pathways::one(state, *of).map(|(found, epsilon, name)| {
             (
                 format!("what passes {name}"),
-                Without::Through(around(mask)),
+                Without::Along(found, epsilon),
             )
         }),
     };
@@ -327,18 +326,6 @@ fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
         return state.session.say(Severity::Information, sentence);
     };
     run(state, Aim::Lesion(name), without, false, effects);
-}
-
-/// The voxels of a pathway as a region.
-fn around(mask: Mask) -> Region {
-    Region {
-        id: crate::data::region::RegionId(0),
-        name: String::new(),
-        role: Role::Include,
-        shape: Arc::new(Shape::Mask(mask)),
-        colour: None,
-        visible: false,
-    }
 }
 
 /// What the cut leaves, as a layer.

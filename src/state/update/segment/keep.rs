@@ -5,9 +5,9 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::jobs::{ForRegions, ForSegment, Play, Request, SaveLabels, Surfaced};
 use crate::state::document::{Content, Layer, LayerId};
-use crate::state::recipe::segment::{SegmentRecipe, SegmentScript};
+use crate::state::recipe::segment::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::recipe::{ShapeSpec, Source};
-use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, Start, frame_of, scalar};
+use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
 use crate::state::session::Severity;
 use crate::state::update::edit;
 use crate::state::words::{fixed, with_unit};
@@ -20,21 +20,17 @@ fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
-    let start = segment.spheres.iter().filter(|(n, _)| !later(n));
-    let shapes = |region: &Option<RegionId>| {
-        let region = region.and_then(|id| document.region(id));
-        region.map(|r| r.shape.clone()).into_iter().collect()
-    };
+    let start = live.spheres.iter().filter(|(n, _)| !later(n));
+    let inputs = live.beside.iter().map(|beside| SpeedInputs {
+        layer: beside.layer.as_ref().map(|(id, _, n)| (LayerId(*id), *n)),
+        painted: beside.painted.clone(),
+    });
     Some(Segmented {
         image: layer.id,
         frame: frame_of(layer, image),
         start: segment.start.clone(),
         spheres: start.map(|(_, sphere)| *sphere).collect(),
-        layer: segment.layer.and_then(|id| {
-            let layer = document.layer(id)?;
-            Some((id, frame_of(layer, scalar(layer)?)))
-        }),
-        painted: segment.painted.each_ref().map(shapes),
+        inputs: inputs.collect(),
         script: live.script.clone(),
         phi: live.phi.clone(),
         colour: [0; 3],
@@ -81,6 +77,10 @@ impl Files<'_> {
         if let Some(path) = there.and_then(|l| l.path.clone()) {
             return path;
         }
+        // Several changes of a run may name one.
+        if let Some((_, path)) = self.masks.iter().find(|(m, _)| m.id() == mask.id()) {
+            return path.clone();
+        }
         let Some(file) = self.beside else {
             self.unfiled.get_or_insert(name.to_owned());
             return PathBuf::new();
@@ -90,6 +90,19 @@ impl Files<'_> {
         let path = file.with_file_name(format!("{stem}-mask-{number}.nii.gz"));
         self.masks.push((mask.clone(), path.clone()));
         path
+    }
+
+    fn inputs(&mut self, inputs: &SpeedInputs) -> ScriptInputs {
+        let [grow_here, not_here] = inputs
+            .painted
+            .each_ref()
+            .map(|shapes| shapes.iter().map(|s| self.shape(s)).collect());
+        ScriptInputs {
+            layer: inputs.layer.map(|(id, _)| self.image(id)),
+            layer_volume: inputs.layer.map_or(0, |(_, frame)| frame),
+            grow_here,
+            not_here,
+        }
     }
 
     fn shape(&mut self, shape: &Shape) -> ShapeSpec {
@@ -119,10 +132,9 @@ fn script(
         Start::Mask(name, mask) => Some(files.mask(name, mask)),
         _ => None,
     };
-    let [grow_here, not_here] = made
-        .painted
-        .each_ref()
-        .map(|shapes| shapes.iter().map(|s| files.shape(s)).collect());
+    let mut inputs = made.inputs.iter().map(|inputs| files.inputs(inputs));
+    let first = inputs.next().unwrap_or_default();
+    let later = inputs.collect();
     let script = SegmentScript {
         image: files.image(made.image),
         volume: made.frame,
@@ -136,10 +148,11 @@ fn script(
             _ => None,
         },
         spheres: made.spheres.clone(),
-        layer: made.layer.map(|(id, _)| files.image(id)),
-        layer_volume: made.layer.map_or(0, |(_, frame)| frame),
-        grow_here,
-        not_here,
+        layer: first.layer,
+        layer_volume: first.layer_volume,
+        grow_here: first.grow_here,
+        not_here: first.not_here,
+        later,
         run: made.script.clone(),
     };
     (script, files.unfiled, files.masks)

@@ -5,8 +5,12 @@ mod keep;
 pub use keep::{now, recipe_of, told};
 
 use super::{edit, exported, layers, pathways, tracks};
+use crate::data::Mask;
 use crate::data::region::RegionId;
-use crate::jobs::{Back, Origin, Play, Request, Resume, Slot, Steer, Steered, Thing};
+use crate::jobs::{
+    Back, Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
+    Surfaced, Thing,
+};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
@@ -41,13 +45,13 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
                 .map(|(_, v)| v.grid.clone());
             let region = state.document.region(id).cloned();
             if let Some((grid, region)) = image.zip(region) {
-                let mask = region.shape.mask_on(&grid);
-                begin_with(state, Start::Mask(region.name.clone(), mask));
+                let with = Counted::Shape(region.shape.clone(), grid);
+                count_out(state, region.name.clone(), with, effects);
             }
         }
         SegmentAction::StartFromPathway(of) => {
-            if let Some((name, mask)) = pathways::named_mask(state, of) {
-                begin_with(state, Start::Mask(name, mask));
+            if let Some((found, epsilon, name)) = pathways::one(state, of) {
+                count_out(state, name, Counted::Pathway(found, epsilon), effects);
             }
         }
         SegmentAction::StartFromFill => {
@@ -170,6 +174,20 @@ pub fn entered(state: &mut State) {
     guess(state);
 }
 
+/// Begins with voxels that are yet to be counted: in a large image that takes a second.
+fn count_out(state: &mut State, name: String, with: Counted, effects: &mut Vec<Effect>) {
+    state.session.segment.begins = true;
+    let work = ForSegment::Begin { name, with };
+    effects.push(Effect::Submit(Request::Segment(work)));
+}
+
+/// They are counted; something else may have been chosen meanwhile.
+pub fn begun(state: &mut State, name: String, mask: Mask) {
+    if state.session.segment.begins {
+        begin_with(state, Start::Mask(name, mask));
+    }
+}
+
 fn begin_with(state: &mut State, start: Start) {
     anew(state, "Start of the surface", |d| d.segment.start = start);
 }
@@ -187,6 +205,7 @@ fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     let working = &mut state.session.segment;
     working.run += 1;
     (working.play, working.back) = (Play::Rest, None);
+    working.begins = false;
     working.left.clear();
 }
 
@@ -298,13 +317,17 @@ fn wanted(state: &State) -> Option<Steer> {
     let speed_layer = segment.layer.and_then(|id| {
         let layer = document.layer(id)?;
         let volume = scalar(layer)?;
-        Some((volume.clone(), frame_of(layer, volume)))
+        Some((id.0, volume.clone(), frame_of(layer, volume)))
     });
     let mut params = segment.settings.params.clone();
     params.layer = params.layer.filter(|_| speed_layer.is_some());
     let shapes = |region: &Option<RegionId>| {
         let region = region.and_then(|id| document.region(id));
         region.map(|r| r.shape.clone()).into_iter().collect()
+    };
+    let beside = Beside {
+        layer: speed_layer,
+        painted: segment.painted.each_ref().map(shapes),
     };
     Some(Steer {
         run: working.run,
@@ -322,8 +345,7 @@ fn wanted(state: &State) -> Option<Steer> {
                 within: *within,
             },
         },
-        layer: speed_layer,
-        painted: segment.painted.each_ref().map(shapes),
+        beside: held(state).unwrap_or(beside),
         params,
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
@@ -335,6 +357,16 @@ fn wanted(state: &State) -> Option<Steer> {
         speed: state.shows_speed(),
         things: things(state),
     })
+}
+
+/// Each change beside the image is one of the run's script, and nobody holds on to a mask that is being painted:
+/// what a hand drags or paints is taken once it lets go.
+fn held(state: &State) -> Option<Beside> {
+    let working = &state.session.segment;
+    let begun = working.live.as_ref().is_some_and(|live| live.step > 0);
+    let asked = working.asked.as_ref().filter(|a| a.run == working.run);
+    let held = asked.filter(|_| begun && state.history.is_open());
+    held.map(|asked| asked.beside.clone())
 }
 
 /// What the surface may come near to: streamlines that are shown, pathways.
@@ -466,7 +498,40 @@ pub fn stopped(state: &mut State) {
     let working = &mut state.session.segment;
     working.play = Play::Rest;
     working.running = false;
+    if state.document.segment.resume.is_some() {
+        // It is on its way to where it was, and goes on once somebody asks for something.
+        if let Some(asked) = &mut working.asked {
+            asked.play = Play::Rest;
+        }
+        return;
+    }
     working.asked = None;
+    let live = working.live.clone();
+    if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
+        stay(state, &live);
+    }
+}
+
+/// A way back that somebody stopped was not gone: the surface is where it was, with the spheres that it had.
+fn stay(state: &mut State, live: &Surfaced) {
+    let working = &mut state.session.segment;
+    if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
+        back.step = u64::MAX;
+        let left = working.left.last();
+        if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
+            working.left.pop();
+        }
+    }
+    let spheres = &state.document.segment.spheres;
+    if spheres.starts_with(&live.spheres) {
+        return;
+    }
+    let there = |number: u64| live.spheres.iter().any(|(n, _)| *n == number);
+    let later = spheres.iter().filter(|(n, _)| !there(*n));
+    let spheres = live.spheres.iter().chain(later).copied().collect();
+    edit(state, "Spheres of the surface", false, |d| {
+        d.segment.spheres = spheres;
+    });
 }
 
 /// Another backend: it is brought there by the next request.
@@ -479,11 +544,12 @@ pub fn moved(state: &mut State) {
 
 impl Working {
     /// How a surface gets to where it is.
-    fn resume(&self) -> Option<Arc<Resume>> {
+    pub fn resume(&self) -> Option<Arc<Resume>> {
         let live = self.live.as_ref()?;
         Some(Arc::new(Resume {
             script: live.script.clone(),
             placed: live.placed.clone(),
+            beside: live.beside.clone(),
         }))
     }
 

@@ -1,0 +1,87 @@
+//! What gives a surface a speed beside its image.
+
+use crate::data::{Grid, Mask, Shape, Volume};
+use crate::solvers::level_set::Inputs;
+use crate::solvers::region::{Combine, combine};
+use std::sync::Arc;
+
+/// Another image, regions. Each change of them during a run is one of its script.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// An image whose values are a speed, and which volume of it; the first number comes back.
+    pub layer: Option<(u64, Volume, usize)>,
+    /// Where to grow, where not to.
+    pub painted: [Vec<Arc<Shape>>; 2],
+}
+
+impl PartialEq for Beside {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |a: &[Arc<Shape>], b: &[Arc<Shape>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        };
+        let painted = self.painted.iter().zip(&other.painted);
+        self.same_layer(other) && painted.into_iter().all(|(a, b)| all(a, b))
+    }
+}
+
+/// A session has read each of them anew.
+fn same(a: &Arc<Shape>, b: &Arc<Shape>) -> bool {
+    match (&**a, &**b) {
+        _ if Arc::ptr_eq(a, b) => true,
+        (Shape::Mask(a), Shape::Mask(b)) => a.id() == b.id(),
+        (
+            Shape::Sphere { centre, radius_mm },
+            Shape::Sphere {
+                centre: c,
+                radius_mm: r,
+            },
+        ) => (centre, radius_mm) == (c, r),
+        (
+            Shape::Box { centre, half_mm },
+            Shape::Box {
+                centre: c,
+                half_mm: h,
+            },
+        ) => (centre, half_mm) == (c, h),
+        _ => false,
+    }
+}
+
+impl Beside {
+    fn same_layer(&self, other: &Self) -> bool {
+        let layer = |of: &Self| of.layer.as_ref().map(|(_, v, frame)| (v.id(), *frame));
+        layer(self) == layer(other)
+    }
+
+    /// Beside an image that is alone; `before`: what another had, of which the same layer is taken. Needs the
+    /// backend's threads installed.
+    pub fn inputs(&self, image: &Inputs, before: Option<(&Self, &Inputs)>) -> Inputs {
+        let grid = &image.image.grid;
+        let masks = self.painted.each_ref().map(|shapes| union(shapes, grid));
+        let [grow, hold] = masks.each_ref().map(Option::as_ref);
+        let layered = match (before, &self.layer) {
+            (Some((of, inputs)), _) if of.same_layer(self) => inputs.clone(),
+            (_, Some((_, layer, frame))) => image.clone().with_layer(layer, *frame),
+            (_, None) => image.clone(),
+        };
+        layered.with_painted(grow, hold)
+    }
+
+    /// The same of several.
+    pub fn all(several: &[Self], image: &Inputs) -> Vec<Inputs> {
+        let mut made: Vec<Inputs> = Vec::with_capacity(several.len());
+        for (i, beside) in several.iter().enumerate() {
+            let before = i.checked_sub(1).map(|k| (&several[k], &made[k]));
+            made.push(beside.inputs(image, before));
+        }
+        made
+    }
+}
+
+/// All of them together.
+fn union(shapes: &[Arc<Shape>], grid: &Arc<Grid>) -> Option<Mask> {
+    let (first, others) = shapes.split_first()?;
+    let join =
+        |all: Mask, shape: &Arc<Shape>| combine(Combine::Union, &Shape::Mask(all), shape, grid);
+    Some(others.iter().fold(first.mask_on(grid), join))
+}

@@ -1,0 +1,101 @@
+//! A run in the hand, with what a script alone does not say: by which spheres and which speeds it came about.
+
+use super::{Back, Beside, Figures, Hand, Leaked, Steer};
+use crate::compute::{Backend, Control};
+use crate::solvers::Error;
+use crate::solvers::level_set::{Ended, Evolution, Field, Inputs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(super) struct Run {
+    pub evolution: Evolution,
+    /// Spheres of the start.
+    pub start: Vec<Hand>,
+    /// Those placed since, and after how many steps.
+    pub placed: Vec<(Hand, u64)>,
+    /// What gave speeds, by the numbers of the script.
+    pub beside: Vec<Beside>,
+    /// The last way back that was gone.
+    pub back: u64,
+    pub ended: Ended,
+    pub leak: Option<Leaked>,
+    pub steps_per_s: f64,
+    pub figures: Option<Figures>,
+    /// When those were made, and how long that took.
+    pub figured: Option<(Instant, Duration)>,
+    /// What was last looked at, voxel by voxel.
+    pub looked: Option<Arc<Field>>,
+}
+
+impl Run {
+    pub fn new(
+        evolution: Evolution,
+        start: Vec<Hand>,
+        beside: Vec<Beside>,
+        back: Option<Back>,
+    ) -> Self {
+        Self {
+            evolution,
+            start,
+            placed: Vec::new(),
+            beside,
+            back: back.map_or(0, |b| b.number),
+            ended: Ended::Steps,
+            leak: None,
+            steps_per_s: 0.0,
+            figures: None,
+            figured: None,
+            looked: None,
+        }
+    }
+
+    pub fn spheres(&self) -> Vec<Hand> {
+        let placed = self.placed.iter().map(|(hand, _)| hand);
+        self.start.iter().chain(placed).copied().collect()
+    }
+
+    /// Where it has moved in the same before.
+    pub fn inputs_of(&self, beside: &Beside) -> Option<Inputs> {
+        let number = self.beside.iter().position(|own| own == beside)?;
+        self.evolution.all_inputs().get(number).cloned()
+    }
+
+    /// Whether nothing about its speeds is to change; `inputs`: what is wanted.
+    pub fn is_moved_by(&self, wanted: &Steer, inputs: &Inputs) -> bool {
+        *self.evolution.params() == wanted.params && self.evolution.inputs().is(inputs)
+    }
+
+    /// By the speeds that are wanted, from the next step on.
+    pub fn steer(
+        &mut self,
+        wanted: &Steer,
+        inputs: &Inputs,
+        backend: &Backend,
+    ) -> Result<(), Error> {
+        let params = &wanted.params;
+        self.evolution.change(inputs, params, backend)?;
+        if self.evolution.all_inputs().len() > self.beside.len() {
+            self.beside.push(wanted.beside.clone());
+        }
+        Ok(())
+    }
+
+    /// To the state after so many steps; spheres placed then or later are forgotten. Where somebody stops it
+    /// all is as it was.
+    pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
+        self.evolution.rewind(step, backend, control)?;
+        self.beside.truncate(self.evolution.all_inputs().len());
+        self.placed.retain(|(_, at)| *at < step);
+        self.leak = None;
+        self.forget();
+        Ok(())
+    }
+
+    /// Figures were of another surface.
+    pub fn forget(&mut self) {
+        self.figures = None;
+        self.figured = None;
+        self.looked = None;
+        self.ended = Ended::Steps;
+    }
+}

@@ -1,0 +1,183 @@
+//! The way back, and runs again.
+
+use super::{Alarm, Evolution, Field, History};
+use crate::compute::{Backend, Control};
+use crate::solvers::Error;
+use crate::solvers::level_set::script::{Ended, Event, Script, What};
+use crate::solvers::level_set::speed::{Inputs, Speeds};
+use crate::solvers::level_set::start::Start;
+use std::sync::Arc;
+
+/// A run as it was before a way back, which may be stopped.
+struct Before {
+    field: Field,
+    inputs: Vec<Inputs>,
+    number: usize,
+    speeds: Arc<Speeds>,
+    events: Vec<Event>,
+    time: f64,
+    inside: Vec<u64>,
+    sum: i64,
+    history: History,
+    alarm: Alarm,
+    looks: Vec<(u64, Field)>,
+    watched: bool,
+}
+
+impl Evolution {
+    /// Back to the state after so many steps: that of the run up to there, to the last bit. What a
+    /// hand did at that step or later is forgotten. Where that is stopped or fails all is as it was.
+    pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
+        self.go_back(step.min(self.step()), false, backend, control)
+    }
+
+    /// `with_changes`: those made at that step are kept.
+    pub(super) fn go_back(
+        &mut self,
+        step: u64,
+        with_changes: bool,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        let before = Before {
+            field: self.field()?,
+            inputs: self.inputs.clone(),
+            number: self.number,
+            speeds: self.speeds.clone(),
+            events: self.script.events.clone(),
+            time: self.time,
+            inside: self.inside.clone(),
+            sum: self.sum,
+            history: self.history.clone(),
+            alarm: self.alarm.clone(),
+            looks: std::mem::take(&mut self.looks),
+            watched: self.watched,
+        };
+        self.watched = false;
+        let gone = self.gone_back(step, with_changes, backend, control);
+        self.watched = before.watched;
+        if gone.is_err() {
+            self.stay(before, backend)?;
+        }
+        gone
+    }
+
+    fn gone_back(
+        &mut self,
+        step: u64,
+        with_changes: bool,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        let state = self.history.back_to(step);
+        let events = std::mem::take(&mut self.script.events);
+        let kept = events.into_iter().filter(|e| e.step < step || with_changes);
+        // A state is kept before what a hand did at its step.
+        let (done, ahead): (Vec<Event>, Vec<Event>) = kept.partition(|e| e.step < state.step);
+        let (mut params, mut number) = (&self.script.params, 0);
+        for event in &done {
+            match &event.what {
+                What::Params(later) => params = later,
+                What::Inputs(later) => number = *later,
+                What::Sphere(_) => {}
+            }
+        }
+        let params = params.clone();
+        self.script.events = done;
+        self.inside.truncate(state.step as usize + 1);
+        self.time = state.time;
+        let field = state.field(&self.like);
+        backend.install(|| {
+            self.number = number;
+            self.speeds = Arc::new(Speeds::new(&self.inputs[number], &params, &self.stencil));
+            self.adopt(&field, state.inside, state.sum, backend)
+        })?;
+        self.follow(&ahead, step, backend, control)?;
+        // They are numbered as they come.
+        let used = self.script.events.iter().map(|e| match e.what {
+            What::Inputs(number) => number + 1,
+            What::Params(_) | What::Sphere(_) => 1,
+        });
+        self.inputs.truncate(used.max().unwrap_or(1));
+        Ok(())
+    }
+
+    fn stay(&mut self, before: Before, backend: &Backend) -> Result<(), Error> {
+        let inside = before.inside.last().copied().unwrap_or(0);
+        self.script.events = before.events;
+        (self.inputs, self.number) = (before.inputs, before.number);
+        self.speeds = before.speeds;
+        (self.time, self.inside) = (before.time, before.inside);
+        self.history = before.history;
+        backend.install(|| self.adopt(&before.field, inside, before.sum, backend))?;
+        (self.alarm, self.looks) = (before.alarm, before.looks);
+        Ok(())
+    }
+
+    /// Steps up to `step`, with what a hand did on the way.
+    fn follow(
+        &mut self,
+        events: &[Event],
+        step: u64,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Ended, Error> {
+        let mut events = events.iter().peekable();
+        while let Some(event) = events.next() {
+            let ended = self.reach(event.step, backend, control)?;
+            if ended != Ended::Steps {
+                return Ok(ended);
+            }
+            match &event.what {
+                What::Params(params) => self.set(params, backend)?,
+                What::Sphere(sphere) => self.edit(sphere, backend)?,
+                What::Inputs(number) => {
+                    // Both at once where both were changed: one of them alone need not move anything.
+                    let with = |next: &&Event| {
+                        next.step == event.step && matches!(next.what, What::Params(_))
+                    };
+                    let params = match events.next_if(with).map(|next| &next.what) {
+                        Some(What::Params(params)) => params.clone(),
+                        _ => self.params().clone(),
+                    };
+                    self.turn_to(*number, &params, backend)?;
+                }
+            }
+        }
+        self.reach(step, backend, control)
+    }
+
+    /// Also past where the surface stands still.
+    fn reach(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
+        while self.step() < step {
+            match self.run(step - self.step(), backend, control)? {
+                Ended::Steps | Ended::Converged => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Ended::Steps)
+    }
+
+    /// A run again, from its script, and how it ended; `inputs`: by the numbers that the script gives
+    /// them.
+    pub fn replay(
+        inputs: &[Inputs],
+        start: &Start,
+        script: &Script,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(Self, Ended), Error> {
+        script.check(inputs.len()).map_err(Error::Input)?;
+        let Some(first) = inputs.first() else {
+            let why = "Found no image to run in, expected one; name it";
+            return Err(Error::Input(why.to_owned()));
+        };
+        let (params, layout) = (&script.params, script.layout);
+        let mut made = Self::new(first, start, params, layout, backend, control)?;
+        made.inputs = inputs.to_vec();
+        made.watched = false;
+        let ended = made.follow(&script.events, script.steps, backend, control)?;
+        made.watched = true;
+        Ok((made, ended))
+    }
+}

@@ -1,0 +1,151 @@
+//! What a hand does to a run: other speeds, spheres.
+
+use super::{Alarm, Engine, Evolution, Field};
+use crate::compute::Backend;
+use crate::solvers::Error;
+use crate::solvers::level_set::params::Params;
+use crate::solvers::level_set::script::{Event, What};
+use crate::solvers::level_set::speed::{Inputs, Speeds};
+use crate::solvers::level_set::start::{Sphere, edited};
+use crate::solvers::level_set::stencil::Stencil;
+use std::sync::Arc;
+
+impl Evolution {
+    /// From the next step on.
+    pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
+        self.turn_to(self.number, params, backend)
+    }
+
+    /// The same in other inputs of the same image: φ stays.
+    pub fn change(
+        &mut self,
+        inputs: &Inputs,
+        params: &Params,
+        backend: &Backend,
+    ) -> Result<(), Error> {
+        let count = self.inputs.len();
+        let known = self.inputs.iter().position(|known| known.is(inputs));
+        if known.is_none() {
+            self.inputs.push(inputs.clone());
+        }
+        let turned = self.turn_to(known.unwrap_or(count), params, backend);
+        if turned.is_err() {
+            self.inputs.truncate(count);
+        }
+        turned
+    }
+
+    /// To the inputs of a number. What cannot be leaves all as it was.
+    pub(super) fn turn_to(
+        &mut self,
+        number: usize,
+        params: &Params,
+        backend: &Backend,
+    ) -> Result<(), Error> {
+        params.check().map_err(Error::Input)?;
+        let inputs = self.inputs[number].clone();
+        inputs.have_layer(params)?;
+        let (moved, steered) = (number != self.number, *params != self.speeds.params);
+        if !(moved || steered) {
+            return Ok(());
+        }
+        backend.install(|| {
+            let speeds = moving(&inputs, params, &self.stencil)?;
+            let before = std::mem::replace(&mut self.speeds, speeds);
+            if let Err(error) = self.renew() {
+                self.speeds = before;
+                return Err(error);
+            }
+            if moved {
+                self.number = number;
+                self.note(What::Inputs(number));
+            }
+            if steered {
+                self.note(What::Params(params.clone()));
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds a sphere, or cuts it away.
+    pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
+        sphere
+            .check(&self.inputs().image.grid)
+            .map_err(Error::Input)?;
+        let before = self.field()?;
+        let field = edited(&before, sphere);
+        let census = field.census(0.0);
+        if census.inside == 0 {
+            return Err(Error::Input(
+                "Found no voxel left after the cut, expected some; the surface is kept: cut away less"
+                    .to_owned(),
+            ));
+        }
+        if census.inside == census.all {
+            return Err(Error::Input(
+                "Found no voxel outside any more, expected some; the surface is kept: add a smaller sphere"
+                    .to_owned(),
+            ));
+        }
+        let (old_sum, old_inside) = self.inside();
+        backend.install(|| {
+            let sum = self.inputs().sum_inside(&field.mask());
+            let adopted = self.adopt(&field, census.inside, sum, backend);
+            if adopted.is_err() {
+                self.adopt(&before, old_inside, old_sum, backend)?;
+            }
+            adopted
+        })?;
+        self.note(What::Sphere(*sphere));
+        Ok(())
+    }
+
+    fn note(&mut self, what: What) {
+        let step = self.step();
+        self.script.events.push(Event { step, what });
+        self.looks.clear();
+        let inside = self.inside.last().copied().unwrap_or(0);
+        self.alarm = Alarm::new(step, inside);
+    }
+
+    /// Goes on from a field with so many voxels inside, of this sum of grey values.
+    pub(super) fn adopt(
+        &mut self,
+        field: &Field,
+        inside: u64,
+        sum: i64,
+        backend: &Backend,
+    ) -> Result<(), Error> {
+        self.engine = Engine::new(field, &self.stencil, &self.script.layout, backend)?;
+        if let Some(last) = self.inside.last_mut() {
+            *last = inside;
+        }
+        self.sum = sum;
+        self.alarm = Alarm::new(self.step(), inside);
+        self.renew()
+    }
+
+    /// A leak that was told ends no more runs: somebody wants it to go on. The next one does.
+    pub fn let_leak(&mut self) {
+        let inside = self.inside.last().copied().unwrap_or(0);
+        self.alarm = Alarm::new(self.step(), inside);
+    }
+}
+
+/// Needs the backend's threads installed.
+pub(super) fn moving(
+    inputs: &Inputs,
+    params: &Params,
+    stencil: &Stencil,
+) -> Result<Arc<Speeds>, Error> {
+    let speeds = Speeds::new(inputs, params, stencil);
+    let all = speeds.most + speeds.drift + f64::from(params.smoothness + params.rescaling);
+    if all > 0.0 {
+        return Ok(Arc::new(speeds));
+    }
+    Err(Error::Input(
+        "Found a speed of 0 in every voxel, expected one that moves the surface; raise a weight or paint where \
+         it grows"
+            .to_owned(),
+    ))
+}
