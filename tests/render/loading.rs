@@ -262,8 +262,14 @@ fn rough_then_better() {
     assert!(renderer.device_ms() > 0.0);
 }
 
+/// Nothing is drawn better while a gesture may go on.
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(300));
+}
+
 /// Calls until nothing is owed; how many.
 fn at_rest(renderer: &mut Renderer, list: &ScenePane) -> usize {
+    pause();
     for calls in 0..10_000 {
         if !renderer.busy() {
             return calls;
@@ -304,7 +310,6 @@ fn slow_pictures() {
     at_rest(renderer, &list);
     // Its time is known once it is done.
     renderer.wait();
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(300));
     pause();
     renderer.scene(&turned, PANE);
     assert!(renderer.busy() && !renderer.shows(&turned, PANE));
@@ -318,7 +323,6 @@ fn slow_pictures() {
     renderer.scene(&list, PANE);
     assert!(!renderer.shows(&list, PANE));
     let draws = renderer.draws();
-    pause();
     let calls = at_rest(renderer, &list);
     assert!(calls > 3, "{calls} pieces");
     assert_eq!(renderer.draws(), draws + 1);
@@ -355,6 +359,7 @@ fn slow_slices() {
     // Everything is slow to it.
     renderer.set_patience_ms(0.0);
     let at_rest = |renderer: &mut Renderer, list| {
+        pause();
         for calls in 0..10_000 {
             if !renderer.busy() {
                 return calls;
@@ -371,7 +376,6 @@ fn slow_slices() {
     assert_eq!(difference(&full, &read(renderer)).0, 0);
     renderer.slice(&moved, PANE);
     let (rough, draws) = (read(renderer), renderer.draws());
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(300));
     pause();
     for _ in 0..4 {
         renderer.wait();
@@ -392,7 +396,6 @@ fn slow_slices() {
         renderer.slice(&list, PANE);
     }
     renderer.slice(&moved, PANE);
-    pause();
     at_rest(renderer, &moved);
     assert_eq!(difference(&full_moved, &read(renderer)).0, 0);
 }
