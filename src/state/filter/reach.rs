@@ -162,8 +162,8 @@ impl Document {
             counting: Default::default(),
         };
         let sieve = sieve.limited(cut);
-        let by_regions = self.regions.iter();
-        let by_regions = by_regions.any(|r| sieve.how(r.id, r.role) != Use::Nothing);
+        let mut regions = self.regions.iter();
+        let by_regions = regions.any(|r| sieve.how(r.id, r.role) != Use::Nothing);
         let plain = !by_regions
             && Sieve {
                 random_seed: 0,
