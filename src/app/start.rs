@@ -98,7 +98,11 @@ fn create(
     let mut state = State::new(String::new());
     if let Some(storage) = cc.storage {
         store::load(storage, &mut state);
-        first.insert(0, Action::Set(store::settings(storage)));
+        let settings = store::settings(storage).sound();
+        if let Some(zoom) = settings.zoom {
+            cc.egui_ctx.set_zoom_factor(zoom);
+        }
+        first.insert(0, Action::Set(settings));
     }
     let (kind, backend) = match opened {
         Some(opened) => opened,

@@ -254,11 +254,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines,
         "drawn_by": pictures.device(),
     });
-    let last = film.as_ref().or(files.last()).unwrap_or(&options.out);
-    let text = match files.as_slice() {
-        [first, .., _] => format!("{} to {}", first.display(), last.display()),
-        _ => last.display().to_string(),
+    let mut text = match files.as_slice() {
+        [first, .., last] => format!("{} to {}", first.display(), last.display()),
+        _ => options.out.display().to_string(),
     };
+    if let Some(film) = &film {
+        text += &format!("\n{}", film.display());
+    }
     runner.report(&report, &text);
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::document::{Content, Layer, MadeMask, Method};
 use super::moved::How;
 use super::recipe::{MediumRecipe, Source};
 use super::session::Curves;
-use super::words::count;
+use super::words::{count, fixed};
 use super::{Document, Recipe, State};
 use crate::data::{Region, Role, Shape};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
@@ -77,11 +77,17 @@ pub fn methods(state: &State) -> String {
                 "were fitted"
             }
         };
+        let raised = match tensors.repaired {
+            0 => "in none of which an eigenvalue was below the least".to_owned(),
+            n => format!(
+                "in {} of which an eigenvalue was below the least and was raised to it",
+                count(n as u64)
+            ),
+        };
         let _ = write!(
             text,
-            " {} voxels {verb}, in {} of which an eigenvalue was below the least and was raised to it.",
-            count(tensors.fitted as u64),
-            count(tensors.repaired as u64)
+            " {} voxels {verb}, {raised}.",
+            count(tensors.fitted as u64)
         );
     }
     text += &moves(document, &mut citations);
@@ -524,10 +530,15 @@ fn seeds(seeding: Seeding) -> String {
     }
 }
 
+/// A place, in the world.
+fn at(place: glam::DVec3) -> String {
+    let [x, y, z] = place.to_array().map(|v| fixed(v, 1));
+    format!("({x}, {y}, {z}) mm")
+}
+
 /// The visible regions of a role: names, and where they are.
 fn named(regions: &[Region], role: Role) -> Option<String> {
     let one = |region: &Region| {
-        let at = |p: glam::DVec3| format!("({:.1}, {:.1}, {:.1}) mm", p.x, p.y, p.z);
         let shape = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => {
                 format!("sphere of {radius_mm:.1} mm radius at {}", at(*centre))

@@ -92,6 +92,9 @@ pub struct Settings {
     pub paths: Paths,
     /// Jobs refuse to take more; `None`: what the machine has.
     pub memory_gb: Option<f64>,
+    /// Size of everything; `None`: as the desktop says. Here too, since egui writes its own down only when a
+    /// window is closed.
+    pub zoom: Option<f32>,
 }
 
 impl Settings {
@@ -122,6 +125,7 @@ impl Settings {
         if !(within(low, 0.0, 10_000.0) && within(high, 0.0, 10_000.0) && low <= high) {
             paths.length_mm = usual.length_mm;
         }
+        self.zoom = self.zoom.filter(|zoom| (0.2..=5.0).contains(zoom));
         self.memory_gb = self.memory_gb.filter(|gb| within(*gb, Self::LEAST_GB, 1e6));
         self
     }

@@ -254,6 +254,7 @@ pub fn show(
             panels::list_over_views(ui, centre, state, memory, &mut actions);
         }
     }
+    settings::follow_size(ui, state, &mut actions);
     // They would cover the path field that was asked for from them.
     if !memory.files.is_open() {
         leaving::show(ui, state, memory, &mut actions);

@@ -47,6 +47,17 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     }
 }
 
+/// Remembers the size of everything, by whatever it was changed.
+pub fn follow_size(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
+    let (now, settings) = (ui.ctx().zoom_factor(), &state.session.settings);
+    if now != settings.zoom.unwrap_or(1.0) {
+        actions.push(Action::Set(Settings {
+            zoom: Some(now),
+            ..settings.clone()
+        }));
+    }
+}
+
 fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = &state.session.settings;
     let mut changed = now.clone();

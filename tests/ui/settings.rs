@@ -54,6 +54,11 @@ fn settings() {
     // The sheet of keys says what the mouse does.
     press(&mut window, Modifiers::SHIFT, Key::Questionmark);
     window.get_by_label("Right-drag: Zoom; Ctrl: window, level");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    // Also when keys change it.
+    window.ctx.set_zoom_factor(1.25);
+    window.run();
+    assert_eq!(window.state().state.session.settings.zoom, Some(1.25));
 }
 
 fn visits() {

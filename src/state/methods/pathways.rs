@@ -51,6 +51,8 @@ pub(super) fn pathways(state: &State, citations: &mut Citations) -> String {
 
 fn one(found: &FoundPathway, epsilon: f64, citations: &mut Citations) -> String {
     let params = &found.params;
+    // Numbers go up in the order of the text.
+    let equation = citations.cite(COST_FIELDS);
     let metric = match params.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
         Cost::Sharpened { alpha } => {
@@ -75,11 +77,10 @@ fn one(found: &FoundPathway, epsilon: f64, citations: &mut Citations) -> String 
     };
     let between = |role| named(&found.regions, role).unwrap_or_default();
     let mut text = format!(
-        " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {} with \
-         {metric}, by {local}, where the FA was at least {}",
+        " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
+         with {metric}, by {local}, where the FA was at least {}",
         between(Role::Seed),
         between(Role::Target),
-        citations.cite(COST_FIELDS),
         params.min_fa
     );
     for (role, word) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {

@@ -1,6 +1,6 @@
 //! What is said of segmentations.
 
-use super::Citations;
+use super::{Citations, at};
 use crate::solvers::level_set::{Mode, Params, What};
 use crate::state::segment::{Segmented, Start};
 use crate::state::words::count;
@@ -42,9 +42,9 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
         Start::Spheres => None,
         Start::Mask(name, _) => Some(format!("the mask \"{name}\"")),
         Start::Values { low, high } => Some(format!("the voxels with values from {low} to {high}")),
-        Start::Filled { at, within } => Some(format!(
-            "the voxels connected to ({:.1}, {:.1}, {:.1}) mm with values within {within} of the one there",
-            at.x, at.y, at.z
+        Start::Filled { at: place, within } => Some(format!(
+            "the voxels connected to {} with values within {within} of the one there",
+            at(*place)
         )),
     };
     let spheres: Vec<String> = made
@@ -52,10 +52,10 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
         .iter()
         .map(|s| {
             let what = if s.add { "" } else { "less " };
-            let at = s.centre;
             format!(
-                "{what}a sphere of {:.1} mm radius at ({:.1}, {:.1}, {:.1}) mm",
-                s.radius_mm, at.x, at.y, at.z
+                "{what}a sphere of {:.1} mm radius at {}",
+                s.radius_mm,
+                at(s.centre)
             )
         })
         .collect();

@@ -335,6 +335,8 @@ pub(super) fn letters(
 ) -> Vec<Rect> {
     /// Half of a letter's width.
     const HALF: f32 = 5.0;
+    /// Nearer to a line of the title it would read as a part of it.
+    const APART: f32 = 6.0;
     let Some(letters) = slice.state.view.letters(slice.pane) else {
         return Vec::new();
     };
@@ -364,7 +366,8 @@ pub(super) fn letters(
         if align == Align2::CENTER_TOP {
             for line in title {
                 let letter = vec2(2.0 * HALF, size::LETTER);
-                if align.anchor_size(at, letter).intersects(*line) {
+                let line = line.expand2(vec2(APART, 0.0));
+                if align.anchor_size(at, letter).intersects(line) {
                     at.y = line.bottom();
                 }
             }
