@@ -19,7 +19,8 @@ Examples:
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
 
 The names say the formats; tracks.trx/ is a folder. Without --affine no point is moved: coordinates in the world stay as they are. What the output cannot hold
-is listed; values of a TCK go into TSF files and weights beside it. A mask becomes a smooth surface in world mm.";
+is listed; values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
+A mask becomes a smooth surface in world mm.";
 
 /// The examples and the table of formats.
 fn help() -> String {

@@ -10,6 +10,7 @@ use crate::jobs::{Loaded, Output, Request};
 use crate::state::space::{Item, What, disagreements, share_inside};
 use crate::state::words::count;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -384,6 +385,11 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         .iter()
         .map(|(name, members)| (name.clone(), json!(members.len())))
         .collect();
+    let of_groups = tractogram
+        .per_group
+        .values()
+        .flat_map(|v| v.keys().cloned());
+    let of_groups: BTreeSet<String> = of_groups.collect();
     let bounds = tractogram
         .bounds()
         .map(|(low, high)| [low.to_array(), high.to_array()]);
@@ -392,6 +398,7 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         "path": path, "kind": "tractogram", "streamlines": tractogram.len(),
         "points": tractogram.points.len(), "median_length_mm": median, "length_mm": [range.0, range.1],
         "bounds_mm": bounds, "per_point": of_points, "per_streamline": of_lines, "groups": groups,
+        "per_group": of_groups,
         "grid": grid.map(|g| json!({
             "shape": g.shape, "spacing_mm": g.spacing().to_array(), "orientation": g.orientation(),
         })),
@@ -435,6 +442,7 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         ("per point", of_points),
         ("per line", of_lines),
         ("groups", groups.collect()),
+        ("per group", of_groups.into_iter().collect()),
     ] {
         if !names.is_empty() {
             let _ = writeln!(text, "  {what:<11} {}", names.join(", "));

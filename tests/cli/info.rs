@@ -3,8 +3,8 @@
 use super::{arcuate, json};
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{AffineSource, Grid, Volume};
-use arcuate::io::nifti;
+use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
+use arcuate::io::{fibres, nifti};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -127,6 +127,18 @@ fn streamlines() {
     assert!(
         said.contains("length      none") && !said.contains("0.0 mm"),
         "{said}"
+    );
+    // Groups, and what is known of each.
+    let grouped = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2])
+        .with_group("left", vec![0])
+        .with_per_group("left", "colour", vec![0.2, 0.4, 0.6]);
+    fibres::save(&here.join("g.trx"), &grouped, "", &Control::new()).expect("written");
+    let said = text(&arcuate(&["info", "g.trx"], here));
+    let lines = ["groups      left (1)", "per group   colour"];
+    assert!(lines.iter().all(|l| said.contains(l)), "{said}");
+    assert_eq!(
+        json(&["info", "g.trx"], here)["files"][0]["per_group"][0],
+        "colour"
     );
     // An error stands alone.
     let output = arcuate(&["info", "missing.nii.gz"], here);

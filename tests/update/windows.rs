@@ -2,7 +2,10 @@
 
 use super::*;
 use arcuate::data::Tractogram;
+use arcuate::state::update::losses;
 use arcuate::state::{Convention, Mouse, Settings};
+use arcuate::ui::files::{Purpose, suggestion};
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -10,6 +13,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::settings hold for what comes", settings),
         test("update::a folder asks whom to open", visits),
         test("update::streamlines alone are seen whole", alone),
+        test(
+            "update::an export keeps the name and format of its file",
+            export,
+        ),
     ]
 }
 
@@ -164,4 +171,25 @@ fn remembered() {
     let old = r#"[{"path":"/a.nii","summary":"","opened":1}]"#;
     let old: Vec<arcuate::state::session::Recent> = serde_json::from_str(old).expect("read");
     assert_eq!(old[0].window, None);
+}
+
+/// Under the letters that the file has, in the format that holds what it brought, and not over it; what
+/// we name ourselves is in small letters.
+fn export() {
+    let mut state = State::new(String::new());
+    let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
+    let lines = lines.with_grid(scan().0.grid.clone());
+    let opened = file("/data/sub-01_Bundle_L.trx", Loaded::Tractogram(lines));
+    update(&mut state, Action::Event(opened));
+    let layer = Some(state.document.layers[0].id);
+    let purpose = Purpose::tracks(&state, layer);
+    let named = suggestion(&state, "sub-01_Bundle_L", &purpose);
+    assert_eq!(named, "/data/sub-01_Bundle_L_export.trx");
+    let live = Purpose::tracks(&state, None);
+    let named = suggestion(&state, "Tracks", &live);
+    assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
+    // The grid that the file brought is lost in a TCK, and that is said before it is saved.
+    let lost = |name: &str| losses(&state, layer, Path::new(name)).join("; ");
+    assert!(lost("a.tck").contains("grid"), "{}", lost("a.tck"));
+    assert_eq!(lost("a.trk"), "");
 }

@@ -69,7 +69,11 @@ fn write(
         control.advance(piece.len() as u64);
     }
     let lines = tractogram.len();
-    write!(file, "\nLINES {lines} {}\n", lines + points)?;
+    writeln!(file)?;
+    // VTK's own reader calls a section of no lines an error.
+    if lines > 0 {
+        writeln!(file, "LINES {lines} {}", lines + points)?;
+    }
     for ends in tractogram.offsets.windows(2) {
         let count = (ends[1] - ends[0]) as i32;
         file.write_all(&count.to_be_bytes())?;
