@@ -13,6 +13,9 @@ fn main() -> ExitCode {
         .filter_module("rfd", log::LevelFilter::Off)
         .parse_default_env()
         .init();
+    if let Err(failure) = cli::check_letters(std::env::args_os()) {
+        return failed(&failure);
+    }
     let arguments = cli::Arguments::parse();
     let global = &arguments.global;
     match arguments.command {

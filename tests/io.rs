@@ -8,7 +8,7 @@ mod gradients;
 mod hostile;
 mod images;
 mod labels;
-mod made;
+pub mod made;
 mod masks;
 mod mutations;
 mod peers;

@@ -1,7 +1,10 @@
 //! What is said about data sets that lie where they should not; silence about all others.
 
+use crate::io::made::Made;
 use crate::support::{Random, test};
+use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram};
+use arcuate::io::Opened;
 use arcuate::state::space::{Item, What, compared, disagreements};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -13,6 +16,8 @@ pub fn tests() -> Vec<Trial> {
         test("space::shifts_and_mirrors_are_named", shifts),
         test("space::streamlines_outside_are_counted", streamlines),
         test("space::disagreements_name_their_pair", pairs),
+        test("space::another_order_is_no_other_place", orders),
+        test("space::forms_of_a_header_are_compared", forms),
     ]
 }
 
@@ -73,6 +78,80 @@ fn pairs() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].between, Some([0, 2]));
     assert_eq!(disagreements(&items), [found[0].sentence.clone()]);
+}
+
+/// Voxels that are stored from the other side lie where they lay: nothing is called wrong, and only left
+/// and right are worth a word. Axes that are exchanged are what FreeSurfer writes.
+fn orders() {
+    let shape = [40; 3];
+    let last = 39.0;
+    let stored = |axes: [usize; 3], back: [bool; 3]| {
+        let col = |a: usize| DVec3::AXES[axes[a]] * if back[a] { -2.0 } else { 2.0 };
+        let matrix = DMat3::from_cols(col(0), col(1), col(2));
+        let mut origin = DVec3::new(-30.0, -40.0, -20.0);
+        for a in 0..3 {
+            origin[axes[a]] += if back[a] { 2.0 * last } else { 0.0 };
+        }
+        let affine = DAffine3::from_mat3_translation(matrix, origin);
+        Grid::new(shape, affine, AffineSource::Sform).expect("regular")
+    };
+    let scan = stored([0, 1, 2], [true, false, false]);
+    let compare = |grid: &Grid| said(&[("dwi", What::Image(&scan)), ("t1", What::Image(grid))]);
+    let found = compare(&stored([0, 1, 2], [false; 3]));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("in another order (RAS, not LAS)"),
+        "{found:?}"
+    );
+    assert!(!found[0].contains("wrong"), "{found:?}");
+    for (axes, back) in [
+        ([0, 1, 2], [true, true, false]),
+        ([0, 2, 1], [true, true, false]),
+        ([2, 0, 1], [false; 3]),
+    ] {
+        assert_eq!(compare(&stored(axes, back)), Vec::<String>::new());
+    }
+}
+
+/// A header whose two forms differ is told of with what differs, and the picture is of one data set.
+fn forms() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.nii");
+    let read = |made: &Made| {
+        made.write(&path);
+        match arcuate::io::open(&path, &Control::new()).expect("opened") {
+            Opened::Volume(volume, _) => volume.grid,
+            Opened::Tractogram(..) => unreachable!("an image was written"),
+        }
+    };
+    let mut made = Made::ramp(1);
+    made.qform_code = 1;
+    made.quatern = [0.0, 1.0, 0.0];
+    made.pixdim[0] = -1.0;
+    // The sform of the ramp, moved by 3 mm; see io::images.
+    made.qoffset = [7.0, -7.0, 11.0];
+    let shifted = read(&made);
+    let found = compared(&[Item {
+        name: "a",
+        what: What::Image(&shifted),
+    }]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].between, Some([0, 0]));
+    let words = &found[0].sentence;
+    assert!(
+        words.contains("3.00") && words.contains("to the right"),
+        "{words}"
+    );
+    assert!(words.contains("the sform is used"), "{words}");
+    // Without the half turn the first axis runs the other way.
+    made.quatern = [0.0; 3];
+    made.pixdim[0] = 1.0;
+    let mirrored = read(&made);
+    let found = said(&[("a", What::Image(&mirrored))]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("exchanges left and right"), "{found:?}");
+    made.qform_code = 0;
+    assert!(read(&made).by_qform().is_none());
 }
 
 /// Points of the ball, as one streamline.

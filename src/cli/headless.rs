@@ -6,6 +6,7 @@ use crate::io::session::{self, Standing};
 use crate::jobs::{Outcome, Output, Request, Slot};
 use crate::state::update::wrong_files;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub struct Headless<'a> {
@@ -37,14 +38,17 @@ impl<'a> Headless<'a> {
         self.state.session.saving.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
         self.act(Action::Session(SessionAction::Leave(Leaving::Open(path))))?;
+        // What was found and cannot be read is not looked for again.
+        let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
-            let missing = opening.wrong();
+            let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
             let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
             let found = missing.find_map(|(i, f)| {
                 Some((i, session::look_for(&f.entry, folders, &Control::new())?))
             });
             match found {
                 Some((index, path)) => {
+                    tried.insert(index);
                     self.act(Action::Session(SessionAction::Relocate { index, path }))?;
                 }
                 None if opening.wrong().next().is_some() => {

@@ -82,7 +82,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     });
     runner.report(&report, &text);
     // The files that can be read are described even if others cannot.
-    failures.into_iter().next().map_or(Ok(()), Err)
+    let last = failures.pop();
+    for failure in failures {
+        eprintln!("arcuate: {failure}");
+    }
+    last.map_or(Ok(()), Err)
 }
 
 /// Of each tractogram how much of it lies inside the first image and each mask.
@@ -300,11 +304,17 @@ fn image(
     };
     let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind, notes);
     let (low, high) = volume.range(0);
+    let none_finite = !volume.frame(0).iter().any(|v| v.is_finite());
     let rgb = volume.kind == VolumeKind::Rgb;
     value["volumes"] = json!(if rgb { 1 } else { volume.frames });
     value["range"] = json!([low, high]);
     let _ = match rgb {
         true => writeln!(text, "  volumes     1 in colour; red from {low} to {high}"),
+        false if none_finite => writeln!(
+            text,
+            "  volumes     {}; first without a finite number",
+            count(volume.frames as u64)
+        ),
         false => writeln!(
             text,
             "  volumes     {}; first from {low} to {high}",
@@ -314,13 +324,13 @@ fn image(
     let none = volume.values.iter().filter(|v| v.is_nan()).count();
     let infinite = volume.values.iter().filter(|v| v.is_infinite()).count();
     (value["not_a_number"], value["infinite"]) = (json!(none), json!(infinite));
-    if none + infinite > 0 {
-        let _ = writeln!(
-            text,
-            "  values      {} are not a number, {} are infinite",
-            count(none as u64),
-            count(infinite as u64)
-        );
+    let odd = [(none, "not a number"), (infinite, "infinite")];
+    let odd = odd.into_iter().filter(|(n, _)| *n > 0);
+    let odd: Vec<String> = odd
+        .map(|(n, what)| format!("{} are {what}", count(n as u64)))
+        .collect();
+    if !odd.is_empty() {
+        let _ = writeln!(text, "  values      {}", odd.join(", "));
     }
     if let Some(layout) = volume.tensors {
         value["tensors"] = json!(layout.words());

@@ -49,6 +49,7 @@ pub use runner::{Failure, Runner};
 use crate::compute::{Backend, BackendChoice, BackendKind};
 use crate::state::report::DISCLAIMER;
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -170,6 +171,17 @@ pub enum Command {
     Demo(demo::Options),
     /// Measure speed; JSON lines
     Bench(bench::Options),
+}
+
+/// Refuses names whose bytes are no letters of UTF-8: reports, sessions and scripts could not hold them.
+pub fn check_letters(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    match words.find(|word| word.to_str().is_none()) {
+        None => Ok(()),
+        Some(word) => Err(Failure::usage(format!(
+            "This name holds bytes that are no letters (UTF-8), rename the file: {}",
+            word.to_string_lossy()
+        ))),
+    }
 }
 
 /// Refuses what is neither a file nor a command, before a window is opened for it.

@@ -3,6 +3,7 @@
 use super::options::positive;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control};
+use crate::data::labels::Labels;
 use crate::io;
 use crate::jobs::Request;
 use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};
@@ -14,9 +15,9 @@ Examples:
   arcuate phantom --out head
   arcuate phantom --seed 7 --shells 1000:30,2000:60 --b0 8 --spacing 1.5 --snr 20 --out head
 
-Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels, on the scan's grid; t1, t1_tumour with
-tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true fibres; truth.json, the
-names of all labels. All are made up: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
+Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
+grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
+fibres; truth.json, what was made. All are made up: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
 truth.json, in a fraction of the time.";
 
 #[derive(clap::Args, Debug)]
@@ -74,9 +75,11 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
         "fibres.tck",
         "truth.json",
     ];
-    const PICTURES: [&str; 7] = [
+    const PICTURES: [&str; 9] = [
         "labels_tissue.nii.gz",
+        "labels_tissue.txt",
         "labels_bundle.nii.gz",
+        "labels_bundle.txt",
         "t1.nii.gz",
         "t1_tumour.nii.gz",
         "tumour_core.nii.gz",
@@ -187,6 +190,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         values: None,
         revision: 0,
     })?;
+
+    if let Some((labels, ..)) = &pictures {
+        for (name, names) in [
+            ("labels_tissue.nii.gz", &labels.tissue_names),
+            ("labels_bundle.nii.gz", &labels.bundle_names),
+        ] {
+            let colours = Labels::default();
+            let rows = names.iter().filter(|(number, _)| *number > 0);
+            let rows = rows.map(|(n, name)| {
+                let number = u32::from(*n);
+                (number, name.as_str(), colours.colour(number))
+            });
+            io::label_table::save(&at(name), rows).map_err(|e| Failure::new(e.to_string()))?;
+        }
+    }
 
     let names = |list: &[(u16, String)]| {
         list.iter()

@@ -28,11 +28,12 @@ Examples:
 
 Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
 makes the streamlines or rays of its regions and all kept ones again, those of snapshots with the
-parameters of theirs, also masks that were segmented and weights of streamlines (which explain as much to a
-hundred times the change that ended their fit), and says of each whether it has the same bytes as
+parameters of theirs, also masks that were segmented, density maps and weights of streamlines (which explain
+as much to a hundred times the change that ended their fit), and says of each whether it has the same bytes as
 when the session was saved, lies within the tolerance that two backends have
 (the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
-of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs by less than 0.01 %), or differs. The same program gives the same
+of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs or values of a map by less than
+0.01 %), or differs. The same program gives the same
 bytes on the same backend with the same vector instructions.
 
 Exit code 0: no result differs.";
@@ -73,7 +74,7 @@ impl Replayed {
         let what = match again {
             Again::Curves(_) => "streamlines",
             Again::Tensors(_) => "tensors",
-            Again::Costs(_) => "costs",
+            Again::Values(_) => "costs",
         };
         Self {
             name: name.to_owned(),
@@ -256,7 +257,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
     let mut one = |kept: &Arc<KeptPathway>, of: &str| {
         let replayed = |found: &FoundPathway| {
-            let again = Again::Costs(&found.pathway.total);
+            let again = Again::Values(&found.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
         // Opening the session solved it, or could not: then it is asked why.
@@ -389,6 +390,24 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     of_files.filter_map(one).collect()
 }
 
+/// Density maps: opening the session has made them again.
+fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
+    let layers = document.layers.iter();
+    let of_maps = layers.filter(|l| document.maps.contains_key(&l.id));
+    let one = |layer: &Arc<Layer>| {
+        let Content::Image(map) = &layer.content else {
+            return None;
+        };
+        let of = saved::result_name(layer.id.0);
+        let again = Again::Values(&map.values);
+        Some(Replayed {
+            what: "values",
+            ..Replayed::new(&layer.name, &of, read, &again)
+        })
+    };
+    of_maps.filter_map(one).collect()
+}
+
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(folder) = &options.out {
         crate::io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
@@ -477,7 +496,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
         );
     }
     if let Some(found) = window.state.final_pathway() {
-        let again = Again::Costs(&found.pathway.total);
+        let again = Again::Values(&found.pathway.total);
         add(
             saved::PATHWAY,
             Replayed::new(PATHWAY, saved::PATHWAY, read, &again),
@@ -489,8 +508,9 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     results.extend(pathways(window, read));
     results.extend(segments(window));
     results.extend(weights(window));
-    let of_files = edited(&document, read).into_iter();
-    results.extend(of_files.map(|r| (r.of.clone(), Ok(r))));
+    let opened = edited(&document, read).into_iter();
+    let opened = opened.chain(maps(&document, read));
+    results.extend(opened.map(|r| (r.of.clone(), Ok(r))));
     results.extend(snapshots(window, read));
     // What the session had and what was not made.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);

@@ -16,6 +16,8 @@ pub struct BrickImage {
     /// Where the window's card has them, they need not be here.
     host: Option<Arc<Pages>>,
     device: Option<DeviceCopy>,
+    /// Values that lie there, of the first two pages on.
+    on_device: usize,
 }
 
 /// Where bricks are and what is in them.
@@ -42,6 +44,7 @@ impl BrickImage {
             shift,
             host: None,
             device: None,
+            on_device: 0,
         };
         assert_eq!(pages.table.len(), made.bricks(), "a table against its grid");
         Self {
@@ -50,8 +53,13 @@ impl BrickImage {
         }
     }
 
-    /// Whose values lie on a graphics card.
-    pub fn on_device(grid: Arc<Grid>, most: f32, shift: u32, copy: DeviceCopy) -> Self {
+    /// Whose values, so many, lie on a graphics card.
+    pub fn on_device(
+        grid: Arc<Grid>,
+        (most, shift): (f32, u32),
+        values: usize,
+        copy: DeviceCopy,
+    ) -> Self {
         Self {
             id: DataId::fresh(),
             grid,
@@ -59,6 +67,7 @@ impl BrickImage {
             shift,
             host: None,
             device: Some(copy),
+            on_device: values,
         }
     }
 
@@ -68,6 +77,7 @@ impl BrickImage {
             id: DataId::fresh(),
             host: None,
             device: None,
+            on_device: 0,
             ..like.clone()
         }
     }
@@ -99,6 +109,12 @@ impl BrickImage {
     /// The same after a table of so many bricks.
     pub fn pages_after(bricks: usize) -> u64 {
         (4 * bricks as u64).next_multiple_of(Self::ALIGNED)
+    }
+
+    /// Of all pages, bytes.
+    pub fn values_bytes(&self) -> u64 {
+        let here = self.host.as_ref().map(|pages| pages.values.len());
+        4 * here.unwrap_or(self.on_device) as u64
     }
 
     pub fn pages(&self) -> Option<&Arc<Pages>> {

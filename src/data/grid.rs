@@ -42,7 +42,7 @@ sources! {
 }
 
 /// Shape in voxels and the affine from voxel to world (RAS+ mm).
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Grid {
     pub shape: [usize; 3],
     pub world_from_voxel: DAffine3,
@@ -51,6 +51,16 @@ pub struct Grid {
     /// What world space is, as NIfTI's code: 1 the scanner's, 2 aligned with another image's,
     /// 3 Talairach's, 4 MNI 152, 5 another template's.
     pub space_code: i16,
+    /// Where the header's qform would put the voxels, if that is not where its sform does.
+    qform: Option<DAffine3>,
+}
+
+/// Of what is used; a second opinion of the header makes no other grid.
+impl PartialEq for Grid {
+    fn eq(&self, other: &Self) -> bool {
+        let used = |g: &Self| (g.shape, g.world_from_voxel, g.source, g.space_code);
+        used(self) == used(other)
+    }
 }
 
 impl Grid {
@@ -71,6 +81,7 @@ impl Grid {
             voxel_from_world: world_from_voxel.inverse(),
             source,
             space_code: 1,
+            qform: None,
         })
     }
 
@@ -87,6 +98,19 @@ impl Grid {
 
     pub fn with_space_code(self, space_code: i16) -> Self {
         Self { space_code, ..self }
+    }
+
+    /// Keeps the qform of a header whose sform says something else.
+    pub(crate) fn with_other_form(self, qform: DAffine3) -> Self {
+        Self {
+            qform: Some(qform),
+            ..self
+        }
+    }
+
+    /// The same voxels where the header's qform puts them; `None` where it does not disagree.
+    pub fn by_qform(&self) -> Option<Self> {
+        Self::new(self.shape, self.qform?, AffineSource::Qform)
     }
 
     /// A grid with axes along the world's, `spacing` in mm and voxel (0, 0, 0) at `origin`.

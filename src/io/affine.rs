@@ -7,6 +7,7 @@
 //! *ITK* (text `.txt`, `.tfm`; ANTs' MATLAB 4 `.mat`) takes points of the *fixed* image to the moving one,
 //! in LPS mm: y = A (x − c) + c + t. So the moving image is moved by its inverse.
 
+use super::source::plain_file;
 use super::{Error, atomic};
 use crate::data::Grid;
 use glam::{DAffine3, DMat3, DVec3};
@@ -41,22 +42,10 @@ pub fn read(path: &Path) -> Result<Affine, Error> {
 }
 
 fn small(path: &Path) -> Result<Vec<u8>, Error> {
-    let failed = |e: std::io::Error| Error::reading(path, &e);
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(Error::Folder {
-            path: path.to_owned(),
-        });
+    if plain_file(path, EXPECTED)?.len() > MOST_BYTES {
+        return Err(Error::malformed(path, "more than 1 MB", EXPECTED));
     }
-    // Before opening: opening a pipe would wait for its other end.
-    if !metadata.is_file() || metadata.len() > MOST_BYTES {
-        return Err(Error::malformed(
-            path,
-            "more than 1 MB, or no plain file",
-            EXPECTED,
-        ));
-    }
-    std::fs::read(path).map_err(failed)
+    std::fs::read(path).map_err(|e| Error::reading(path, &e))
 }
 
 /// One that has an inverse and no number that is none.

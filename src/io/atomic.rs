@@ -69,16 +69,10 @@ pub fn write_folder_verified(
     verify: impl FnOnce(&Path) -> Result<(), String>,
     may_replace: impl Fn(&Path) -> bool,
 ) -> Result<(), Error> {
+    // With a slash at its end the name of a file would be that of nothing.
+    let path: &Path = &path.components().collect::<PathBuf>();
     let failed = |e: &std::io::Error| Error::writing(path, e);
-    let old = path.exists();
-    if old && !path.is_dir() {
-        return Err(no_folder(path));
-    }
-    if old && !may_replace(path) {
-        return Err(Error::Folder {
-            path: path.to_owned(),
-        });
-    }
+    let old = in_place(path, may_replace)?;
     let temporary = TemporaryFolder::beside(path).map_err(|e| failed(&e))?;
     write(&temporary.0).map_err(|stop| match stop {
         Stop::Io(e) => failed(&e),
@@ -102,6 +96,24 @@ pub fn write_folder_verified(
     }
     sync_folder(path);
     Ok(())
+}
+
+/// Whether a folder is there to be replaced; refuses what may not be.
+fn in_place(path: &Path, may_replace: impl Fn(&Path) -> bool) -> Result<bool, Error> {
+    match path.exists() {
+        true if !path.is_dir() => Err(no_folder(path)),
+        true if !may_replace(path) => Err(Error::FolderInPlace {
+            path: path.to_owned(),
+        }),
+        old => Ok(old),
+    }
+}
+
+/// Whether [`write_folder_verified`] could write a folder here now.
+pub fn check_new_folder(path: &Path, may_replace: impl Fn(&Path) -> bool) -> Result<(), Error> {
+    let path: &Path = &path.components().collect::<PathBuf>();
+    in_place(path, may_replace)?;
+    check_file(&path.with_file_name(".arcuate"))
 }
 
 /// A folder of our own beside another; removed with this, unless it was renamed.
@@ -179,11 +191,13 @@ impl Drop for Temporary {
 
 /// The file to replace: a link is followed, so that what it points to changes and not the link.
 fn target(path: &Path) -> Result<PathBuf, Error> {
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return Ok(path.to_owned());
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == ErrorKind::InvalidFilename => return Err(Error::writing(path, &e)),
+        Err(_) => return Ok(path.to_owned()),
     };
     if metadata.is_dir() {
-        return Err(Error::Folder {
+        return Err(Error::FolderInPlace {
             path: path.to_owned(),
         });
     }

@@ -83,16 +83,57 @@ pub struct Folder {
     pub cut: bool,
 }
 
-/// Whether a folder is a BIDS data set, or one subject or session of it.
+/// Whether a folder is a BIDS data set, one subject or session of it, the files of one kind, or the
+/// results of pipelines.
 pub fn is_folder(path: &Path) -> bool {
-    let is_subject = |p: &Path| {
+    let starts = |p: &Path, start: &str| {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
-        (name.starts_with("sub-") || name.starts_with("ses-")) && p.is_dir()
+        name.starts_with(start)
+    };
+    let is_set = |p: &Path| p.join("dataset_description.json").is_file();
+    let is_subject = |p: &Path| (starts(p, "sub-") || starts(p, "ses-")) && p.is_dir();
+    let of_subject = |p: &Path| is_subject(p) || starts(p, "sub-") && p.is_file();
+    let holds = |folder: &Path, what: &dyn Fn(&Path) -> bool| {
+        names_in(folder).is_ok_and(|names| names.iter().any(|p| what(p)))
     };
     path.is_dir()
-        && (path.join("dataset_description.json").is_file()
+        && (is_set(path)
             || is_subject(path)
-            || names_in(path).is_ok_and(|names| names.iter().any(|p| is_subject(p))))
+            || holds(path, &of_subject)
+            || starts(path, "derivatives")
+                && holds(path, &|p| is_set(p) || p.is_dir() && holds(p, &is_subject)))
+}
+
+/// The colour table that a label map of a data set inherits: the nearest file above it whose name ends
+/// in `_dseg.tsv` and has no entity that the map's has not.
+pub fn inherited_table(map: &Path) -> Option<PathBuf> {
+    let name = map.file_name()?.to_string_lossy();
+    let stem = name.strip_suffix(&format!(".{}", extension(map)))?;
+    let entities: Vec<&str> = stem.split('_').collect();
+    if !entities.contains(&"dseg") {
+        return None;
+    }
+    let belongs = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let own = name.strip_suffix(".tsv");
+        own.is_some_and(|own| {
+            own.ends_with("dseg") && own.split('_').all(|e| entities.contains(&e))
+        })
+    };
+    for folder in map.ancestors().skip(1).take(DEEPEST) {
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let names = names_in(folder).unwrap_or_default().into_iter();
+        // Of several the one that says most.
+        let found = names.filter(belongs).max_by_key(|p| p.as_os_str().len());
+        if found.is_some() || folder.join("dataset_description.json").is_file() {
+            return found;
+        }
+    }
+    None
 }
 
 /// Why a folder that is none of a data set is not opened: what it seems to hold.

@@ -1,6 +1,7 @@
 //! SHA-256 (FIPS 180-4) of files and of results: what a session knows them by.
 
 use super::Error;
+use super::source::plain_file;
 use crate::compute::Control;
 use crate::data::{TensorField, Tractogram};
 use sha2::{Digest as _, Sha256};
@@ -50,10 +51,7 @@ fn add_folder(folder: &Path, sum: &mut Sha256, control: &Control) -> Result<(), 
 
 fn add_file(path: &Path, sum: &mut Sha256, control: &Control) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
-    // Before opening: opening a pipe would wait for its other end.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(Error::malformed(path, "a device", "a file"));
-    }
+    plain_file(path, "a file")?;
     let mut file = File::open(path).map_err(failed)?;
     let mut buffer = vec![0; CHUNK_BYTES];
     loop {

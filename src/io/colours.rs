@@ -159,11 +159,14 @@ fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
     words.any(is_meant)
 }
 
-/// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else FreeSurfer's own table.
+/// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else the one of a BIDS data set, or FreeSurfer's own.
 fn beside(path: &Path) -> Option<PathBuf> {
     let own = ENDINGS.map(|e| super::with_extension(path, e));
     if let Some(own) = own.into_iter().find(|p| p.is_file()) {
         return Some(own);
+    }
+    if let Some(inherited) = super::bids::inherited_table(path) {
+        return Some(inherited);
     }
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
     let names = names_in(folder.unwrap_or(Path::new("."))).ok()?;

@@ -2,7 +2,8 @@
 
 use super::format::{Content, Format};
 use super::{
-    Error, Opened, Told, as_mask, atomic, fibres, image, nifti, open_told, scalars, surface, trx,
+    Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, scalars,
+    surface, trx,
 };
 use crate::compute::Control;
 use crate::data::{Surface, Tractogram, Volume};
@@ -42,8 +43,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
 /// Whether the output could be written here now, without replacing what is there.
 pub fn check_place(output: &Path) -> Result<(), Error> {
     if Format::named(output) == Some(Format::Trx) && trx::means_folder(output) {
-        let above = output.parent().unwrap_or(Path::new("."));
-        return atomic::check_file(&above.join(".arcuate"));
+        return atomic::check_new_folder(output, trx::is_folder);
     }
     atomic::check_file(output)
 }
@@ -65,8 +65,11 @@ pub fn convert(
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
             Err(Error::unsupported(
                 input,
-                "streamlines",
-                format!("end the output in one of {}", Format::streamline_endings()),
+                "a file of streamlines",
+                format!(
+                    "end the output in one of {}; a map of where they pass is made by arcuate density",
+                    Format::streamline_endings()
+                ),
             ))
         }
         Opened::Tractogram(mut tractogram, info) => {
@@ -85,7 +88,10 @@ pub fn convert(
             }
             streamlines(&tractogram, format, output, replace, command, control).map(
                 |(written, losses)| Converted {
-                    what: format!("{} streamlines", tractogram.len()),
+                    what: match tractogram.len() {
+                        1 => "1 streamline".to_owned(),
+                        n => format!("{n} streamlines"),
+                    },
                     written,
                     notes,
                     losses,
@@ -93,19 +99,29 @@ pub fn convert(
             )
         }
         Opened::Volume(volume, info) => {
-            let what = volume_as(&volume, input, format, output, command, control)?;
-            let mut losses = Vec::new();
-            if volume.labels.as_ref().is_some_and(|l| !l.table.is_empty()) {
-                losses.push(format!(
-                    "{} holds no names and colours of labels",
-                    format.short_name()
+            // What an image does not hold goes beside it; a surface has no labels.
+            let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());
+            let labels = labels.filter(|_| format.content() == Content::Image);
+            let table = label_table::beside(output);
+            if labels.is_some() && !replace && table.exists() {
+                return Err(Error::unsupported(
+                    &table,
+                    "a file that is there already, which names of the labels would replace",
+                    "add --force to replace it",
                 ));
+            }
+            let what = volume_as(&volume, input, format, output, command, control)?;
+            let mut written = vec![output.to_owned()];
+            if let Some(labels) = labels {
+                let rows = labels.table.iter().filter(|(number, _)| **number > 0);
+                let rows = rows.map(|(&n, label)| (n, label.name.as_str(), labels.colour(n)));
+                written.push(label_table::save(output, rows)?);
             }
             Ok(Converted {
                 what,
-                written: vec![output.to_owned()],
+                written,
                 notes: info.warnings,
-                losses,
+                losses: Vec::new(),
             })
         }
     }
@@ -163,12 +179,24 @@ pub fn streamlines(
         Format::Tck => scalars::files(output, tractogram),
         _ => Vec::new(),
     };
+    // In TSF a NaN ends a streamline.
+    let holdable = |name: &String| {
+        let values = tractogram.per_point.get(name);
+        values.is_none_or(|v| v.iter().all(|v| v.is_finite()))
+    };
+    let (beside, not_finite): (Vec<_>, Vec<_>) = beside
+        .into_iter()
+        .partition(|(name, _, of_points)| !of_points || holdable(name));
     if let Some((_, path, _)) = beside.iter().find(|(_, path, _)| !replace && path.exists()) {
         return Err(Error::unsupported(
             path,
             "a file that is there already, which values of the streamlines would replace",
             "add --force to replace it",
         ));
+    }
+    // Nothing is written if one of them could not be.
+    for (_, path, _) in &beside {
+        atomic::check_file(path)?;
     }
     fibres::save(output, tractogram, command, control)?;
     for (name, path, of_points) in beside {
@@ -185,11 +213,9 @@ pub fn streamlines(
         left.per_streamline.clear();
     }
     let mut losses = format.losses(&left);
-    if !format.kind().holds.grid && tractogram.grid.is_some() {
-        losses.push(format!(
-            "{} does not say which image's grid the streamlines are from",
-            format.short_name()
-        ));
-    }
+    losses.extend(not_finite.iter().map(|(name, ..)| {
+        format!("TSF holds finite numbers only, and {name} has others; it was left out")
+    }));
+    losses.extend(format.grid_loss(tractogram));
     Ok((written, losses))
 }

@@ -28,6 +28,10 @@ pub enum Error {
     Denied {
         path: PathBuf,
     },
+    /// A name that no disk here takes.
+    LongName {
+        path: PathBuf,
+    },
     /// Any other refusal of the system while reading.
     Unreadable {
         path: PathBuf,
@@ -101,6 +105,10 @@ pub enum Error {
     Protected {
         path: PathBuf,
     },
+    /// A folder has the name of the file to write.
+    FolderInPlace {
+        path: PathBuf,
+    },
     /// The disk is full.
     Full {
         path: PathBuf,
@@ -143,6 +151,7 @@ impl Error {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing { path },
             ErrorKind::PermissionDenied => Self::Denied { path },
             ErrorKind::IsADirectory => Self::Folder { path },
+            ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unreadable {
                 path,
                 why: plain(error),
@@ -158,7 +167,8 @@ impl Error {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoFolder { path },
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
-            ErrorKind::IsADirectory => Self::Folder { path },
+            ErrorKind::IsADirectory => Self::FolderInPlace { path },
+            ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
                 why: plain(error),
@@ -199,6 +209,7 @@ impl Error {
             | Self::PlainFolder { path }
             | Self::Dicom { path }
             | Self::Denied { path }
+            | Self::LongName { path }
             | Self::Unreadable { path, .. }
             | Self::Unknown { path }
             | Self::Unsupported { path, .. }
@@ -213,6 +224,7 @@ impl Error {
             | Self::NoFolder { path }
             | Self::ReadOnly { path }
             | Self::Protected { path }
+            | Self::FolderInPlace { path }
             | Self::Full { path }
             | Self::Unwritable { path, .. }
             | Self::ReadBack { path, .. } => Some(path),
@@ -233,6 +245,9 @@ impl Error {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
             }
             Self::Denied { .. } => f.write_str("No permission to read this file, ask its owner"),
+            Self::LongName { .. } => f.write_str(
+                "The file's name is longer than the system allows; choose a shorter one",
+            ),
             Self::Unreadable { why, .. } => write!(
                 f,
                 "The file could not be read ({why}); try again, or copy it to another place first"
@@ -334,6 +349,9 @@ impl Error {
             Self::Protected { .. } => f.write_str(
                 "A write-protected file has this name and was left as it is; choose another name",
             ),
+            Self::FolderInPlace { .. } => {
+                f.write_str("A folder has this name and was left as it is; choose another name")
+            }
             Self::Full { .. } => f.write_str(
                 "The disk is full and nothing was changed; make room or choose another folder",
             ),

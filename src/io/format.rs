@@ -365,6 +365,17 @@ impl Format {
         losses
     }
 
+    /// A sentence about the grid that a file of this format would not name.
+    pub fn grid_loss(self, tractogram: &Tractogram) -> Option<String> {
+        let lost = tractogram.grid.is_some() && !self.kind().holds.grid;
+        lost.then(|| {
+            format!(
+                "{} does not say which image's grid the streamlines are from",
+                self.short_name()
+            )
+        })
+    }
+
     /// Names that have to change in this format.
     fn renamed(self, tractogram: &Tractogram) -> Vec<(String, String)> {
         match self {

@@ -131,6 +131,17 @@ pub fn find_beside(scan: &Path) -> Option<TableFiles> {
         .or_else(|| pair(of_folder("bvals"), of_folder("bvecs")))
 }
 
+/// Half of an FSL table that lies beside a scan without its other half.
+pub fn alone_beside(scan: &Path) -> Option<String> {
+    let own = |ending: &str| with_extension(scan, ending).is_file();
+    let pairs = [("bval", "bvec"), ("bvals", "bvecs")];
+    let pairs = pairs.into_iter().flat_map(|(b, v)| [(b, v), (v, b)]);
+    let mut halves = pairs.filter(|(here, missing)| own(here) && !own(missing));
+    halves.next().map(|(here, missing)| {
+        format!("Found the .{here} of this scan without its .{missing}; put that beside it")
+    })
+}
+
 /// Refuses files that do not hold what they were named as. [`read`] takes a pair in either order,
 /// which a command that names each must not.
 pub fn check_named(files: &TableFiles) -> Result<(), Error> {

@@ -3,7 +3,6 @@
 
 use super::{Error, atomic};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Where the table of a label map lies: `labels.nii.gz` has `labels.txt`.
@@ -14,25 +13,19 @@ pub fn beside(image: &Path) -> PathBuf {
     image.with_file_name(format!("{stem}.txt"))
 }
 
-/// Writes the table of the numbers 1, 2, … beside their image; returns where.
+/// Writes a table beside its image; returns where.
 pub fn save<'a>(
     image: &Path,
-    labels: impl Iterator<Item = (&'a str, [u8; 3])>,
+    labels: impl Iterator<Item = (u32, &'a str, [u8; 3])>,
 ) -> Result<PathBuf, Error> {
     let path = beside(image);
     let mut text = String::from("0 0 0 0 0 0 0 \"Background\"\n");
-    for (i, (name, [r, g, b])) in labels.enumerate() {
+    for (number, name, [r, g, b]) in labels {
         // A quote within a name would end it.
         let name = name.replace('"', "'");
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{} {r} {g} {b} 1 1 1 \"{name}\"", i + 1);
+        let _ = writeln!(text, "{number} {r} {g} {b} 1 1 1 \"{name}\"");
     }
-    let verify = |written: &Path| {
-        let found = std::fs::read_to_string(written).map_err(|e| e.to_string())?;
-        (found == text)
-            .then_some(())
-            .ok_or("its text differs".to_owned())
-    };
-    atomic::write_verified(&path, |file| Ok(file.write_all(text.as_bytes())?), verify)?;
+    atomic::write_text(&path, &text)?;
     Ok(path)
 }

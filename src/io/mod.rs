@@ -81,18 +81,45 @@ const KNOWN: &[(&str, &str, &str)] = &[
         "convert it with mrconvert to .nii.gz",
     ),
     ("mha", "a MetaImage", "convert it to .nii.gz"),
+    ("mhd", "a MetaImage", "convert it to .nii.gz"),
     ("gipl", "a GIPL image", "convert it to .nii.gz"),
+    ("gipl.gz", "a GIPL image", "convert it to .nii.gz"),
+    ("mnc", "a MINC image", "convert it with mnc2nii to .nii.gz"),
+    (
+        "par",
+        "a Philips PAR/REC image",
+        "convert it with dcm2niix to .nii.gz",
+    ),
+    (
+        "rec",
+        "a Philips PAR/REC image",
+        "convert it with dcm2niix to .nii.gz",
+    ),
+    (
+        "fib.gz",
+        "a model of DSI Studio",
+        "export its streamlines as .tt.gz or .trk.gz, its maps as .nii.gz",
+    ),
+    (
+        "src.gz",
+        "a scan of DSI Studio",
+        "open the .nii.gz, .bval and .bvec that it was made from",
+    ),
+    (
+        "tsf",
+        "a file of values along streamlines",
+        "open the .tck beside which it lies",
+    ),
     (
         "arcuate",
         "an Arcuate session",
         "open it in the window, or make its results again with arcuate replay",
     ),
-    (
-        "dcm",
-        "a DICOM file",
-        "convert its series with dcm2niix to .nii.gz",
-    ),
+    ("dcm", A_DICOM, FROM_DICOM),
+    ("ima", A_DICOM, FROM_DICOM),
 ];
+const A_DICOM: &str = "a DICOM file";
+const FROM_DICOM: &str = "convert its series with dcm2niix to .nii.gz";
 
 /// The ending of a file name in lower case: the last, and the one before it where the last is `gz`.
 pub(crate) fn extension(path: &Path) -> String {
@@ -157,6 +184,13 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
     if let Some((_, found, instead)) = KNOWN.iter().find(|(e, ..)| *e == extension) {
         return Err(Error::unsupported(path, *found, *instead));
     }
+    sniff(path)?.ok_or_else(|| Error::Unknown {
+        path: path.to_owned(),
+    })
+}
+
+/// What the first bytes of a file say; `None` where they say nothing.
+fn sniff(path: &Path) -> Result<Option<Format>, Error> {
     let mut start = [0; 348];
     let mut source = Source::open(path, &Control::new())?;
     let n = source.read(&mut start)?;
@@ -164,30 +198,56 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
     let size = start
         .first_chunk()
         .map(|&b| [i32::from_le_bytes(b), i32::from_be_bytes(b)]);
-    if size.is_some_and(|s| s.contains(&348) || s.contains(&540)) {
-        Ok(Format::Nifti)
-    } else if start.starts_with(b"mrtrix tracks") {
-        Ok(Format::Tck)
-    } else if start.starts_with(b"TRACK\0") {
-        Ok(Format::Trk)
-    } else if start.starts_with(b"# vtk DataFile") {
-        Ok(Format::Vtk)
-    } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
-        Ok(Format::Png)
-    } else if start.starts_with(b"NRRD000") {
-        Ok(Format::Nrrd)
-    } else if mgh::is_start(start) {
-        Ok(Format::Mgh)
-    } else if start.get(128..132) == Some(b"DICM") {
-        Err(Error::unsupported(
+    Ok(
+        if size.is_some_and(|s| s.contains(&348) || s.contains(&540)) {
+            Some(Format::Nifti)
+        } else if start.starts_with(b"mrtrix tracks") {
+            Some(Format::Tck)
+        } else if start.starts_with(b"TRACK\0") {
+            Some(Format::Trk)
+        } else if start.starts_with(b"# vtk DataFile") {
+            Some(Format::Vtk)
+        } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
+            Some(Format::Png)
+        } else if start.starts_with(b"NRRD000") {
+            Some(Format::Nrrd)
+        } else if mgh::is_start(start) {
+            Some(Format::Mgh)
+        } else if start.get(128..132) == Some(b"DICM") {
+            return Err(Error::unsupported(path, A_DICOM, FROM_DICOM));
+        } else {
+            None
+        },
+    )
+}
+
+/// Why a file could not be read, where there is more to say than that it breaks the rules of the format
+/// it is named for: it is empty, or of another format.
+fn misnamed(path: &Path, named: Format, error: Error) -> Error {
+    if !matches!(
+        error,
+        Error::Malformed { .. } | Error::Short { .. } | Error::Damaged { .. }
+    ) {
+        return error;
+    }
+    if length_of(path) == Some(0) {
+        return Error::malformed(
             path,
-            "a DICOM file",
-            "convert its series with dcm2niix to .nii.gz",
-        ))
-    } else {
-        Err(Error::Unknown {
-            path: path.to_owned(),
-        })
+            "an empty file",
+            format!("a whole .{} file; copy it again", extension(path)),
+        );
+    }
+    match sniff(path) {
+        Ok(Some(found)) if found != named => {
+            let (is, ending) = (found.extensions()[0], extension(path));
+            Error::malformed(
+                path,
+                format!("the content of a .{is} file"),
+                format!("that of a .{ending}, as it is named; let its name end in .{is}"),
+            )
+        }
+        Err(refused @ Error::Unsupported { .. }) => refused,
+        _ => error,
     }
 }
 
@@ -272,7 +332,8 @@ fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, E
     let format = detect(path)?;
     match format.content() {
         Content::Image => {
-            let (volume, info) = image::read(path, control)?;
+            let read = image::read(path, control);
+            let (volume, info) = read.map_err(|e| misnamed(path, format, e))?;
             if let Some(layout) = told.tensors {
                 let volume = as_tensors(path, &volume, layout)?;
                 return Ok(Opened::Volume(volume, info));
@@ -286,10 +347,12 @@ fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, E
         Content::Surface => Err(Error::unsupported(
             path,
             "a surface, which is only written",
-            "open an image or fibres",
+            "open an image or streamlines",
         )),
         Content::Streamlines => {
-            fibres::read(format, path, told, control).map(|(t, info)| Opened::Tractogram(t, info))
+            let read = fibres::read(format, path, told, control);
+            let (tractogram, info) = read.map_err(|e| misnamed(path, format, e))?;
+            Ok(Opened::Tractogram(tractogram, info))
         }
         Content::Gradients => Err(Error::unsupported(
             path,
@@ -299,7 +362,7 @@ fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, E
         Content::Picture => Err(Error::unsupported(
             path,
             "a picture",
-            "open an image or fibres",
+            "open an image or streamlines",
         )),
     }
 }

@@ -4,7 +4,7 @@
 use super::Error;
 use crate::compute::Control;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -71,16 +71,7 @@ impl Source {
         control: &Control,
     ) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
-        // Before opening: opening a pipe would wait for its other end.
-        let metadata = std::fs::metadata(path).map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(Error::Folder {
-                path: path.to_owned(),
-            });
-        }
-        if !metadata.is_file() {
-            return Err(Error::malformed(path, "a device", "a file"));
-        }
+        let metadata = plain_file(path, "a file")?;
         let mut file = File::open(path).map_err(failed)?;
         let mut magic = [0; 2];
         let looks = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
@@ -253,6 +244,21 @@ impl Source {
             Error::reading(&self.path, error)
         }
     }
+}
+
+/// What the system knows of a plain file, asked before it is opened: opening a pipe would wait for its other
+/// end.
+pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
+    let metadata = std::fs::metadata(path).map_err(|e| Error::reading(path, &e))?;
+    if metadata.is_dir() {
+        return Err(Error::Folder {
+            path: path.to_owned(),
+        });
+    }
+    if !metadata.is_file() {
+        return Err(Error::malformed(path, "a device", expected));
+    }
+    Ok(metadata)
 }
 
 /// Bytes that `packed` compressed ones may unpack to.

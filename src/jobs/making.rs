@@ -293,10 +293,9 @@ impl SaveLabels {
         let failed = |e: io::Error| Fault::Said(e.to_string());
         io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
             .map_err(failed)?;
-        let table = self
-            .regions
-            .iter()
-            .map(|(name, colour, _)| (name.as_str(), *colour));
+        let table = (1..)
+            .zip(&self.regions)
+            .map(|(number, (name, colour, _))| (number, name.as_str(), *colour));
         let beside = io::label_table::save(&self.path, table).map_err(failed)?;
         let name = beside.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!("{count} regions as labels, with their names in {name}");

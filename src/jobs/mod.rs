@@ -61,9 +61,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Load`, `Pathways`, `Labels`, `Edit`, `Device`, `Save`, `Remake` and
-/// `Recovery` requests queue. In
-/// the others the newest wins: it cancels the running one and replaces those that wait.
+/// One thread each. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake` and
+/// `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
+/// those that wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
     /// Opening files.
@@ -160,6 +160,16 @@ impl Slot {
     /// Whether requests wait for those before them; else the newest stands for all.
     pub fn queues(self) -> bool {
         !self.latest_wins()
+    }
+
+    /// Whether the work is about the document: nobody wants it once another takes its place.
+    pub fn is_of_document(self) -> bool {
+        !(matches!(self, Self::Load | Self::Device) || self.writes())
+    }
+
+    /// All of which that holds.
+    pub fn of_document() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|slot| slot.is_of_document())
     }
 
     /// What was asked for is done even when the window closes.
@@ -368,12 +378,12 @@ impl Jobs {
         job
     }
 
-    /// Asks the running job of a slot, and those that wait, to stop.
     /// What jobs take together with the window, bytes; estimates keep within it.
     pub fn limit_memory(&self, bytes: Option<u64>) {
         crate::io::limit_memory(bytes);
     }
 
+    /// Asks the running job of a slot, and those that wait, to stop.
     pub fn cancel(&self, slot: Slot) {
         if let Some(lane) = self.lane(slot) {
             let queue = lane.lock();

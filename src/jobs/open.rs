@@ -89,7 +89,10 @@ pub(super) fn open(
                     let named = Some(table.files).filter(|files| *files != beside);
                     (Some(Arc::new(table.gradients)), named.unwrap_or_default())
                 }
-                None => (None, Vec::new()),
+                None => {
+                    notes.extend(io::gradients::alone_beside(path));
+                    (None, Vec::new())
+                }
             };
             volume.usual_windows();
             Loaded::Scan {

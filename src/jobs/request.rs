@@ -295,8 +295,8 @@ pub enum Output {
     Saved(Saved),
     Converted(io::convert::Converted),
     Session(SessionOutput),
-    /// Names in the driver's order, or why there are none.
     Regions(OfRegions),
+    /// Names in the driver's order, or why there are none.
     Cards(Result<Arc<[String]>, String>),
     Placed(Placed),
     KernelsLoaded,

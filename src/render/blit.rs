@@ -1,6 +1,7 @@
 //! Finished panes onto the window's surface.
 
 use super::gpu::{Gpu, Slot, source};
+use super::pipelines::Drawing;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/blit.wgsl");
 
@@ -24,11 +25,7 @@ impl Blit {
         let stages = wgpu::ShaderStages::FRAGMENT;
         Self {
             layout: gpu.layout(stages, &[Slot::Filtered2, Slot::Sampler, Slot::Uniform]),
-            sampler: gpu.device.create_sampler(&wgpu::SamplerDescriptor {
-                mag_filter: wgpu::FilterMode::Linear,
-                min_filter: wgpu::FilterMode::Linear,
-                ..Default::default()
-            }),
+            sampler: gpu.linear_sampler(),
             module: gpu.shader("blit", source(SHADER)),
             pipeline: None,
         }
@@ -43,38 +40,20 @@ impl Blit {
         } else {
             "fs_as_is"
         };
-        let pipeline = gpu
-            .device
-            .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some("blit"),
-                layout: Some(&gpu.pipeline_layout(&self.layout)),
-                vertex: wgpu::VertexState {
-                    module: &self.module,
-                    entry_point: Some("vs_blit"),
-                    compilation_options: Default::default(),
-                    buffers: &[],
-                },
-                primitive: wgpu::PrimitiveState::default(),
-                depth_stencil: surface.depth.map(|format| wgpu::DepthStencilState {
-                    format,
-                    depth_write_enabled: Some(false),
-                    depth_compare: Some(wgpu::CompareFunction::Always),
-                    stencil: wgpu::StencilState::default(),
-                    bias: wgpu::DepthBiasState::default(),
-                }),
-                multisample: wgpu::MultisampleState {
-                    count: surface.samples,
-                    ..Default::default()
-                },
-                fragment: Some(wgpu::FragmentState {
-                    module: &self.module,
-                    entry_point: Some(fragment),
-                    compilation_options: Default::default(),
-                    targets: &[Some(surface.format.into())],
-                }),
-                multiview_mask: None,
-                cache: None,
-            });
+        let drawing = Drawing {
+            primitive: wgpu::PrimitiveState::default(),
+            samples: surface.samples,
+            depth_stencil: surface.depth.map(|format| wgpu::DepthStencilState {
+                format,
+                depth_write_enabled: Some(false),
+                depth_compare: Some(wgpu::CompareFunction::Always),
+                stencil: wgpu::StencilState::default(),
+                bias: wgpu::DepthBiasState::default(),
+            }),
+            targets: &[Some(surface.format.into())],
+        };
+        let own = (&self.module, &self.layout);
+        let pipeline = gpu.render_pipeline(own, ["vs_blit", fragment], drawing);
         self.pipeline = Some((surface, pipeline));
     }
 

@@ -1,7 +1,7 @@
 //! Ranges of an image's values by bricks, made on the device.
 
 use super::gpu::{Gpu, Slot, source};
-use wgpu::TextureUsages as Usage;
+use super::pipelines::dispatch;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/bricks.wgsl");
 
@@ -19,16 +19,7 @@ impl Bricks {
         let slots = [Slot::Image3, Slot::Written3(FORMAT)];
         let layout = gpu.layout(wgpu::ShaderStages::COMPUTE, &slots);
         let module = gpu.shader("bricks", source(SHADER));
-        let pipeline = gpu
-            .device
-            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some("bricks"),
-                layout: Some(&gpu.pipeline_layout(&layout)),
-                module: &module,
-                entry_point: Some("bricks_range"),
-                compilation_options: Default::default(),
-                cache: None,
-            });
+        let pipeline = gpu.compute_pipeline((&module, &layout), "bricks_range");
         Self { layout, pipeline }
     }
 
@@ -40,34 +31,12 @@ impl Bricks {
         size: [u32; 3],
     ) -> (wgpu::TextureView, [u32; 3]) {
         let count = size.map(|n| n.div_ceil(BRICK));
-        let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("bricks"),
-            size: wgpu::Extent3d {
-                width: count[0],
-                height: count[1],
-                depth_or_array_layers: count[2],
-            },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D3,
-            format: FORMAT,
-            usage: Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING,
-            view_formats: &[],
-        });
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let view = gpu.written_3d(count, FORMAT);
         use wgpu::BindingResource::TextureView as View;
         let group = gpu.bind(&self.layout, &[View(image), View(&view)]);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("bricks"),
-                timestamp_writes: None,
-            });
-            pass.set_pipeline(&self.pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            let [x, y, z] = count.map(|n| n.div_ceil(4));
-            pass.dispatch_workgroups(x, y, z);
-        }
+        let groups = count.map(|n| n.div_ceil(4));
+        dispatch(&mut encoder, "bricks", (&self.pipeline, &group), groups);
         gpu.queue.submit([encoder.finish()]);
         (view, count)
     }

@@ -1,6 +1,7 @@
 //! Hollows between nearer things are darkened, which shows depth where all lines look alike.
 
 use super::gpu::{Gpu, Slot, depth_source};
+use super::pipelines::dispatch;
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
 use wgpu::TextureUsages as Usage;
@@ -74,19 +75,8 @@ impl Darkening {
                 ],
             );
             let module = gpu.shader("darkening", depth_source(SHADER, samples));
-            let pipeline_layout = gpu.pipeline_layout(&layout);
             let entries = ["darkening_average", "darkening_across", "darkening_down"];
-            let pipelines = entries.map(|entry| {
-                gpu.device
-                    .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                        label: Some(entry),
-                        layout: Some(&pipeline_layout),
-                        module: &module,
-                        entry_point: Some(entry),
-                        compilation_options: Default::default(),
-                        cache: None,
-                    })
-            });
+            let pipelines = entries.map(|entry| gpu.compute_pipeline((&module, &layout), entry));
             (layout, pipelines)
         };
         Self {
@@ -128,13 +118,8 @@ impl Darkening {
                     View(after),
                 ],
             );
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("darkening"),
-                timestamp_writes: None,
-            });
-            pass.set_pipeline(pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            pass.dispatch_workgroups(across.div_ceil(8), down.div_ceil(8), 1);
+            let groups = [across.div_ceil(8), down.div_ceil(8), 1];
+            dispatch(encoder, "darkening", (pipeline, &group), groups);
         }
     }
 }

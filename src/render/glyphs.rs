@@ -2,7 +2,8 @@
 
 use super::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
-use super::lines::slab_from_world;
+use super::pipelines::{Drawing, dispatch};
+use super::slice_lines::slab_from_world;
 use super::view::SceneView;
 use crate::data::{DataId, TensorField, Volume};
 use bytemuck::{Pod, Zeroable};
@@ -120,45 +121,17 @@ impl Glyphs {
             let module = gpu.shader("glyphs", source(SHADER));
             let slots = [Slot::Uniform, Slot::Storage, Slot::Stored];
             let making = gpu.layout(wgpu::ShaderStages::COMPUTE, &slots);
-            let make = gpu
-                .device
-                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                    label: Some("glyphs"),
-                    layout: Some(&gpu.pipeline_layout(&making)),
-                    module: &module,
-                    entry_point: Some("glyphs_prepare"),
-                    compilation_options: Default::default(),
-                    cache: None,
-                });
+            let make = gpu.compute_pipeline((&module, &making), "glyphs_prepare");
             let slots = [Slot::Uniform, Slot::Storage];
             let drawing = gpu.layout(wgpu::ShaderStages::VERTEX_FRAGMENT, &slots);
-            let layout = gpu.pipeline_layout(&drawing);
-            let pipeline = |fragment, samples, depth| {
-                gpu.device
-                    .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                        label: Some("glyphs"),
-                        layout: Some(&layout),
-                        vertex: wgpu::VertexState {
-                            module: &module,
-                            entry_point: Some("vs_glyph"),
-                            compilation_options: Default::default(),
-                            buffers: &[],
-                        },
-                        primitive: wgpu::PrimitiveState::default(),
-                        depth_stencil: depth,
-                        multisample: wgpu::MultisampleState {
-                            count: samples,
-                            ..Default::default()
-                        },
-                        fragment: Some(wgpu::FragmentState {
-                            module: &module,
-                            entry_point: Some(fragment),
-                            compilation_options: Default::default(),
-                            targets: &[Some(COLOUR.into())],
-                        }),
-                        multiview_mask: None,
-                        cache: None,
-                    })
+            let pipeline = |fragment, samples, depth_stencil| {
+                let own = Drawing {
+                    primitive: wgpu::PrimitiveState::default(),
+                    samples,
+                    depth_stencil,
+                    targets: &[Some(COLOUR.into())],
+                };
+                gpu.render_pipeline((&module, &drawing), ["vs_glyph", fragment], own)
             };
             let draw = [1, 4].map(|n| pipeline("fs_glyph", n, Some(depth_test(true))));
             let over = pipeline("fs_glyph_over", 1, None);
@@ -289,15 +262,8 @@ impl Glyphs {
         ];
         let group = gpu.bind(&pipelines.making, &resources);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("glyphs"),
-                timestamp_writes: None,
-            });
-            pass.set_pipeline(&pipelines.make);
-            pass.set_bind_group(0, &group, &[]);
-            pass.dispatch_workgroups((tensors.len() as u32).div_ceil(64), 1, 1);
-        }
+        let groups = [(tensors.len() as u32).div_ceil(64), 1, 1];
+        dispatch(&mut encoder, "glyphs", (&pipelines.make, &group), groups);
         gpu.queue.submit([encoder.finish()]);
         made
     }

@@ -67,12 +67,24 @@ pub fn shader_sources() -> Vec<(String, String)> {
 
 /// One colour target that starts black.
 pub fn cleared(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+    target(view, wgpu::LoadOp::Clear(wgpu::Color::BLACK))
+}
+
+/// One colour target that starts as it is.
+pub(super) fn kept(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+    target(view, wgpu::LoadOp::Load)
+}
+
+fn target(
+    view: &wgpu::TextureView,
+    load: wgpu::LoadOp<wgpu::Color>,
+) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     [Some(wgpu::RenderPassColorAttachment {
         view,
         depth_slice: None,
         resolve_target: None,
         ops: wgpu::Operations {
-            load: wgpu::LoadOp::Clear(wgpu::Color::BLACK),
+            load,
             store: wgpu::StoreOp::Store,
         },
     })]
@@ -193,15 +205,6 @@ impl Gpu {
             })
     }
 
-    pub fn pipeline_layout(&self, group: &wgpu::BindGroupLayout) -> wgpu::PipelineLayout {
-        self.device
-            .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: None,
-                bind_group_layouts: &[Some(group)],
-                immediate_size: 0,
-            })
-    }
-
     pub fn bind(
         &self,
         layout: &wgpu::BindGroupLayout,
@@ -262,21 +265,7 @@ impl Gpu {
         format: wgpu::TextureFormat,
         texels: &[u8],
     ) -> wgpu::TextureView {
-        let extent = wgpu::Extent3d {
-            width: size[0],
-            height: size[1],
-            depth_or_array_layers: size[2],
-        };
-        let texture = self.device.create_texture(&wgpu::TextureDescriptor {
-            label: None,
-            size: extent,
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D3,
-            format,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-            view_formats: &[],
-        });
+        let texture = self.new_3d(size, format, wgpu::TextureUsages::COPY_DST);
         let texel = format.block_copy_size(None).unwrap_or(4);
         self.queue.write_texture(
             texture.as_image_copy(),
@@ -286,9 +275,47 @@ impl Gpu {
                 bytes_per_row: Some(size[0] * texel),
                 rows_per_image: Some(size[1]),
             },
-            extent,
+            texture.size(),
         );
         texture.create_view(&wgpu::TextureViewDescriptor::default())
+    }
+
+    /// A 3-D texture that a compute shader writes and others read.
+    pub fn written_3d(&self, size: [u32; 3], format: wgpu::TextureFormat) -> wgpu::TextureView {
+        self.new_3d(size, format, wgpu::TextureUsages::STORAGE_BINDING)
+            .create_view(&wgpu::TextureViewDescriptor::default())
+    }
+
+    /// Shaders read it; besides that, this use.
+    fn new_3d(
+        &self,
+        [width, height, depth_or_array_layers]: [u32; 3],
+        format: wgpu::TextureFormat,
+        usage: wgpu::TextureUsages,
+    ) -> wgpu::Texture {
+        self.device.create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: wgpu::Extent3d {
+                width,
+                height,
+                depth_or_array_layers,
+            },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D3,
+            format,
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | usage,
+            view_formats: &[],
+        })
+    }
+
+    /// Interpolates between texels, and ends at the outermost.
+    pub fn linear_sampler(&self) -> wgpu::Sampler {
+        self.device.create_sampler(&wgpu::SamplerDescriptor {
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            ..Default::default()
+        })
     }
 
     pub fn texture_2d(

@@ -1,74 +1,85 @@
-//! Drawing streamlines: lit ribbons in the 3-D view, capsules within the slab of a slice.
+//! Drawing streamlines: lit ribbons in the 3-D view; on slices see slice_lines.rs.
 
-use super::draw_list::{LineColour, LineStyle, Lines, SlicePane};
+use super::draw_list::{LineColour, LineStyle, Lines};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
-use super::line_buffers::{BLOCK, Chunk, LineBuffers, LineKey, LineStore};
+use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
+use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
 use super::through;
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
-use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/lines.wgsl");
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable, Default)]
-struct StyleUniform {
-    from_world: [[f32; 4]; 4],
+pub(super) struct StyleUniform {
+    pub from_world: [[f32; 4]; 4],
     eye: [f32; 4],
     light: [f32; 4],
     depth_cue: [f32; 4],
     haze: [f32; 4],
-    view: [f32; 4],
-    tube: [f32; 4],
-    colour: [f32; 4],
+    pub view: [f32; 4],
+    pub tube: [f32; 4],
+    pub colour: [f32; 4],
     range: [f32; 4],
     slab: [f32; 4],
-    kind: [u32; 4],
+    pub kind: [u32; 4],
 }
 
 // The same numbers as in shaders/lines.wgsl.
 const BY_DIRECTION: u32 = 0;
-const FIXED: u32 = 1;
+pub(super) const FIXED: u32 = 1;
 const BY_VALUE: u32 = 2;
 
 /// Thinner than this, lines break up into dots, px.
-const LEAST_HALF_WIDTH_PX: f64 = 0.5;
+pub(super) const LEAST_HALF_WIDTH_PX: f64 = 0.5;
 
 /// What is coloured by a value is compared with a scale: its distance shows in less haze.
 const VALUE_HAZE: f32 = 0.3;
 
-/// Lines on slices have a dark rim, or they would drown in colours like their own.
-const RIM_PX: f64 = 1.0;
-const RIM_OPACITY: f32 = 0.6;
-
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
-    pipeline_layout: wgpu::PipelineLayout,
     /// By use, whole or cut to a slab, 1 or 4 samples; each made when it is first needed.
     ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
-    capsule: wgpu::RenderPipeline,
+    pub(super) capsule: wgpu::RenderPipeline,
 }
 
-/// What ribbons are drawn for.
-#[derive(Clone, Copy)]
-enum Use {
-    Opaque,
+/// What ribbons are drawn for, in the order of a picture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
     /// The background's lines twice: their depth, then the nearest of them in colour. All of them, one
     /// over the other, would be a fog.
     ContextDepth,
     ContextColour,
+    Opaque,
     Through,
 }
 
-/// The chunks of some streamlines, ready to draw.
+impl Use {
+    const ALL: [Self; 4] = [
+        Self::ContextDepth,
+        Self::ContextColour,
+        Self::Opaque,
+        Self::Through,
+    ];
+
+    fn rank(self) -> Rank {
+        match self {
+            Self::ContextDepth | Self::ContextColour => Rank::Context,
+            Self::Opaque => Rank::Opaque,
+            Self::Through => Rank::Through,
+        }
+    }
+}
+
+/// The chunks of some streamlines of the 3-D view, ready to draw.
 pub(super) struct Strand {
-    /// With the number of slots (3-D view) or of blocks (slices).
-    groups: Vec<(wgpu::BindGroup, u32)>,
-    /// On slices: a dark rim, drawn before any line so that it covers none.
-    rims: Vec<(wgpu::BindGroup, u32)>,
+    /// With the number of slots.
+    groups: Vec<(wgpu::BindGroup, usize)>,
     rank: Rank,
 }
 
@@ -80,6 +91,21 @@ pub(super) enum Rank {
     Opaque,
     /// Last: see-through, each over what is behind it.
     Through,
+}
+
+impl Rank {
+    fn of(lines: &Lines) -> Self {
+        match lines.opacity {
+            _ if lines.context => Self::Context,
+            0.999.. => Self::Opaque,
+            _ => Self::Through,
+        }
+    }
+
+    /// What its strands are drawn for.
+    fn uses(self) -> impl Iterator<Item = Use> {
+        Use::ALL.into_iter().filter(move |u| u.rank() == self)
+    }
 }
 
 /// The name of the values that colour these lines, if the tractogram has them.
@@ -109,20 +135,18 @@ impl LinePipelines {
             ],
         );
         let module = gpu.shader("lines", source(SHADER));
-        let pipeline_layout = gpu.pipeline_layout(&layout);
         let names = ["vs_capsule", "fs_capsule"];
-        let capsule = Shape {
-            topology: wgpu::PrimitiveTopology::TriangleList,
+        let capsule = Drawing {
+            primitive: wgpu::PrimitiveState::default(),
             samples: 1,
             depth_stencil: None,
             targets: &[Some(blended())],
         };
         Self {
             ribbons: Default::default(),
-            capsule: pipeline(gpu, (&module, &pipeline_layout), names, capsule),
+            capsule: gpu.render_pipeline((&module, &layout), names, capsule),
             layout,
             module,
-            pipeline_layout,
         }
     }
 
@@ -147,14 +171,17 @@ impl LinePipelines {
                 (_, false) => "fs_ribbon",
                 (_, true) => "fs_ribbon_cut",
             };
-            let shape = Shape {
-                topology: wgpu::PrimitiveTopology::TriangleStrip,
+            let drawing = Drawing {
+                primitive: wgpu::PrimitiveState {
+                    topology: wgpu::PrimitiveTopology::TriangleStrip,
+                    ..Default::default()
+                },
                 samples,
                 depth_stencil: Some(depth_test(write)),
                 targets,
             };
-            let own = (&self.module, &self.pipeline_layout);
-            pipeline(gpu, own, ["vs_ribbon", fragment], shape)
+            let own = (&self.module, &self.layout);
+            gpu.render_pipeline(own, ["vs_ribbon", fragment], drawing)
         })
     }
 
@@ -202,91 +229,19 @@ impl LinePipelines {
         };
         let uniform = gpu.uniform(&style);
         let name = values_of(lines);
-        let mut left = most_slots;
-        for (index, chunk) in buffers.chunks.iter().enumerate() {
-            let slots = buffers.ready(index, name).min(left);
-            left -= slots;
-            // The last slot is a gap: nothing follows it.
-            if slots >= 3 {
-                let values = values_in(buffers, name, index);
+        let chunks = in_chunks(buffers, name, most_slots).enumerate();
+        for (index, slots) in chunks.map(|(index, slots)| (index, in_ribbons(slots))) {
+            if slots > 0 {
+                let (chunk, values) = (&buffers.chunks[index], values_in(buffers, name, index));
                 // Only slices look at blocks.
                 let group = self.group(gpu, textures, &uniform, (chunk, values, &chunk.slots));
-                strand.groups.push((group, slots as u32 - 1));
+                strand.groups.push((group, slots));
             }
         }
         strand
     }
 
-    /// Streamlines near the plane of a slice view.
-    pub fn slice_strand(
-        &self,
-        gpu: &Gpu,
-        (textures, store): (&Textures, &LineStore),
-        lines: &Lines,
-        key: LineKey,
-        pane: &SlicePane,
-    ) -> Strand {
-        let mm_per_px = (pane.right.length() + pane.down.length()) * 0.5;
-        let half_width = match lines.style {
-            LineStyle::Lines { width_px } => f64::from(width_px * pane.scale) * 0.5,
-            LineStyle::Tubes { radius_mm } => f64::from(radius_mm) / mm_per_px,
-        };
-        // Below a logical pixel a cut streamline would be hard to find.
-        let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
-        let [width, height] = pane.size_px.map(|n| n as f32);
-        let slab_from_world = slab_from_world(pane);
-        let mut style = StyleUniform {
-            from_world: slab_from_world.as_mat4().to_cols_array_2d(),
-            view: [width, height, 0.0, half_width as f32],
-            tube: [0.0, 0.0, lines.opacity, 0.0],
-            ..coloured(lines)
-        };
-        let mut strand = Strand::empty(lines);
-        let Some(buffers) = store.get(key) else {
-            return strand;
-        };
-        let name = values_of(lines);
-        let rim = RIM_PX * f64::from(pane.scale);
-        let reach = half_width + rim + 1.0;
-        let near = Near::new(&slab_from_world.as_mat4(), pane.size_px, reach as f32);
-        for (index, chunk) in buffers.chunks.iter().enumerate() {
-            let slots = buffers.ready(index, name);
-            let whole = chunk.blocks.iter().take(slots.div_ceil(BLOCK));
-            let blocks: Vec<u32> = (0..)
-                .zip(whole)
-                .filter(|(_, bounds)| near.touches(bounds))
-                .map(|(block, _)| block)
-                .collect();
-            if blocks.is_empty() {
-                continue;
-            }
-            let visible = gpu.storage(blocks.len() as u64 * 4);
-            gpu.queue
-                .write_buffer(&visible, 0, bytemuck::cast_slice(&blocks));
-            style.kind[2] = slots as u32;
-            let uniform = gpu.uniform(&style);
-            let values = values_in(buffers, name, index);
-            let group = self.group(gpu, textures, &uniform, (chunk, values, &visible));
-            strand.groups.push((group, blocks.len() as u32));
-            let dark = StyleUniform {
-                view: [width, height, 0.0, (half_width + rim) as f32],
-                tube: [0.0, 0.0, lines.opacity * RIM_OPACITY, 0.0],
-                kind: [FIXED, 0, slots as u32, 0],
-                colour: [0.0, 0.0, 0.0, 1.0],
-                ..style
-            };
-            let group = self.group(
-                gpu,
-                textures,
-                &gpu.uniform(&dark),
-                (chunk, values, &visible),
-            );
-            strand.rims.push((group, blocks.len() as u32));
-        }
-        strand
-    }
-
-    fn group(
+    pub(super) fn group(
         &self,
         gpu: &Gpu,
         textures: &Textures,
@@ -307,51 +262,88 @@ impl LinePipelines {
         )
     }
 
-    /// The strands of a rank; `cut`: to the view's slab.
+    /// Some of the slots of a use's strands; `cut`: to the view's slab.
     pub fn draw_scene(
         &self,
         gpu: &Gpu,
         pass: &mut wgpu::RenderPass,
         strands: &[Strand],
         (samples, cut): (u32, bool),
-        rank: Rank,
+        (for_use, part): (Use, &Range<usize>),
     ) {
-        let uses: &[_] = match rank {
-            Rank::Context => &[Use::ContextDepth, Use::ContextColour],
-            Rank::Opaque => &[Use::Opaque],
-            Rank::Through => &[Use::Through],
-        };
+        pass.set_pipeline(self.ribbon(gpu, for_use, cut, samples));
+        let rank = for_use.rank();
+        let mut before = 0;
         for strand in strands.iter().filter(|s| s.rank == rank) {
-            for &for_use in uses {
-                pass.set_pipeline(self.ribbon(gpu, for_use, cut, samples));
-                for (group, slots) in &strand.groups {
+            for (group, slots) in &strand.groups {
+                let own = within(part, before..before + slots);
+                before += slots;
+                if !own.is_empty() {
+                    // From the point before, or a segment would be missing.
+                    let first = own.start.saturating_sub(1);
                     pass.set_bind_group(0, group, &[]);
-                    pass.draw(0..slots * 2, 0..1);
+                    pass.draw(first as u32 * 2..own.end as u32 * 2, 0..1);
                 }
             }
         }
     }
+}
 
-    pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, strands: &[Strand]) {
-        pass.set_pipeline(&self.capsule);
-        let rims = strands.iter().flat_map(|s| &s.rims);
-        for (group, blocks) in rims.chain(strands.iter().flat_map(|s| &s.groups)) {
-            pass.set_bind_group(0, group, &[]);
-            pass.draw(0..6 * BLOCK as u32, 0..*blocks);
-        }
-    }
+/// What of a range lies in another, counted from the other's start.
+pub(super) fn within(part: &Range<usize>, whole: Range<usize>) -> Range<usize> {
+    let at = |i: usize| i.clamp(whole.start, whole.end) - whole.start;
+    at(part.start)..at(part.end)
+}
+
+/// Where each use lies among the slots of a picture.
+pub(super) fn uses(strands: &[Strand]) -> [(Use, Range<usize>); 4] {
+    let mut end = 0;
+    Use::ALL.map(|for_use| {
+        let own = strands.iter().filter(|s| s.rank == for_use.rank());
+        let start = end;
+        end += own.flat_map(|s| &s.groups).map(|g| g.1).sum::<usize>();
+        (for_use, start..end)
+    })
+}
+
+/// Slots of each chunk that can be drawn, of so many in all.
+pub(super) fn in_chunks<'a>(
+    buffers: &'a LineBuffers,
+    name: Option<&'a str>,
+    most: usize,
+) -> impl Iterator<Item = usize> + 'a {
+    let mut left = most;
+    (0..buffers.chunks.len()).map(move |index| {
+        let slots = buffers.ready(index, name).min(left);
+        left -= slots;
+        slots
+    })
+}
+
+/// Those that make ribbons: the last slot is a gap, and nothing follows it.
+fn in_ribbons(slots: usize) -> usize {
+    if slots >= 3 { slots - 1 } else { 0 }
+}
+
+/// Slots that [`LinePipelines::draw_scene`] draws for a picture, of at most so many of each streamlines.
+pub(super) fn scene_slots(
+    lines: &[Lines],
+    keys: &[LineKey],
+    store: &LineStore,
+    most: usize,
+) -> usize {
+    let of = |(l, key): (&Lines, &LineKey)| {
+        let slots = in_chunks(store.get(*key)?, values_of(l), most);
+        Some(slots.map(in_ribbons).sum::<usize>() * Rank::of(l).uses().count())
+    };
+    lines.iter().zip(keys).filter_map(of).sum()
 }
 
 impl Strand {
     fn empty(lines: &Lines) -> Self {
         Self {
             groups: Vec::new(),
-            rims: Vec::new(),
-            rank: match lines.opacity {
-                _ if lines.context => Rank::Context,
-                0.999.. => Rank::Opaque,
-                _ => Rank::Through,
-            },
+            rank: Rank::of(lines),
         }
     }
 
@@ -361,51 +353,7 @@ impl Strand {
     }
 }
 
-/// What pipelines of lines differ in, besides their entry points.
-struct Shape<'a> {
-    topology: wgpu::PrimitiveTopology,
-    samples: u32,
-    depth_stencil: Option<wgpu::DepthStencilState>,
-    targets: &'a [Option<wgpu::ColorTargetState>],
-}
-
-fn pipeline(
-    gpu: &Gpu,
-    (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
-    [vertex, fragment]: [&str; 2],
-    shape: Shape,
-) -> wgpu::RenderPipeline {
-    gpu.device
-        .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some(fragment),
-            layout: Some(layout),
-            vertex: wgpu::VertexState {
-                module,
-                entry_point: Some(vertex),
-                compilation_options: Default::default(),
-                buffers: &[],
-            },
-            primitive: wgpu::PrimitiveState {
-                topology: shape.topology,
-                ..Default::default()
-            },
-            depth_stencil: shape.depth_stencil,
-            multisample: wgpu::MultisampleState {
-                count: shape.samples,
-                ..Default::default()
-            },
-            fragment: Some(wgpu::FragmentState {
-                module,
-                entry_point: Some(fragment),
-                compilation_options: Default::default(),
-                targets: shape.targets,
-            }),
-            multiview_mask: None,
-            cache: None,
-        })
-}
-
-fn values_in<'a>(
+pub(super) fn values_in<'a>(
     buffers: &'a LineBuffers,
     name: Option<&str>,
     chunk: usize,
@@ -414,46 +362,7 @@ fn values_in<'a>(
     values.chunks.get(chunk)
 }
 
-/// The part of the world that a slice view shows: its slab, within its edges.
-struct Near {
-    /// Rows of (pixel x, pixel y, slab): a linear part and what is added.
-    rows: [(Vec3, f32); 3],
-    /// What they may be.
-    ranges: [(f32, f32); 3],
-}
-
-impl Near {
-    fn new(slab_from_world: &Mat4, size_px: [u32; 2], reach_px: f32) -> Self {
-        let row = |i| {
-            let row = slab_from_world.row(i);
-            (row.truncate(), row.w)
-        };
-        let [width, height] = size_px.map(|n| n as f32);
-        Self {
-            rows: [0, 1, 2].map(row),
-            ranges: [
-                (-reach_px, width + reach_px),
-                (-reach_px, height + reach_px),
-                // A little more than the slab, for rounding.
-                (-1.001, 1.001),
-            ],
-        }
-    }
-
-    /// Whether a box may reach into it.
-    fn touches(&self, &(low, high): &(Vec3, Vec3)) -> bool {
-        let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);
-        // The slab first: it decides most often.
-        [2, 0, 1].into_iter().all(|i| {
-            let ((normal, offset), (from, to)) = (self.rows[i], self.ranges[i]);
-            let middle = normal.dot(centre) + offset;
-            let reach = normal.abs().dot(half);
-            middle + reach >= from && middle - reach <= to
-        })
-    }
-}
-
-fn coloured(lines: &Lines) -> StyleUniform {
+pub(super) fn coloured(lines: &Lines) -> StyleUniform {
     let mut style = StyleUniform::default();
     let fixed = |colour: [u8; 3]| {
         let [r, g, b] = colour.map(|c| f32::from(c) / 255.0);
@@ -482,19 +391,4 @@ fn coloured(lines: &Lines) -> StyleUniform {
         }
     }
     style
-}
-
-/// Rows: pixel x, pixel y (both 0 at the centre of the first pixel), distance from the plane in
-/// half slabs, 1.
-pub(super) fn slab_from_world(pane: &SlicePane) -> DMat4 {
-    let normal = pane.right.cross(pane.down).normalize_or_zero();
-    // Pixel coordinates by the dual basis, so that right and down need not be at right angles.
-    let dual = |a: DVec3, b: DVec3| {
-        let along = b.cross(normal);
-        along / a.dot(along)
-    };
-    let (x, y) = (dual(pane.right, pane.down), dual(pane.down, pane.right));
-    let z = normal / (pane.slab_mm * 0.5).max(1e-6);
-    let row = |v: DVec3| v.extend(-v.dot(pane.origin));
-    DMat4::from_cols(row(x), row(y), row(z), DVec4::W).transpose()
 }

@@ -23,9 +23,11 @@ pub mod offscreen;
 mod outline;
 mod pace;
 mod pages;
+mod pipelines;
 mod scene;
 mod shared;
 mod slice;
+mod slice_lines;
 mod smooth;
 mod solids;
 mod stopwatch;
@@ -46,9 +48,9 @@ pub use shared::lender;
 pub use volume::March;
 
 use draw_list::{Lines, ScenePane, SlicePane};
-use gpu::{COLOUR, Gpu};
+use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
-use pace::{Ask, PATIENCE_MS, Pace};
+use pace::{Ask, PATIENCE_MS, Pace, Work};
 use scene::{Quality, Scenes, Targets, Tools};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -61,6 +63,8 @@ pub struct PaneId(pub u32);
 
 /// Time one pane may spend per call on loading streamlines.
 const LOADING_SLICE: Duration = Duration::from_millis(3);
+/// A processor that draws takes long for the frame itself.
+const LOADING_SLICE_SOFTWARE: Duration = Duration::from_millis(8);
 /// Panes that nobody asked for during so many calls let go of what they hold.
 const FORGOTTEN_AFTER: u64 = 2_000;
 /// Calls within which a pane counts as being on screen.
@@ -102,7 +106,9 @@ struct Pane {
     /// How much of the texture a rough picture fills.
     corner: wgpu::Buffer,
     group: wgpu::BindGroup,
-    scene: Option<ScenePart>,
+    progress: Option<Progress>,
+    /// Where a slice is drawn in pieces, until it shows.
+    back: Option<(wgpu::Texture, wgpu::TextureView)>,
     /// All its streamlines are loaded.
     complete: bool,
     /// What it shows was drawn roughly.
@@ -113,11 +119,24 @@ struct Pane {
     asked: u64,
 }
 
-/// What only the 3-D view needs.
-struct ScenePart {
+/// How far a pane's picture is.
+struct Progress {
+    /// What only the 3-D view needs.
     targets: Option<Targets>,
     stopwatch: Stopwatch,
     pace: Pace,
+}
+
+/// Slots that are drawn of streamlines, of at most so many of each.
+type Count = fn(&[Lines], &[LineKey], &LineStore, usize) -> usize;
+type NewPace = fn(bool, f64) -> Pace;
+
+impl Progress {
+    /// The next piece of a better picture waits for the one before: what is on its way to the device
+    /// cannot be called back.
+    fn rested(&self) -> bool {
+        self.pace.rested() && !self.stopwatch.is_running()
+    }
 }
 
 impl Renderer {
@@ -137,7 +156,7 @@ impl Renderer {
             encode_ms: 0.0,
             last_scene: None,
             last_ms: 0.0,
-            loading: Some(LOADING_SLICE),
+            loading: Some(slice_of_time(&gpu)),
             patience_ms: PATIENCE_MS,
             gpu,
         }
@@ -150,11 +169,11 @@ impl Renderer {
 
     /// Loads streamlines a slice of time per call, as windows want it and as a renderer starts.
     pub fn load_in_pieces(&mut self) {
-        self.loading = Some(LOADING_SLICE);
+        self.loading = Some(slice_of_time(&self.gpu));
     }
 
-    /// 3-D pictures of new panes that take longer than this, ms, are drawn roughly at first and then
-    /// in pieces, one a call.
+    /// Pictures of new panes that take longer than this, ms, are drawn roughly at first and then in
+    /// pieces, one a call.
     pub fn set_patience_ms(&mut self, ms: f64) {
         self.patience_ms = ms;
     }
@@ -172,60 +191,89 @@ impl Renderer {
         &self.gpu.queue
     }
 
-    /// Draws a slice view if its list changed.
+    /// Draws a slice view if its list changed; while that is slow, with a few of its streamlines.
     pub fn slice(&mut self, list: &SlicePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
         self.textures.pools.next_picture();
-        if self.stale(
-            id,
-            &list.lines,
-            &keys,
-            |old| matches!(old, List::Slice(l) if *l == list),
-        ) {
-            let started = Instant::now();
-            let mut used = Vec::new();
-            let Self {
-                gpu,
-                textures,
-                store,
-                slices,
-                lines,
-                scenes,
-                ..
-            } = self;
-            let layers = slices.pane_layers(gpu, textures, &list, &mut used);
-            let strands: Vec<_> = list
-                .lines
-                .iter()
-                .zip(&keys)
-                .map(|(l, &key)| lines.slice_strand(gpu, (textures, store), l, key, &list))
-                .collect();
-            let looked = glyphs::Look::slice(&list);
-            let tensors = list.glyphs.as_ref();
-            let tensors = tensors.and_then(|g| scenes.glyphs.ready(gpu, g, &looked));
-            let mut encoder = gpu.device.create_command_encoder(&Default::default());
-            {
-                let pane = &self.panes[&id];
-                let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                    label: Some("slice"),
-                    color_attachments: &cleared(&pane.view),
-                    ..Default::default()
-                });
-                slices.draw_pane(&mut pass, &layers);
-                lines.draw_slice(&mut pass, &strands);
-                if let Some(tensors) = &tensors {
-                    scenes.glyphs.draw(gpu, &mut pass, tensors, 1);
-                }
-            }
-            gpu.queue.submit([encoder.finish()]);
-            textures.pools.submitted(gpu);
-            self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
-            self.draws += 1;
-            self.drawn(id, List::Slice(list), used, keys);
+        let same = |old: &List| matches!(old, List::Slice(l) if *l == list);
+        let Some(ask) = self.due(id, (&list.lines, &keys), same, false) else {
+            return self.view(id);
+        };
+        let started = Instant::now();
+        let moving = !self.loaded(&list.lines, &keys).1;
+        let shown = (&*list.lines, &*keys, 0);
+        let how: (Count, _) = (slice_lines::slice_slots, Pace::of_slice as NewPace);
+        let quality = self.quality(id, (ask, moving), shown, how);
+        let Self {
+            gpu,
+            textures,
+            store,
+            slices,
+            lines,
+            scenes,
+            panes,
+            blit,
+            ..
+        } = self;
+        let Some(pane) = panes.get_mut(&id) else {
+            return self.view(id);
+        };
+        let Some(progress) = &mut pane.progress else {
+            return self.view(id);
+        };
+        let part = &quality.part;
+        let mut used = Vec::new();
+        let layers = slices.pane_layers(gpu, textures, &list, &mut used);
+        let own = (quality.most_slots, &part.slots);
+        let capsules = lines.capsules(gpu, (textures, store), &list, &keys, own);
+        let looked = glyphs::Look::slice(&list);
+        let tensors = list.glyphs.as_ref();
+        let tensors = tensors.and_then(|g| scenes.glyphs.ready(gpu, g, &looked));
+        let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.most_slots);
+        let aside = !(part.begins && part.ends);
+        if aside && pane.back.is_none() {
+            pane.back = Some(pane_texture(gpu, list.size_px));
         }
+        let target = match &pane.back {
+            Some((_, back)) if aside => back,
+            _ => &pane.view,
+        };
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        progress.stopwatch.start(quality.drawn(slots, 0));
+        {
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("slice"),
+                color_attachments: &match part.begins {
+                    true => cleared(target),
+                    false => kept(target),
+                },
+                timestamp_writes: progress.stopwatch.writes(true, true),
+                ..Default::default()
+            });
+            if part.begins {
+                slices.draw_pane(&mut pass, &layers);
+            }
+            lines.draw_slice(&mut pass, &capsules);
+            if let Some(tensors) = tensors.as_ref().filter(|_| part.ends) {
+                scenes.glyphs.draw(gpu, &mut pass, tensors, 1);
+            }
+        }
+        progress.stopwatch.stop(gpu, encoder);
+        textures.pools.submitted(gpu);
+        if part.ends {
+            if let Some(back) = pane.back.as_mut().filter(|_| aside) {
+                std::mem::swap(&mut pane.texture, &mut back.0);
+                std::mem::swap(&mut pane.view, &mut back.1);
+                pane.group = blit.group(gpu, &pane.view, &pane.corner);
+            }
+            pane.rough = !quality.is_full();
+            self.draws += 1;
+        }
+        self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
+        self.drawn(id, List::Slice(list), used, keys);
         self.view(id)
     }
 
@@ -237,63 +285,51 @@ impl Renderer {
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
-        let changed = !self.panes[&id].list.as_ref().is_some_and(same);
-        let patient = self.loading.is_none();
         let owed = self.textures.owes;
         self.textures.begin(self.loading);
         self.textures.pools.next_picture();
-        // The next piece of a better picture waits for the one before: what is on its way to the
-        // device cannot be called back.
-        let rested = |s: &ScenePart| s.pace.rested() && !s.stopwatch.is_running();
-        let better = self.panes[&id].scene.as_ref().is_some_and(rested);
+        let Some(ask) = self.due(id, (&list.lines, &keys), same, owed) else {
+            return self.view(id);
+        };
+        let started = Instant::now();
         // While streamlines come in, more pictures follow of their own accord.
         let moving = list.moving || !self.loaded(&list.lines, &keys).1;
-        let stale = owed || self.stale(id, &list.lines, &keys, same);
-        if better || stale {
-            let started = Instant::now();
-            let Some(pane) = self.panes.get_mut(&id) else {
-                return self.view(id);
-            };
-            let part = pane.scene.get_or_insert_with(|| ScenePart {
-                targets: None,
-                stopwatch: Stopwatch::new(&self.gpu),
-                pace: Pace::new(self.gpu.software, self.patience_ms),
-            });
-            let measured = part.stopwatch.fresh();
-            let ask = match (changed, stale) {
-                (true, _) => Ask::New,
-                (false, true) => Ask::More,
-                (false, false) => Ask::Better,
-            };
-            let quality = if patient && !moving {
-                Quality::best(self.gpu.software)
-            } else {
-                part.pace
-                    .quality(measured, (moving, list.ray_cast() > 0), ask)
-            };
-            let tools = Tools {
-                gpu: &self.gpu,
-                textures: &mut self.textures,
-                store: &self.store,
-                slices: &self.slices,
-                lines: &self.lines,
-                stopwatch: &mut part.stopwatch,
-            };
-            let (targets, view) = (&mut part.targets, &pane.view);
-            let (used, filled) = self
-                .scenes
-                .draw(tools, &list, &keys, quality, targets, view);
-            self.textures.pools.submitted(&self.gpu);
-            if let Some(filled) = filled {
-                pane.rough = quality.rough;
-                self.draws += 1;
-                self.blit
-                    .show_corner(&self.gpu, &pane.corner, filled, list.size_px);
-            }
-            self.last_scene = Some(id);
-            self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
-            self.drawn(id, List::Scene(list), used, keys);
+        let rows = if list.ray_cast() > 0 {
+            list.size_px[1]
+        } else {
+            0
+        };
+        let shown = (&*list.lines, &*keys, rows);
+        let how: (Count, _) = (lines::scene_slots, Pace::new as NewPace);
+        let quality = self.quality(id, (ask, moving), shown, how);
+        let Some(pane) = self.panes.get_mut(&id) else {
+            return self.view(id);
+        };
+        let Some(progress) = &mut pane.progress else {
+            return self.view(id);
+        };
+        let tools = Tools {
+            gpu: &self.gpu,
+            textures: &mut self.textures,
+            store: &self.store,
+            slices: &self.slices,
+            lines: &self.lines,
+            stopwatch: &mut progress.stopwatch,
+        };
+        let (targets, view) = (&mut progress.targets, &pane.view);
+        let (used, filled) = self
+            .scenes
+            .draw(tools, &list, &keys, &quality, targets, view);
+        self.textures.pools.submitted(&self.gpu);
+        if let Some(filled) = filled {
+            pane.rough = !quality.is_full();
+            self.draws += 1;
+            self.blit
+                .show_corner(&self.gpu, &pane.corner, filled, list.size_px);
         }
+        self.last_scene = Some(id);
+        self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
+        self.drawn(id, List::Scene(list), used, keys);
         self.view(id)
     }
 
@@ -327,8 +363,8 @@ impl Renderer {
     pub fn busy(&self) -> bool {
         let on_screen = |p: &&Pane| self.clock - p.asked < ON_SCREEN;
         let unfinished = |p: &Pane| {
-            let owes = |s: &ScenePart| s.pace.owes_better();
-            !p.complete || p.scene.as_ref().is_some_and(owes)
+            let owes = |s: &Progress| s.pace.owes_better();
+            !p.complete || p.progress.as_ref().is_some_and(owes)
         };
         self.textures.owes || self.panes.values().filter(on_screen).any(unfinished)
     }
@@ -340,7 +376,7 @@ impl Renderer {
 
     /// Device time of the last measured 3-D picture, ms (0 before the first).
     pub fn device_ms(&self) -> f64 {
-        let part = |id| self.panes.get(&id)?.scene.as_ref();
+        let part = |id| self.panes.get(&id)?.progress.as_ref();
         let last = self.last_scene.and_then(part);
         last.map_or(self.last_ms, |s| s.stopwatch.last_ms())
     }
@@ -403,14 +439,11 @@ impl Renderer {
     fn ready_pane(&mut self, id: PaneId, size: [u32; 2]) {
         let fits = |p: &Pane| [p.texture.width(), p.texture.height()] == size;
         if !self.panes.get(&id).is_some_and(fits) {
-            use wgpu::TextureUsages as Usage;
-            let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;
-            let texture = self.gpu.texture_2d(size, COLOUR, 1, usage);
-            let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+            let (texture, view) = pane_texture(&self.gpu, size);
             let corner = self.blit.corner(&self.gpu, size);
             let group = self.blit.group(&self.gpu, &view, &corner);
             // What was learnt about the pace holds for other sizes too.
-            let scene = self.panes.remove(&id).and_then(|p| p.scene);
+            let progress = self.panes.remove(&id).and_then(|p| p.progress);
             self.panes.insert(
                 id,
                 Pane {
@@ -419,7 +452,8 @@ impl Renderer {
                     view,
                     corner,
                     group,
-                    scene,
+                    progress,
+                    back: None,
                     complete: false,
                     rough: false,
                     slots_drawn: 0,
@@ -432,6 +466,54 @@ impl Renderer {
         if let Some(pane) = self.panes.get_mut(&id) {
             pane.asked = self.clock;
         }
+    }
+
+    /// What there is to draw of a pane, if anything; `owed`: textures of it that were not ready.
+    fn due(
+        &self,
+        id: PaneId,
+        (lines, keys): (&[Lines], &[LineKey]),
+        same: impl Fn(&List) -> bool,
+        owed: bool,
+    ) -> Option<Ask> {
+        let pane = &self.panes[&id];
+        let changed = !pane.list.as_ref().is_some_and(&same);
+        let better = || pane.progress.as_ref().is_some_and(Progress::rested);
+        match changed {
+            true => Some(Ask::New),
+            false if owed || self.stale(id, lines, keys, same) => Some(Ask::More),
+            false => better().then_some(Ask::Better),
+        }
+    }
+
+    /// How to draw it: streamlines (of which `count` says how many slots are drawn of at most so many)
+    /// and rows of volumes.
+    fn quality(
+        &mut self,
+        id: PaneId,
+        (ask, moving): (Ask, bool),
+        (lines, keys, rows): (&[Lines], &[LineKey], u32),
+        (count, pace): (Count, NewPace),
+    ) -> Quality {
+        let (gpu, store) = (&self.gpu, &self.store);
+        let best = Quality::best(gpu.software);
+        let Some(pane) = self.panes.get_mut(&id) else {
+            return best;
+        };
+        let progress = pane.progress.get_or_insert_with(|| Progress {
+            targets: None,
+            stopwatch: Stopwatch::new(gpu),
+            pace: pace(gpu.software, self.patience_ms),
+        });
+        let measured = progress.stopwatch.fresh();
+        if self.loading.is_none() && !moving {
+            return best;
+        }
+        let work = Work {
+            slots: &|most| count(lines, keys, store, most),
+            rows,
+        };
+        progress.pace.quality(measured, (moving, work), ask)
     }
 
     /// Whether the pane must be drawn: another list, or clearly more of its streamlines.
@@ -485,5 +567,21 @@ impl Renderer {
         let lines: HashSet<LineKey> = self.panes.values().flat_map(|p| p.lines.clone()).collect();
         self.textures.evict(&textures);
         self.store.evict(&lines);
+    }
+}
+
+/// What a pane shows.
+fn pane_texture(gpu: &Gpu, size: [u32; 2]) -> (wgpu::Texture, wgpu::TextureView) {
+    use wgpu::TextureUsages as Usage;
+    let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;
+    let texture = gpu.texture_2d(size, COLOUR, 1, usage);
+    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+    (texture, view)
+}
+
+fn slice_of_time(gpu: &Gpu) -> Duration {
+    match gpu.software {
+        true => LOADING_SLICE_SOFTWARE,
+        false => LOADING_SLICE,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::draw_list::Outline;
 use super::gpu::{Gpu, Slot, depth_source};
+use super::pipelines::dispatch;
 use super::textures::{Key, Textures};
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
@@ -32,14 +33,6 @@ pub(super) struct Outlines {
     sampler: wgpu::Sampler,
 }
 
-pub(super) fn linear_sampler(gpu: &Gpu) -> wgpu::Sampler {
-    gpu.device.create_sampler(&wgpu::SamplerDescriptor {
-        mag_filter: wgpu::FilterMode::Linear,
-        min_filter: wgpu::FilterMode::Linear,
-        ..Default::default()
-    })
-}
-
 impl Outlines {
     pub fn new(gpu: &Gpu) -> Self {
         let make = |samples| {
@@ -55,21 +48,12 @@ impl Outlines {
                 ],
             );
             let module = gpu.shader("outline", depth_source(SHADER, samples));
-            let pipeline = gpu
-                .device
-                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                    label: Some("outline"),
-                    layout: Some(&gpu.pipeline_layout(&layout)),
-                    module: &module,
-                    entry_point: Some("outline_march"),
-                    compilation_options: Default::default(),
-                    cache: None,
-                });
+            let pipeline = gpu.compute_pipeline((&module, &layout), "outline_march");
             (layout, pipeline)
         };
         Self {
             pipelines: [1, 4].map(make),
-            sampler: linear_sampler(gpu),
+            sampler: gpu.linear_sampler(),
         }
     }
 
@@ -127,12 +111,7 @@ impl Outlines {
                 View(glass),
             ],
         );
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("outline"),
-            timestamp_writes: None,
-        });
-        pass.set_pipeline(pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(glass_width.div_ceil(8), glass_height.div_ceil(8), 1);
+        let groups = [glass_width.div_ceil(8), glass_height.div_ceil(8), 1];
+        dispatch(encoder, "outline", (pipeline, &group), groups);
     }
 }

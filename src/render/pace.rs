@@ -1,21 +1,34 @@
-//! How coarse the 3-D view is drawn while it changes, so that the hand feels no delay, and in how
-//! many pieces at rest, so that a hand that moves again is not kept waiting.
+//! How coarse a view is drawn while it changes, so that the hand feels no delay, and in how many pieces
+//! at rest, so that a hand that moves again is not kept waiting.
+//!
+//! A piece is some of the slots of streamlines: each is handled once, however many pieces there are.
+//! Of very many streamlines some are shown first, then more, then all.
 
-use super::scene::{FogQuality, Quality};
+use super::scene::{FogQuality, Part, Quality};
 use std::time::{Duration, Instant};
 
 /// A picture that takes longer is felt, ms. A processor cannot keep it; twenty pictures a second
 /// can still be steered.
 const FLUID_MS: f64 = 16.0;
 const FLUID_SOFTWARE_MS: f64 = 45.0;
+/// Three slices move together.
+const FLUID_SLICE: f64 = 0.5;
 /// Coarser than this nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
 const COARSEST_FOG: u32 = 3;
 const FEWEST_SLOTS: f64 = 40_000.0;
-/// What takes longer is drawn in pieces of about half as much, ms.
+/// What takes longer is drawn in pieces, ms, …
 pub(super) const PATIENCE_MS: f64 = 250.0;
-/// Every piece handles all points once: more pieces would cost more than they spare.
-const MOST_PIECES: u32 = 12;
+/// … so many of which take as long.
+const PIECES: f64 = 4.0;
+/// Every piece costs a little besides.
+const SMALLEST_PIECE: f64 = 4_096.0;
+/// What a processor is given at first.
+const FIRST_PIECE: f64 = 300_000.0;
+const FIRST_ROWS: f64 = 24.0;
+const UNLIMITED: f64 = 1e12;
+/// Slots of streamlines, each, that are shown before all; each takes an eighth of the next.
+const LEVELS: [usize; 2] = [1_000_000, 8_000_000];
 /// Changes that follow each other within this belong to one gesture.
 const GESTURE: Duration = Duration::from_millis(200);
 
@@ -23,9 +36,13 @@ const GESTURE: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Drawn {
     Rough,
-    Whole,
-    /// One of so many pieces.
-    Piece(u32),
+    /// So much of a better one, and what that was.
+    Part {
+        slots: usize,
+        rows: u32,
+        begins: bool,
+        ends: bool,
+    },
 }
 
 /// What is to be drawn.
@@ -39,8 +56,25 @@ pub(super) enum Ask {
     Better,
 }
 
+/// What a view has to draw.
+pub(super) struct Work<'a> {
+    /// Slots in all, of at most so many of each streamlines.
+    pub slots: &'a dyn Fn(usize) -> usize,
+    /// Rows of volumes; 0 without any.
+    pub rows: u32,
+}
+
+/// Where a better picture goes on.
+#[derive(Clone, Copy)]
+struct Next {
+    most_slots: usize,
+    slots: usize,
+    rows: u32,
+}
+
 pub(super) struct Pace {
     software: bool,
+    fluid_ms: f64,
     patience_ms: f64,
     scale: f64,
     slots: f64,
@@ -50,34 +84,52 @@ pub(super) struct Pace {
     foggy: bool,
     /// What a picture that is not rough takes as a whole, about.
     full_ms: Option<f64>,
+    /// What the pieces of the present one took so far.
+    spent_ms: f64,
+    /// What a piece may have.
+    piece_slots: f64,
+    piece_rows: f64,
     changed: Option<Instant>,
     /// The last picture was rough and will not be followed by a change of its own accord.
     owes_better: bool,
-    /// The next piece of the better picture, and of how many.
-    piece: Option<(u32, u32)>,
+    /// The next piece of the better picture.
+    next: Option<Next>,
 }
 
 impl Pace {
     pub fn new(software: bool, patience_ms: f64) -> Self {
+        let on = |software_value: f64, value: f64| if software { software_value } else { value };
         Self {
             software,
+            fluid_ms: on(FLUID_SOFTWARE_MS, FLUID_MS),
             patience_ms,
-            scale: if software { 0.6 } else { 1.0 },
-            slots: if software { 150_000.0 } else { 1e12 },
+            scale: on(0.6, 1.0),
+            slots: on(150_000.0, UNLIMITED),
             fog: if software { 2 } else { 1 },
             foggy: false,
             full_ms: None,
+            spent_ms: 0.0,
+            piece_slots: on(FIRST_PIECE, UNLIMITED).min(Self::first_piece(patience_ms)),
+            piece_rows: on(FIRST_ROWS, UNLIMITED),
             changed: None,
             owes_better: false,
-            piece: None,
+            next: None,
         }
     }
 
-    fn fluid_ms(&self) -> f64 {
-        if self.software {
-            FLUID_SOFTWARE_MS
+    /// For a slice, of which several are seen.
+    pub fn of_slice(software: bool, patience_ms: f64) -> Self {
+        let mut pace = Self::new(software, patience_ms);
+        pace.fluid_ms *= FLUID_SLICE;
+        pace
+    }
+
+    /// To whom everything is slow, nothing needs to be measured first.
+    fn first_piece(patience_ms: f64) -> f64 {
+        if patience_ms > 0.0 {
+            UNLIMITED
         } else {
-            FLUID_MS
+            SMALLEST_PIECE
         }
     }
 
@@ -91,29 +143,26 @@ impl Pace {
         self.owes_better && self.changed.is_none_or(|c| c.elapsed() > GESTURE)
     }
 
-    /// How to draw. `measured`: time and kind of the last picture, if they are known by now; `foggy`:
-    /// there are volumes.
+    /// How to draw. `measured`: time and kind of the last picture, if they are known by now.
     pub fn quality(
         &mut self,
         measured: Option<(f64, Drawn)>,
-        (moving, foggy): (bool, bool),
+        (moving, work): (bool, Work),
         ask: Ask,
     ) -> Quality {
         match measured {
             Some((ms, Drawn::Rough)) => self.adapt(ms),
-            Some((ms, Drawn::Whole)) => self.full_ms = Some(ms),
-            // Between one piece, where the points are all the work, and all, where the pixels are.
-            Some((ms, Drawn::Piece(of))) => {
-                let whole = ms * f64::from(of).sqrt();
-                self.full_ms = Some(0.5 * (whole + self.full_ms.unwrap_or(whole)));
-            }
+            Some((ms, part)) => self.learn(ms, part),
             None => {}
         }
+        let foggy = work.rows > 0;
         if foggy != self.foggy {
             self.foggy = foggy;
-            // What was measured tells nothing of them. A processor takes long for them: in pieces.
-            let long = f64::from(MOST_PIECES) * 0.5 * self.patience_ms;
-            self.full_ms = (foggy && self.software).then_some(long);
+            // What was measured tells nothing of them.
+            self.full_ms = None;
+            if self.software {
+                self.piece_rows = FIRST_ROWS;
+            }
         }
         let now = Instant::now();
         let before = match ask {
@@ -122,50 +171,123 @@ impl Pace {
         };
         let in_gesture = before.is_some_and(|b| now - b < GESTURE);
         // Before anything was measured a processor counts as slow.
-        let slow = self
-            .full_ms
-            .map_or(self.software, |ms| ms > self.fluid_ms());
+        let slow = self.full_ms.map_or(self.software, |ms| ms > self.fluid_ms);
+        let all = (work.slots)(usize::MAX);
         // So long a picture would hold up even a hand that has only begun to move.
-        let heavy = self.full_ms.is_some_and(|ms| ms > self.patience_ms);
-        let rough = (moving || in_gesture) && slow || heavy && ask != Ask::Better;
-        if rough {
+        let heavy = all as f64 > PIECES * self.piece_slots
+            || f64::from(work.rows) > PIECES * self.piece_rows;
+        if (moving || in_gesture) && slow || heavy && ask != Ask::Better {
             self.owes_better = !moving;
-            self.piece = None;
-            return Quality {
-                samples: 1,
-                scale: self.scale,
-                glass: 2,
-                fog: FogQuality {
-                    per_pixel: self.fog,
-                    step: 1.2,
-                    rays: 1,
-                },
-                most_slots: self.slots as usize,
-                rough: true,
-                piece: (0, 1),
-            };
+            self.next = None;
+            return self.rough();
         }
-        let piece = match self.piece.take() {
-            Some(next) if ask == Ask::Better => next,
-            _ if heavy => (0, self.pieces()),
-            _ => (0, 1),
+        if !heavy {
+            self.owes_better = false;
+            self.next = None;
+            return Quality::best(self.software);
+        }
+        let first = || {
+            let level = LEVELS.into_iter().find(|&most| 2 * most < all);
+            Next {
+                most_slots: level.unwrap_or(usize::MAX),
+                slots: 0,
+                rows: 0,
+            }
         };
-        let (this, of) = piece;
-        self.owes_better = this + 1 < of;
-        self.piece = self.owes_better.then_some((this + 1, of));
+        let from = self.next.take().filter(|_| ask == Ask::Better);
+        let from = from.unwrap_or_else(first);
+        let total = (work.slots)(from.most_slots);
+        let slots = from.slots.min(total)..total.min(from.slots + self.piece_slots as usize);
+        // Volumes lie over all streamlines; a piece is of one or the other, so that each is measured.
+        let some = if slots.is_empty() {
+            self.piece_rows as u32
+        } else {
+            0
+        };
+        let rows = from.rows..work.rows.min(from.rows.saturating_add(some));
+        let ends = slots.end == total && rows.end == work.rows;
+        self.next = match (ends, from.most_slots) {
+            (true, usize::MAX) => None,
+            (true, most) => Some(Next {
+                most_slots: LEVELS
+                    .into_iter()
+                    .find(|&level| level > most && 2 * level < all)
+                    .unwrap_or(usize::MAX),
+                slots: 0,
+                rows: 0,
+            }),
+            (false, most_slots) => Some(Next {
+                most_slots,
+                slots: slots.end,
+                rows: rows.end,
+            }),
+        };
+        self.owes_better = self.next.is_some();
         Quality {
-            piece,
+            most_slots: from.most_slots,
+            part: Part {
+                begins: (from.slots, from.rows) == (0, 0),
+                ends,
+                slots,
+                rows,
+            },
             ..Quality::best(self.software)
         }
     }
 
-    fn pieces(&self) -> u32 {
-        let ms = self.full_ms.unwrap_or(0.0);
-        ((ms / (0.5 * self.patience_ms)).ceil() as u32).clamp(1, MOST_PIECES)
+    fn rough(&self) -> Quality {
+        Quality {
+            samples: 1,
+            scale: self.scale,
+            glass: 2,
+            fog: FogQuality {
+                per_pixel: self.fog,
+                step: 1.2,
+                rays: 1,
+            },
+            most_slots: self.slots as usize,
+            rough: true,
+            part: Part::whole(),
+        }
+    }
+
+    /// From a picture that was not rough, or a piece of one.
+    fn learn(&mut self, ms: f64, drawn: Drawn) {
+        let Drawn::Part {
+            slots,
+            rows,
+            begins,
+            ends,
+        } = drawn
+        else {
+            return;
+        };
+        self.spent_ms = if begins { ms } else { self.spent_ms + ms };
+        if ends {
+            self.full_ms = Some(self.spent_ms);
+        }
+        // A picture is put together at its end, which says nothing of how long its points take.
+        if ends && !begins {
+            return;
+        }
+        let target = self.patience_ms / PIECES;
+        let fits = |units: f64, known: f64| {
+            let fresh = units * target / ms.max(1e-3);
+            match ms > target {
+                _ if units == 0.0 => known,
+                true if known < UNLIMITED => fresh.clamp(known / 4.0, known),
+                true => fresh,
+                // It was as large as it might be.
+                false if units > 0.5 * known => fresh.min(4.0 * known),
+                false => known,
+            }
+        };
+        self.piece_slots = fits(slots as f64, self.piece_slots).max(SMALLEST_PIECE);
+        self.piece_rows = fits(f64::from(rows), self.piece_rows).max(1.0);
     }
 
     fn adapt(&mut self, ms: f64) {
-        let fluid = self.fluid_ms();
+        let fluid = self.fluid_ms;
         if ms > 1.15 * fluid {
             // Work grows with the pixels and with the points; each gives up its half.
             let share = (fluid / ms).max(0.3);
@@ -179,7 +301,7 @@ impl Pace {
             self.fog -= 1;
         } else if ms < 0.6 * fluid {
             self.scale = (self.scale * 1.12).min(1.0);
-            self.slots = (self.slots * 1.25).min(1e12);
+            self.slots = (self.slots * 1.25).min(UNLIMITED);
         }
     }
 }

@@ -97,7 +97,13 @@ impl Pools {
     /// `None` where it is more than a shader can read: 128 MiB of pages are 33 million voxels of a band.
     pub fn of(&mut self, gpu: &Gpu, image: &BrickImage) -> Option<Pool> {
         let table = 0..4 * image.bricks() as u64;
-        let first = image.pages_at();
+        let (first, bytes) = (image.pages_at(), image.values_bytes());
+        let limits = &gpu.limits;
+        if bytes > limits.max_storage_buffer_binding_size || first + bytes > limits.max_buffer_size
+        {
+            return None;
+        }
+        // Buffers have room to grow, of which shaders may see less.
         let pool = |buffer: &wgpu::Buffer| {
             let most = gpu.limits.max_storage_buffer_binding_size;
             let pages = first..buffer.size().min(first.saturating_add(most));
@@ -113,11 +119,6 @@ impl Pools {
             return Some(pool(&shared.buffer));
         }
         let pages = image.pages()?;
-        let (limits, bytes) = (&gpu.limits, 4 * pages.values.len() as u64);
-        if bytes > limits.max_storage_buffer_binding_size || first + bytes > limits.max_buffer_size
-        {
-            return None;
-        }
         let place = self.place(gpu, image, first + bytes);
         let kept = &mut self.kept[place];
         kept.picture = self.picture;

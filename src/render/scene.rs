@@ -5,7 +5,7 @@ use super::draw_list::{ScenePane, SolidShape};
 use super::glyphs::{Glyphs, Look};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
-use super::lines::{LinePipelines, Rank, Strand};
+use super::lines::{LinePipelines, Rank, Use, uses, within};
 use super::outline::{GLASS, Outlines};
 use super::pace::Drawn;
 use super::slice::Slices;
@@ -17,6 +17,7 @@ use super::together::Together;
 use super::view::SceneView;
 use super::volume::{Fog, Volumes};
 use glam::{DMat4, DVec3};
+use std::ops::Range;
 use wgpu::TextureUsages as Usage;
 
 /// How much work volumes may be.
@@ -31,7 +32,7 @@ pub(super) struct FogQuality {
 }
 
 /// How much work one picture may be.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Quality {
     /// 1 or 4.
     pub samples: u32,
@@ -44,17 +45,49 @@ pub(super) struct Quality {
     pub most_slots: usize,
     /// A better picture follows soon.
     pub rough: bool,
-    /// Which of how many stripes, from the top; the picture shows with the last.
-    pub piece: (u32, u32),
+    pub part: Part,
+}
+
+/// What of a picture is drawn; it shows once it ends.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Part {
+    pub begins: bool,
+    pub ends: bool,
+    /// Of streamlines, counted over all of them in the order in which they are drawn.
+    pub slots: Range<usize>,
+    /// Of volumes, from the top.
+    pub rows: Range<u32>,
+}
+
+impl Part {
+    pub fn whole() -> Self {
+        Self {
+            begins: true,
+            ends: true,
+            slots: 0..usize::MAX,
+            rows: 0..u32::MAX,
+        }
+    }
 }
 
 impl Quality {
-    fn drawn(&self) -> Drawn {
-        match (self.rough, self.piece) {
-            (true, _) => Drawn::Rough,
-            (false, (_, 1)) => Drawn::Whole,
-            (false, (_, of)) => Drawn::Piece(of),
+    /// What the picture is, of so many slots and rows in all.
+    pub fn drawn(&self, slots: usize, rows: u32) -> Drawn {
+        let part = &self.part;
+        match self.rough {
+            true => Drawn::Rough,
+            false => Drawn::Part {
+                slots: part.slots.end.min(slots) - part.slots.start.min(slots),
+                rows: part.rows.end.min(rows) - part.rows.start.min(rows),
+                begins: part.begins,
+                ends: part.ends,
+            },
         }
+    }
+
+    /// All that there is is shown.
+    pub fn is_full(&self) -> bool {
+        !self.rough && self.most_slots == usize::MAX
     }
 
     pub fn best(software: bool) -> Self {
@@ -70,7 +103,7 @@ impl Quality {
             },
             most_slots: usize::MAX,
             rough: false,
-            piece: (0, 1),
+            part: Part::whole(),
         }
     }
 }
@@ -139,12 +172,13 @@ impl Targets {
     }
 }
 
-/// The passes that a scene is drawn in: lines of the background need depths of their own.
-fn stages(strands: &[Strand]) -> &'static [Stage] {
-    if strands.iter().any(|s| s.is(Rank::Context)) {
-        &[Stage::Slices, Stage::Context, Stage::Rest]
-    } else {
-        &[Stage::All]
+/// The passes that a part of a scene is drawn in: lines of the background need depths of their own.
+fn stages(context: bool, begins: bool, of_context: bool) -> &'static [Stage] {
+    match (context, begins, of_context) {
+        (false, ..) => &[Stage::All],
+        (true, true, _) => &[Stage::Slices, Stage::Context, Stage::Rest],
+        (true, false, true) => &[Stage::Context, Stage::Rest],
+        (true, false, false) => &[Stage::Rest],
     }
 }
 
@@ -200,7 +234,7 @@ impl Scenes {
         tools: Tools,
         list: &ScenePane,
         keys: &[LineKey],
-        quality: Quality,
+        quality: &Quality,
         targets: &mut Option<Targets>,
         pane: &wgpu::TextureView,
     ) -> (Vec<Key>, Option<[u32; 2]>) {
@@ -247,19 +281,37 @@ impl Scenes {
         let glyphs = glyphs.and_then(|g| self.glyphs.ready(gpu, g, &looked));
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
-        let stages = stages(&strands);
         let cut = list.slab.is_some();
         let through = strands.iter().any(|s| s.is(Rank::Through));
         let foggy = list.ray_cast() > 0;
-        let (piece, pieces) = quality.piece;
-        let row = |piece: u32| (u64::from(drawn[1]) * u64::from(piece) / u64::from(pieces)) as u32;
-        let rows = row(piece)..row(piece + 1);
-        let complete = piece + 1 == pieces;
-        stopwatch.start(quality.drawn());
+        let part = &quality.part;
+        let complete = part.ends;
+        let uses = uses(&strands);
+        let all_slots = uses[3].1.end;
+        let height = if foggy { drawn[1] } else { 0 };
+        let rows = part.rows.start.min(height)..part.rows.end.min(height);
+        let of = |for_use: Use| {
+            let (_, own) = &uses[for_use as usize];
+            within(&part.slots, own.clone())
+        };
+        // With the last of the opaque lines all that is opaque is there.
+        let last_opaque = uses[Use::Opaque as usize].1.end;
+        let solid =
+            part.slots.end >= last_opaque && (part.begins || part.slots.start < last_opaque);
+        let context = [Use::ContextDepth, Use::ContextColour];
+        let of_context = context.iter().any(|&u| !of(u).is_empty());
+        let stages = stages(
+            strands.iter().any(|s| s.is(Rank::Context)),
+            part.begins,
+            of_context,
+        );
+        let sees_through = !of(Use::Through).is_empty();
+        stopwatch.start(quality.drawn(all_slots, height));
         for (i, &stage) in stages.iter().enumerate() {
-            let (begins, ends) = (i == 0, i + 1 == stages.len());
-            let (first, last) = (begins && piece == 0, ends && complete);
-            if stage == Stage::Context {
+            let (first, last) = (i == 0, i + 1 == stages.len());
+            let clears = first && part.begins;
+            let resolves = solid && last;
+            if stage == Stage::Context && part.begins {
                 targets.set_aside(gpu, &mut encoder);
             }
             let depth = match (stage, &targets.aside) {
@@ -267,19 +319,20 @@ impl Scenes {
                 _ => &targets.depth,
             };
             let clear = wgpu::Color { r, g, b, a: 1.0 };
+            let ends_here = last && !complete && !sees_through && rows.is_empty();
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("scene"),
                 color_attachments: &[Some(wgpu::RenderPassColorAttachment {
                     view: &targets.colour,
                     depth_slice: None,
-                    resolve_target: (samples > 1 && last).then_some(&targets.base),
+                    resolve_target: (samples > 1 && resolves).then_some(&targets.base),
                     ops: wgpu::Operations {
-                        load: if first {
+                        load: if clears {
                             wgpu::LoadOp::Clear(clear)
                         } else {
                             wgpu::LoadOp::Load
                         },
-                        store: if samples > 1 && last {
+                        store: if samples > 1 && resolves && complete {
                             wgpu::StoreOp::Discard
                         } else {
                             wgpu::StoreOp::Store
@@ -289,7 +342,7 @@ impl Scenes {
                 depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
                     view: depth,
                     depth_ops: Some(wgpu::Operations {
-                        load: if first {
+                        load: if clears {
                             wgpu::LoadOp::Clear(1.0)
                         } else {
                             wgpu::LoadOp::Load
@@ -298,18 +351,30 @@ impl Scenes {
                     }),
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.writes(begins, ends && !complete && !through && !foggy),
+                timestamp_writes: stopwatch.writes(first, ends_here),
                 occlusion_query_set: None,
                 multiview_mask: None,
             });
             let [width, height] = drawn.map(|n| n as f32);
             pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
-            pass.set_scissor_rect(0, rows.start, drawn[0], rows.end - rows.start);
-            if matches!(stage, Stage::Slices | Stage::All) {
+            pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
+            let ribbons = |pass: &mut wgpu::RenderPass, for_use| {
+                let own = (for_use, &of(for_use));
+                lines.draw_scene(gpu, pass, &strands, (samples, cut), own);
+            };
+            if stage == Stage::Context {
+                for for_use in context {
+                    ribbons(&mut pass, for_use);
+                }
+                continue;
+            }
+            if stage != Stage::Rest && part.begins {
                 slices.draw_quads(&mut pass, &layers, samples);
             }
-            if matches!(stage, Stage::Rest | Stage::All) {
-                lines.draw_scene(gpu, &mut pass, &strands, (samples, cut), Rank::Opaque);
+            if stage != Stage::Slices {
+                ribbons(&mut pass, Use::Opaque);
+            }
+            if resolves {
                 if let Some(glyphs) = &glyphs {
                     self.glyphs.draw(gpu, &mut pass, glyphs, samples);
                 }
@@ -317,36 +382,34 @@ impl Scenes {
                 // lines in front of a solid are right.
                 self.solids.draw(&mut pass, &solids, samples);
             }
-            if stage == Stage::Context {
-                lines.draw_scene(gpu, &mut pass, &strands, (samples, cut), Rank::Context);
-            }
         }
-        if through {
+        if sees_through {
             let make = || Through::new(gpu, targets.size);
             let textures = targets.through.get_or_insert_with(make);
             let depth = (&targets.depth, samples);
-            let part = (&rows, piece == 0);
+            let own = of(Use::Through);
+            let begins = own.start == 0;
             let depth = self
                 .first_depth
-                .of(gpu, &mut encoder, depth, textures, part);
+                .of(gpu, &mut encoder, depth, textures, begins);
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("see-through lines"),
-                color_attachments: &textures.attachments(piece == 0),
+                color_attachments: &textures.attachments(begins),
                 depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
                     view: depth,
                     // Read only.
                     depth_ops: None,
                     stencil_ops: None,
                 }),
-                timestamp_writes: stopwatch.writes(false, !complete && !foggy),
+                timestamp_writes: stopwatch.writes(false, !complete && rows.is_empty()),
                 ..Default::default()
             });
             let [width, height] = drawn.map(|n| n as f32);
             pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
-            pass.set_scissor_rect(0, rows.start, drawn[0], rows.end - rows.start);
-            lines.draw_scene(gpu, &mut pass, &strands, (1, cut), Rank::Through);
+            pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
+            lines.draw_scene(gpu, &mut pass, &strands, (1, cut), (Use::Through, &own));
         }
-        if foggy {
+        if !rows.is_empty() {
             let fog = targets.fog.get_or_insert_with(|| Fog::new(gpu, size));
             let among = targets.through.as_ref().filter(|_| through);
             self.volumes.march(

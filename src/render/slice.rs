@@ -4,6 +4,7 @@ use super::colour_map::ColourMap;
 use super::draw_list::{Contour, ContourOf, Image, Interpolation, SlicePane, SliceQuad};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pages::{PAGES, Pool};
+use super::pipelines::Drawing;
 use super::textures::{Key, Textures, colour_map_row};
 use crate::data::VolumeKind;
 use bytemuck::{Pod, Zeroable};
@@ -97,41 +98,22 @@ impl Slices {
             ],
         );
         let module = gpu.shader("slice", shader());
-        let pipeline_layout = gpu.pipeline_layout(&layout);
-        let make = |vertex: &str, fragment: &str, samples: u32, depth: bool| {
-            gpu.device
-                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                    label: Some(fragment),
-                    layout: Some(&pipeline_layout),
-                    vertex: wgpu::VertexState {
-                        module: &module,
-                        entry_point: Some(vertex),
-                        compilation_options: Default::default(),
-                        buffers: &[],
-                    },
-                    primitive: wgpu::PrimitiveState {
-                        topology: wgpu::PrimitiveTopology::TriangleStrip,
-                        ..Default::default()
-                    },
-                    // Layers of one slice share its depth: each is drawn over the one below.
-                    depth_stencil: depth.then(|| depth_test(true)),
-                    multisample: wgpu::MultisampleState {
-                        count: samples,
-                        ..Default::default()
-                    },
-                    fragment: Some(wgpu::FragmentState {
-                        module: &module,
-                        entry_point: Some(fragment),
-                        compilation_options: Default::default(),
-                        targets: &[Some(blended())],
-                    }),
-                    multiview_mask: None,
-                    cache: None,
-                })
+        let make = |entries, samples, depth: bool| {
+            let drawing = Drawing {
+                primitive: wgpu::PrimitiveState {
+                    topology: wgpu::PrimitiveTopology::TriangleStrip,
+                    ..Default::default()
+                },
+                samples,
+                // Layers of one slice share its depth: each is drawn over the one below.
+                depth_stencil: depth.then(|| depth_test(true)),
+                targets: &[Some(blended())],
+            };
+            gpu.render_pipeline((&module, &layout), entries, drawing)
         };
         Self {
-            pane: make("vs_pane", "fs_pane", 1, false),
-            quad: [1, 4].map(|n| make("vs_quad", "fs_quad", n, true)),
+            pane: make(["vs_pane", "fs_pane"], 1, false),
+            quad: [1, 4].map(|n| make(["vs_quad", "fs_quad"], n, true)),
             layout,
         }
     }

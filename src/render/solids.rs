@@ -2,6 +2,7 @@
 
 use super::draw_list::{Solid, SolidShape};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
+use super::pipelines::Drawing;
 use super::textures::{Key, Textures};
 use super::view::SceneView;
 use bytemuck::{Pod, Zeroable};
@@ -61,41 +62,22 @@ impl Solids {
             &[Slot::Uniform, Slot::Filtered3, Slot::Sampler],
         );
         let module = gpu.shader("solids", source(SHADER));
-        let pipeline_layout = gpu.pipeline_layout(&layout);
         let make = |samples, entry| {
-            gpu.device
-                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                    label: Some("solids"),
-                    layout: Some(&pipeline_layout),
-                    vertex: wgpu::VertexState {
-                        module: &module,
-                        entry_point: Some("vs_solid"),
-                        compilation_options: Default::default(),
-                        buffers: &[],
-                    },
-                    // The hull's far side, so that the eye may be inside.
-                    primitive: wgpu::PrimitiveState {
-                        cull_mode: Some(wgpu::Face::Front),
-                        ..Default::default()
-                    },
-                    depth_stencil: Some(depth_test(true)),
-                    multisample: wgpu::MultisampleState {
-                        count: samples,
-                        ..Default::default()
-                    },
-                    fragment: Some(wgpu::FragmentState {
-                        module: &module,
-                        entry_point: Some(entry),
-                        compilation_options: Default::default(),
-                        targets: &[Some(blended())],
-                    }),
-                    multiview_mask: None,
-                    cache: None,
-                })
+            let drawing = Drawing {
+                // The hull's far side, so that the eye may be inside.
+                primitive: wgpu::PrimitiveState {
+                    cull_mode: Some(wgpu::Face::Front),
+                    ..Default::default()
+                },
+                samples,
+                depth_stencil: Some(depth_test(true)),
+                targets: &[Some(blended())],
+            };
+            gpu.render_pipeline((&module, &layout), ["vs_solid", entry], drawing)
         };
         Self {
             pipelines: [1, 4].map(|samples| Shader::ENTRIES.map(|entry| make(samples, entry))),
-            sampler: super::outline::linear_sampler(gpu),
+            sampler: gpu.linear_sampler(),
             nothing: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
             layout,
         }

@@ -58,7 +58,7 @@ impl Stopwatch {
             queries,
             running: Arc::new(AtomicBool::new(false)),
             started: false,
-            drawn: Drawn::Whole,
+            drawn: Drawn::Rough,
             last_ms: Arc::new(AtomicU64::new(0)),
             results: 0,
             arrived: Arc::new(AtomicU64::new(0)),

@@ -12,7 +12,7 @@
 //! times as long.
 
 use super::gpu::{DEPTH, Gpu, Slot, depth_source, depth_test};
-use std::ops::Range;
+use super::pipelines::Drawing;
 use wgpu::TextureUsages as Usage;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/through.wgsl");
@@ -57,7 +57,6 @@ pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 3] {
 pub(super) struct Through {
     pictures: [wgpu::TextureView; 3],
     depth: wgpu::TextureView,
-    width: u32,
 }
 
 impl Through {
@@ -69,7 +68,6 @@ impl Through {
         Self {
             pictures: FORMATS.map(|format| make(format, Usage::TEXTURE_BINDING)),
             depth: make(DEPTH, Usage::RENDER_ATTACHMENT),
-            width: size[0],
         }
     }
 
@@ -112,47 +110,34 @@ impl FirstDepth {
         let slots = [Slot::Uniform, Slot::Depth { samples: 4 }];
         let layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
         let module = gpu.shader("through", depth_source(SHADER, 4));
-        let pipeline = gpu
-            .device
-            .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some("first depth"),
-                layout: Some(&gpu.pipeline_layout(&layout)),
-                vertex: wgpu::VertexState {
-                    module: &module,
-                    entry_point: Some("vs_depth"),
-                    compilation_options: Default::default(),
-                    buffers: &[],
-                },
-                primitive: wgpu::PrimitiveState::default(),
-                depth_stencil: Some(wgpu::DepthStencilState {
-                    depth_compare: Some(wgpu::CompareFunction::Always),
-                    ..depth_test(true)
-                }),
-                multisample: wgpu::MultisampleState::default(),
-                fragment: Some(wgpu::FragmentState {
-                    module: &module,
-                    entry_point: Some("fs_depth"),
-                    compilation_options: Default::default(),
-                    targets: &[],
-                }),
-                multiview_mask: None,
-                cache: None,
-            });
+        let drawing = Drawing {
+            primitive: wgpu::PrimitiveState::default(),
+            samples: 1,
+            depth_stencil: Some(wgpu::DepthStencilState {
+                depth_compare: Some(wgpu::CompareFunction::Always),
+                ..depth_test(true)
+            }),
+            targets: &[],
+        };
+        let entries = ["vs_depth", "fs_depth"];
+        let pipeline = gpu.render_pipeline((&module, &layout), entries, drawing);
         Self { layout, pipeline }
     }
 
-    /// The depth to test see-through lines with, of a scene of so many samples; in these rows, the
-    /// first of which begin the picture.
+    /// The depth to test see-through lines with, of a scene of so many samples; made when they begin.
     pub fn of<'a>(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (depth, samples): (&'a wgpu::TextureView, u32),
         to: &'a Through,
-        (rows, begins): (&Range<u32>, bool),
+        begins: bool,
     ) -> &'a wgpu::TextureView {
         if samples == 1 {
             return depth;
+        }
+        if !begins {
+            return &to.depth;
         }
         let unread = gpu.uniform(&[0f32; 4]);
         let resources = [
@@ -165,18 +150,13 @@ impl FirstDepth {
             depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
                 view: &to.depth,
                 depth_ops: Some(wgpu::Operations {
-                    load: if begins {
-                        wgpu::LoadOp::Clear(1.0)
-                    } else {
-                        wgpu::LoadOp::Load
-                    },
+                    load: wgpu::LoadOp::Clear(1.0),
                     store: wgpu::StoreOp::Store,
                 }),
                 stencil_ops: None,
             }),
             ..Default::default()
         });
-        pass.set_scissor_rect(0, rows.start, to.width, rows.end - rows.start);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &group, &[]);
         pass.draw(0..3, 0..1);

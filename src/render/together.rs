@@ -3,7 +3,7 @@
 use super::draw_list::{Lines, ScenePane};
 use super::gpu::{COLOUR, Gpu, Slot, cleared, depth_source};
 use super::lines::values_of;
-use super::outline::linear_sampler;
+use super::pipelines::Drawing;
 use super::scene::{Quality, Targets, distance_numbers};
 use super::stopwatch::Stopwatch;
 use bytemuck::{Pod, Zeroable};
@@ -48,34 +48,19 @@ impl Together {
                 ],
             );
             let module = gpu.shader("together", depth_source(SHADER, samples));
-            let pipeline = gpu
-                .device
-                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                    label: Some("together"),
-                    layout: Some(&gpu.pipeline_layout(&layout)),
-                    vertex: wgpu::VertexState {
-                        module: &module,
-                        entry_point: Some("vs_together"),
-                        compilation_options: Default::default(),
-                        buffers: &[],
-                    },
-                    primitive: wgpu::PrimitiveState::default(),
-                    depth_stencil: None,
-                    multisample: wgpu::MultisampleState::default(),
-                    fragment: Some(wgpu::FragmentState {
-                        module: &module,
-                        entry_point: Some("fs_together"),
-                        compilation_options: Default::default(),
-                        targets: &[Some(COLOUR.into())],
-                    }),
-                    multiview_mask: None,
-                    cache: None,
-                });
+            let drawing = Drawing {
+                primitive: wgpu::PrimitiveState::default(),
+                samples: 1,
+                depth_stencil: None,
+                targets: &[Some(COLOUR.into())],
+            };
+            let entries = ["vs_together", "fs_together"];
+            let pipeline = gpu.render_pipeline((&module, &layout), entries, drawing);
             (layout, pipeline)
         };
         Self {
             pipelines: [1, 4].map(make),
-            sampler: linear_sampler(gpu),
+            sampler: gpu.linear_sampler(),
         }
     }
 
@@ -87,7 +72,7 @@ impl Together {
         encoder: &mut wgpu::CommandEncoder,
         list: &ScenePane,
         drawn: [u32; 2],
-        (quality, through): (Quality, bool),
+        (quality, through): (&Quality, bool),
         targets: &Targets,
         pane: &wgpu::TextureView,
         stopwatch: &Stopwatch,

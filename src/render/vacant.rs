@@ -2,8 +2,8 @@
 
 use super::gpu::{Gpu, Slot, source};
 use super::pages::{PAGES, Pool};
+use super::pipelines::dispatch;
 use crate::data::BrickImage;
-use wgpu::TextureUsages as Usage;
 
 const SHADER: &str = include_str!("../../shaders/vacant.wgsl");
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
@@ -31,16 +31,7 @@ impl Vacant {
         ];
         let layout = gpu.layout(wgpu::ShaderStages::COMPUTE, &slots);
         let module = gpu.shader("vacant", shader());
-        let pipeline = gpu
-            .device
-            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some("vacant"),
-                layout: Some(&gpu.pipeline_layout(&layout)),
-                module: &module,
-                entry_point: Some("vacant_bricks"),
-                compilation_options: Default::default(),
-                cache: None,
-            });
+        let pipeline = gpu.compute_pipeline((&module, &layout), "vacant_bricks");
         Self { layout, pipeline }
     }
 
@@ -51,22 +42,8 @@ impl Vacant {
         encoder: &mut wgpu::CommandEncoder,
         (image, pool): (&BrickImage, &Pool),
     ) -> (wgpu::TextureView, wgpu::Buffer) {
-        let [width, height, depth] = image.counts().map(|n| n as u32 + 2);
-        let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("vacant"),
-            size: wgpu::Extent3d {
-                width,
-                height,
-                depth_or_array_layers: depth,
-            },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D3,
-            format: FORMAT,
-            usage: Usage::STORAGE_BINDING | Usage::TEXTURE_BINDING,
-            view_formats: &[],
-        });
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let count = image.counts().map(|n| n as u32 + 2);
+        let view = gpu.written_3d(count, FORMAT);
         let [nx, ny, nz] = image.grid.shape.map(|n| n as u32);
         let size = gpu.uniform(&[nx, ny, nz, image.shift]);
         // None so far.
@@ -82,15 +59,8 @@ impl Vacant {
                 extent.as_entire_binding(),
             ],
         );
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("vacant"),
-            timestamp_writes: None,
-        });
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        let [x, y, z] = [width, height, depth].map(|n| n.div_ceil(GROUP));
-        pass.dispatch_workgroups(x, y, z);
-        drop(pass);
+        let groups = count.map(|n| n.div_ceil(GROUP));
+        dispatch(encoder, "vacant", (&self.pipeline, &group), groups);
         (view, extent)
     }
 }

@@ -6,7 +6,6 @@
 
 use super::draw_list::{BrickSurface, CutAway, CutPlane, Fade, ScenePane, VolumeDraw, VolumeStyle};
 use super::gpu::{Gpu, Slot};
-use super::outline::linear_sampler;
 use super::scene::FogQuality;
 use super::textures::{Key, Textures};
 use super::vacant::Vacant;
@@ -149,16 +148,7 @@ impl Volumes {
                 false => volume_image::shader(samples, gpu.filters),
             };
             let module = gpu.shader("volume", source);
-            let pipeline = gpu
-                .device
-                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                    label: Some("volume"),
-                    layout: Some(&gpu.pipeline_layout(&layout)),
-                    module: &module,
-                    entry_point: Some("volume_march"),
-                    compilation_options: Default::default(),
-                    cache: None,
-                });
+            let pipeline = gpu.compute_pipeline((&module, &layout), "volume_march");
             (layout, pipeline)
         };
         self.pipelines[usize::from(in_bricks)].get_or_init(|| [1, 4].map(make))
@@ -177,7 +167,7 @@ impl Volumes {
         used: &mut Vec<Key>,
         mut writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) {
-        let sampler = self.sampler.get_or_init(|| linear_sampler(gpu));
+        let sampler = self.sampler.get_or_init(|| gpu.linear_sampler());
         let pixels = |n: u32| n.div_ceil(quality.per_pixel);
         let [width, height] = view.size_px.map(pixels);
         let (first, last) = (rows.start / quality.per_pixel, pixels(rows.end).min(height));

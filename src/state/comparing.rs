@@ -80,14 +80,9 @@ pub const MOST: usize = 8;
 pub fn take(state: &mut State) {
     let session = &mut state.session;
     // No letter, which would be read as a side of the head.
-    let numbers = (1..).map(|n: usize| n.to_string());
-    let last = session
-        .snapshots
-        .iter()
-        .filter_map(|s| s.name.parse().ok())
-        .max();
-    let mut numbers = numbers.skip(last.unwrap_or(0));
-    let name = numbers.next().unwrap_or_default();
+    let numbers = session.snapshots.iter();
+    let last = numbers.filter_map(|s| s.name.parse::<usize>().ok()).max();
+    let name = last.unwrap_or(0).saturating_add(1).to_string();
     session.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it");
     session.snapshots.push(Arc::new(Snapshot {
         name,

@@ -317,6 +317,27 @@ impl Default for Document {
 }
 
 impl Layer {
+    /// One that was made here.
+    pub fn new(
+        id: LayerId,
+        name: String,
+        content: Content,
+        display: Display,
+        recipe: Recipe,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            content,
+            display,
+            recipe,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        }
+    }
+
     /// Where a scan comes from, for the recipes of what is made of it.
     pub fn source(&self) -> Source {
         match &self.recipe {

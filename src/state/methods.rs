@@ -1,6 +1,7 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
 mod filter;
+mod maps;
 mod pathways;
 mod segment;
 
@@ -26,6 +27,8 @@ const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion ten
 const LEAST_SQUARES: &str = "Veraart J, Sijbers J, Sunaert S, Leemans A, Jeurissen B (2013). Weighted linear \
     least squares estimation of diffusion MRI parameters: strengths, limitations, and pitfalls. \
     NeuroImage 81:335–346.";
+const BRAIN_MASK: &str = "Otsu N (1979). A threshold selection method from gray-level histograms. IEEE \
+    Transactions on Systems, Man, and Cybernetics 9:62–66.";
 const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A (2000). In vivo fiber \
     tractography using DT-MRI data. Magnetic Resonance in Medicine 44:625–632.";
 const DEFLECTION: &str = "Lazar M, Weinstein DM, Tsuruda JS, et al. (2003). White matter tractography using \
@@ -65,14 +68,12 @@ pub fn methods(state: &State) -> String {
     let mut citations = Citations::default();
     let mut text = scans(document);
     if let Some(tensors) = &document.tensors {
-        let mask = match document.fit_mask.and_then(|id| document.layer(id)) {
-            Some(layer) => format!("the mask \"{}\"", layer.name),
-            None => "a brain mask found from the scan".to_owned(),
-        };
+        let mask = document.fit_mask.and_then(|id| document.layer(id));
+        let mask = mask.map(|layer| format!("the mask \"{}\"", layer.name));
         let verb = match given(&tensors.recipe) {
             true => "have a tensor",
             false => {
-                text += &fit(&document.fit, &mask, &mut citations);
+                text += &fit(&document.fit, mask, &mut citations);
                 "were fitted"
             }
         };
@@ -112,11 +113,11 @@ pub fn methods(state: &State) -> String {
         let same = !fitted || made.basis.fit == document.fit && document.tensors.is_some();
         if !same {
             let mask = match &made.basis.mask {
-                MadeMask::Found => "a brain mask found from the scan".to_owned(),
-                MadeMask::File(path) => format!("the mask {}", file_name(path)),
-                MadeMask::Head => "the head's own mask".to_owned(),
+                MadeMask::Found => None,
+                MadeMask::File(path) => Some(format!("the mask {}", file_name(path))),
+                MadeMask::Head => Some("the head's own mask".to_owned()),
             };
-            text += fit(&made.basis.fit, &mask, &mut citations).trim_start();
+            text += fit(&made.basis.fit, mask, &mut citations).trim_start();
             text += " ";
         }
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
@@ -137,6 +138,7 @@ pub fn methods(state: &State) -> String {
             text += &sentences;
         }
     }
+    text += &maps::maps(document, &mut citations);
     text += &pathways::pathways(state, &mut citations);
     text += &segment::segments(state, &mut citations);
     text += &filter::weights(state, &mut citations);
@@ -274,7 +276,15 @@ fn scans(document: &Document) -> String {
     text
 }
 
-fn fit(params: &tensor_fit::Params, mask: &str, citations: &mut Citations) -> String {
+/// `mask` is `None` where one was found from the scan.
+fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
+    let tensors = citations.cite(TENSOR);
+    let mask = mask.unwrap_or_else(|| {
+        format!(
+            "a brain mask found from the scan by a median filter and Otsu's threshold {}",
+            citations.cite(BRAIN_MASK)
+        )
+    });
     let method = match params.method {
         tensor_fit::Method::Ols => "ordinary linear least squares".to_owned(),
         tensor_fit::Method::Wls => "weighted linear least squares".to_owned(),
@@ -289,9 +299,8 @@ fn fit(params: &tensor_fit::Params, mask: &str, citations: &mut Citations) -> St
         format!("b of at least {low} s/mm²")
     };
     format!(
-        " Diffusion tensors {} were fitted within {mask} to the volumes with {range}, and to those without \
+        " Diffusion tensors {tensors} were fitted within {mask} to the volumes with {range}, and to those without \
          diffusion weighting, by {method} {}; eigenvalues were at least {:e} mm²/s.",
-        citations.cite(TENSOR),
         citations.cite(LEAST_SQUARES),
         params.min_eigenvalue_mm2_per_s
     )

@@ -137,6 +137,14 @@ impl Recipe {
         }
     }
 
+    /// Of a file, with what the user says of it.
+    pub fn opened(file: PathBuf, told: Told) -> Self {
+        match told.is_nothing() {
+            true => Self::File(file),
+            false => Self::FileAs { file, told },
+        }
+    }
+
     /// Of a scan that was opened, with the gradients that do not lie beside it.
     pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
         if gradients.is_empty() {

@@ -1,6 +1,6 @@
 //! The session file: where it is, whether all is in it, what is being opened, what was left behind.
 
-use super::saved::Content;
+use super::saved::{self, Content};
 use super::{State, View};
 use crate::jobs::session::ReadSession;
 use crate::state::LayerId;
@@ -69,8 +69,8 @@ pub enum SessionAction {
     },
     /// Takes what is not here out of the session.
     Drop(LayerId),
-    /// The same for regions and pathways.
-    DropLeftOut,
+    /// The same for regions or pathways.
+    DropLeftOut(saved::Group),
 }
 
 /// What the user does with a file that is not what it was.

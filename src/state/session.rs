@@ -446,7 +446,6 @@ impl Session {
         }
     }
 
-    /// Ends a guide step if it is the current one.
     /// Back to what is missing again.
     pub fn guide_back(&mut self, document: &Document) {
         let Some(step) = self.guide else { return };
@@ -462,7 +461,8 @@ impl Session {
         }
     }
 
-    /// Who saves has seen what there is, with a pathway and weights or without.
+    /// Ends a guide step if it is the current one. Who saves has seen what there is, with a pathway and
+    /// weights or without.
     pub fn guide_done(&mut self, step: GuideStep) {
         let skipped = [GuideStep::Width, GuideStep::Weigh].map(Some);
         let saved = step == GuideStep::Save && skipped.contains(&self.guide);

@@ -43,7 +43,8 @@ const BETTER: f64 = 0.15;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Disagreement {
     pub sentence: String,
-    /// With which other: the places of both among the items, the reference first.
+    /// With which other: the places of both among the items, the reference first; the same twice where
+    /// the two forms of one header disagree.
     pub between: Option<[usize; 2]>,
 }
 
@@ -60,14 +61,20 @@ pub fn compared(items: &[Item]) -> Vec<Disagreement> {
         sentence,
         between: None,
     };
-    for item in items {
-        let unknown = |g: &Grid| g.source == AffineSource::Pixdim;
-        if item.what.grid().is_some_and(unknown) {
+    for (number, item) in items.iter().enumerate() {
+        let Some(grid) = item.what.grid() else {
+            continue;
+        };
+        if grid.source == AffineSource::Pixdim {
             found.push(alone(format!(
                 "{}: left and right are unknown, since the file says neither sform nor qform",
                 item.name
             )));
         }
+        found.extend(grid.by_qform().map(|other| Disagreement {
+            sentence: forms(item.name, grid, &other),
+            between: Some([number, number]),
+        }));
     }
     let image = items.iter().position(|i| matches!(i.what, What::Image(_)));
     let with_grid = || items.iter().position(|i| i.what.grid().is_some());
@@ -104,6 +111,9 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
     if reference.matches(grid) {
         return None;
     }
+    if reference.reordered(grid).is_some() {
+        return reversed(name, grid, other, reference);
+    }
     if reference.shape == grid.shape {
         return Some(twins(name, grid, other, reference));
     }
@@ -132,8 +142,30 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
     None
 }
 
-/// Grids of the same shape that do not match: the same voxels put elsewhere, most likely.
-fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
+/// The same places stored from the other side: what other programs write, and what a header looks like
+/// that lost its sign, which only the eye can tell apart. Axes that are exchanged as well come of no slip.
+fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<String> {
+    let (own, theirs) = (grid.orientation(), reference.orientation());
+    let pairs: Vec<(char, char)> = own.chars().zip(theirs.chars()).collect();
+    let changed: Vec<_> = pairs.into_iter().filter(|(a, b)| a != b).collect();
+    let [('L' | 'R', 'L' | 'R')] = changed[..] else {
+        return None;
+    };
+    Some(format!(
+        "{name} keeps {other}'s voxels in another order ({own}, not {theirs}): good if both look alike, \
+         else left and right are exchanged in one of them"
+    ))
+}
+
+/// How the same voxels lie by another affine.
+enum Twin {
+    Shifted(DVec3),
+    /// Which sides are exchanged.
+    Mirrored(&'static str),
+    Elsewhere,
+}
+
+fn twin(grid: &Grid, reference: &Grid) -> Twin {
     let (a, b) = (
         grid.world_from_voxel.matrix3,
         reference.world_from_voxel.matrix3,
@@ -143,14 +175,7 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
     let between = |axis: usize| (a - b).col(axis).length() * reference.shape[axis] as f64;
     let tilt: f64 = (0..3).map(between).sum();
     if tilt < 0.1 * edge {
-        let shift = grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO);
-        let voxels = shift.length() / edge;
-        return format!(
-            "{name} has {other}'s voxels but lies {} away ({} of a voxel's edge): {}",
-            mm(shift.length()),
-            fixed(voxels, 2),
-            direction(shift)
-        );
+        return Twin::Shifted(grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO));
     }
     for (axis, words) in ["left and right", "front and back", "top and bottom"]
         .into_iter()
@@ -167,18 +192,42 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
             .zip(theirs)
             .map(|(c, t)| (*c + moved).distance(t));
         if far.fold(0.0, f64::max) < 0.5 * edge {
-            return format!(
-                "{name} has {other}'s voxels with {words} exchanged: one of the two affines is wrong"
-            );
+            return Twin::Mirrored(words);
         }
     }
-    format!(
-        "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
-        grid.shape[0],
-        grid.shape[1],
-        grid.shape[2],
-        mm(reference.apart_mm(grid))
-    )
+    Twin::Elsewhere
+}
+
+/// Grids of the same shape that do not match: the same voxels put elsewhere, most likely.
+fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
+    match twin(grid, reference) {
+        Twin::Shifted(shift) => format!(
+            "{name} has {other}'s voxels but lies {} away ({} of a voxel's edge): {}",
+            mm(shift.length()),
+            fixed(shift.length() / reference.spacing().min_element(), 2),
+            direction(shift)
+        ),
+        Twin::Mirrored(words) => format!(
+            "{name} has {other}'s voxels with {words} exchanged: one of the two affines is wrong"
+        ),
+        Twin::Elsewhere => format!(
+            "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
+            grid.shape[0],
+            grid.shape[1],
+            grid.shape[2],
+            mm(reference.apart_mm(grid))
+        ),
+    }
+}
+
+/// What the qform of a header says against its sform, which is used.
+fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
+    let says = match twin(by_qform, grid) {
+        Twin::Shifted(shift) => format!("puts it elsewhere, {}", direction(shift)),
+        Twin::Mirrored(words) => format!("exchanges {words}"),
+        Twin::Elsewhere => format!("turns it, by up to {}", mm(grid.apart_mm(by_qform))),
+    };
+    format!("{name}: the qform of its header {says}; the sform is used")
 }
 
 /// Points all along a tractogram.

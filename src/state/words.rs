@@ -1,14 +1,28 @@
 //! Numbers in sentences, and sentences about results that are empty.
 
-use crate::solvers::tracking::{Fate, Output, Params, StopReason};
+use crate::solvers::tracking::{Fate, Match, Output, Params, StopReason};
 
 /// Narrow no-break space: between thousands, and before units.
 pub const THIN: char = '\u{202F}';
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
+    counted(n as usize, "streamline")
+}
+
+/// `1 layer`, `12 layers`.
+pub fn counted(n: usize, one: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    format!("{} streamline{plural}", count(n))
+    format!("{} {one}{plural}", count(n as u64))
+}
+
+/// `a, b, c and 5 more`: so many of them by name.
+pub fn some_of(names: &[&str], most: usize) -> String {
+    let named = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => named,
+        more => format!("{named} and {} more", count(more as u64)),
+    }
 }
 
 /// `1 492`.
@@ -71,7 +85,8 @@ pub fn with_unit(value: &str, unit: &str) -> String {
 /// Why no streamline was kept: the most frequent fate, in words. `None` if one was, or none asked for.
 pub fn none_kept(output: &Output, params: &Params) -> Option<(String, Fate)> {
     let fate = |fate: Fate| output.fates[fate as usize];
-    if fate(Fate::Kept) > 0 || output.fates.iter().sum::<u64>() == 0 {
+    let all = output.fates.iter().sum::<u64>();
+    if fate(Fate::Kept) > 0 || all == 0 {
         return None;
     }
     let fates = [
@@ -82,19 +97,36 @@ pub fn none_kept(output: &Output, params: &Params) -> Option<(String, Fate)> {
         Fate::NoStart,
     ];
     let worst = fates.into_iter().max_by_key(|f| fate(*f))?;
-    let words = match (worst, params.min_fa) {
-        (Fate::MissedTargets, _) => "No streamline reaches a target".to_owned(),
-        (Fate::MissedInclude, _) => "No streamline passes through every include region".to_owned(),
-        (Fate::TouchedExclude, _) => "Every streamline touches an exclude region".to_owned(),
-        (Fate::TooShort, _) => {
+    let started = all - fate(Fate::NoStart);
+    let of = |all: u64| format!("{} of {}", count(fate(worst)), count(all));
+    let some = (fate(worst) < started).then(|| format!("{} streamlines", of(started)));
+    let words = match (worst, some) {
+        (Fate::MissedTargets, None) => "No streamline reaches a target".to_owned(),
+        (Fate::MissedTargets, Some(of)) => format!("{of} reach no target"),
+        (Fate::MissedInclude, None) => match params.includes {
+            Match::All => "No streamline passes through every include region".to_owned(),
+            Match::Any => "No streamline passes through any include region".to_owned(),
+        },
+        (Fate::MissedInclude, Some(of)) => format!("{of} miss an include region"),
+        (Fate::TouchedExclude, None) => "Every streamline touches an exclude region".to_owned(),
+        (Fate::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (Fate::TooShort, some) => {
             let least = with_unit(&fixed(params.min_length_mm, 0), "mm");
-            format!("Every streamline is shorter than {least}")
+            match some {
+                None => format!("Every streamline is shorter than {least}"),
+                Some(of) => format!("{of} are shorter than {least}"),
+            }
         }
-        (_, Some(fa)) => {
-            let fa = fixed(fa, 2);
-            format!("No streamline starts: FA is below {fa} in the seed")
+        _ => {
+            let begin = match started {
+                0 => "No streamline starts".to_owned(),
+                _ => format!("{} seeds do not start", of(all)),
+            };
+            match params.min_fa {
+                Some(fa) => format!("{begin}: FA is below {} there", fixed(fa, 2)),
+                None => format!("{begin}: they are outside the mask"),
+            }
         }
-        (_, None) => "No streamline starts: the seed is outside the mask".to_owned(),
     };
     Some((words, worst))
 }

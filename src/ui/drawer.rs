@@ -186,6 +186,21 @@ fn facts(state: &State, drawer: Drawer) -> String {
     }
 }
 
+/// The settings at the left of what is shown; returns what is left beside them.
+fn beside_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
+    const WIDTH: f32 = 300.0;
+    let all = ui.max_rect();
+    let side = Rect::from_min_size(all.min, vec2(WIDTH.min(all.width() * 0.4), all.height()));
+    super::part(ui, "settings", side, |ui| {
+        let area = egui::ScrollArea::vertical().auto_shrink(false);
+        area.show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            add(ui);
+        });
+    });
+    Rect::from_min_max(pos2(side.right(), all.top()), all.max)
+}
+
 /// A sentence where there is nothing to show.
 fn empty(ui: &Ui, place: Rect, words: &str) {
     let p = theme::palette(ui.style());

@@ -533,16 +533,35 @@ pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
         })
         .collect();
     let stem = state.document.name.replace(char::is_whitespace, "_");
-    let stem = if stem.is_empty() || plain.starts_with(&stem) {
+    let layer = match purpose {
+        Purpose::Tracks { layer, .. } => *layer,
+        Purpose::Layer { layer, .. } => Some(*layer),
+        _ => None,
+    };
+    let opened = layer.and_then(|id| state.document.layer(id)?.path.as_deref());
+    // A file's own name keeps its letters, as BIDS wants; our names for maps get small ones.
+    let stem = if opened.is_some() || plain.starts_with(&stem) && !stem.is_empty() {
         plain
+    } else if stem.is_empty() {
+        plain.to_lowercase()
     } else {
-        format!("{stem}_{plain}")
+        format!("{stem}_{}", plain.to_lowercase())
     };
     let before = purpose.kind().and_then(|kind| exports.last.get(kind));
     let same = |e: &&str| before.is_some_and(|name| name.ends_with(&format!(".{e}")));
     let endings = purpose.endings();
-    let ending = endings.iter().find(|e| same(e)).or(endings.first());
+    // Else that of the layer's own file, which holds all that it brought.
+    let own = |e: &&str| opened.is_some_and(|p| p.to_string_lossy().ends_with(&format!(".{e}")));
+    let mut listed = endings.iter();
+    let ending = listed.clone().find(|e| same(e));
+    let ending = ending.or(listed.find(|e| own(e))).or(endings.first());
     let ending = ending.copied().unwrap_or_default();
-    let file = format!("{}.{ending}", stem.to_lowercase());
-    folder.unwrap_or_default().join(file).display().to_string()
+    let folder = folder.unwrap_or_default();
+    let path = folder.join(format!("{stem}.{ending}"));
+    // What was opened is not what to overwrite.
+    let path = match opened == Some(&path) {
+        true => folder.join(format!("{stem}_export.{ending}")),
+        false => path,
+    };
+    path.display().to_string()
 }

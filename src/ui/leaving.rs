@@ -5,6 +5,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::{Memory, quit};
+use crate::state::words::counted;
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
@@ -115,21 +116,13 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 
 /// What is in no file.
 fn lost(state: &State) -> String {
-    let counted = |n: usize, one: &str, many: &str| match n {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        n => Some(format!("{n} {many}")),
-    };
     let kept = state.document.made.len() + state.document.absent.len();
     let things = [
-        counted(state.document.regions.len(), "region", "regions"),
-        counted(
-            kept,
-            "layer of kept streamlines",
-            "layers of kept streamlines",
-        ),
+        (state.document.regions.len(), "region", ""),
+        (kept, "layer", " of kept streamlines"),
     ];
-    let things: Vec<String> = things.into_iter().flatten().collect();
+    let things = things.into_iter().filter(|(n, ..)| *n > 0);
+    let things: Vec<String> = things.map(|(n, one, of)| counted(n, one) + of).collect();
     match (&state.session.saving.file, things.as_slice()) {
         (Some(_), _) => format!("{} changed since it was saved", quit::name(state)),
         (None, []) => "The last changes would be lost; what you exported stays".to_owned(),

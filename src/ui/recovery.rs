@@ -6,6 +6,7 @@ use super::widgets::note::{Answer, Note};
 use super::{Memory, theme};
 use crate::state::saved;
 use crate::state::saving::LeftBehind;
+use crate::state::words::counted;
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
 use egui::Ui;
 
@@ -15,10 +16,6 @@ const OFFERED: usize = 3;
 fn sentence(left: &LeftBehind) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
-    let counted = |n: usize, one: &str| match n {
-        1 => format!("1 {one}"),
-        n => format!("{n} {one}s"),
-    };
     let name = match left.origin.as_ref().and_then(|o| o.file_name()) {
         Some(file) => file.to_string_lossy().into_owned(),
         None if left.name.is_empty() => "unnamed work".to_owned(),
@@ -34,15 +31,12 @@ fn sentence(left: &LeftBehind) -> String {
 
 /// `3 minutes ago`.
 fn ago(seconds: u64) -> String {
-    let counted = |n: u64, one: &str| match n {
-        1 => format!("1 {one} ago"),
-        n => format!("{n} {one}s ago"),
-    };
+    let ago = |n: u64, one: &str| format!("{} ago", counted(n as usize, one));
     match seconds {
         0..90 => "a minute ago".to_owned(),
-        90..5400 => counted((seconds + 30) / 60, "minute"),
-        5400..172_800 => counted((seconds + 1800) / 3600, "hour"),
-        _ => counted(seconds / 86_400, "day"),
+        90..5400 => ago((seconds + 30) / 60, "minute"),
+        5400..172_800 => ago((seconds + 1800) / 3600, "hour"),
+        _ => ago(seconds / 86_400, "day"),
     }
 }
 
@@ -102,10 +96,11 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             (Answer::Left | Answer::Dismissed, _) => SessionAction::Drop(layer),
         }));
     }
-    let sentences = saved::left_out(&state.document);
-    for (at, text) in sentences.iter().enumerate() {
-        let note = Note::new(p, Severity::Information, text).leave("Take out");
+    let groups = saved::left_out(&state.document).into_iter();
+    for (at, (group, text)) in groups.enumerate() {
+        let note = Note::new(p, Severity::Information, &text).leave("Take out");
         let answer = ui.push_id(("left out", at), |ui| note.show_all(ui)).inner;
-        actions.extend(answer.map(|_| Action::Session(SessionAction::DropLeftOut)));
+        let drop = SessionAction::DropLeftOut(group);
+        actions.extend(answer.map(|_| Action::Session(drop)));
     }
 }

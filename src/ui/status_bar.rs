@@ -142,8 +142,8 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
     });
 
     let mut words = job.label.clone();
-    if !progress.stage.is_empty() && !job.label.contains(&progress.stage) {
-        words = format!("{words} · {}", progress.stage.to_lowercase());
+    if let Some(stage) = told_stage(&job.label, &progress.stage) {
+        words = format!("{words} · {stage}");
     }
     if open {
         let [done, most] = [progress.done, progress.total].map(format::count);
@@ -169,6 +169,16 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
     );
     let response = ui.interact(shown, id.with("words"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &words));
+}
+
+/// A stage as it goes on after the job's label, names of files as they are; `None` where the label has
+/// said it: `Opening t1.nii.gz` need not go on with reading t1.nii.gz.
+fn told_stage(label: &str, stage: &str) -> Option<String> {
+    let object = |words: &str| words.split_once(' ').map(|(_, rest)| rest.to_owned());
+    let known = label.contains(stage) || object(stage).is_some_and(|o| label.ends_with(&o));
+    let mut letters = stage.chars();
+    let first = letters.next().filter(|_| !known)?;
+    Some(first.to_lowercase().chain(letters).collect())
 }
 
 /// How fast a stage of a job goes.

@@ -12,6 +12,8 @@ pub fn tests() -> Vec<Trial> {
         test("io::bids::gradients_are_inherited", inherited),
         test("io::bids::sessions_are_chosen_apart", sessions),
         test("io::bids::other_folders_are_told", others),
+        test("io::bids::folders_within_are_opened", within),
+        test("io::bids::names_of_labels_are_inherited", labels),
     ]
 }
 
@@ -158,4 +160,56 @@ fn others() {
     assert!(bids::is_folder(folder.path()));
     sentence(&bids::find(folder.path()).expect_err("nothing in it"));
     sentence(&bids::find(&folder.path().join("none")).expect_err("no folder"));
+}
+
+/// A folder of one kind of file, and that of the pipelines, are looked through like the whole.
+fn within() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path();
+    put(
+        root,
+        &[
+            "sub-01/dwi/sub-01_dwi.nii.gz",
+            "derivatives/p/sub-01/dwi/sub-01_desc-brain_mask.nii.gz",
+            "derivatives/q/dataset_description.json",
+            "derivatives/notes/readme.txt",
+        ],
+    );
+    for (name, kind) in [("sub-01/dwi", Kind::Scan), ("derivatives", Kind::Mask)] {
+        let inner = root.join(name);
+        assert!(bids::is_folder(&inner), "{name}");
+        let found = bids::find(&inner).expect(name).found;
+        assert_eq!(found.iter().map(|f| f.kind).collect::<Vec<_>>(), [kind]);
+        assert_eq!(found[0].subject, "sub-01");
+    }
+    assert!(!bids::is_folder(&root.join("derivatives/notes")));
+}
+
+/// `desc-aseg_dseg.tsv` in the folder of a pipeline names the labels of all its maps of that kind.
+fn labels() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path();
+    let map = "p/sub-01/anat/sub-01_desc-aseg_dseg.nii.gz";
+    put(
+        root,
+        &[
+            "dseg.tsv",
+            "p/dataset_description.json",
+            "p/desc-aseg_dseg.tsv",
+            "p/desc-other_dseg.tsv",
+            "p/dseg.tsv",
+            map,
+            "p/sub-01/anat/sub-01_T1w.nii.gz",
+        ],
+    );
+    let of = |name: &str| bids::inherited_table(&root.join(name));
+    assert_eq!(of(map), Some(root.join("p/desc-aseg_dseg.tsv")));
+    assert_eq!(
+        of("p/sub-02/anat/sub-02_dseg.nii.gz"),
+        Some(root.join("p/dseg.tsv"))
+    );
+    assert_eq!(of("p/sub-01/anat/sub-01_T1w.nii.gz"), None);
+    // Not out of the data set.
+    std::fs::remove_file(root.join("p/dseg.tsv")).expect("removed");
+    assert_eq!(of("p/sub-02/anat/sub-02_dseg.nii.gz"), None);
 }

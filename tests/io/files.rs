@@ -227,7 +227,7 @@ fn unwritable() {
     assert!(matches!(error(&file.join("a.nii")), Error::NoFolder { .. }));
     let taken = folder.path().join("folder.nii");
     std::fs::create_dir(&taken).expect("made");
-    assert!(matches!(error(&taken), Error::Folder { .. }));
+    assert!(matches!(error(&taken), Error::FolderInPlace { .. }));
     // Permission bits do not bind the superuser, the kernel's own folders do.
     if Path::new("/sys/kernel").exists() {
         assert!(matches!(

@@ -36,6 +36,9 @@ pub fn tests() -> Vec<Trial> {
     tests.push(test("io::mutations::compressed", || {
         fuzz(&seeds(Format::Trk), "trk.gz", true);
     }));
+    tests.push(test("io::mutations::tinytrack", || {
+        fuzz(&[super::variants::tiny()], "tt.gz", true);
+    }));
     let images = [
         ("mgh", false),
         ("mgz", true),
@@ -49,8 +52,16 @@ pub fn tests() -> Vec<Trial> {
             fuzz(&super::volumes::seeds(ending), ending, packed)
         }));
     }
-    tests.push(test("io::mutations::gradients", gradients));
-    tests.push(test("io::mutations::affines", affines));
+    for ending in ["bval", "bvec", "b"] {
+        let name = format!("io::mutations::{ending}");
+        tests.push(test(&name, move || gradients(ending)));
+    }
+    tests.push(test("io::mutations::flirt_affines", || affines("mat")));
+    tests.push(test("io::mutations::itk_affines", || affines("txt")));
+    tests.push(test("io::mutations::track_scalars", track_scalars));
+    tests.push(test("io::mutations::weights", weights));
+    tests.push(test("io::mutations::colour_tables", colour_tables));
+    tests.push(test("io::mutations::schemes", schemes));
     tests.push(test("io::mutations::lies_are_cheap", lies));
     tests
 }
@@ -158,8 +169,8 @@ fn held(tractogram: &Tractogram) -> usize {
         + groups.sum::<usize>()
 }
 
-/// Tables for a scan of seven volumes, as FSL and as MRtrix write them.
-fn gradients() {
+/// Tables for a scan of seven volumes, as FSL and as MRtrix write them; the one of this ending is damaged.
+fn gradients(damaged: &str) {
     let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (bval, bvec) = (folder.path().join("a.bval"), folder.path().join("a.bvec"));
@@ -186,20 +197,22 @@ fn gradients() {
         bval: bval.to_owned(),
         bvec: bvec.to_owned(),
     };
-    let third = seconds() / 3.0;
-    fuzz_with(&[b.into()], "bval", (false, third), |path, _| {
-        read(pair(path, &bvec))
-    });
-    fuzz_with(&[v.into()], "bvec", (false, third), |path, _| {
-        read(pair(&bval, path))
-    });
-    fuzz_with(&[mrtrix.into()], "b", (false, third), |path, _| {
-        read(TableFiles::Mrtrix(path.to_owned()))
+    let seed = match damaged {
+        "bval" => b,
+        "bvec" => v,
+        _ => &mrtrix,
+    };
+    fuzz_with(&[seed.into()], damaged, (false, seconds()), |path, _| {
+        read(match damaged {
+            "bval" => pair(path, &bvec),
+            "bvec" => pair(&bval, path),
+            _ => TableFiles::Mrtrix(path.to_owned()),
+        })
     });
 }
 
 /// Affines of FLIRT, ITK and ANTs.
-fn affines() {
+fn affines(ending: &str) {
     let mut random = Random::fresh("affines");
     let moved = DAffine3::from_rotation_translation(random.rotation(), DVec3::new(3.0, -2.0, 9.0));
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -214,14 +227,115 @@ fn affines() {
             false
         }
     };
-    let half = seconds() / 2.0;
-    fuzz_with(&[itk.clone(), flirt.clone()], "txt", (false, half), read);
-    fuzz_with(
-        &[flirt, crate::alignment::files::ants_file(), itk],
-        "mat",
-        (false, half),
-        read,
-    );
+    let mut seeds = vec![itk, flirt];
+    if ending == "mat" {
+        seeds.push(crate::alignment::files::ants_file());
+    }
+    fuzz_with(&seeds, ending, (false, seconds()), read);
+}
+
+/// Values of each point beside a TCK: as many as there are points, or a warning says why not.
+fn track_scalars() {
+    let mut random = Random::fresh("track scalars");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let made = rich(4, 1, &mut random);
+    let name = made.per_point.keys().next().expect("values");
+    fibres::save(&at("b.tck"), &made, "x", &Control::new()).expect("saved");
+    io::scalars::save_points(&at("b.tsf"), &at("b.tck"), &made, name).expect("saved");
+    let tsf = std::fs::read(at("b.tsf")).expect("readable");
+    let tck = std::fs::read(at("b.tck")).expect("readable");
+    fuzz_with(&[tsf], "tsf", (false, seconds()), |path, _| {
+        let beside = path.with_file_name("a.tck");
+        if !beside.exists() {
+            std::fs::write(&beside, &tck).expect("written");
+        }
+        let (found, info) = match io::open(&beside, &Control::new()) {
+            Ok(Opened::Tractogram(found, info)) => (found, info),
+            other => panic!("{other:?}"),
+        };
+        assert!(
+            found
+                .per_point
+                .values()
+                .all(|v| v.len() == found.points.len())
+        );
+        let used = !found.per_point.is_empty();
+        let refused = |w: &String| w.starts_with("a.tsf was not used: ");
+        assert_eq!(
+            used,
+            !info.warnings.iter().any(refused),
+            "{:?}",
+            info.warnings
+        );
+        assert!(info.warnings.iter().all(|w| w.lines().count() == 1));
+        used
+    });
+}
+
+/// A number for each of five streamlines.
+fn weights() {
+    let seeds = [
+        b"1\n2\n3\n4\n5\n".to_vec(),
+        b"# w\r\n1,2.5e-3 3\t4 -5".to_vec(),
+    ];
+    let read = |path: &Path, _: usize| match io::scalars::open_weights(path, 5) {
+        Ok(found) => {
+            assert_eq!(found.len(), 5);
+            true
+        }
+        Err(error) => {
+            sentence(&error);
+            false
+        }
+    };
+    fuzz_with(&seeds, "txt", (false, seconds()), read);
+}
+
+/// Names and colours of a label map in every form that is known.
+fn colour_tables() {
+    let seeds = [
+        &b"#No. Label Name: R G B A\n\n0 Unknown 0 0 0 0\n12   Left-Putamen   236 13 176 0\n"[..],
+        b"# ITK-SNAP\r\n 0 0 0 0 0 0 0 \"Clear\"\r\n12 236 13 176 1 1 1 \"Left-Putamen\"\r\n",
+        b"index\tname\tcolor\n0\tbackground\t#000000\n12\tLeft-Putamen\t#ec0db0\n",
+        b"0 none\n12 Left Putamen\n",
+    ];
+    let read = |path: &Path, bytes: usize| match io::colours::read(path) {
+        Ok(labels) => {
+            let held = labels
+                .table
+                .values()
+                .map(|l| l.name.len() + 4)
+                .sum::<usize>();
+            assert!(!labels.table.is_empty() && held <= MOST_TIMES * bytes);
+            for &number in labels.table.keys() {
+                let _ = (labels.described(number), labels.colour(number));
+            }
+            true
+        }
+        Err(error) => {
+            sentence(&error);
+            false
+        }
+    };
+    fuzz_with(&seeds.map(<[u8]>::to_vec), "txt", (false, seconds()), read);
+}
+
+/// Timing of gradients, as Camino and AMICO write it.
+fn schemes() {
+    let seed = b"# made\nVERSION: STEJSKALTANNER\n1 0 0 0.04 0.0366 0.0263 0.08\n\
+                 0 0 0 0 0 0 0\r\n0 .6 .8 4e-2\t0.0366 0.0263 0.08\n";
+    let read = |path: &Path, bytes: usize| match io::scheme::timing(path) {
+        Ok(rows) => {
+            assert!(!rows.is_empty() && 16 * rows.len() <= MOST_TIMES * bytes);
+            true
+        }
+        Err(error) => {
+            sentence(&error);
+            false
+        }
+    };
+    fuzz_with(&[seed.to_vec()], "scheme", (false, seconds()), read);
 }
 
 /// Damages the seeds until the time is up; with `packed`, before they are compressed.

@@ -12,6 +12,7 @@ use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{
     ById, Colours, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
 };
+use arcuate::render::offscreen::Picture;
 use arcuate::state::Display;
 use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle as Style};
 use glam::{DAffine3, DMat3, DVec2, DVec3};
@@ -118,20 +119,74 @@ fn any_eye(random: &mut Random) -> DVec3 {
     direction.with_z(direction.z * 0.7).normalize() * random.uniform(150.0, 400.0)
 }
 
-/// Origin and unit direction of the ray through a pixel's centre.
-fn ray(list: &ScenePane, x: u32, y: u32) -> (DVec3, DVec3) {
-    let at = DVec2::new(f64::from(x) + 0.5, f64::from(y) + 0.5) / f64::from(SIZE);
+/// Origin and unit direction.
+type Ray = (DVec3, DVec3);
+
+/// The ray through a pixel's centre.
+fn ray(list: &ScenePane, x: u32, y: u32) -> Ray {
+    ray_at(list, (x, y), [0.5; 2])
+}
+
+/// The four that a pixel's light is the mean of, as in shaders/volume.wgsl.
+fn rays(list: &ScenePane, x: u32, y: u32) -> [Ray; 4] {
+    const SPREAD: [[f64; 2]; 4] = [
+        [0.375, 0.125],
+        [0.875, 0.375],
+        [0.125, 0.625],
+        [0.625, 0.875],
+    ];
+    SPREAD.map(|within| ray_at(list, (x, y), within))
+}
+
+fn ray_at(list: &ScenePane, (x, y): (u32, u32), [across, down]: [f64; 2]) -> Ray {
+    let at = DVec2::new(f64::from(x) + across, f64::from(y) + down) / f64::from(SIZE);
     let ndc = DVec3::new(at.x * 2.0 - 1.0, 1.0 - at.y * 2.0, 1.0);
     let far = list.clip_from_world.inverse().project_point3(ndc);
     (list.eye, (far - list.eye).normalize())
 }
 
 /// Where a ray enters and leaves a ball, mm from its origin.
-fn chord((origin, direction): (DVec3, DVec3), centre: DVec3, radius: f64) -> Option<(f64, f64)> {
+fn chord((origin, direction): Ray, centre: DVec3, radius: f64) -> Option<(f64, f64)> {
     let along = (centre - origin).dot(direction);
     let off = (origin + direction * along).distance(centre);
     let half = (radius * radius - off * off).max(0.0).sqrt();
     (off < radius).then_some((along - half, along + half))
+}
+
+/// Asserts that every pixel of a ball about the origin, of colour (0, 160, 0) and lit, has the brightness of
+/// its true normal, and the ball its true outline.
+fn lit_ball(picture: &Picture, list: &ScenePane, radius: f64) {
+    let forward = -list.eye.normalize();
+    let right = forward.cross(DVec3::Z).normalize();
+    let light = (-forward + right.cross(forward) * 0.55 - right * 0.35).normalize();
+    let (mut worst, mut sum, mut count) = (0.0f64, 0.0, 0);
+    for (x, y) in pixels() {
+        let ray = ray(list, x, y);
+        let off = ray.0.cross(ray.1).length();
+        let found = f64::from(picture.pixel(x, y)[1]);
+        if off > radius + 0.6 {
+            assert_eq!(found, 0.0, "{x} {y}");
+        }
+        // Near the outline a pixel's rays meet quite different normals.
+        if off > radius * 0.92 {
+            continue;
+        }
+        let (enters, _) = chord(ray, DVec3::ZERO, radius).expect("a hit");
+        let normal = (ray.0 + ray.1 * enters).normalize();
+        let diffuse = normal.dot(light).max(0.0);
+        let shine = normal.dot((light - ray.1).normalize()).max(0.0).powi(40);
+        let expected = 160.0 * (0.42 + 0.66 * diffuse) + 255.0 * 0.2 * shine;
+        worst = worst.max((found - expected).abs());
+        sum += (found - expected).abs();
+        count += 1;
+    }
+    let mean = sum / f64::from(count);
+    println!("{worst:.1} at most, {mean:.2} on average over {count}");
+    // A degree off changes the brightness by up to 2.7, and the highlight by up to 8.
+    assert!(
+        count > 1500 && worst <= 8.0 && mean <= 1.2,
+        "{worst} {mean}"
+    );
 }
 
 fn pixels() -> impl Iterator<Item = (u32, u32)> {

@@ -102,6 +102,15 @@ fn missing() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     let suggestion = opening.read.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
+    // Also where another has its name.
+    let brain = moved.join("brain.nii.gz");
+    std::fs::copy(folder.path().join("brain.nii.gz"), &brain).expect("copied");
+    std::fs::write(moved.join("mask.nii.gz"), "another").expect("written");
+    let mut window = Window::opened(&folder.path().join("s.arcuate"));
+    let path = moved.join("dwi.nii.gz");
+    window.session(SessionAction::Relocate { index: 0, path });
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    assert_eq!(opening.read.files[1].suggestion, Some(brain));
 }
 
 fn later() {

@@ -7,7 +7,7 @@ use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
 use arcuate::state::bundle::{How, lines_of};
 use arcuate::state::filter::{FilterAction, Lesioned, Shown, WEIGHT, WeightMap};
-use arcuate::state::{Action, BundleAction, Phase, Task};
+use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -37,7 +37,7 @@ fn packed() {
     assert!(more.unpack().is_err(), "breaks off");
     let fewer = PackedNumbers { count: 5, ..text };
     assert!(fewer.unpack().is_err(), "too many");
-    assert!(PackedNumbers::left_out(&values).unpack().is_err());
+    assert!(PackedNumbers::left_out(values.len()).unpack().is_err());
 }
 
 fn come_back() {
@@ -122,4 +122,38 @@ fn come_back() {
             .any(|o| o.starts_with(&wanted) && !o.contains("differ")),
         "{told:?}"
     );
+    // Where the streamlines are made again, the weights and their maps come back with them.
+    std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
+    let mut without = Window::opened(&path);
+    let said = without.said();
+    assert!(said.contains("stays in the session"), "{said}");
+    assert!(without.state.document.weight_maps.is_empty());
+    without.save(&folder.path().join("without.arcuate"));
+    without.open(&folder.path().join("without.arcuate"));
+    without.session(SessionAction::MakeAgain(id));
+    let status = &without.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status}");
+    let layer = without.state.document.layer(id).expect("made");
+    let weights = &lines_of(layer).expect("lines").per_streamline[WEIGHT];
+    assert_eq!(weights.to_vec(), values[0]);
+    for map in [WeightMap::Intra, WeightMap::Error] {
+        let volume = without.state.document.weight_map(id, &map).expect("a map");
+        let volume = volume.content.volume().expect("an image").frame(0).to_vec();
+        let before = window.state.document.weight_map(id, &map).expect("a map");
+        assert_eq!(volume, before.content.volume().expect("an image").frame(0));
+    }
+    // A few letters may stand for more than any memory holds.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let numbers = session["numbers"].as_array_mut().expect("numbers");
+    let endless = serde_json::json!({"count": 1u64 << 30, "bytes": "AAAA"});
+    numbers.extend(std::iter::repeat_n(endless, 512));
+    std::fs::write(&path, session.to_string()).expect("written");
+    let full = Window::opened(&path);
+    let said = full.said();
+    assert!(
+        said.contains("are left out: they need more memory than there is"),
+        "{said}"
+    );
+    assert!(full.state.document.layer(id).is_some(), "the others are");
 }

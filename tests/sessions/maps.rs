@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::bootstraps and maps come back", come_back),
         test("sessions::bootstraps are made again", made_again),
         test("sessions::a map goes with its streamlines", together),
+        test("sessions::maps of each other are not there", of_each_other),
     ]
 }
 
@@ -103,6 +104,37 @@ fn made_again() {
     again.session(SessionAction::MakeAgain(LayerId(absent)));
     let status = &again.state.session.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+}
+
+/// As only a hand can write it.
+fn of_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    let map = map(&mut window, None, Value::Count, None);
+    window.act(Action::TakeSnapshot);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let content = &mut session["content"];
+    for document in ["/document", "/snapshots/0/document"] {
+        let layers = content.pointer_mut(document).expect("a document")["layers"].as_array_mut();
+        let layers = layers.expect("layers");
+        let own = layers.iter().find(|l| l["id"] == map.0);
+        let own = own.expect("the map").clone();
+        for (id, of) in [(901, 902), (902, 901)] {
+            let mut layer = own.clone();
+            layer["id"] = id.into();
+            layer["from"]["Density"]["of"] = of.into();
+            layers.push(layer);
+        }
+    }
+    std::fs::write(&path, session.to_string()).expect("written");
+    let again = Window::opened(&path);
+    let document = &again.state.document;
+    assert!(document.layer(map).is_some(), "{}", again.said());
+    let absent: Vec<u64> = document.absent.iter().map(|a| a.layer.id).collect();
+    assert_eq!(absent, [901, 902], "{}", again.said());
 }
 
 fn together() {

@@ -5,7 +5,7 @@ use super::replay::{outcomes, run};
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
-use arcuate::state::{Action, Leaving, SessionAction};
+use arcuate::state::{Action, Leaving, SessionAction, saved};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -185,11 +185,23 @@ fn unreadable() {
         "{}",
         recovered.said()
     );
-    // Taken out by hand, they are gone.
-    again.session(SessionAction::DropLeftOut);
-    assert!(again.state.document.left_out.is_empty());
-    again.act(Action::Undo);
-    assert_eq!(again.state.document.left_out.len(), count);
+    // Taken out by hand, they are gone: those of one sentence, not those of another.
+    whole["masks"][0]["affine"] = Value::from("of a version after that");
+    let two = folder.path().join("two.arcuate");
+    std::fs::write(&two, whole.to_string()).expect("written");
+    let mut two = Window::opened(&two);
+    let groups = saved::left_out(&two.state.document);
+    assert_eq!(groups.len(), 2, "{groups:?}");
+    for (group, _) in &groups {
+        let left = two.state.document.left_out.iter();
+        let others = left.filter(|l| !group.has(l)).count();
+        two.session(SessionAction::DropLeftOut(group.clone()));
+        assert_eq!(two.state.document.left_out.len(), others);
+    }
+    assert!(two.state.document.left_out.is_empty());
+    two.act(Action::Undo);
+    two.act(Action::Undo);
+    assert_eq!(two.state.document.left_out.len(), count);
 }
 
 /// A region that is the mask of a file stays while the file is away, and comes back with it.

@@ -39,6 +39,12 @@ fn taken_in(text: &str) -> bool {
             return false;
         }
     };
+    let numbers = file.numbers.iter().map(|n| {
+        n.unpack().map_err(|why| Unread {
+            packed: Arc::new(n.clone()),
+            why,
+        })
+    });
     let masks = file.masks.iter().map(|m| {
         let small = m.voxels().is_some_and(|n| n < 10_000_000);
         let mask = if small {
@@ -57,7 +63,7 @@ fn taken_in(text: &str) -> bool {
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),
-        numbers: file.numbers.iter().map(|n| n.unpack()).collect(),
+        numbers: numbers.collect(),
         results: file.results.clone(),
         files: file
             .files

@@ -2,6 +2,7 @@
 
 use super::Window;
 use crate::support::test;
+use arcuate::io::session::{Again, Match, Sum, compare};
 use arcuate::state::{Action, Method, Phase};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -12,7 +13,25 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::replay", replay),
         test("sessions::replay of snapshots", snapshots),
+        test("sessions::large results are compared by sample", by_sample),
     ]
+}
+
+/// Voxels are named by numbers of single precision, which above 2²⁴ are not all there.
+fn by_sample() {
+    let count = (1 << 24) + (1 << 22) + 3;
+    let cost = |i: usize| 1.0 + (i % 1009) as f32;
+    let costs: Vec<f32> = (0..count).map(cost).collect();
+    let expected = Sum::of_values("pathway", &costs);
+    assert_eq!(expected.sample.len(), 64);
+    let with = |by: f32| {
+        let others: Vec<f32> = costs.iter().map(|c| c * by).collect();
+        compare(&expected, &Again::Values(&others)).0
+    };
+    assert_eq!(with(1.0), Match::SameBytes);
+    // A half and twice of what the order of updates leaves open.
+    assert_eq!(with(1.0 + 5e-5), Match::WithinTolerance);
+    assert_eq!(with(1.0 + 2e-4), Match::Differs);
 }
 
 pub fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {

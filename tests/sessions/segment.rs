@@ -89,4 +89,28 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let name = format!("layer {}: same bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
+    // What cannot be read stays in the session, and is back where it can.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut sources = Vec::new();
+    for packed in session["masks"].as_array_mut().expect("masks") {
+        let source = std::mem::replace(&mut packed["affine"], "of a later version".into());
+        sources.push(source.as_str().expect("a name").to_owned());
+    }
+    let later = folder.path().join("later.arcuate");
+    std::fs::write(&later, session.to_string()).expect("written");
+    let mut without = Window::opened(&later);
+    assert!(without.state.document.layer(kept.id).is_none());
+    let said = without.said();
+    assert!(said.contains("left out and stays in the session"), "{said}");
+    without.save(&later);
+    let text = std::fs::read_to_string(&later).expect("read");
+    let text = text.replace("of a later version", &sources[0]);
+    std::fs::write(&later, text).expect("written");
+    let back = Window::opened(&later);
+    let layer = back.state.document.layer(kept.id).expect("back");
+    let Content::Mask(held) = &layer.content else {
+        panic!("a mask");
+    };
+    assert_eq!(held.inside, mask.inside);
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::snapshots come back", come_back),
+        test("sessions::snapshots are counted on", counted),
         test(
             "sessions::a snapshot has the tensors of its own fit",
             tensors,
@@ -151,6 +152,29 @@ fn tensors() {
     assert!(fa(&with.document) != fa(&again.state.document));
     assert!(with.document.layer_named("DEC").is_some());
     assert_eq!(again.state.document.fit.min_eigenvalue_mm2_per_s, 6e-4);
+}
+
+/// A day as a name is a number, too.
+fn counted() {
+    let mut window = Window::new();
+    window.act(Action::TakeSnapshot);
+    let names = |window: &Window| {
+        let all = window.state.session.snapshots.iter();
+        all.map(|s| s.name.clone()).collect::<Vec<_>>()
+    };
+    let mut name = |name: &str| {
+        window.act(Action::NameSnapshot {
+            number: 0,
+            name: name.to_owned(),
+        });
+        window.act(Action::TakeSnapshot);
+        names(&window).pop().expect("taken")
+    };
+    assert_eq!(name("2"), "3");
+    assert_eq!(name("202611221930"), "202611221931");
+    // There is none after it.
+    let last = usize::MAX.to_string();
+    assert_eq!(name(&last), last);
 }
 
 fn of_one_document() {

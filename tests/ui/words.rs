@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             principal,
         ),
         test("ui::words::medians and bins of lengths", lengths),
+        test("ui::words::an empty result is told as it is", none_kept),
         test("ui::words::every fate and stop is told", told),
         test("ui::words::odd regions are named", remarks),
         test("ui::words::why no ray is kept", no_rays),
@@ -219,6 +220,32 @@ fn lengths() {
         .count();
     assert_eq!(lengths.bins[10] as usize, tenth);
     assert_eq!(cache.lengths(&sample::output(0).kept, 1), None);
+}
+
+fn none_kept() {
+    let told = |missed: u64, short: u64, no_start: u64| {
+        let mut output = sample::output(0);
+        output.fates = [0; 6];
+        output.fates[Fate::MissedTargets as usize] = missed;
+        output.fates[Fate::TooShort as usize] = short;
+        output.fates[Fate::NoStart as usize] = no_start;
+        words::none_kept(&output, &defaults::track()).map(|(text, _)| text)
+    };
+    let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
+    assert_eq!(told(9, 0, 0), "No streamline reaches a target");
+    assert_eq!(told(9, 3, 8), "9 of 12 streamlines reach no target");
+    assert_eq!(
+        told(0, 3, 1),
+        "Every streamline is shorter than 30\u{202F}mm"
+    );
+    assert_eq!(
+        told(0, 0, 5),
+        "No streamline starts: FA is below 0.15 there"
+    );
+    // Some did: the panel counts them above.
+    let most = "5 of 7 seeds do not start: FA is below 0.15 there";
+    assert_eq!(told(2, 0, 5), most);
+    assert_eq!(told(0, 0, 0), "");
 }
 
 fn remarks() {

@@ -3,11 +3,11 @@
 use super::{Window, file, opened, picture, scan};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{AffineRead, Event, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::solvers::tracking::Params;
-use arcuate::state::{Action, Content, Phase, Recipe};
-use glam::{DVec3, dvec3};
+use arcuate::state::{Action, Content, LayerId, Leaving, Phase, Recipe, SessionAction};
+use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
@@ -29,7 +29,63 @@ pub fn tests() -> Vec<Trial> {
             "update::stale::live_results_without_their_seed",
             live_without_seed,
         ),
+        test("update::stale::a_document_that_was_left", left),
     ]
+}
+
+/// What was asked of one document does nothing to the next, and nobody hears of it.
+fn left() {
+    let mut window = Window::fitted();
+    let image = || {
+        let frame = scan().0;
+        let image = Volume::scalar(frame.grid.clone(), frame.frame(0).to_vec());
+        Action::Event(file("/data/t1.nii.gz", Loaded::Image(image)))
+    };
+    let opened = |window: &Window| {
+        let layer = window.state.document.layer_named("t1");
+        layer.expect("opened").id
+    };
+    window.act(image());
+    let first = opened(&window);
+    window.holding = true;
+    window.act(Action::AlignLayer(first));
+    let jobs = &window.state.session.jobs;
+    let running = jobs.iter().find(|j| j.slot == Slot::Align).cloned();
+    let ticket = running.expect("asked for").ticket;
+    window.held.clear();
+    window.cancelled.clear();
+    window.holding = false;
+    window.act(Action::Session(SessionAction::Leave(Leaving::New)));
+    assert!(window.state.document.is_empty());
+    for slot in Slot::of_document() {
+        assert!(window.cancelled.contains(&slot), "{slot:?}");
+    }
+    // A file that is being written is written, and one that is being opened is opened.
+    for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
+        assert!(!window.cancelled.contains(&slot), "{slot:?}");
+    }
+    window.act(image());
+    let ends = |outcome| {
+        Action::Event(Event {
+            slot: Slot::Align,
+            ticket,
+            wall_ms: 1.0,
+            outcome,
+        })
+    };
+    let status = window.state.session.status.clone();
+    window.act(ends(Outcome::Cancelled));
+    assert_eq!(window.state.session.status, status);
+    let by = DAffine3::from_translation(DVec3::X);
+    let moves = |LayerId(layer)| {
+        let read = AffineRead { layer, by };
+        ends(Outcome::Done(Output::AffineRead(read)))
+    };
+    window.act(moves(first));
+    assert!(window.state.document.moved.is_empty());
+    let now = opened(&window);
+    window.act(moves(now));
+    assert!(window.state.document.moved.contains_key(&now));
 }
 
 fn in_order(_: &mut Vec<arcuate::jobs::Event>) {}

@@ -126,12 +126,24 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
     // A code that means nothing to anybody is the scanner's.
     let space_code = i16::try_from(code).ok().filter(|c| *c > 0).unwrap_or(1);
     let grid = grid.with_space_code(space_code);
-    let disagree = disagreement(header, &grid, mm);
-    if let Some(d) = disagree {
+    let other = disagreement(header, &grid, mm);
+    let disagree = other.as_ref().map(|other| grid.apart_mm(other));
+    if let (Some(d), Some(other)) = (disagree, &other) {
+        let handed = |g: &Grid| g.world_from_voxel.matrix3.determinant() > 0.0;
+        let mirrored = match handed(&grid) == handed(other) {
+            true => "",
+            false => ", and one mirrors the other",
+        };
+        // Hundredths of a millimetre say nothing of what is centimetres away.
+        let decimals = if d < 1.0 { 3 } else { 1 };
         warnings.push(format!(
-            "sform and qform of the header differ by up to {d:.3} mm; the sform was used"
+            "sform and qform of the header differ by up to {d:.decimals$} mm{mirrored}; the sform was used"
         ));
     }
+    let grid = match other {
+        Some(other) => grid.with_other_form(other.world_from_voxel),
+        None => grid,
+    };
     let info = SpaceInfo {
         version: header.version.name(),
         dims: header.dims.clone(),
@@ -221,16 +233,16 @@ fn unit(header: &Header, affine: &DAffine3, warnings: &mut Vec<String>) -> (f64,
     }
 }
 
-fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<f64> {
+/// Where the qform puts the voxels, if both forms are set and differ.
+fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<Grid> {
     if header.sform_code <= 0 || header.qform_code <= 0 {
         return None;
     }
     // A qform that is no rotation is not in use here; nothing can be said about it.
     let other = DAffine3::from_scale(DVec3::splat(mm)) * qform(header).ok()?;
     let other = Grid::new(header.shape, other, AffineSource::Qform)?;
-    let corners = grid.corners().into_iter().zip(other.corners());
-    let most = corners.fold(0.0, |d: f64, (a, b)| d.max(a.distance(b)));
-    (most > DISAGREE_VOXELS * grid.spacing().min_element()).then_some(most)
+    let least = DISAGREE_VOXELS * grid.spacing().min_element();
+    (grid.apart_mm(&other) > least).then_some(other)
 }
 
 fn space_name(code: i32) -> &'static str {

@@ -35,15 +35,15 @@ const APART_MM: f32 = 0.5;
 const TENSOR_SHARE: f32 = 1e-3;
 
 /// Of a cost: what the order of updates leaves open, and the parity tests allow.
-const COST_SHARE: f32 = 1e-4;
+const VALUE_SHARE: f32 = 1e-4;
 
 impl Sum {
-    pub fn of_costs(of: &str, costs: &[f32]) -> Self {
+    pub fn of_values(of: &str, values: &[f32]) -> Self {
         Self {
             of: of.to_owned(),
-            sha256: checksum::of_values(costs),
-            count: costs.len() as u64,
-            sample: sample(costs.len(), |i| vec![i as f32, costs[i]]),
+            sha256: checksum::of_values(values),
+            count: values.len() as u64,
+            sample: sample(values.len(), |i| i, |i| vec![i as f32, values[i]]),
             file: None,
         }
     }
@@ -63,7 +63,7 @@ impl Sum {
             of: of.to_owned(),
             sha256: checksum::of_tractogram(tractogram),
             count: tractogram.len() as u64,
-            sample: sample(tractogram.len(), row),
+            sample: sample(tractogram.len(), |i| i, row),
             file: None,
         }
     }
@@ -80,16 +80,24 @@ impl Sum {
             of: of.to_owned(),
             sha256: checksum::of_tensors(field),
             count: inside.len() as u64,
-            sample: sample(inside.len(), row),
+            sample: sample(inside.len(), |i| inside[i], row),
             file: None,
         }
     }
 }
 
-fn sample(count: usize, row: impl Fn(usize) -> Vec<f32>) -> Vec<Vec<f32>> {
+/// Rows evenly spread. Each names its streamline or voxel by a number, which single precision has to hold:
+/// above 2²⁴ it does not hold all, and the next that it does is taken.
+fn sample(
+    count: usize,
+    name: impl Fn(usize) -> usize,
+    row: impl Fn(usize) -> Vec<f32>,
+) -> Vec<Vec<f32>> {
     let n = count.min(SAMPLED);
-    let rows = (0..n).map(|i| row(i * count / n));
+    let is_exact = |i: &usize| name(*i) as f32 as usize == name(*i);
+    let places = (0..n).filter_map(|i| (i * count / n..count).find(is_exact));
     // JSON knows no other numbers.
+    let rows = places.map(row);
     rows.filter(|r| r.iter().all(|v| v.is_finite())).collect()
 }
 
@@ -122,8 +130,8 @@ fn by_sample(
 /// What was computed again, against what a session says of it.
 pub enum Again<'a> {
     Curves(&'a Tractogram),
-    /// u₁ + u₂ of a pathway, voxel by voxel of its mask.
-    Costs(&'a [f32]),
+    /// u₁ + u₂ of a pathway, voxel by voxel of its mask; a density map.
+    Values(&'a [f32]),
     Tensors(&'a TensorField),
 }
 
@@ -132,7 +140,7 @@ impl Again<'_> {
         match self {
             Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
             Self::Tensors(field) => Sum::of_tensors(of, field),
-            Self::Costs(costs) => Sum::of_costs(of, costs),
+            Self::Values(values) => Sum::of_values(of, values),
         }
     }
 }
@@ -157,10 +165,10 @@ pub fn compare(expected: &Sum, again: &Again) -> (Match, Sum) {
             };
             (by_sample(expected, &found, of, near), found)
         }
-        Again::Costs(costs) => {
-            let found = Sum::of_costs(&expected.of, costs);
-            let of = |name: f32| Some(vec![name, *costs.get(name as usize)?]);
-            let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= COST_SHARE * a[1].abs();
+        Again::Values(values) => {
+            let found = Sum::of_values(&expected.of, values);
+            let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
+            let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
             (by_sample(expected, &found, of, near), found)
         }
         Again::Tensors(field) => {

@@ -180,30 +180,29 @@ fn check_one(
     }
 }
 
-/// A file that may be the one: of the same name and size in one of these folders, else there the only
-/// one of the same content.
+/// A file that may be the one, in one of these folders: of the same name and size, else of the same
+/// content, else of the same name.
 pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
     let name = entry.name();
     let same_name = folders.iter().map(|f| f.join(name));
     let mut same_name = same_name.filter(|p| p.exists());
-    if let Some(found) = same_name.next() {
+    let of_size = |path: &Path| size_and_age(path).is_some_and(|(bytes, _)| bytes == entry.bytes);
+    if let Some(found) = same_name.clone().find(|p| of_size(p)) {
         return Some(found);
     }
     if entry.bytes == 0 {
-        return None;
+        return same_name.next();
     }
     // Folders of a study may hold thousands of files.
     const MOST: usize = 2_000;
     let all = folders
         .iter()
         .filter_map(|f| super::super::names_in(f).ok());
-    let same_size = all.flatten().take(MOST).filter(|p| {
-        let found = size_and_age(p);
-        found.is_some_and(|(bytes, _)| bytes == entry.bytes) && p.is_file()
-    });
+    let all = all.flatten().take(MOST);
+    let same_size = all.filter(|p| of_size(p) && p.is_file());
     let mut same =
         same_size.filter(|p| checksum::of_file(p, control).is_ok_and(|sum| sum == entry.sha256));
-    same.next()
+    same.next().or_else(|| same_name.next())
 }
 
 /// From a folder to a file, with `/`; the whole path where they have nothing in common.

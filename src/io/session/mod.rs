@@ -14,6 +14,7 @@ pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
 pub use store::{STORED_AT_MOST_BYTES, folder_of, restore, store, sweep};
 
+use super::source::plain_file;
 use super::{Error, atomic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,15 +115,7 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
 
 fn text(path: &Path) -> Result<String, Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(Error::Folder {
-            path: path.to_owned(),
-        });
-    }
-    if !metadata.is_file() {
-        return Err(Error::malformed(path, "a device", "a session file"));
-    }
+    let metadata = plain_file(path, "a session file")?;
     if metadata.len() > MOST_BYTES {
         let found = format!("{} MB", metadata.len() >> 20);
         let expected = format!("a session, which has at most {}", MOST_BYTES >> 20);

@@ -35,15 +35,23 @@ impl PackedNumbers {
         }
     }
 
-    /// In the place of numbers for which there is no room.
-    pub fn left_out(values: &[f32]) -> Self {
+    /// In the place of so many numbers for which there is no room.
+    pub fn left_out(count: usize) -> Self {
         Self {
-            count: values.len(),
+            count,
             bytes: String::new(),
         }
     }
 
-    /// The numbers; in words what is wrong with them.
+    /// What unpacking takes at its height: as many bytes as the numbers have, twice.
+    pub fn room_bytes(&self) -> u64 {
+        match self.bytes.is_empty() || self.count > MOST {
+            true => 0,
+            false => 8 * self.count as u64,
+        }
+    }
+
+    /// The numbers; in words what is wrong with them. Takes what they say, however short the text is.
     pub fn unpack(&self) -> Result<Arc<[f32]>, String> {
         if self.bytes.is_empty() && self.count > 0 {
             return Err("they were too many for the session".to_owned());

@@ -12,6 +12,7 @@ use std::io::{BufReader, Cursor, Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 /// Folders within folders that are looked into: `dpg/group/value.float32` needs two.
@@ -150,7 +151,12 @@ fn archive(
             "a whole TRX file; copy it again",
         )
     };
-    let mut archive = ZipArchive::new(reader).map_err(|e| damaged(&e))?;
+    let mut archive = ZipArchive::new(reader).map_err(|e| match e {
+        ZipError::InvalidArchive(_) => {
+            damaged(&"it has no directory, so it was cut off or is no archive")
+        }
+        other => damaged(&other),
+    })?;
     let mut parts = Vec::new();
     let (mut stored, mut unpacked) = (0u64, 0u64);
     for index in 0..archive.len() {
@@ -214,10 +220,10 @@ fn archive(
                 let range = 0..content.len();
                 parts.push(Part::new(name, Arc::new(content), range));
             }
-            other => {
+            _ => {
                 return Err(Error::unsupported(
                     path,
-                    format!("a TRX packed with {other:?} ({name})"),
+                    format!("a TRX whose {name} is packed neither stored nor deflated"),
                     "pack it again as stored or deflated zip",
                 ));
             }

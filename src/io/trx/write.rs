@@ -52,11 +52,19 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         path,
         |file| {
             let mut sink = Sink::Zip(Box::new(ZipWriter::new(file)));
-            members(&mut sink, tractogram, control)?;
-            if let Sink::Zip(zip) = sink {
-                zip.finish().map_err(std::io::Error::from)?;
+            let filled = members(&mut sink, tractogram, control);
+            match (filled, sink) {
+                (Ok(()), Sink::Zip(zip)) => {
+                    zip.finish().map_err(std::io::Error::from)?;
+                    Ok(())
+                }
+                (Err(stop), sink) => {
+                    // Its drop would finish the archive on a full disk, and complain on standard error.
+                    std::mem::forget(sink);
+                    Err(stop)
+                }
+                (filled, _) => filled,
             }
-            Ok(())
         },
         |written| verify(written, tractogram),
     )

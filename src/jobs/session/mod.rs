@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
-pub use crate::io::session::{EXTENSION, Entry, Match, PackedMask, Standing, Sum};
+pub use crate::io::session::{EXTENSION, Entry, Match, PackedMask, PackedNumbers, Standing, Sum};
 
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -42,7 +42,7 @@ pub struct Draft {
     pub files: Vec<Listed>,
     pub masks: Vec<Stored>,
     /// In the order of their numbers, too.
-    pub numbers: Vec<Arc<[f32]>>,
+    pub numbers: Vec<StoredNumbers>,
     pub results: Vec<ToSum>,
     pub store: Store,
     /// Of the document; comes back in [`super::Saved`].
@@ -57,11 +57,19 @@ pub enum Stored {
     AsItWas(Arc<PackedMask>),
 }
 
-/// A mask of a session that cannot be read; it stays in the session.
+/// Numbers that a session holds itself.
 #[derive(Clone, Debug)]
-pub struct Unread {
-    pub packed: Arc<PackedMask>,
-    /// `its grid has no volume`.
+pub enum StoredNumbers {
+    Numbers(Arc<[f32]>),
+    /// Not read here: as the session had them.
+    AsTheyWere(Arc<PackedNumbers>),
+}
+
+/// A mask or numbers of a session that cannot be read; it stays in the session.
+#[derive(Clone, Debug)]
+pub struct Unread<T> {
+    pub packed: Arc<T>,
+    /// The end of a sentence: `its grid has no volume`.
     pub why: String,
 }
 
@@ -88,8 +96,8 @@ pub enum ToSum {
         tractogram: Tractogram,
         stored: bool,
     },
-    /// u₁ + u₂ of a pathway; the id is that of its image.
-    Costs(String, DataId, Arc<[f32]>),
+    /// u₁ + u₂ of a pathway, or a density map; the id is that of its image.
+    Values(String, DataId, Arc<[f32]>),
     /// Not here: as the session had it, and that one's folder.
     Known(Sum, PathBuf),
 }
@@ -103,9 +111,8 @@ pub struct ReadSession {
     pub program: String,
     pub computed_on: String,
     pub files: Vec<Found>,
-    pub masks: Vec<Result<Mask, Unread>>,
-    /// An error is the end of a sentence.
-    pub numbers: Vec<Result<Arc<[f32]>, String>>,
+    pub masks: Vec<Result<Mask, Unread<PackedMask>>>,
+    pub numbers: Vec<Result<Arc<[f32]>, Unread<PackedNumbers>>>,
     pub results: Vec<Sum>,
 }
 

@@ -4,7 +4,7 @@ use super::super::open::open;
 use super::super::{Loaded, Output};
 use super::{
     Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
-    ToSum, Unread,
+    StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -98,7 +98,7 @@ fn compose(
     for result in &draft.results {
         let mut sum = match result {
             ToSum::Tensors(of, field) => memory.sum(field.id(), || Sum::of_tensors(of, field)),
-            ToSum::Costs(of, id, costs) => memory.sum(*id, || Sum::of_costs(of, costs)),
+            ToSum::Values(of, id, values) => memory.sum(*id, || Sum::of_values(of, values)),
             ToSum::Curves { of, tractogram, .. } => {
                 memory.sum(tractogram.id(), || Sum::of_tractogram(of, tractogram))
             }
@@ -111,7 +111,7 @@ fn compose(
             }
         };
         // One result may have two names: a live one that was kept.
-        let (ToSum::Tensors(of, _) | ToSum::Costs(of, ..) | ToSum::Curves { of, .. }) = result
+        let (ToSum::Tensors(of, _) | ToSum::Values(of, ..) | ToSum::Curves { of, .. }) = result
         else {
             continue;
         };
@@ -145,16 +145,19 @@ fn compose(
 }
 
 /// As many as there is room for, the first before the others.
-fn numbers(all: &[Arc<[f32]>]) -> Vec<PackedNumbers> {
+fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     let mut room = session::MOST_NUMBERS;
-    let one = |values: &Arc<[f32]>| {
-        let packed = PackedNumbers::pack(values);
+    let one = |numbers: &StoredNumbers| {
+        let packed = match numbers {
+            StoredNumbers::Numbers(values) => PackedNumbers::pack(values),
+            StoredNumbers::AsTheyWere(packed) => (**packed).clone(),
+        };
         match room.checked_sub(packed.bytes.len()) {
             Some(left) => {
                 room = left;
                 packed
             }
-            None => PackedNumbers::left_out(values),
+            None => PackedNumbers::left_out(packed.count),
         }
     };
     all.iter().map(one).collect()
@@ -213,16 +216,36 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let total: u64 = session.masks.iter().filter_map(PackedMask::voxels).sum();
-    let room = crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    const NO_ROOM: &str = "more memory than there is";
+    // Text of a few bytes may stand for very much.
+    let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    let fits = session
+        .masks
+        .iter()
+        .filter_map(PackedMask::voxels)
+        .sum::<u64>()
+        <= room();
     let mut masks = Vec::new();
     for packed in session.masks {
-        let mask = match total > room {
-            true => Err("it needs more memory than there is".to_owned()),
-            false => packed.unpack(),
+        let mask = match fits {
+            true => packed.unpack(),
+            false => Err(format!("it needs {NO_ROOM}")),
         };
         // What refers to it says so.
         masks.push(mask.map_err(|why| Unread {
+            packed: Arc::new(packed),
+            why,
+        }));
+    }
+    let numbers = session.numbers.iter().map(PackedNumbers::room_bytes);
+    let fits = numbers.sum::<u64>() <= room();
+    let mut numbers = Vec::new();
+    for packed in session.numbers {
+        let values = match fits || packed.room_bytes() == 0 {
+            true => packed.unpack(),
+            false => Err(format!("they need {NO_ROOM}")),
+        };
+        numbers.push(values.map_err(|why| Unread {
             packed: Arc::new(packed),
             why,
         }));
@@ -247,7 +270,7 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         program: session.program,
         computed_on: session.computed_on,
         results: session.results,
-        numbers: session.numbers.iter().map(PackedNumbers::unpack).collect(),
+        numbers,
         path,
         files,
         masks,

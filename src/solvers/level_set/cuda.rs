@@ -5,12 +5,12 @@
 #![allow(unsafe_code)]
 
 mod drawn;
+mod speeds;
 mod tables;
 
 use super::Count;
 use super::bricks::{Field, INSIDE, OUTSIDE, counts};
 use super::params::Mode;
-use super::speed::{PLANES, Speeds};
 use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
 use crate::compute::kernels;
@@ -26,6 +26,7 @@ use std::sync::Arc;
 use tables::{Buffers, PAGE, Rules, SIDES, State, Tables, pointer};
 
 const WHAT: &str = "moving a surface";
+const LESS: &str = "choose a smaller image or --backend cpu";
 /// About so many steps are one graph, with the redistancings among them.
 const BATCH: u64 = 100;
 /// Steps whose counts are kept on the card.
@@ -112,8 +113,9 @@ impl Engine {
             ));
         }
         let bricks: usize = shape.iter().product();
-        let bytes = (2 * (PAGE + SIDES) * 4 + 64 * 4 + PAGE * 4 + 200) as u64 * (bricks as u64 + 2);
-        device.needs(bytes, WHAT, "choose a smaller image or --backend cpu")?;
+        // Speeds come later.
+        let bytes = (2 * (PAGE + SIDES) * 4 + 64 * 4 + 200) as u64 * (bricks as u64 + 2);
+        device.needs(bytes, WHAT, LESS)?;
         // Before the first step nobody has wished for anything.
         let buffers = Buffers::new(device, &field.surrounded(PASSES as usize))?;
         let stream = device.check(WHAT, device.context().new_stream())?;
@@ -169,68 +171,6 @@ impl Engine {
 
     pub fn bytes(&self) -> usize {
         self.buffers.bytes() + 4 * self.speeds.len()
-    }
-
-    /// Speeds have changed; `inside`: voxels, and the sum of their quanta. Needs the backend's threads
-    /// installed.
-    pub fn renew(
-        &mut self,
-        speeds: &Speeds,
-        dt: f32,
-        inside: (i64, u64),
-        all: (i64, u64),
-    ) -> Result<(), Error> {
-        let extra = speeds.params.extra();
-        let planes = if extra { PLANES } else { 1 };
-        let data = speeds.bricks(8, extra);
-        self.wait()?;
-        let region = speeds.region();
-        self.quanta = match region > 0.0 {
-            false => None,
-            true => Some(self.device().upload(&speeds.inputs.quanta(8))?),
-        };
-        self.speeds = self.device().upload(&data)?;
-        let params = &speeds.params;
-        self.mode = params.mode;
-        let (low, high) = speeds.inputs.bounds();
-        self.rules = Rules {
-            dt,
-            curvature: params.smoothness,
-            rescaling: params.rescaling,
-            advection: params.advection(),
-            low,
-            high,
-            region,
-            voxels: all.1 as i64,
-            total: all.0,
-            ..self.rules
-        };
-        self.state = State {
-            inside: inside.1 as i64,
-            sum: inside.0,
-            region: speeds.region_rule(inside, all),
-            ..self.state
-        };
-        self.put()?;
-        self.device().synchronize(WHAT)?;
-        self.tables.speeds = pointer(&self.speeds, &self.stream);
-        self.tables.quanta = self.quanta.as_ref().map_or(0, |q| pointer(q, &self.stream));
-        self.tables.planes = planes as i32;
-        self.forget();
-        self.reshape()
-    }
-
-    /// Rules and state in the places that graphs know.
-    fn put(&mut self) -> Result<(), Error> {
-        let rules = self
-            .stream
-            .memcpy_htod(&[self.rules], &mut self.buffers.rules);
-        self.device().check(WHAT, rules)?;
-        let state = self
-            .stream
-            .memcpy_htod(&[self.state], &mut self.buffers.state);
-        self.device().check(WHAT, state)?;
-        self.wait()
     }
 
     fn wait(&self) -> Result<(), Error> {

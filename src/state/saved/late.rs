@@ -1,10 +1,9 @@
 //! Layers of a session whose files are found after it was opened.
 
 use super::read::{edits, item, restore};
-use super::regions_of::find_again;
-use super::weights_of;
 use super::write::result_name;
 use super::{Absent, Origin, not_what_it_was};
+use super::{regions_of, segments_of, weights_of};
 use crate::io::ToldAffine;
 use crate::jobs::session::{Found, Item, Restored, Standing};
 use crate::state::Document;
@@ -84,12 +83,24 @@ pub fn one(
         let by = ToldAffine::of_rows(rows);
         notes.extend(document.shift(id, by, saved.moved_how).err());
     }
-    find_again(document, id);
-    if let Err(why) = weights_of::attach(document, &absent.read, saved) {
-        notes.push(format!(
-            "The weights of \"{}\" are left out: {why}",
-            saved.name
-        ));
-    }
+    regions_of::find_again(document, id);
+    segments_of::find_again(document);
+    notes.extend(weights_of::attach(document, &absent.read, saved).err());
+    weights_of::find_again(document);
     Ok(notes)
+}
+
+/// The weights of streamlines that were made again, and their maps; an error is a sentence. `same`: they
+/// are what they were, bit for bit.
+pub fn weigh(document: &mut Document, absent: &Absent, same: bool) -> Result<(), String> {
+    match same {
+        true => weights_of::attach(document, &absent.read, &absent.layer)?,
+        false if absent.layer.weights.is_some() => {
+            let why = "they are of other streamlines than were made";
+            return Err(weights_of::left_out(&absent.layer, why));
+        }
+        false => {}
+    }
+    weights_of::find_again(document);
+    Ok(())
 }

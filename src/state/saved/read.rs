@@ -269,9 +269,10 @@ pub fn build(
         }
     }
     pathways_of::put(&mut document, read, saved);
-    segments_of::put(&mut document, read, saved, &mut notes);
-    weights_of::put(&mut document, read, saved, &mut notes);
-    notes.extend(regions_of::left_out(&document));
+    missing.extend(segments_of::put(&mut document, read, saved, &mut notes));
+    missing.extend(weights_of::put(&mut document, read, saved, &mut notes));
+    let left_out = regions_of::left_out(&document).into_iter();
+    notes.extend(left_out.map(|(_, sentence)| sentence));
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
@@ -282,6 +283,14 @@ pub fn build(
         .collect();
     document.awaited = Some(saved.layers.clone().into());
     (document, notes)
+}
+
+/// Puts a layer where the session had it among those that are here.
+pub(super) fn insert(document: &mut Document, saved: &SavedDocument, layer: Layer) {
+    let before = saved.layers.iter().take_while(|l| l.id != layer.id.0);
+    let here = before.filter(|l| document.layer(LayerId(l.id)).is_some());
+    let at = here.count().min(document.layers.len());
+    document.layers.insert(at, Arc::new(layer));
 }
 
 /// What is said of a layer of which a file is not what it was.
@@ -363,13 +372,7 @@ pub(super) fn restore(
             },
         ) => {
             notes = said;
-            let mut recipe = match told.is_nothing() {
-                true => Recipe::File(path.clone()),
-                false => Recipe::FileAs {
-                    file: path.clone(),
-                    told,
-                },
-            };
+            let mut recipe = Recipe::opened(path.clone(), told);
             let content = match loaded {
                 Loaded::Scan {
                     dwi,
@@ -419,16 +422,11 @@ pub(super) fn restore(
     if let Some(volume) = content.volume() {
         display.frame = display.frame.min(volume.frames.saturating_sub(1));
     }
+    let id = LayerId(saved.id);
     let layer = Layer {
-        id: LayerId(saved.id),
-        name: saved.name.clone(),
-        content,
-        display,
-        recipe,
         path,
-        unit: "",
-        unit_scale: 1.0,
         notes: notes.clone(),
+        ..Layer::new(id, saved.name.clone(), content, display, recipe)
     };
     Ok((layer, notes))
 }

@@ -7,7 +7,7 @@ use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::document::{Content as Held, LayerId};
-use crate::state::words::count;
+use crate::state::words::{counted, some_of};
 use std::sync::Arc;
 
 /// What of a session is neither a layer nor here; it stays in the session.
@@ -156,38 +156,54 @@ pub(super) fn find_again(document: &mut Document, layer: LayerId) {
     }
 }
 
-/// What was left out, in a sentence for each reason.
-pub fn left_out(document: &Document) -> Vec<String> {
-    let mut reasons: Vec<(bool, &str, Vec<&str>)> = Vec::new();
-    for left in &document.left_out {
-        let region = matches!(left.what, Lacking::Region(_));
-        let known = reasons
-            .iter_mut()
-            .find(|(r, why, _)| (*r, *why) == (region, &*left.why));
-        match known {
-            Some((.., names)) => names.push(left.what.name()),
-            None => reasons.push((region, &left.why, vec![left.what.name()])),
+/// What was left out for one reason: regions, or pathways.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    region: bool,
+    why: String,
+}
+
+impl Group {
+    fn of(left: &LeftOut) -> Self {
+        Self {
+            region: matches!(left.what, Lacking::Region(_)),
+            why: left.why.clone(),
         }
     }
-    let sentence = |(region, why, names): (bool, &str, Vec<&str>)| {
-        let what = if region { "region" } else { "pathway" };
-        match &*names {
+
+    pub fn has(&self, left: &LeftOut) -> bool {
+        *self == Self::of(left)
+    }
+
+    fn sentence(&self, names: &[&str]) -> String {
+        const NAMED: usize = 3;
+        let what = if self.region { "region" } else { "pathway" };
+        let why = &self.why;
+        match names {
             [name] => format!("The {what} \"{name}\" is left out and stays in the session: {why}"),
-            names => {
-                const NAMED: usize = 3;
-                let some = names[..names.len().min(NAMED)].join(", ");
-                let more = match names.len().saturating_sub(NAMED) {
-                    0 => String::new(),
-                    n => format!(" and {} more", count(n as u64)),
-                };
-                format!(
-                    "{} {what}s are left out and stay in the session ({some}{more}): of each, {why}",
-                    count(names.len() as u64)
-                )
-            }
+            names => format!(
+                "{} are left out and stay in the session ({}): of each, {why}",
+                counted(names.len(), what),
+                some_of(names, NAMED)
+            ),
         }
+    }
+}
+
+/// What was left out, in a sentence for each reason.
+pub fn left_out(document: &Document) -> Vec<(Group, String)> {
+    let mut groups: Vec<(Group, Vec<&str>)> = Vec::new();
+    for left in &document.left_out {
+        match groups.iter_mut().find(|(group, _)| group.has(left)) {
+            Some((_, names)) => names.push(left.what.name()),
+            None => groups.push((Group::of(left), vec![left.what.name()])),
+        }
+    }
+    let said = |(group, names): (Group, Vec<&str>)| {
+        let sentence = group.sentence(&names);
+        (group, sentence)
     };
-    reasons.into_iter().map(sentence).collect()
+    groups.into_iter().map(said).collect()
 }
 
 impl Lists<'_> {

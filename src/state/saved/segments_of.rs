@@ -1,6 +1,7 @@
 //! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
 //! hand as its script.
 
+use super::read::{Missing, insert};
 use super::regions_of::region;
 use super::write::Lists;
 use super::{
@@ -163,46 +164,61 @@ fn one(
     Ok((mask, made))
 }
 
-/// Puts them into a document whose other layers and regions are there.
+/// The layer, of which the document then knows how it was segmented.
+fn restored(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+    from: &SavedSegment,
+) -> Result<Layer, String> {
+    let (mask, made) = one(document, read, from)?;
+    let (id, made) = (LayerId(layer.id), Arc::new(made));
+    let recipe = segmented_recipe(document, &made, None);
+    document.segmented.insert(id, made);
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    Ok(Layer::new(id, name, Content::Mask(mask), display, recipe))
+}
+
+/// Puts them into a document whose other layers and regions are there; returns those that cannot be.
 pub(super) fn put(
     document: &mut Document,
     read: &ReadSession,
     saved: &SavedDocument,
     notes: &mut Vec<String>,
-) {
-    for (place, layer) in saved.layers.iter().enumerate() {
+) -> Missing {
+    let mut missing = Missing::new();
+    for layer in &saved.layers {
         let Origin::Segmented(from) = &layer.from else {
             continue;
         };
-        match one(document, read, from) {
-            Ok((mask, made)) => {
-                let (id, made) = (LayerId(layer.id), Arc::new(made));
-                let content = Content::Mask(mask);
-                let recipe = segmented_recipe(document, &made, None);
-                let made_layer = Layer {
-                    id,
-                    name: layer.name.clone(),
-                    content,
-                    display: layer.display.clone(),
-                    recipe,
-                    path: None,
-                    unit: "",
-                    unit_scale: 1.0,
-                    notes: Vec::new(),
-                };
-                // Others of the session may not be there.
-                let before = |l: &SavedLayer| document.layer(LayerId(l.id)).is_some();
-                let at = saved.layers[..place].iter().filter(|l| before(l)).count();
-                let at = at.min(document.layers.len());
-                document.layers.insert(at, Arc::new(made_layer));
-                document.segmented.insert(id, made);
+        match restored(document, read, layer, from) {
+            Ok(made) => insert(document, saved, made),
+            Err(why) => {
+                notes.push(format!(
+                    "The mask \"{}\" is left out and stays in the session: {why}",
+                    layer.name
+                ));
+                missing.push((layer.id, why));
             }
-            Err(why) => notes.push(format!("The mask \"{}\" is left out: {why}", layer.name)),
         }
     }
     match segmentation(document, read, &saved.segment) {
         Ok(segment) => document.segment = segment,
         Err(why) => notes.push(format!("The surface that was segmented is left out: {why}")),
+    }
+    missing
+}
+
+/// Masks that lacked a layer that has come.
+pub(super) fn find_again(document: &mut Document) {
+    for absent in document.absent.clone() {
+        let Origin::Segmented(from) = &absent.layer.from else {
+            continue;
+        };
+        if let Ok(made) = restored(document, &absent.read, &absent.layer, from) {
+            document.absent.retain(|a| a.layer.id != absent.layer.id);
+            document.layers.push(Arc::new(made));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::comparing::Snapshot;
 use crate::state::document::{Content as Held, Layer, LayerId};
 use crate::state::update::made_live;
+use crate::state::words::some_of;
 use crate::state::{Document, State};
 use std::sync::Arc;
 
@@ -38,7 +39,10 @@ fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLaye
     alike
         && match &a.from {
             Origin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
-                (Some(x), Some(y)) => x.id != a.id && same(of, x, other, y),
+                // Of a map there is none.
+                (Some(x), Some(y)) => {
+                    !matches!(x.from, Origin::Density(_)) && same(of, x, other, y)
+                }
                 _ => false,
             },
             _ => true,
@@ -115,14 +119,8 @@ pub fn restore(
             .collect();
         if !names.is_empty() {
             const NAMED: usize = 4;
-            let more = match names.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            let names = names[..names.len().min(NAMED)].join(", ");
-            notes.push(format!(
-                "Of snapshot {name}, these are not here: {names}{more}"
-            ));
+            let names = some_of(&names, NAMED);
+            notes.push(format!("Of snapshot {name}, these are not here: {names}"));
         }
         snapshots.push(Arc::new(Snapshot {
             name,
@@ -154,17 +152,10 @@ pub(super) fn frozen(snapshot: &Snapshot) -> Document {
         display.window = rays.range;
     }
     let id = LayerId(document.fresh_id());
-    document.layers.push(Arc::new(Layer {
-        id,
-        name: "Live".to_owned(),
-        content: Held::Tractogram(live.output.kept.clone()),
-        display,
-        recipe: live.recipe.clone(),
-        path: None,
-        unit: "",
-        unit_scale: 1.0,
-        notes: Vec::new(),
-    }));
+    let content = Held::Tractogram(live.output.kept.clone());
+    let recipe = live.recipe.clone();
+    let layer = Layer::new(id, "Live".to_owned(), content, display, recipe);
+    document.layers.push(Arc::new(layer));
     document.made.insert(id, Arc::new(made));
     document
 }

@@ -1,6 +1,7 @@
 //! Weights of streamlines in a session: the weights, the maps, and all that they were fitted from.
 
 use super::maps::{grid_of, saved_grid};
+use super::read::{Missing, insert};
 use super::write::Lists;
 use super::{Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights};
 use crate::data::Volume;
@@ -37,19 +38,34 @@ impl Lists<'_> {
     }
 }
 
-/// Gives a layer's streamlines the weights that a session has of them; an error is the end of a sentence.
+pub(super) fn left_out(layer: &SavedLayer, why: &str) -> String {
+    format!("The weights of \"{}\" are left out: {why}", layer.name)
+}
+
+/// Gives a layer's streamlines the weights that a session has of them, if it has any; an error is a
+/// sentence.
 pub(super) fn attach(
     document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
 ) -> Result<(), String> {
-    let Some(saved) = &layer.weights else {
-        return Ok(());
-    };
+    match &layer.weights {
+        Some(saved) => put_on(document, read, layer, saved).map_err(|why| left_out(layer, &why)),
+        None => Ok(()),
+    }
+}
+
+/// An error is the end of a sentence.
+fn put_on(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+    saved: &SavedWeights,
+) -> Result<(), String> {
     let id = LayerId(layer.id);
     let values = read.numbers.get(saved.values);
     let values = values.ok_or("the session has none of this number")?;
-    let values = values.clone()?;
+    let values = values.clone().map_err(|unread| unread.why)?;
     let lines = document.layer(id).and_then(|l| lines_of(l)).cloned();
     let lines = lines.ok_or("there are no streamlines")?;
     if lines.len() != values.len() {
@@ -77,47 +93,55 @@ pub(super) fn attach(
     Ok(())
 }
 
-/// Puts weights and maps into a document whose other layers are there.
+/// Puts weights and maps into a document whose other layers are there; returns the maps that cannot be.
 pub(super) fn put(
     document: &mut Document,
     read: &ReadSession,
     saved: &SavedDocument,
     notes: &mut Vec<String>,
-) {
+) -> Missing {
     document.filter = saved.filter.clone().sound();
     for layer in &saved.layers {
         if document.layer(LayerId(layer.id)).is_none() {
             continue;
         }
-        if let Err(why) = attach(document, read, layer) {
-            notes.push(format!(
-                "The weights of \"{}\" are left out: {why}",
-                layer.name
-            ));
-        }
+        notes.extend(attach(document, read, layer).err());
     }
-    for (place, layer) in saved.layers.iter().enumerate() {
+    let mut missing = Missing::new();
+    for layer in &saved.layers {
         let Origin::Weights(from) = &layer.from else {
             continue;
         };
         match map(document, read, layer, from) {
-            Ok(made) => {
-                // Others of the session may not be there.
-                let before = |l: &SavedLayer| document.layer(LayerId(l.id)).is_some();
-                let at = saved.layers[..place].iter().filter(|l| before(l)).count();
-                let at = at.min(document.layers.len());
-                let (id, of) = (made.id, LayerId(from.of));
-                document.layers.insert(at, Arc::new(made));
-                let map = from.map.clone();
-                document.weight_maps.insert(id, MapOf { of, map });
+            Ok(made) => insert(document, saved, made),
+            Err(why) => {
+                notes.push(format!(
+                    "The map \"{}\" is left out and stays in the session: {why}",
+                    layer.name
+                ));
+                missing.push((layer.id, why));
             }
-            Err(why) => notes.push(format!("The map \"{}\" is left out: {why}", layer.name)),
+        }
+    }
+    missing
+}
+
+/// Maps of streamlines that have come.
+pub(super) fn find_again(document: &mut Document) {
+    for absent in document.absent.clone() {
+        let Origin::Weights(from) = &absent.layer.from else {
+            continue;
+        };
+        if let Ok(made) = map(document, &absent.read, &absent.layer, from) {
+            document.absent.retain(|a| a.layer.id != absent.layer.id);
+            document.layers.push(Arc::new(made));
         }
     }
 }
 
+/// The layer, of which the document then knows what it is a map of.
 fn map(
-    document: &Document,
+    document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
     saved: &SavedWeightMap,
@@ -125,22 +149,18 @@ fn map(
     let of = LayerId(saved.of);
     let grid = grid_of(&saved.grid)?;
     let values = read.numbers.get(saved.values);
-    let values = values.ok_or("the session has no values of it")?.clone()?;
+    let values = values.ok_or("the session has no values of it")?;
+    let values = values.clone().map_err(|unread| unread.why)?;
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }
     let from = document.weighed.get(&of).map(|w| w.from.clone());
     let from = from.ok_or("its streamlines are not there")?;
     let recipe = weight_recipe(document, of, &from, 0.0).ok_or("its scan is not there")?;
-    Ok(Layer {
-        id: LayerId(layer.id),
-        name: layer.name.clone(),
-        content: Content::Image(Volume::scalar(grid, values.to_vec())),
-        display: layer.display.clone(),
-        recipe,
-        path: None,
-        unit: "",
-        unit_scale: 1.0,
-        notes: Vec::new(),
-    })
+    let content = Content::Image(Volume::scalar(grid, values.to_vec()));
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    let id = LayerId(layer.id);
+    let map = saved.map.clone();
+    document.weight_maps.insert(id, MapOf { of, map });
+    Ok(Layer::new(id, name, content, display, recipe))
 }

@@ -4,12 +4,12 @@ use super::maps;
 use super::snapshots::own_results;
 use super::{
     Absent, Content, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
-    SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedTold,
+    SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
 };
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Shape};
 use crate::jobs::FoundPathway;
-use crate::jobs::session::{Draft, Listed, ReadSession, Standing, Stored, ToSum};
+use crate::jobs::session::{Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum};
 use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::filter::WEIGHT;
@@ -25,7 +25,7 @@ pub(super) struct Lists<'a> {
     state: &'a State,
     files: Vec<Listed>,
     masks: Vec<Stored>,
-    numbers: Vec<Arc<[f32]>>,
+    numbers: Vec<StoredNumbers>,
 }
 
 /// The session of the state as it is.
@@ -116,8 +116,14 @@ fn results(state: &State) -> Vec<ToSum> {
             });
         }
     }
+    for layer in &document.layers {
+        if let (Held::Image(map), true) = (&layer.content, document.maps.contains_key(&layer.id)) {
+            let of = result_name(layer.id.0);
+            results.push(ToSum::Values(of, map.id(), map.values.clone()));
+        }
+    }
     let costs = |of: String, found: &FoundPathway| {
-        ToSum::Costs(of, found.excess.id(), found.pathway.total.clone())
+        ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
     };
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
@@ -168,11 +174,24 @@ impl Lists<'_> {
     }
 
     pub(super) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {
-        let known = self.numbers.iter().position(|v| Arc::ptr_eq(v, values));
+        let same =
+            |n: &StoredNumbers| matches!(n, StoredNumbers::Numbers(v) if Arc::ptr_eq(v, values));
+        let known = self.numbers.iter().position(same);
         known.unwrap_or_else(|| {
-            self.numbers.push(values.clone());
+            self.numbers.push(StoredNumbers::Numbers(values.clone()));
             self.numbers.len() - 1
         })
+    }
+
+    /// Numbers of the session that was read, as they were there where they cannot be read; `None` where
+    /// that one has none of this number.
+    fn known_numbers(&mut self, read: &ReadSession, number: usize) -> Option<usize> {
+        let packed = match read.numbers.get(number)? {
+            Ok(values) => return Some(self.numbers(values)),
+            Err(unread) => &unread.packed,
+        };
+        self.numbers.push(StoredNumbers::AsTheyWere(packed.clone()));
+        Some(self.numbers.len() - 1)
     }
 
     /// A mask of the session that was read, as it was there where it cannot be read; `None` where that
@@ -463,18 +482,21 @@ impl Lists<'_> {
                     self.renumber(read, template, &mut [])?;
                 }
             }
-            // What they are is in the session: never absent.
-            Origin::Weights(_)
-            | Origin::Segmented(_)
-            | Origin::Head { .. }
-            | Origin::Made { .. } => {}
+            Origin::Weights(map) => map.values = self.known_numbers(read, map.values)?,
+            Origin::Segmented(made) => {
+                made.mask = self.known_mask(read, made.mask)?;
+                if let SavedStart::Mask { mask, .. } = &mut made.start {
+                    *mask = self.known_mask(read, *mask)?;
+                }
+                for region in made.painted.iter_mut().flatten() {
+                    *region = self.as_it_was(read, region)?;
+                }
+            }
+            // They are made, never read.
+            Origin::Head { .. } | Origin::Made { .. } => {}
         }
         if let Some(weights) = &mut layer.weights {
-            let known = read.numbers.get(weights.values)?.clone();
-            match known {
-                Ok(values) => weights.values = self.numbers(&values),
-                Err(_) => layer.weights = None,
-            }
+            weights.values = self.known_numbers(read, weights.values)?;
         }
         for edit in &mut layer.edits {
             let SavedEdit::Select(rules) = edit else {

@@ -86,17 +86,7 @@ fn add_layer(
         } else {
             format!("{name} {}", same + 1)
         };
-        let layer = Layer {
-            id,
-            name,
-            content,
-            display,
-            recipe,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-        };
+        let layer = Layer::new(id, name, content, display, recipe);
         document.layers.push(Arc::new(layer));
         if let Some(made) = made {
             document.made.insert(id, Arc::new(made));
@@ -196,15 +186,18 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         }),
         None => state.final_live().map(|live| &live.output.kept),
     };
-    match (found, Format::named(path)) {
-        (Some(tractogram), Some(format)) => match Values::beside(path) {
-            Some(values) if Values::are_in(tractogram) => {
-                format.losses(&values.without(tractogram))
-            }
-            _ => format.losses(&Values::written(tractogram.clone())),
-        },
-        _ => Vec::new(),
+    let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
+        return Vec::new();
+    };
+    let mut losses = match Values::beside(path) {
+        Some(values) if Values::are_in(tractogram) => format.losses(&values.without(tractogram)),
+        _ => format.losses(&Values::written(tractogram.clone())),
+    };
+    // What we make has the grid of the scan, which is at hand; a file's own is known from it alone.
+    if layer.is_some() {
+        losses.extend(format.grid_loss(tractogram));
     }
+    losses
 }
 
 /// Writes a streamline file, and beside it the measures of rays.

@@ -104,13 +104,7 @@ pub fn opened(
             format!("{} streamlines", count(tractogram.len() as u64))
         }
     };
-    let mut recipe = match told.is_nothing() {
-        true => Recipe::File(path.clone()),
-        false => Recipe::FileAs {
-            file: path.clone(),
-            told,
-        },
-    };
+    let mut recipe = Recipe::opened(path.clone(), told);
     let mut b_range = None;
     let content = match loaded {
         Loaded::Scan {
@@ -387,15 +381,9 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             None => (LayerId(document.fresh_id()), document.layers.len(), display),
         };
         let layer = Layer {
-            id,
-            name,
-            content,
-            display,
-            recipe,
             path,
-            unit: "",
-            unit_scale: 1.0,
             notes,
+            ..Layer::new(id, name, content, display, recipe)
         };
         document.layers.insert(at, Arc::new(layer));
         then(document, id);

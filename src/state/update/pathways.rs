@@ -216,10 +216,7 @@ fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
 }
 
 /// A document is left with all that is on its way.
-pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
-    for slot in [Slot::Pathway, Slot::Pathways, Slot::Trace] {
-        effects.push(Effect::Cancel(slot));
-    }
+pub fn leave(state: &mut State) {
     let working = &mut state.session.pathways;
     let left = working.left + usize::from(working.solving.is_some());
     *working = Working {

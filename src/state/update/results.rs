@@ -71,7 +71,10 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
                 || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
-            state.session.status = format!("Stopped: {}", label.unwrap_or_default().to_lowercase());
+            // Of a document that was left nothing is said.
+            if let Some(label) = label {
+                state.session.status = format!("Stopped: {}", label.to_lowercase());
+            }
         }
         Outcome::Failed(why) if event.slot == Slot::Pathway => {
             pathways::failed(state, why);

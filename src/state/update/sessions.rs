@@ -10,6 +10,7 @@ use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};
 use crate::state::saving::{Changed, Leaving, Opening, SessionAction};
 use crate::state::session::{RecentKind, Severity};
+use crate::state::words::{counted, some_of};
 use crate::state::{Document, Effect, Recipe, State, View};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,8 +65,8 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             d.absent.retain(|a| a.layer.id != layer.0);
             d.left_out.retain(|l| !l.is_of(layer));
         }),
-        SessionAction::DropLeftOut => edit(state, "Take out of the session", false, |d| {
-            d.left_out.clear();
+        SessionAction::DropLeftOut(group) => edit(state, "Take out of the session", false, |d| {
+            d.left_out.retain(|l| !group.has(l));
         }),
     }
 }
@@ -111,21 +112,14 @@ fn go(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
 
 /// Takes everything away that belongs to the document.
 pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
-    for slot in [
-        Slot::Live,
-        Slot::Fit,
-        Slot::Track,
-        Slot::Rank,
-        Slot::Remake,
-        Slot::Segment,
-        Slot::Commit,
-        Slot::Needs,
-        Slot::Sums,
-    ] {
-        effects.push(Effect::Cancel(slot));
-    }
-    super::pathways::leave(state, effects);
+    effects.extend(Slot::of_document().map(Effect::Cancel));
+    // That they stop is no news about what comes.
+    state.session.jobs.retain(|j| !j.slot.is_of_document());
+    super::pathways::leave(state);
+    // A result that comes too late finds no layer of its number.
+    let next = state.document.next_id();
     state.document = Document::default();
+    state.document.reserve_ids(next);
     state.document.track = state.session.settings.track();
     state.document.rays = state.session.settings.rays();
     state.history.clear();
@@ -142,7 +136,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         run: session.segment.run + 1,
         ..Default::default()
     };
-    (session.snapshots, session.comparing) = (Vec::new(), None);
+    (session.snapshots, session.comparing, session.turning) = (Vec::new(), None, None);
+    session.tensor_orders = None;
     session.unsaved = false;
     session.revision += 1;
     let saving = &mut session.saving;
@@ -280,10 +275,6 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
 
 /// `Session: 4 layers, 2 regions`.
 fn summary(layers: usize, document: &Document) -> String {
-    let counted = |n: usize, one: &str| match n {
-        1 => format!("1 {one}"),
-        n => format!("{n} {one}s"),
-    };
     let layers = counted(layers, "layer");
     let regions = counted(document.regions.len(), "region");
     format!("Session: {layers}, {regions}")
@@ -301,16 +292,13 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
     let recovered = std::mem::take(&mut state.session.saving.recovering);
     if !unknown.is_empty() {
         const NAMED: usize = 4;
-        let more = match unknown.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
-        let names = unknown[..unknown.len().min(NAMED)].join(", ");
+        let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
+        let names = some_of(&names, NAMED);
         let path = read.path.display();
         state.session.say(
             Severity::Warning,
             format!(
-                "This version does not know {names}{more} in the session and leaves it out when it \
+                "This version does not know {names} in the session and leaves it out when it \
                  saves: {path}"
             ),
         );

@@ -65,13 +65,7 @@ pub fn read(
         tensors: layout,
         ..told
     };
-    let recipe = match told.is_nothing() {
-        true => Recipe::File(path.clone()),
-        false => Recipe::FileAs {
-            file: path.clone(),
-            told,
-        },
-    };
+    let recipe = Recipe::opened(path.clone(), told);
     let content = Content::Scan {
         dwi: dwi.with_tensors(layout),
         gradients: gradients.clone(),

@@ -4,7 +4,7 @@ use super::super::forms::connectivity;
 use super::super::theme::{self, size, space};
 use super::super::widgets::{paint, rows};
 use super::super::{Memory, format};
-use super::empty;
+use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::render::colour_map::ColourMap;
 use crate::solvers::connectivity::Connectome;
@@ -16,7 +16,6 @@ use egui::{
 };
 use std::sync::Arc;
 
-const SETTINGS: f32 = 300.0;
 /// Pixels of the picture at most; of more labels it shows the largest of several.
 const MOST: usize = 1024;
 /// Room for numbers at the left of the picture and above it.
@@ -42,17 +41,7 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let all = ui.max_rect();
-    let side = Rect::from_min_size(all.min, vec2(SETTINGS.min(all.width() * 0.4), all.height()));
-    super::super::part(ui, "settings", side, |ui| {
-        egui::ScrollArea::vertical()
-            .auto_shrink(false)
-            .show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                connectivity::show(ui, state, lines, actions);
-            });
-    });
-    let place = Rect::from_min_max(pos2(side.right(), all.top()), all.max);
+    let place = beside_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
     let working = &state.session.bundle.connect;
     let Some((_, found)) = working.known() else {
         let words = match (state.label_map().is_some(), working.failed()) {

@@ -5,7 +5,7 @@ use super::super::theme::{self, size};
 use super::super::widgets::slider::SliderRow;
 use super::super::widgets::{menu, paint};
 use super::super::{format, regions};
-use super::empty;
+use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::solvers::tracking::profile::{Profile, Sense as Way, Track};
 use crate::state::bundle::{Column, ProfileSettings};
@@ -13,22 +13,10 @@ use crate::state::{Action, BundleAction, State};
 use crate::ui::forms::display::{segment_row, select_row};
 use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-/// The settings stand at the left of the plots.
-const SETTINGS: f32 = 300.0;
 const MARGIN: [f32; 4] = [52.0, 22.0, 26.0, 24.0];
 
 pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
-    let all = ui.max_rect();
-    let side = Rect::from_min_size(all.min, vec2(SETTINGS.min(all.width() * 0.4), all.height()));
-    super::super::part(ui, "settings", side, |ui| {
-        egui::ScrollArea::vertical()
-            .auto_shrink(false)
-            .show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                settings(ui, state, lines, actions);
-            });
-    });
-    let place = Rect::from_min_max(pos2(side.right(), all.top()), all.max);
+    let place = beside_settings(ui, |ui| settings(ui, state, lines, actions));
     if state.usual_along(lines).is_none() {
         return empty(
             ui,

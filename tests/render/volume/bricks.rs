@@ -1,7 +1,7 @@
 //! Surfaces drawn from the bricks of a level set: as from the image that they are of, and nothing of the
 //! bricks is seen.
 
-use super::{SIZE, any_eye, any_grid, chord, cloud, pixels, ray, shown, up_to};
+use super::{SIZE, any_eye, any_grid, chord, cloud, lit_ball, pixels, ray, shown, up_to};
 use crate::render::{fresh_offscreen, offscreen, pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::{BrickImage, Grid, Pages};
@@ -144,37 +144,7 @@ fn light() {
         };
         let list = with(vec![lit], any_eye(&mut random));
         let picture = offscreen.scene(&list).expect("a picture");
-        let forward = -list.eye.normalize();
-        let right = forward.cross(DVec3::Z).normalize();
-        let light = (-forward + right.cross(forward) * 0.55 - right * 0.35).normalize();
-        let (mut worst, mut sum, mut count) = (0.0f64, 0.0, 0);
-        for (x, y) in pixels() {
-            let ray = ray(&list, x, y);
-            let off = ray.0.cross(ray.1).length();
-            let found = f64::from(picture.pixel(x, y)[1]);
-            if off > radius + 0.6 {
-                assert_eq!(found, 0.0, "{x} {y}");
-            }
-            // Near the outline a pixel's rays meet quite different normals.
-            if off > radius * 0.92 {
-                continue;
-            }
-            let (enters, _) = chord(ray, DVec3::ZERO, radius).expect("a hit");
-            let normal = (ray.0 + ray.1 * enters).normalize();
-            let diffuse = normal.dot(light).max(0.0);
-            let shine = normal.dot((light - ray.1).normalize()).max(0.0).powi(40);
-            let expected = 160.0 * (0.42 + 0.66 * diffuse) + 255.0 * 0.2 * shine;
-            worst = worst.max((found - expected).abs());
-            sum += (found - expected).abs();
-            count += 1;
-        }
-        let mean = sum / f64::from(count);
-        println!("{worst:.1} at most, {mean:.2} on average over {count}");
-        // As of surfaces in images.
-        assert!(
-            count > 1500 && worst <= 8.0 && mean <= 1.2,
-            "{worst} {mean}"
-        );
+        lit_ball(&picture, &list, radius);
     }
 }
 

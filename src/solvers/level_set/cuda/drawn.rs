@@ -71,7 +71,8 @@ impl Engine {
         let Some((buffer, copy)) = self.drawn.free(bytes, lend, &self.devices[0]) else {
             return Ok(None);
         };
-        let image = BrickImage::on_device(like.grid.clone(), self.clamp, SHIFT, copy.clone());
+        let image =
+            BrickImage::on_device(like.grid.clone(), (self.clamp, SHIFT), pages, copy.clone());
         let (device, stream) = (&self.devices[0], &self.stream);
         device.copy_shared(&self.buffers.page_of, 0..bricks, buffer, 0, stream)?;
         let now = &self.buffers.pages[self.now];

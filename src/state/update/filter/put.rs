@@ -182,23 +182,14 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
             format!("{} · {whose}", map.name())
         }
     };
-    let layer = Layer {
-        id,
-        name,
-        content: Content::Image(volume),
-        display: Display {
-            visible: false,
-            colour_map: colours(&map),
-            // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
-            interpolation: Interpolation::Nearest,
-            ..defaults::image_display(window)
-        },
-        recipe,
-        path: None,
-        unit: "",
-        unit_scale: 1.0,
-        notes: Vec::new(),
+    let display = Display {
+        visible: false,
+        colour_map: colours(&map),
+        // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
+        interpolation: Interpolation::Nearest,
+        ..defaults::image_display(window)
     };
+    let layer = Layer::new(id, name, Content::Image(volume), display, recipe);
     let image = |l: &Arc<Layer>| lines_of(l).is_none();
     let at = document.layers.iter().rposition(image).map_or(0, |i| i + 1);
     document.layers.insert(at, Arc::new(layer));

@@ -199,20 +199,12 @@ pub(super) fn keep(state: &mut State) {
         id = LayerId(document.fresh_id());
         let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
         let mut names = (1..).map(|n| format!("Segment {n}"));
-        let layer = Layer {
-            id,
-            name: names.find(|name| !taken(name)).unwrap_or_default(),
-            content: Content::Mask(mask),
-            display: Display {
-                visible: true,
-                ..defaults::mask_display()
-            },
-            recipe,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
+        let name = names.find(|name| !taken(name)).unwrap_or_default();
+        let display = Display {
+            visible: true,
+            ..defaults::mask_display()
         };
+        let layer = Layer::new(id, name, Content::Mask(mask), display, recipe);
         document.layers.push(Arc::new(layer));
         document.segmented.insert(id, Arc::new(made));
         // The next structure begins with nothing.

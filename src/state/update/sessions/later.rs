@@ -130,24 +130,23 @@ pub(super) fn was_made_again(
     let recipe = bundle::recipe(&state.document, recipe, &edits);
     let name = absent.layer.name.clone();
     let number = count(tractogram.len() as u64);
+    let mut lost = None;
     edit(state, "Make again", false, |document| {
         document.absent.retain(|a| a.layer.id != layer);
         document.made.insert(id, Arc::new(made));
         if !edits.is_empty() {
             document.edits.insert(id, Arc::new(edits));
         }
-        document.layers.push(Arc::new(Layer {
-            id,
-            name: name.clone(),
-            content: Held::Tractogram(tractogram),
-            display: absent.layer.display.clone(),
-            recipe,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-        }));
+        let content = Held::Tractogram(tractogram);
+        let display = absent.layer.display.clone();
+        let layer = Layer::new(id, name.clone(), content, display, recipe);
+        document.layers.push(Arc::new(layer));
+        let same = outcome == Some(Match::SameBytes);
+        lost = saved::weigh(document, &absent, same).err();
     });
+    if let Some(sentence) = lost {
+        state.session.say(Severity::Warning, sentence);
+    }
     let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
     let seconds = wall_ms / 1e3;
     state.session.status = format!("Made {name} again: {number} curves in {seconds:.1} s{words}");

@@ -146,7 +146,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .filter(|l| !matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_)))
         .filter_map(|l| grid(l).map(|(g, frames)| (l, g, frames)))
         .collect();
-    let (_, first, _) = opened.first()?;
+    // What the others are compared with, as in [`compared`].
+    let image = |(l, ..): &&(&Arc<Layer>, _, _)| !matches!(l.content, Content::Mask(_));
+    let (_, first, _) = opened.iter().find(image).or(opened.first())?;
     let mut report = Vec::new();
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
@@ -311,7 +313,11 @@ impl SpaceReport {
             report(ui, &found.sentence);
             if self.pictures.len() == i {
                 let picture = found.between.and_then(|[reference, other]| {
-                    Picture::new(ui, layers.get(reference)?, layers.get(other)?)
+                    let (reference, other) = (layers.get(reference)?, layers.get(other)?);
+                    match Arc::ptr_eq(reference, other) {
+                        true => Picture::of_forms(ui, reference),
+                        false => Picture::new(ui, reference, other),
+                    }
                 });
                 self.pictures.push(picture);
             }

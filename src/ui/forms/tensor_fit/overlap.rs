@@ -10,6 +10,7 @@ use egui::{
     TextureOptions, Ui, WidgetInfo, pos2, vec2,
 };
 use glam::DVec3;
+use std::sync::Arc;
 
 /// Points of a picture's edge; the texture has twice as many pixels.
 const SIDE: f32 = 148.0;
@@ -210,6 +211,27 @@ fn window(layer: &Layer) -> (f32, f32) {
 }
 
 impl Picture {
+    /// A layer where its header's sform and its qform put it.
+    pub fn of_forms(ui: &Ui, layer: &Layer) -> Option<Self> {
+        let elsewhere: Arc<Grid> = grid(layer)?.by_qform()?.into();
+        let volume = match &layer.content {
+            Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
+            Content::Mask(mask) => mask.image(),
+            Content::Tractogram(_) => return None,
+        };
+        let named = |name: &str, volume: Volume| Layer {
+            name: name.to_owned(),
+            content: Content::Image(volume),
+            ..layer.clone()
+        };
+        let moved = volume.on_grid(elsewhere);
+        Self::new(
+            ui,
+            &named("sform, used", volume.clone()),
+            &named("qform", moved),
+        )
+    }
+
     /// `None` where there is no grid to draw.
     pub fn new(ui: &Ui, reference: &Layer, other: &Layer) -> Option<Self> {
         let of = grid(reference)?;

@@ -1,0 +1,182 @@
+//! Streamlines on slices: capsules within a slab around the plane.
+
+use super::draw_list::{LineStyle, Lines, SlicePane};
+use super::gpu::Gpu;
+use super::line_buffers::{BLOCK, Chunk, LineKey, LineStore};
+use super::lines::{
+    FIXED, LEAST_HALF_WIDTH_PX, LinePipelines, StyleUniform, coloured, in_chunks, values_in,
+    values_of, within,
+};
+use super::textures::Textures;
+use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
+use std::ops::Range;
+
+/// Lines have a dark rim, or they would drown in colours like their own. It is drawn before any line so
+/// that it covers none.
+const RIM_PX: f64 = 1.0;
+const RIM_OPACITY: f32 = 0.6;
+
+/// Slots of all streamlines of a slice that can be drawn, of at most so many of each: once for their rims,
+/// once for themselves.
+pub(super) fn slice_slots(
+    lines: &[Lines],
+    keys: &[LineKey],
+    store: &LineStore,
+    most: usize,
+) -> usize {
+    let of = |(l, key): (&Lines, &LineKey)| {
+        let slots = in_chunks(store.get(*key)?, values_of(l), most);
+        Some(slots.sum::<usize>())
+    };
+    2 * lines.iter().zip(keys).filter_map(of).sum::<usize>()
+}
+
+/// Some of them, ready to draw: with the numbers of blocks near the plane.
+#[derive(Default)]
+pub(super) struct Capsules {
+    rims: Vec<(wgpu::BindGroup, u32)>,
+    lines: Vec<(wgpu::BindGroup, u32)>,
+}
+
+impl LinePipelines {
+    /// What lies near the plane of a part of the slots that [`slice_slots`] counts.
+    pub fn capsules(
+        &self,
+        gpu: &Gpu,
+        (textures, store): (&Textures, &LineStore),
+        pane: &SlicePane,
+        keys: &[LineKey],
+        (most_slots, part): (usize, &Range<usize>),
+    ) -> Capsules {
+        let mut found = Capsules::default();
+        let total = slice_slots(&pane.lines, keys, store, most_slots) / 2;
+        let slab = slab_from_world(pane).as_mat4();
+        let mm_per_px = (pane.right.length() + pane.down.length()) * 0.5;
+        let rim = RIM_PX * f64::from(pane.scale);
+        let [width, height] = pane.size_px.map(|n| n as f32);
+        let mut before = 0;
+        for (lines, key) in pane.lines.iter().zip(keys) {
+            let Some(buffers) = store.get(*key) else {
+                continue;
+            };
+            let half_width = match lines.style {
+                LineStyle::Lines { width_px } => f64::from(width_px * pane.scale) * 0.5,
+                LineStyle::Tubes { radius_mm } => f64::from(radius_mm) / mm_per_px,
+            };
+            // Below a logical pixel a cut streamline would be hard to find.
+            let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
+            let near = Near::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
+            let name = values_of(lines);
+            for (index, slots) in in_chunks(buffers, name, most_slots).enumerate() {
+                let chunk = &buffers.chunks[index];
+                let own = |from: usize| {
+                    let first = from + before;
+                    let slots = within(part, first..first + slots);
+                    slots.start.div_ceil(BLOCK)..slots.end.div_ceil(BLOCK)
+                };
+                let (of_rims, of_lines) = (own(0), own(total));
+                before += slots;
+                let rims = near.blocks(chunk, of_rims.clone());
+                let seen = match of_lines == of_rims {
+                    true => rims.clone(),
+                    false => near.blocks(chunk, of_lines),
+                };
+                let mut style = coloured(lines);
+                style.from_world = slab.to_cols_array_2d();
+                style.view = [width, height, 0.0, half_width as f32];
+                style.tube = [0.0, 0.0, lines.opacity, 0.0];
+                style.kind[2] = slots as u32;
+                let mut dark = style;
+                dark.view[3] = (half_width + rim) as f32;
+                dark.tube[2] *= RIM_OPACITY;
+                dark.kind[0] = FIXED;
+                dark.colour = [0.0, 0.0, 0.0, 1.0];
+                let values = values_in(buffers, name, index);
+                let ready = |style: &StyleUniform, blocks: &[u32]| {
+                    let buffer = gpu.storage(blocks.len() as u64 * 4);
+                    gpu.queue
+                        .write_buffer(&buffer, 0, bytemuck::cast_slice(blocks));
+                    let uniform = gpu.uniform(style);
+                    let group = self.group(gpu, textures, &uniform, (chunk, values, &buffer));
+                    (group, blocks.len() as u32)
+                };
+                if !rims.is_empty() {
+                    found.rims.push(ready(&dark, &rims));
+                }
+                if !seen.is_empty() {
+                    found.lines.push(ready(&style, &seen));
+                }
+            }
+        }
+        found
+    }
+
+    pub fn draw_slice(&self, pass: &mut wgpu::RenderPass, capsules: &Capsules) {
+        pass.set_pipeline(&self.capsule);
+        for (group, blocks) in capsules.rims.iter().chain(&capsules.lines) {
+            pass.set_bind_group(0, group, &[]);
+            pass.draw(0..6 * BLOCK as u32, 0..*blocks);
+        }
+    }
+}
+
+/// The part of the world that a slice view shows: its slab, within its edges.
+struct Near {
+    /// Rows of (pixel x, pixel y, slab): a linear part and what is added.
+    rows: [(Vec3, f32); 3],
+    /// What they may be.
+    ranges: [(f32, f32); 3],
+}
+
+impl Near {
+    fn new(slab_from_world: &Mat4, size_px: [u32; 2], reach_px: f32) -> Self {
+        let row = |i| {
+            let row = slab_from_world.row(i);
+            (row.truncate(), row.w)
+        };
+        let [width, height] = size_px.map(|n| n as f32);
+        Self {
+            rows: [0, 1, 2].map(row),
+            ranges: [
+                (-reach_px, width + reach_px),
+                (-reach_px, height + reach_px),
+                // A little more than the slab, for rounding.
+                (-1.001, 1.001),
+            ],
+        }
+    }
+
+    /// Those of a chunk's blocks that may reach into it.
+    fn blocks(&self, chunk: &Chunk, among: Range<usize>) -> Vec<u32> {
+        let known = among.start..among.end.min(chunk.blocks.len());
+        let found = known.filter(|&i| self.touches(&chunk.blocks[i]));
+        found.map(|i| i as u32).collect()
+    }
+
+    /// Whether a box may reach into it.
+    fn touches(&self, &(low, high): &(Vec3, Vec3)) -> bool {
+        let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);
+        // The slab first: it decides most often.
+        [2, 0, 1].into_iter().all(|i| {
+            let ((normal, offset), (from, to)) = (self.rows[i], self.ranges[i]);
+            let middle = normal.dot(centre) + offset;
+            let reach = normal.abs().dot(half);
+            middle + reach >= from && middle - reach <= to
+        })
+    }
+}
+
+/// Rows: pixel x, pixel y (both 0 at the centre of the first pixel), distance from the plane in
+/// half slabs, 1.
+pub(super) fn slab_from_world(pane: &SlicePane) -> DMat4 {
+    let normal = pane.right.cross(pane.down).normalize_or_zero();
+    // Pixel coordinates by the dual basis, so that right and down need not be at right angles.
+    let dual = |a: DVec3, b: DVec3| {
+        let along = b.cross(normal);
+        along / a.dot(along)
+    };
+    let (x, y) = (dual(pane.right, pane.down), dual(pane.down, pane.right));
+    let z = normal / (pane.slab_mm * 0.5).max(1e-6);
+    let row = |v: DVec3| v.extend(-v.dot(pane.origin));
+    DMat4::from_cols(row(x), row(y), row(z), DVec4::W).transpose()
+}
