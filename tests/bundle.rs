@@ -311,6 +311,26 @@ fn table() {
     assert_eq!(chosen(&desk), 20);
     desk.act(BundleAction::ChooseOthers);
     assert_eq!(chosen(&desk), 0);
+    // Delete without any chosen says so, and takes nothing else away.
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(
+        desk.window.state.session.status,
+        "No streamlines are chosen"
+    );
+    // A layer that comes back has its rows again, sorted and filtered as before.
+    desk.act(BundleAction::Sort(TableView {
+        by: Some(weight()),
+        descending: true,
+    }));
+    let before = order(&desk);
+    desk.window.act(Action::DeleteLayer(all));
+    assert!(desk.window.state.session.bundle.order.known().is_none());
+    desk.window.act(Action::Undo);
+    assert_eq!(order(&desk), before);
+    desk.act(BundleAction::Sort(TableView {
+        by: Some(Column::length()),
+        descending: true,
+    }));
     let path = desk.folder.path().join("t.csv");
     desk.act(BundleAction::SaveTable(path.clone()));
     let text = std::fs::read_to_string(path).unwrap();

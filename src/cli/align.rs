@@ -5,6 +5,7 @@ use super::runner::{Failure, Runner};
 use crate::io::{self, quoted};
 use crate::jobs::{AlignImages, Fixed, Output, Request};
 use crate::solvers::alignment::Params;
+use crate::state::words::took;
 use glam::DAffine3;
 use serde_json::json;
 use std::path::PathBuf;
@@ -82,12 +83,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let text = format!(
         "Moved by {:.2} mm, turned by {:.2}°\nMutual information {:.4}, was {:.4}\n{} evaluations in \
-         {wall_ms:.0} ms\n{}\nTo move it: {apply}\n",
+         {}\n{}\nTo move it: {apply}\n",
         output.shifted_mm,
         output.turned_rad.to_degrees(),
         output.after,
         output.before,
         output.evaluations,
+        took(wall_ms),
         options.out.display()
     );
     let value = json!({

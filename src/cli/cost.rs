@@ -12,7 +12,7 @@ use crate::solvers::pathway::Params;
 use crate::state::defaults;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
-use crate::state::words::count;
+use crate::state::words::{count, took};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -269,11 +269,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(command);
     text += &format!(
-        "Mean FA along the path {:.3}\n{} voxels in the mask, prepared in {:.0} ms, solved in {:.0} ms\n",
+        "Mean FA along the path {:.3}\n{} voxels in the mask, prepared in {}, solved in {}\n",
         found.mean_fa,
         count(found.voxels as u64),
-        found.prepare_ms,
-        found.solve_ms
+        took(found.prepare_ms),
+        took(found.solve_ms)
     );
     if found.repaired > 0 {
         let repaired = count(found.repaired);

@@ -8,6 +8,7 @@ use crate::io::{self, Format, quoted};
 use crate::jobs::{Loaded, MapDensity, Output, Request};
 use crate::solvers::density::{Measure, On, Params};
 use crate::state::recipe::density_arguments;
+use crate::state::words::took;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -164,10 +165,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let text = format!(
         "{count} streamlines, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} voxels passed, \
-         highest value {highest}, {wall_ms:.0} ms\n{}\n",
+         highest value {highest}, {}\n{}\n",
         output.inside_mm,
         output.outside_mm,
         output.voxels,
+        took(wall_ms),
         options.out.display()
     );
     let value = json!({

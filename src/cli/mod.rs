@@ -99,26 +99,29 @@ pub struct Arguments {
     pub files: Vec<PathBuf>,
 }
 
+/// Options of all commands come after the command's own.
+const EVERYWHERE: &str = "Options of all commands";
+
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Global {
     /// Worker threads (default: one per core)
-    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Where solvers run: auto, cpu, cuda, cuda:NUMBER or cuda:all [default: $ARCUATE_BACKEND, else auto:
     /// an NVIDIA graphics card if there is one that works]
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME")]
     pub backend: Option<BackendKind>,
     /// Refuse what would take the program above so much memory (default: what the machine has)
-    #[arg(long, global = true, value_name = "GB", value_parser = options::positive)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", value_parser = options::positive)]
     pub memory: Option<f64>,
     /// One JSON object on standard output instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// No progress bars
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub quiet: bool,
     /// Overwrite files that exist
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub force: bool,
 }
 

@@ -394,10 +394,10 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "track_ms": tracked.wall_ms,
     });
     let mut text = format!(
-        "Kept {} of {} {curves} in {:.0} ms\n",
+        "Kept {} of {} {curves} in {}\n",
         count(output.kept.len() as u64),
         count(seeds),
-        tracked.wall_ms
+        words::took(tracked.wall_ms)
     );
     let dropped: Vec<String> = fates[1..]
         .iter()

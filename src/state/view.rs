@@ -315,13 +315,17 @@ impl Plane {
 
 impl View {
     /// Whether the 3-D view shows the slices: as switched on in the task, and always while a region
-    /// is to be placed, since it is placed on them.
+    /// is to be placed or painted, since that is done on them.
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
             Task::View | Task::Segment => self.show_slices_in_scene,
             Task::Track | Task::Pathways | Task::Filter => self.show_slices_with_tracks,
         };
-        switched_on || matches!(self.tool, Tool::Place { .. } | Tool::Sphere { .. })
+        let placed_on = matches!(
+            self.tool,
+            Tool::Place { .. } | Tool::Sphere { .. } | Tool::Brush
+        );
+        switched_on || placed_on
     }
 
     /// Screen right and screen down of a slice view in world axes.

@@ -73,6 +73,15 @@ pub fn significant(value: f64) -> String {
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
 }
 
+/// How long something took: `42 ms`, `13.4 s`.
+pub fn took(ms: f64) -> String {
+    // What rounds to 1 000 ms is a second.
+    match ms.round() {
+        whole if whole < 1e3 => with_unit(&fixed(whole.max(1.0), 0), "ms"),
+        _ => with_unit(&fixed(ms / 1e3, 1), "s"),
+    }
+}
+
 /// `121 mm`.
 pub fn with_unit(value: &str, unit: &str) -> String {
     if unit.is_empty() {

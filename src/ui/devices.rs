@@ -124,18 +124,14 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
 
 /// `Fit 0.43 s · rays 18 ms`.
 fn timings(state: &State) -> String {
-    let ms = |ms: f64| match ms {
-        ms if ms < 1e3 => format::with_unit(&format::fixed(ms, 0), "ms"),
-        ms => format::with_unit(&format::fixed(ms / 1e3, 1), "s"),
-    };
     let fit = state.document.tensors.as_ref();
-    let fit = fit.map(|t| format!("fit {}", ms(t.wall_ms)));
+    let fit = fit.map(|t| format!("fit {}", format::took(t.wall_ms)));
     let live = state.session.live.as_ref().map(|live| {
         let what = match live.rays {
             Some(_) => "rays",
             None => "streamlines",
         };
-        format!("{what} {}", ms(live.wall_ms))
+        format!("{what} {}", format::took(live.wall_ms))
     });
     let all: Vec<String> = fit.into_iter().chain(live).collect();
     if all.is_empty() {

@@ -1,6 +1,6 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
-pub use crate::state::words::{THIN, count, fixed, significant, with_unit};
+pub use crate::state::words::{THIN, count, fixed, significant, took, with_unit};
 
 /// A connectivity measure, as scales and tables show it: `0.80`, `12.3`, `380`.
 pub fn measure(value: f64) -> String {

@@ -388,6 +388,10 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     if state.chosen().is_some() {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
+    if state.view.tool == Tool::Pick {
+        // The hand is among streamlines: it is told that none is chosen, and their layer stays.
+        return Some(Action::Bundle(BundleAction::DeleteChosen));
+    }
     let regions = memory.regions.several(state);
     if !regions.is_empty() {
         let change = RegionsChange::Delete;

@@ -5,6 +5,8 @@ use crate::support::test;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
 use arcuate::jobs::{ForRegions, Request};
+use arcuate::solvers::region::{Found, Numbers};
+use arcuate::state::making::Labels;
 use arcuate::state::{Action, Effect, RegionsChange, State, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
@@ -38,6 +40,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::a region is changed in its panel", change_panel),
         test("ui::all regions are exported from the menu", export_all),
+        test(
+            "ui::of many labels those that are found become regions",
+            labels_found,
+        ),
     ]
 }
 
@@ -381,4 +387,36 @@ fn export_all() {
     window.run();
     click(&mut window, "Export all as label map…");
     window.get_by_label_contains("Export regions as label map");
+}
+
+/// Labels 1 to 40, of which the search finds those with a 3.
+fn labels_found() {
+    let mut state = small_scan();
+    let layer = state.document.layers[0].clone();
+    let volume = layer.content.volume().expect("an image");
+    let found = |number| Found {
+        number,
+        count: 1,
+        block: ([0; 3], [0; 3]),
+    };
+    state.session.labels = Some(Labels {
+        layer: layer.id,
+        of: volume.id(),
+        frame: 0,
+        numbers: Some(Ok(Arc::new(Numbers((1..=40).map(found).collect())))),
+    });
+    state.view.tool = Tool::Labels;
+    let mut window = window(state, [1600.0, 900.0]);
+    window.get_by_label("All 40 as regions");
+    window.get_by_label("Search labels").focus();
+    window.run();
+    window.event(egui::Event::Text("3".to_owned()));
+    window.run();
+    click(&mut window, "The 13 found as regions");
+    let asked = window.state().actions.iter().find_map(|a| match a {
+        Action::RegionsFromLabels { wanted, .. } => Some(wanted.clone()),
+        _ => None,
+    });
+    let numbers: Vec<i64> = asked.expect("asked").iter().map(|f| f.number).collect();
+    assert_eq!(numbers, [3, 13, 23, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39]);
 }

@@ -105,6 +105,9 @@ fn numbers() {
     );
     assert_eq!(format::significant(1184.2), "1\u{202F}184");
     assert_eq!(format::with_unit("0.71", "mm"), "0.71\u{202F}mm");
+    let took = [0.2, 42.4, 999.4, 999.6, 13_362.0].map(format::took);
+    let told = ["1 ms", "42 ms", "999 ms", "1.0 s", "13.4 s"];
+    assert_eq!(took, told.map(|t| t.replace(' ', "\u{202F}")));
     assert_eq!(
         format::spacing(DVec3::new(1.75, 1.75, 2.5)),
         "1.75 × 1.75 × 2.5\u{202F}mm"

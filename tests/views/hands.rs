@@ -4,7 +4,10 @@ use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Request;
-use arcuate::state::{Action, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults};
+use arcuate::solvers::tracking::selection::pick::Wanted;
+use arcuate::state::{
+    Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults,
+};
 use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -52,6 +55,10 @@ pub fn tests() -> Vec<Trial> {
         test("views::full results follow when the pointer rests", settles),
         test("views::hidden regions are not in the way", hidden_regions),
         test("views::arrows step the view under the pointer", arrows),
+        test(
+            "views::an outline around streamlines follows a fast hand",
+            outlines,
+        ),
     ]
 }
 
@@ -538,4 +545,35 @@ fn arrows() {
     hands.take();
     hands.key(Key::ArrowUp, Modifiers::NONE);
     assert!(hands.take().is_empty(), "the pointer is in no view");
+}
+
+fn outlines() {
+    for pane in [Pane::Axial, Pane::Scene] {
+        for fast in [false, true] {
+            let mut hands = Hands::new(state());
+            hands.act(Action::SetTool(Tool::Pick));
+            hands.step();
+            hands.take();
+            let corner = hands.rect(pane).center() - vec2(40.0, 30.0);
+            let path = [
+                corner,
+                corner + vec2(80.0, 0.0),
+                corner + vec2(80.0, 60.0),
+                corner + vec2(0.0, 60.0),
+                corner + vec2(1.0, 1.0),
+            ];
+            match fast {
+                true => hands.fast_drag(&path, LEFT),
+                false => hands.drag(&path, LEFT, Modifiers::NONE),
+            }
+            let wanted = hands.take().into_iter().find_map(|a| match a {
+                Action::Bundle(BundleAction::Pick { wanted, .. }) => Some(wanted),
+                _ => None,
+            });
+            let Some(Wanted::Within(outline)) = wanted else {
+                panic!("{pane:?} {fast}: {wanted:?}");
+            };
+            assert!(outline.len() >= 4, "{pane:?} {fast}: {outline:?}");
+        }
+    }
 }

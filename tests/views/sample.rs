@@ -280,6 +280,14 @@ impl Hands {
         self.release(*path.last().unwrap(), button);
     }
 
+    /// All of a way and its end within one frame, as a slow machine sees it.
+    pub fn fast_drag(&mut self, path: &[Pos2], button: PointerButton) {
+        self.press(path[0], button, Modifiers::NONE);
+        let moves = path[1..].iter().map(|at| Event::PointerMoved(*at));
+        self.events.extend(moves);
+        self.release(*path.last().unwrap(), button);
+    }
+
     pub fn click(&mut self, at: Pos2) {
         self.drag(&[at], PointerButton::Primary, Modifiers::NONE);
     }

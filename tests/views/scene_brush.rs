@@ -4,7 +4,7 @@ use super::hands::somewhere;
 use super::sample::{Hands, add_sphere, state};
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Role, Shape};
-use arcuate::state::{Action, Pane, State, Task, Tool};
+use arcuate::state::{Action, Pane, State, Tool};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -52,7 +52,6 @@ fn on_slices() {
     let mut painted = 0;
     for _ in 0..40 {
         let mut state = state();
-        state.view.show_slices_with_tracks = true;
         turned(&mut state, &mut random);
         let camera = state.view.camera;
         let mut placing = Hands::new(state.clone());
@@ -88,10 +87,10 @@ fn on_slices() {
 /// A ball of voxels in the hand, from somewhere, without slices.
 fn with_ball(random: &mut Random, radius_mm: f64) -> (Hands, DVec3) {
     let mut state = state();
-    state.view.task = Task::View;
-    state.view.show_slices_in_scene = false;
     turned(&mut state, random);
     let centre = state.view.crosshair;
+    // Slices beside the head are not seen.
+    state.view.crosshair = state.document.bounds().0;
     let id = add_sphere(&mut state, Role::Seed, centre, radius_mm);
     let mut hands = Hands::new(state);
     hands.act(Action::SelectRegion(Some(id)));
@@ -160,7 +159,6 @@ fn sculpts() {
 fn leaps() {
     const BALL_MM: f64 = 8.0;
     let mut state = state();
-    state.view.show_slices_with_tracks = true;
     state.view.camera.azimuth = 0.4;
     state.view.camera.elevation = 0.2;
     let camera = state.view.camera;

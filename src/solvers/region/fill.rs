@@ -28,7 +28,7 @@ pub fn fill(
     let input = |text: String| Err(Error::Input(text));
     let Some(first) = grid.nearest(from) else {
         return input(
-            "The point to fill from lies outside the image, expected one inside; click on it"
+            "The point to fill from lies outside the image, expected one inside; choose another"
                 .into(),
         );
     };

@@ -41,8 +41,8 @@ pub struct Numbers(pub Vec<Found>);
 pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbers, Error> {
     let refused = |what: String| {
         Error::Input(format!(
-            "The image has {what}, expected whole numbers, one for each structure; make a region from \
-             a range of its values instead"
+            "The image has {what}, expected whole numbers, one for each structure; choose a label map, \
+             or make a region from a range of these values"
         ))
     };
     let grid = &volume.grid;

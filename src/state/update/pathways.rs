@@ -13,7 +13,7 @@ use crate::state::pathways::{
 use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
 use crate::state::session::{GuideStep, Severity};
-use crate::state::words::{fixed, with_unit};
+use crate::state::words::{fixed, took, with_unit};
 use crate::state::{Content, Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -270,7 +270,7 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     let joined = percent_joined(found.pathway.joined_from);
     state.session.follows(format!(
         "Solved in {}; joined from ε = {}",
-        with_unit(&fixed(wall_ms.max(1.0), 0), "ms"),
+        took(wall_ms),
         with_unit(&fixed(joined, 1), "%"),
     ));
     let working = &mut state.session.pathways;

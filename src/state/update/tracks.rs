@@ -8,7 +8,7 @@ use crate::solvers::tracking::{self, Fate, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
-use crate::state::words::{count, fixed, with_unit};
+use crate::state::words::{count, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -115,11 +115,7 @@ pub fn taken_in(
     if state.view.task != Task::Pathways {
         let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
         state.session.follows(match started {
-            true => format!(
-                "{verb} {} {what} in {}",
-                count(seeds as u64),
-                with_unit(&fixed(wall_ms, 0), "ms")
-            ),
+            true => format!("{verb} {} {what} in {}", count(seeds as u64), took(wall_ms)),
             false => format!(
                 "No {} started ({} tries)",
                 what.trim_end_matches('s'),

@@ -1,8 +1,8 @@
 //! A row for each streamline. Only the rows in sight are laid out, whatever their number.
 
-use super::super::forms::bundle::{extent, is_stop, unit};
+use super::super::forms::bundle::{ANY_REASON, extent, is_stop, reasons, unit};
 use super::super::theme::{self, size};
-use super::super::widgets::{field, paint};
+use super::super::widgets::{field, menu, paint};
 use super::super::{Memory, format};
 use super::empty;
 use crate::data::{Role as RegionRole, Tractogram};
@@ -57,9 +57,18 @@ pub fn show(
         Rect::from_min_size(pos2(left, top), vec2(width, height))
     };
     heads(ui, state, columns, all, &cell, actions);
+    let mut ends: Option<Rect> = None;
     for (i, column) in columns.iter().enumerate() {
         let place = cell(i, all.top() + HEAD, FILTER).shrink2(vec2(4.0, 3.0));
-        filter(ui, state, (layer, lines), column, place, memory, actions);
+        if is_stop(column) {
+            // A reason counts at either end: one field for both.
+            ends = Some(ends.map_or(place, |before| before.union(place)));
+        } else {
+            filter(ui, state, (layer, lines), column, place, memory, actions);
+        }
+    }
+    if let Some(place) = ends {
+        stopped(ui, state, layer, place, actions);
     }
     let body = Rect::from_min_max(pos2(all.left(), all.top() + HEAD + FILTER), all.max);
     let p = theme::palette(ui.style());
@@ -175,6 +184,26 @@ fn range(limit: Option<&Limit>) -> String {
     }
 }
 
+/// The filter of the layer as it is, or one that lets all pass.
+fn sieve(state: &State, layer: &Layer) -> Sieve {
+    let sieve = state.document.bundle.sieve.clone();
+    let sieve = sieve.filter(|s| s.layer == layer.id);
+    sieve.unwrap_or_else(|| Sieve::new(layer.id))
+}
+
+fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
+    let sieve = sieve(state, layer);
+    let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
+    let chosen = menu::select(ui, place, "Rows stopped for", now, |ui| {
+        reasons(ui, sieve.stop)
+    });
+    if let Some(stop) = chosen {
+        let sieve = Some(Sieve { stop, ..sieve });
+        let phase = Phase::Done;
+        actions.push(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
+    }
+}
+
 /// The field under a head that says which rows are shown.
 fn filter(
     ui: &mut Ui,
@@ -185,12 +214,7 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    if is_stop(column) {
-        return;
-    }
-    let sieve = state.document.bundle.sieve.clone();
-    let sieve = sieve.filter(|s| s.layer == layer.id);
-    let sieve = sieve.unwrap_or_else(|| Sieve::new(layer.id));
+    let sieve = sieve(state, layer);
     let shown = range(sieve.limit(column));
     let name = format!("Range of {}", state.column_name(column));
     let p = theme::palette(ui.style());

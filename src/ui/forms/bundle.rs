@@ -361,6 +361,9 @@ fn counting(
     }
 }
 
+/// Why tracking ended does not matter.
+pub const ANY_REASON: &str = "Any reason";
+
 pub fn is_stop(column: &Column) -> bool {
     matches!(column, Column::Value(name) if name.starts_with("stop_"))
 }
@@ -431,27 +434,29 @@ fn group(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Si
     }
 }
 
+/// Rows of a menu: why tracking ended, if that matters.
+pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason>> {
+    let mut chosen = None;
+    if menu::Item::new(ANY_REASON).chosen(now.is_none()).show(ui) {
+        chosen = Some(None);
+    }
+    for reason in StopReason::ALL {
+        let item = menu::Item::new(reason.words());
+        if item.chosen(now == Some(reason)).show(ui) {
+            chosen = Some(Some(reason));
+        }
+    }
+    chosen
+}
+
 fn stop(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(Sieve, Phase)) {
     let known = |name: &str| lines.per_streamline.contains_key(name);
     if !(known("stop_start") || known("stop_end")) {
         return;
     }
-    let now = sieve.stop.map_or("Any reason", StopReason::words);
+    let now = sieve.stop.map_or(ANY_REASON, StopReason::words);
     let help = "Why tracking ended at one end of the streamline";
-    let chosen = select_row(ui, "Stopped for", help, now, |ui| {
-        let mut chosen = None;
-        let none = menu::Item::new("Any reason").chosen(sieve.stop.is_none());
-        if none.show(ui) {
-            chosen = Some(None);
-        }
-        for reason in StopReason::ALL {
-            let item = menu::Item::new(reason.words());
-            if item.chosen(sieve.stop == Some(reason)).show(ui) {
-                chosen = Some(Some(reason));
-            }
-        }
-        chosen
-    });
+    let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
     if let Some(stop) = chosen {
         set(
             Sieve {

@@ -5,7 +5,7 @@ use crate::solvers::tracking::Seeding;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
 use crate::state::{Method, Standing, State, Task};
-use crate::ui::format::{self, count};
+use crate::ui::format::{self, count, took};
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
 use egui::{Color32, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -36,7 +36,7 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         return Some((words, Standing::Updating));
     }
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
-    let ms = format::with_unit(&format::fixed(live.wall_ms.max(1.0), 0), "ms");
+    let ms = took(live.wall_ms);
     let words = match standing {
         Standing::Final => format!("Final · {ms}"),
         Standing::Updating => "Updating…".to_owned(),
@@ -49,7 +49,7 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
 /// The same of a pathway.
 fn pathway(state: &State) -> Option<(String, Standing)> {
     let working = &state.session.pathways;
-    let ms = format::with_unit(&format::fixed(working.wall_ms.max(1.0), 0), "ms");
+    let ms = took(working.wall_ms);
     Some(match state.pathway_standing()? {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
         Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),

@@ -1,5 +1,6 @@
 //! Choosing streamlines with the mouse: by a click, or all that come within an outline.
 
+use super::drawing::way;
 use super::hands::{CLICK, Drag};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
@@ -94,30 +95,24 @@ fn action(
     })
 }
 
-/// The path of the hand so far.
-fn goes_on(outline: &mut Vec<Pos2>, drag: &Drag, at: Pos2) {
-    if outline.is_empty() {
-        outline.push(drag.pressed);
-    }
-    if outline
-        .last()
-        .is_none_or(|last| last.distance(at) >= CORNER)
-    {
-        outline.push(at);
-    }
-}
-
 impl Views {
     /// The outline that is being drawn in a view; `down`: the button still is.
     pub(super) fn choose(
         &mut self,
         ui: &Ui,
         (screen, rect): (Screen, Rect),
-        (drag, at): (&Drag, Pos2),
+        (drag, at): (&mut Drag, Pos2),
         down: bool,
         actions: &mut Vec<Action>,
     ) {
-        goes_on(&mut self.outline, drag, at);
+        // A slow frame may hold the whole way.
+        let begins = self.outline.is_empty();
+        for p in way(ui, drag, at, begins) {
+            let last = self.outline.last();
+            if last.is_none_or(|last| last.distance(p) >= CORNER) {
+                self.outline.push(p);
+            }
+        }
         if !down {
             let outline = std::mem::take(&mut self.outline);
             let ends = (drag.pressed, at);

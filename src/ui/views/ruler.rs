@@ -191,8 +191,8 @@ fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement, plates: &mu
     );
 }
 
-/// In the 3-D view, where all of it lies before the eye.
-pub(super) fn in_scene(painter: &Painter, scene: &Scene) {
+/// In the 3-D view, where all of it lies before the eye; returns where the values stand.
+pub(super) fn in_scene(painter: &Painter, scene: &Scene) -> Vec<Rect> {
     let mut plates = Vec::new();
     for measurement in &scene.state.document.bundle.measurements {
         let points = measurement.points.iter().map(|p| scene.screen(*p));
@@ -200,6 +200,7 @@ pub(super) fn in_scene(painter: &Painter, scene: &Scene) {
             mark(painter, scene.rect, &points, measurement, &mut plates);
         }
     }
+    plates
 }
 
 /// A measurement whose points are seen there.

@@ -104,6 +104,9 @@ impl Scene<'_> {
         }
         let grounds = between(&path).map(|p| self.ground(p, surfaces));
         let mut pieces = pieces(grounds, self.state.view.drawing.radius_mm);
+        if pieces.is_empty() && down {
+            return;
+        }
         if pieces.is_empty() {
             // Beside everything the stroke ends where it was.
             pieces.push((Vec::new(), DVec3::Z));

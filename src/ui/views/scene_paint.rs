@@ -61,7 +61,7 @@ impl Views {
             ));
         }
         fan::in_scene(&painter, scene);
-        ruler::in_scene(&painter, scene);
+        let measured = ruler::in_scene(&painter, scene);
         let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
         let here = (Pane::Scene, scene.rect);
         self.choosing_marks(&painter, state, here, hand, p.accent);
@@ -131,7 +131,7 @@ impl Views {
                 Legend::Dec | Legend::Stops(_) => {}
             }
         }
-        taken.extend(badge.into_iter().chain(scale));
+        taken.extend(badge.into_iter().chain(scale).chain(measured));
         // Names come last: they give way to all this.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
         axis_marker(&painter, scene, p.canvas);

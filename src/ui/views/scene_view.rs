@@ -206,7 +206,7 @@ impl Views {
             match drag.kind {
                 Kind::Choose => {
                     let view = (scene.screen_of(), scene.rect);
-                    self.choose(ui, view, (&drag, at), down, actions);
+                    self.choose(ui, view, (&mut drag, at), down, actions);
                 }
                 Kind::StrokeInScene { .. } => scene.paint(ui, &mut drag, at, down, actions),
                 Kind::Orbit if !down && click && is_about_lines(scene.state) => {

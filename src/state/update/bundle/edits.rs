@@ -73,6 +73,8 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
             false,
             effects,
         );
+    } else {
+        "No streamlines are chosen".clone_into(&mut state.session.status);
     }
 }
 

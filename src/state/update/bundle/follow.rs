@@ -42,10 +42,16 @@ fn forget(state: &mut State) {
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers.filter_map(|l| Some(lines_of(l)?.id())).collect();
+    let subject = state.bundle().map(|(_, lines)| lines.id());
     let values = &mut state.session.bundle.values;
     values.retain(|(key, _)| here.contains(&key.of));
-    let more = values.len().saturating_sub(MOST_VALUES);
-    values.drain(..more);
+    // Those that are looked at stay, or they would be asked for again and again.
+    let mut more = values.len().saturating_sub(MOST_VALUES);
+    values.retain(|(key, _)| {
+        let goes = more > 0 && Some(key.of) != subject;
+        more -= usize::from(goes);
+        !goes
+    });
 }
 
 /// Regions as a filter has them, with how they count.
@@ -218,6 +224,8 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         missing.push((lines, key, measure));
     }
     let Some((tractogram, ..)) = missing.first().cloned() else {
+        // What is forgotten with its streamlines is asked for again when they come back.
+        state.session.bundle.columns.ask(None);
         return;
     };
     let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();

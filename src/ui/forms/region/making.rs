@@ -415,8 +415,16 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let absent = |found: &&Found| {
                 layer.is_some_and(|l| !there.contains(region_name(l, found.number).as_str()))
             };
-            let rest: Vec<Found> = numbers.0.iter().filter(absent).copied().collect();
+            let volume = layer.and_then(|l| l.content.volume());
+            let search = &memory.label_search;
+            let sought = |f: &&Found| regions::many::found(&described(volume, f), search);
+            let rest = numbers.0.iter().filter(absent).filter(sought);
+            let rest: Vec<Found> = rest.copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
+                (0, _) if !search.is_empty() => "No other is found".to_owned(),
+                (n, _) if !search.is_empty() => {
+                    format!("The {} found as regions", format::count(n as u64))
+                }
                 (0, all) => format!("All {} are regions", format::count(all as u64)),
                 (n, all) if n == all => format!("All {} as regions", format::count(n as u64)),
                 (n, _) => format!("The other {} as regions", format::count(n as u64)),
@@ -435,6 +443,13 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         }
     }
     section::end(ui);
+}
+
+/// A label in words: `17 Left-Hippocampus`, or its number.
+fn described(volume: Option<&Volume>, found: &Found) -> String {
+    let table = volume.and_then(|v| v.labels.as_ref());
+    let named = table.zip(u32::try_from(found.number).ok());
+    named.map_or(found.number.to_string(), |(labels, n)| labels.described(n))
 }
 
 /// As many rows as are in sight of possibly thousands.
@@ -457,9 +472,7 @@ fn label_list(
     let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let p = theme::palette(ui.style());
     let table = |found: &Found| volume.labels.as_ref().zip(u32::try_from(found.number).ok());
-    let words = |found: &Found| {
-        table(found).map_or(found.number.to_string(), |(labels, n)| labels.described(n))
-    };
+    let words = |found: &Found| described(Some(volume), found);
     if numbers.len() < regions::many::SEARCHED {
         search.clear();
     }
