@@ -522,7 +522,7 @@ fn empty_result() {
     live.output = std::sync::Arc::new(output);
     state.session.live = Some(live);
     let mut window = window(state, [1280.0, 800.0]);
-    window.get_by_label("No streamline reaches a target");
+    window.get_by_label("900 of 920 streamlines reach no target");
     click(&mut window, "Loosen the angle");
     let angle = window.state().state.document.track.max_angle_rad.unwrap();
     assert!((angle.to_degrees() - 60.0).abs() < 1e-9);

@@ -112,11 +112,7 @@ pub fn convert(
             }
             let what = volume_as(&volume, input, format, output, command, control)?;
             let mut written = vec![output.to_owned()];
-            if let Some(labels) = labels {
-                let rows = labels.table.iter().filter(|(number, _)| **number > 0);
-                let rows = rows.map(|(&n, label)| (n, label.name.as_str(), labels.colour(n)));
-                written.push(label_table::save(output, rows)?);
-            }
+            written.extend(label_table::save_of(output, labels.map(|l| &**l))?);
             Ok(Converted {
                 what,
                 written,

@@ -2,6 +2,7 @@
 //! number, red, green, blue, opacity, visible, meshed, "name".
 
 use super::{Error, atomic};
+use crate::data::labels::Labels;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -28,4 +29,14 @@ pub fn save<'a>(
     }
     atomic::write_text(&path, &text)?;
     Ok(path)
+}
+
+/// Writes the names and colours of a label map beside it; nothing where it has none.
+pub fn save_of(image: &Path, labels: Option<&Labels>) -> Result<Option<PathBuf>, Error> {
+    let Some(labels) = labels.filter(|l| !l.table.is_empty()) else {
+        return Ok(None);
+    };
+    let rows = labels.table.iter().filter(|(number, _)| **number > 0);
+    let rows = rows.map(|(&n, label)| (n, label.name.as_str(), labels.colour(n)));
+    save(image, rows).map(Some)
 }

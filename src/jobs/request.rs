@@ -531,7 +531,12 @@ impl Request {
             } => {
                 io::nifti::save_volume(&path, &volume, &command, control)
                     .map_err(|e| e.to_string())?;
-                saved(path, "volume".to_owned(), None)
+                let table = io::label_table::save_of(&path, volume.labels.as_deref());
+                let what = match table.map_err(|e| e.to_string())? {
+                    Some(_) => "label map, with its names beside it",
+                    None => "volume",
+                };
+                saved(path, what.to_owned(), None)
             }
             Self::SaveMask {
                 mask,

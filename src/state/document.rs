@@ -1,5 +1,7 @@
 //! What undo restores: layers, regions and parameters.
 
+mod extent;
+
 use super::bundle::Bundle;
 use super::filter::{Filtering, MapOf, Weighed};
 use super::moved::Moved;
@@ -534,60 +536,6 @@ impl Document {
             Ok(RegionSpec { role, shape })
         };
         regions.iter().map(spec).collect()
-    }
-
-    /// World bounds of all image layers (of the tractograms where there is no image).
-    pub fn bounds(&self) -> (DVec3, DVec3) {
-        let of = |lines: bool| {
-            let wanted = self
-                .layers
-                .iter()
-                .filter(|l| matches!(l.content, Content::Tractogram(_)) == lines);
-            wanted
-                .filter_map(|l| l.content.bounds())
-                .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-        };
-        of(false)
-            .or_else(|| of(true))
-            .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
-    }
-
-    /// The ball that holds the streamlines, world mm, where there is no image with them.
-    pub fn lines_alone(&self) -> Option<(DVec3, f64)> {
-        /// Of each layer; streamlines are finely sampled, and a mm does not matter.
-        const LOOKED_AT: usize = 100_000;
-        const AIR_MM: f64 = 1.0;
-        let lines = self.layers.iter().map(|l| match &l.content {
-            Content::Tractogram(tractogram) => Some(tractogram),
-            _ => None,
-        });
-        let lines: Option<Vec<_>> = lines.collect();
-        let lines = lines.filter(|lines| !lines.is_empty())?;
-        let (low, high) = self.bounds();
-        let centre = (low + high) * 0.5;
-        let points = lines.iter().flat_map(|t| {
-            let every = (t.points.len() / LOOKED_AT).max(1);
-            t.points.iter().step_by(every)
-        });
-        let away = points.map(|p| centre.distance(DVec3::from_array(p.map(f64::from))));
-        let farthest = away.filter(|mm| mm.is_finite()).fold(0.0, f64::max);
-        Some((centre, farthest + AIR_MM))
-    }
-
-    /// The fitted voxels' bounds, else those of everything, mm.
-    pub fn head(&self) -> (DVec3, DVec3) {
-        self.tensors
-            .as_ref()
-            .map_or_else(|| self.bounds(), |t| t.head)
-    }
-
-    /// What the views frame: the head where a fit knows it, with some air, else everything.
-    pub fn framed(&self) -> (DVec3, DVec3) {
-        const AIR_MM: f64 = 8.0;
-        match &self.tensors {
-            Some(tensors) => (tensors.head.0 - AIR_MM, tensors.head.1 + AIR_MM),
-            None => self.bounds(),
-        }
     }
 
     /// Adds a region.

@@ -251,6 +251,7 @@ pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
         _ => Purpose::Layer {
             layer: layer.id,
             mask: matches!(layer.content, Content::Mask(_)),
+            labels: matches!(&layer.content, Content::Image(v) if v.labels.is_some()),
         },
     };
     let text = suggestion(state, &layer.name, &purpose);

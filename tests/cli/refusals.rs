@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::a_failed_benchmark_is_a_failure", failed_benchmark),
         test("cli::one_case_of_a_benchmark", one_case),
         test("cli::bad_input_is_refused_in_one_sentence", bad_input),
+        test("cli::every_bad_file_is_named", every_bad_file),
     ]
 }
 
@@ -370,4 +371,32 @@ fn bad_input() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("neither 0 nor 1"), "{said}");
+}
+
+/// One sentence for each, and names that are no text are refused before anything is looked at.
+fn every_bad_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    super::info::tck(&here.join("good.tck"), &[[0.0; 3], [1.0; 3]]);
+    std::fs::write(here.join("bad.trk"), "words").expect("written");
+    let output = arcuate(&["info", "bad.trk", "good.tck", "none.nii"], here);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(
+        lines[0].ends_with("bad.trk") && lines[1].ends_with("none.nii"),
+        "{said}"
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("good.tck"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStringExt as _;
+        let odd = std::ffi::OsString::from_vec(b"odd\xff.tck".to_vec());
+        let said = arcuate::cli::check_letters([odd].into_iter()).expect_err("no text");
+        assert_eq!(said.code, 2);
+        assert!(said.sentence.contains("rename the file"), "{said}");
+    }
+    let words = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);
+    assert!(arcuate::cli::check_letters(words.into_iter()).is_ok());
 }

@@ -22,6 +22,8 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::replaced_as_a_whole", replaced),
         test("io::files::cancelled_write", cancelled),
         test("io::files::wrong_names", wrong_names),
+        test("io::files::content_against_the_name", misnamed),
+        test("io::files::converted_whole_or_not_at_all", whole_or_nothing),
         test("io::files::what killed processes left", left),
         test("io::files::pictures", pictures),
         #[cfg(unix)]
@@ -406,4 +408,108 @@ fn full_disk() -> Trial {
         assert_eq!(names(&folder), ["a.nii"]);
         std::fs::remove_file(&image).expect("ours");
     })
+}
+
+/// A file that is named for another format is not called damaged: its own format is named.
+fn misnamed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let said = |name: &str| {
+        let error = io::open(&at(name), &Control::new()).expect_err(name);
+        sentence(&error)
+    };
+    nifti::save_volume(&at("a.nii"), &volume(9), "", &Control::new()).expect("saved");
+    let grid = volume(9).grid.clone();
+    let tracks = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]).with_grid(grid);
+    for name in ["a.tck", "a.trk", "a.vtk"] {
+        io::fibres::save(&at(name), &tracks, "", &Control::new()).expect("saved");
+    }
+    for (file, as_named) in [
+        ("a.nii", "b.trk"),
+        ("a.nii", "b.tck"),
+        ("a.tck", "b.vtk"),
+        ("a.trk", "b.nii"),
+        ("a.trk", "b.tck"),
+        ("a.vtk", "b.mgh"),
+        ("a.tck", "b.trx"),
+    ] {
+        std::fs::copy(at(file), at(as_named)).expect("copied");
+        let text = said(as_named);
+        let is = if file == "a.nii" {
+            ".nii.gz"
+        } else {
+            &file[1..]
+        };
+        assert!(
+            text.contains(&format!("the content of a {is} file")),
+            "{text}"
+        );
+        assert!(text.contains(&format!("end in {is}")), "{text}");
+    }
+    let mut dicom = vec![0u8; 400];
+    dicom[128..132].copy_from_slice(b"DICM");
+    std::fs::write(at("slice.nii.gz"), dicom).expect("written");
+    assert!(said("slice.nii.gz").contains("dcm2niix"));
+    for format in Format::all().filter(|f| f.opens()) {
+        let name = format!("empty.{}", format.extensions()[0]);
+        std::fs::write(at(&name), "").expect("written");
+        let text = said(&name);
+        assert!(text.contains("an empty file"), "{text}");
+    }
+    // What says nothing of itself keeps its format's own complaint.
+    std::fs::write(at("noise.tck"), [7; 900]).expect("written");
+    assert!(said("noise.tck").contains("mrtrix tracks"));
+    // Kinds that users have and that are not read, by name.
+    for (name, words) in [
+        ("a.gipl.gz", "GIPL"),
+        ("a.mhd", "MetaImage"),
+        ("a.tsf", "open the .tck"),
+        ("a.ima", "dcm2niix"),
+        ("a.fib.gz", "DSI Studio"),
+    ] {
+        std::fs::write(at(name), [7; 9]).expect("written");
+        assert!(said(name).contains(words), "{name}");
+    }
+}
+
+/// What stands in the way of one of several files is found before the first is written.
+fn whole_or_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let points = vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]];
+    let tracks = Tractogram::new(points, vec![0, 2, 4])
+        .with_per_point("fa", vec![0.1, 0.2, 0.3, 0.4])
+        .with_per_point("holes", vec![0.1, f32::NAN, 0.3, 0.4])
+        .with_per_streamline("weight", vec![1.0, 2.0]);
+    io::fibres::save(&at("a.trx"), &tracks, "", &Control::new()).expect("saved");
+    let convert = |to: &Path| {
+        let told = io::Told::default();
+        io::convert::convert(&at("a.trx"), to, None, &told, true, "", &Control::new())
+    };
+    // The name of the TCK is short enough, those of the values beside it are not.
+    let long = at(&format!("{}.tck", "a".repeat(248)));
+    let error = convert(&long).expect_err("a long name");
+    assert!(matches!(error, Error::LongName { .. }), "{error}");
+    assert!(sentence(&error).contains("shorter"), "{error}");
+    assert!(!long.exists());
+    // A NaN ends a streamline in TSF: such values are left out, and that is said.
+    let done = convert(&at("b.tck")).expect("converted");
+    let written: Vec<_> = done.written.iter().map(|p| p.file_name()).collect();
+    let expected = ["b.tck", "b.fa.tsf", "b.weight.weights.txt"];
+    assert_eq!(written, expected.map(|n| Some(std::ffi::OsStr::new(n))));
+    assert!(done.losses.iter().any(|l| l.contains("holes")), "{done:?}");
+    // A file has the name of a TRX folder, a folder that of a file.
+    std::fs::write(at("c.trx"), "words").expect("written");
+    let folder = PathBuf::from(format!("{}/", at("c.trx").display()));
+    for error in [
+        io::convert::check_place(&folder).expect_err("a file is there"),
+        convert(&folder).expect_err("a file is there"),
+    ] {
+        assert!(sentence(&error).contains("in place of a folder"), "{error}");
+    }
+    std::fs::create_dir(at("d.trx")).expect("made");
+    std::fs::write(at("d.trx/notes.txt"), "words").expect("written");
+    let error = convert(&at("d.trx")).expect_err("a folder is there");
+    assert!(matches!(error, Error::FolderInPlace { .. }), "{error}");
+    assert!(at("d.trx/notes.txt").exists());
 }

@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::labels::colour_tables", colour_tables),
         test("io::labels::label_maps_are_recognised", label_maps),
         test("io::labels::freesurfers_numbers_have_names", freesurfer),
+        test("io::labels::names_go_beside_what_is_converted", converted),
     ]
 }
 
@@ -153,4 +154,36 @@ fn freesurfer() {
     std::fs::write(at("wmparc.txt"), "2 White\n").expect("written");
     let labels = nifti("wmparc.nii.gz", &known);
     assert_eq!((labels.name(2), labels.name(41)), (Some("White"), None));
+}
+
+/// A converted map brings its names and colours, under its own numbers.
+fn converted() {
+    let mut random = Random::fresh("converted labels");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let grid = small(&grid(11, true, &mut random), &mut random);
+    let numbers: Vec<f32> = (0..grid.voxel_count())
+        .map(|i| [0.0, 7.0, 1024.0][i % 3])
+        .collect();
+    let volume = Volume::scalar(Arc::new(grid), numbers);
+    nifti::save_volume(&at("a.nii.gz"), &volume, "", &Control::new()).expect("saved");
+    std::fs::write(at("a.lut"), "7 A \"quoted\" name 10 20 30\n1024 Plain\n").expect("written");
+    let convert = |replace| {
+        let (from, to, told) = (at("a.nii.gz"), at("b.nii.gz"), io::Told::default());
+        io::convert::convert(&from, &to, None, &told, replace, "", &Control::new())
+    };
+    let done = convert(false).expect("converted");
+    assert_eq!(done.written, [at("b.nii.gz"), at("b.txt")]);
+    assert!(done.losses.is_empty());
+    let (before, after) = (opened(&at("a.nii.gz")).0, opened(&at("b.nii.gz")).0);
+    let [before, after] = [before, after].map(|v| v.labels.expect("labels"));
+    assert_eq!(after.name(1024), Some("Plain"));
+    assert_eq!(after.colour(7), [10, 20, 30]);
+    assert_eq!(after.colour(1024), before.colour(1024));
+    // Another text of that name is not replaced unasked.
+    std::fs::remove_file(at("b.nii.gz")).expect("removed");
+    std::fs::write(at("b.txt"), "notes").expect("written");
+    assert!(sentence(&convert(false).expect_err("in the way")).contains("--force"));
+    assert!(!at("b.nii.gz").exists());
+    convert(true).expect("replaced");
 }

@@ -152,7 +152,7 @@ fn come_back() {
     let full = Window::opened(&path);
     let said = full.said();
     assert!(
-        said.contains("are left out: they need more memory than there is"),
+        said.contains("they need more memory than there is"),
         "{said}"
     );
     assert!(full.state.document.layer(id).is_some(), "the others are");

@@ -30,6 +30,8 @@ pub enum Purpose {
         layer: LayerId,
         /// Surfaces can be made of it.
         mask: bool,
+        /// Its names go into a file beside it.
+        labels: bool,
     },
     Region(RegionId),
     /// All of them, in the order of the list.
@@ -90,7 +92,8 @@ impl Purpose {
     pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
         let mut files = vec![self.named(path)];
         match self {
-            Self::Regions {
+            Self::Layer { labels: true, .. }
+            | Self::Regions {
                 as_labels: true, ..
             } => files.push(SaveLabels::table(path)),
             Self::Regions { names, .. } => return SaveMasks::files(path, names),

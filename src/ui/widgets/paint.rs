@@ -1,10 +1,11 @@
 //! Text and shapes at exact places.
 
 use super::super::theme::{self, Palette};
+use egui::epaint::RectShape;
 use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{
-    Align2, Color32, FontId, Galley, Painter, Pos2, Rect, Response, Stroke, StrokeKind, Ui, Vec2,
-    pos2, vec2,
+    Align2, Color32, CornerRadius, FontId, Galley, Painter, Pos2, Rect, Response, Stroke,
+    StrokeKind, TextureId, Ui, Vec2, pos2, vec2,
 };
 use std::sync::Arc;
 
@@ -95,6 +96,13 @@ pub fn width(ui: &Ui, text: &str, font: FontId) -> f32 {
         .layout_no_wrap(text.to_owned(), font, Color32::PLACEHOLDER)
         .size()
         .x
+}
+
+/// A texture in a frame with round corners.
+pub fn picture(painter: &Painter, place: Rect, texture: TextureId, round: impl Into<CornerRadius>) {
+    let uv = Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0));
+    let shape = RectShape::filled(place, round, Color32::WHITE);
+    painter.add(shape.with_texture(texture, uv));
 }
 
 /// An icon centred on a point.

@@ -312,7 +312,8 @@ fn cut_away() {
                 255.0 * (1.0 - (1.0 - alpha).powf(run / 2.0))
             };
             let less = [enters, leaves].map(|mm| too_near(&volume.grid, ray, mm));
-            let (least, most) = (light(less[0].max(less[1])), light(0.0));
+            let least = light(less[0].max(less[1]) + ENTRY_MM);
+            let most = light(-ENTRY_MM);
             let found = f64::from(picture.pixel(x, y)[0]);
             spare = spare.min(found - least).min(most - found);
             assert!(
@@ -332,6 +333,8 @@ fn cut_away() {
     }
 }
 
+/// Of the table of opacities, in which an edge lies anywhere between two entries.
+const ENTRY_MM: f64 = WIDE as f64 / 1023.0 / 2.0;
 /// Of a byte, and of the half precision before it.
 const ROUNDING: f64 = 0.5 + 255.0 / 4096.0;
 

@@ -9,8 +9,8 @@ use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{paint, rows};
 use crate::ui::{Memory, format};
 use egui::{
-    Color32, ColorImage, Pos2, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle,
-    TextureOptions, Ui, WidgetInfo, pos2, vec2,
+    Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
+    WidgetInfo, pos2, vec2,
 };
 use glam::{DVec3, Vec3};
 use std::sync::Arc;
@@ -104,8 +104,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
         let place = Rect::from_min_size(corner, vec2(side, side + CAPTION));
         let response = ui.interact(place, ui.make_persistent_id(("axes", i)), Sense::click());
         let painter = ui.painter();
-        let uv = Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0));
-        painter.image(texture.id(), picture, uv, Color32::WHITE);
+        paint::picture(painter, picture, texture.id(), radius::CONTROL);
         let now = candidate.turn == Turn::NONE;
         let (line, ink) = match (now, i == 0) {
             (true, _) => (Stroke::new(2.0, p.accent), p.t1),

@@ -369,8 +369,17 @@ fn gradient_check(state: &State) -> Option<Check> {
             .count()
     };
     let (directions, without) = (of(Weighting::Diffusion), of(Weighting::NoDirection));
-    let suspect = suspected(state);
+    let turned = turned(state);
+    let (suspect, compared) = (suspected(state), turned.is_some() || axes_known(state));
     let mut report = vec![shells(gradients)];
+    if let Some(turn) = turned {
+        report.push(format!("The file's table with {}", turn.words()));
+    }
+    if !compared {
+        report.push(
+            "Nobody can tell from the numbers whether its axes are right: compare them".to_owned(),
+        );
+    }
     if without > 0 {
         report.push(format!(
             "{without} volumes have b above 50 but no direction: left out of the fit"
@@ -380,19 +389,38 @@ fn gradient_check(state: &State) -> Option<Check> {
         verdict: match (directions, without) {
             (..6, _) => Verdict::Failed,
             _ if suspect.is_some() => Verdict::Warning,
-            (_, 0) => Verdict::Passed,
+            (_, 0) if compared => Verdict::Passed,
             _ => Verdict::Note,
         },
         name: GRADIENTS,
         fact: match directions {
             _ if suspect.is_some() => "axes seem wrong".to_owned(),
             ..6 => format!("{directions}, a tensor needs 6"),
-            n => match gradients.shells().iter().filter(|s| s.0 > 0).count() {
-                1 => format!("{n} on one shell"),
-                shells => format!("{n} on {shells} shells"),
+            n => match (
+                turned,
+                gradients.shells().iter().filter(|s| s.0 > 0).count(),
+            ) {
+                (Some(turn), _) => format!("{n}, {}", turn.words()),
+                _ if !compared => format!("{n}, axes not compared"),
+                (_, 1) => format!("{n} on one shell"),
+                (_, shells) => format!("{n} on {shells} shells"),
             },
         },
         report,
+    })
+}
+
+/// How the gradients of the scan's file were turned.
+fn turned(state: &State) -> Option<Turn> {
+    state.document.scan()?.source().untouched().1
+}
+
+/// Whether it is known that the axes are right: compared, or made so.
+fn axes_known(state: &State) -> bool {
+    state.document.scan().is_some_and(|layer| {
+        let compared = state.session.axes.as_ref().map(|(of, _)| *of);
+        let of = layer.content.volume().map(|v| v.id());
+        matches!(layer.source(), Source::Phantom { .. }) || compared.is_some() && compared == of
     })
 }
 

@@ -11,8 +11,8 @@ use crate::ui::widgets::rows::{self, Verdict};
 use crate::ui::widgets::{paint, section};
 use crate::ui::{Memory, format};
 use egui::{
-    Color32, ColorImage, Pos2, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle,
-    TextureOptions, Ui, WidgetInfo, pos2, vec2,
+    ColorImage, CornerRadius, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions,
+    Ui, WidgetInfo, pos2, vec2,
 };
 use std::sync::Arc;
 
@@ -173,11 +173,14 @@ fn row(
         let id = ui.make_persistent_id(("orders", first + column));
         let response = ui.interact(place, id, Sense::click());
         let painter = ui.painter();
-        let uv = Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0));
-        for (i, texture) in textures.iter().enumerate() {
+        // Side by side in one frame: round where that is.
+        let (left, right) = (radius::CONTROL, radius::CONTROL);
+        let rounds = [[left, 0, left, 0], [0, right, 0, right]];
+        for (i, (texture, [nw, ne, sw, se])) in textures.iter().zip(rounds).enumerate() {
             let at = corner + vec2(i as f32 * side, 0.0);
             let square = Rect::from_min_size(at, vec2(side, side));
-            painter.image(texture.id(), square, uv, Color32::WHITE);
+            let round = CornerRadius { nw, ne, sw, se };
+            paint::picture(painter, square, texture.id(), round);
         }
         let is_now = now == Some(candidate.layout);
         let best = first + column == 0;

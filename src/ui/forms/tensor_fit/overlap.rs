@@ -1,7 +1,7 @@
 //! Where two data sets disagree, as a picture: both on one plane, in two colours, with the outlines of
 //! their grids and the corner that holds the first voxel.
 
-use crate::data::{Grid, Volume};
+use crate::data::{Grid, Mask, Volume};
 use crate::state::{Content, Layer};
 use crate::ui::theme::{self, radius, size};
 use crate::ui::widgets::paint;
@@ -214,22 +214,20 @@ impl Picture {
     /// A layer where its header's sform and its qform put it.
     pub fn of_forms(ui: &Ui, layer: &Layer) -> Option<Self> {
         let elsewhere: Arc<Grid> = grid(layer)?.by_qform()?.into();
-        let volume = match &layer.content {
-            Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
-            Content::Mask(mask) => mask.image(),
+        let moved = match &layer.content {
+            Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+                Content::Image(volume.on_grid(elsewhere))
+            }
+            Content::Mask(mask) => Content::Mask(Mask::new(elsewhere, mask.inside.clone())),
             Content::Tractogram(_) => return None,
         };
-        let named = |name: &str, volume: Volume| Layer {
+        let named = |name: &str, content: Content| Layer {
             name: name.to_owned(),
-            content: Content::Image(volume),
+            content,
             ..layer.clone()
         };
-        let moved = volume.on_grid(elsewhere);
-        Self::new(
-            ui,
-            &named("sform, used", volume.clone()),
-            &named("qform", moved),
-        )
+        let used = named("sform, used", layer.content.clone());
+        Self::new(ui, &used, &named("qform", moved))
     }
 
     /// `None` where there is no grid to draw.
@@ -292,8 +290,7 @@ impl Picture {
         let corner = all.left_top() + vec2(left, 4.0);
         let place = Rect::from_min_size(corner, vec2(SIDE, SIDE));
         let painter = ui.painter().with_clip_rect(place);
-        let uv = Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0));
-        painter.image(self.texture.id(), place, uv, Color32::WHITE);
+        paint::picture(&painter, place, self.texture.id(), radius::CONTROL);
         let at = |[x, y]: [f32; 2]| place.min + vec2(x, y) * SIDE;
         let inks = [REFERENCE, OTHER].map(|c| {
             let [r, g, b] = c.map(|v| (v * 255.0) as u8);
