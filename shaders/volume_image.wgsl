@@ -101,10 +101,9 @@ fn integral_to(share: f32) -> vec4<f32> {
     return sum;
 }
 
-// Mean extinction between two values, times colour and by itself. Of two that are nearer than the table is
-// fine, it is the one in the middle: their integrals differ by less and less of what they are known to.
+// Mean extinction between two values, times colour and by itself.
 fn mean_extinction(a: f32, b: f32) -> vec4<f32> {
-    if abs(b - a) * f32(TABLE) < 1.0 {
+    if abs(b - a) * f32(TABLE) < 4.0 {
         return looked_up(0, 0.5 * (a + b));
     }
     return max((integral_to(b) - integral_to(a)) / (b - a), vec4<f32>(0.0));

@@ -1,11 +1,11 @@
 //! The window: eframe's calls become actions, actions effects, effects jobs.
 
-mod autosave;
+pub mod autosave;
 pub mod events;
 mod record;
 mod shots;
 mod start;
-mod store;
+pub mod store;
 
 pub use start::run;
 

@@ -1,7 +1,7 @@
 //! Grids, volumes and regions: invariants.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Mask, Shape, Volume};
+use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::shapes_that_meet", shapes_that_meet),
         test("data::percentiles_ignore_an_outlier", one_outlier),
         test("data::masks_know_their_extent", extent),
+        test("data::filtered_streamlines_keep_what_is_theirs", filtered),
     ]
 }
 
@@ -206,4 +207,62 @@ fn extent() {
     );
     let empty = Mask::new(grid.clone(), vec![0; grid.voxel_count()]);
     assert_eq!((empty.centre_inside(), empty.bounds_inside()), (None, None));
+}
+
+/// Every point, streamline and member of a group says who it is: after a choice of some streamlines all
+/// still say so; after a move their grid has moved with them.
+fn filtered() {
+    let mut random = Random::fresh("filtered");
+    for _ in 0..10 {
+        let count = 40;
+        let (mut points, mut offsets) = (Vec::new(), vec![0]);
+        for _ in 0..count {
+            points.extend((0..random.bits() % 6).map(|_| random.direction().as_vec3().to_array()));
+            offsets.push(points.len() as u64);
+        }
+        let own: Vec<f32> = points
+            .iter()
+            .map(|p: &[f32; 3]| 10.0 * p[0] + p[1])
+            .collect();
+        let ids: Vec<f32> = (0..count).map(|i| i as f32).collect();
+        let members: Vec<u32> = (0..count as u32)
+            .filter(|_| random.bits() & 1 == 0)
+            .collect();
+        let grid = random_grid(&mut random);
+        let all = Tractogram::new(points, offsets)
+            .with_per_point("own", own)
+            .with_per_streamline("id", ids)
+            .with_group("some", members.clone())
+            .with_per_group("some", "colour", vec![1.0, 2.0, 3.0])
+            .with_grid(grid.clone());
+        let marks: Vec<bool> = (0..count).map(|_| random.bits() & 1 == 0).collect();
+        let left = all.filtered(&marks);
+        let chosen: Vec<usize> = (0..count).filter(|i| marks[*i]).collect();
+        assert_eq!(left.len(), chosen.len());
+        for (new, &old) in chosen.iter().enumerate() {
+            assert_eq!(left.streamline(new), all.streamline(old));
+            assert_eq!(left.per_streamline["id"][new], old as f32);
+        }
+        for (point, value) in left.points.iter().zip(left.per_point["own"].iter()) {
+            assert_eq!(*value, 10.0 * point[0] + point[1]);
+        }
+        let named = |&i: &u32| left.per_streamline["id"][i as usize] as u32;
+        let found: Vec<u32> = left.groups["some"].iter().map(named).collect();
+        let expected = members.iter().copied().filter(|&i| marks[i as usize]);
+        assert_eq!(found, expected.collect::<Vec<u32>>());
+        assert_eq!(left.per_group, all.per_group);
+        assert_eq!(left.grid, all.grid);
+
+        let by = DAffine3::from_rotation_translation(random.rotation(), random.direction() * 30.0);
+        let moved = left.moved(by);
+        let there = moved.grid.as_ref().expect("a grid");
+        for (before, after) in left.points.iter().zip(moved.points.iter()) {
+            let [before, after] = [before, after].map(|p| DVec3::from_array(p.map(f64::from)));
+            // In the voxels it is where it was; points of single precision lie some 1e-6 mm off.
+            let apart = there.voxel_at(after).distance(grid.voxel_at(before));
+            assert!(apart < 1e-4, "{apart}");
+        }
+        assert_eq!(moved.per_point, left.per_point);
+        assert_eq!(moved.groups, left.groups);
+    }
 }

@@ -172,6 +172,12 @@ fn planted() {
         let output = compared(&fitted(&dwi, &wrong, &mask));
         println!("{fault}: {}", output.sentence());
         assert_eq!(output.ranked.len(), 24);
+        let scores: Vec<f64> = output
+            .ranked
+            .iter()
+            .map(|c| c.mean_length_mm * c.coherence)
+            .collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         match output.verdict() {
             Verdict::AsTheyAre => assert_eq!(fault, Turn::NONE),
             Verdict::Better(turn, factor) => {

@@ -1,6 +1,7 @@
 //! Files: what is read, what is refused and in which words, what is written.
 
 mod bids;
+mod definitions;
 mod fibres;
 mod files;
 mod formats;
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         labels::tests(),
         masks::tests(),
         gradients::tests(),
+        definitions::tests(),
         fibres::tests(),
         files::tests(),
         formats::tests(),

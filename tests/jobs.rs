@@ -3,7 +3,7 @@
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume, VolumeKind};
-use arcuate::io::nifti;
+use arcuate::io::{self, nifti};
 use arcuate::jobs::{BackendKind, Event, Jobs, Loaded, Outcome, Output, Request, Slot, Which};
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::defaults;
@@ -29,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
+        test("jobs::memory_has_the_limit_that_was_set", limited),
     ]
 }
 
@@ -272,4 +273,24 @@ fn every_event_wakes() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(woken.load(Ordering::SeqCst), 1);
+}
+
+/// What is left is what the user allows less what the process holds; without a limit, what the machine has.
+fn limited() {
+    const GIB: u64 = 1 << 30;
+    let held = || io::held_bytes().expect("Linux").0;
+    let Some(free) = io::available_bytes().filter(|free| *free > 4 * GIB) else {
+        return;
+    };
+    let jobs = jobs();
+    // A gibibyte less than there is: other tests that run meanwhile have enough.
+    let limit = free + held() - GIB;
+    jobs.limit_memory(Some(limit));
+    let left = io::available_bytes().expect("Linux");
+    jobs.limit_memory(None);
+    // Others take and give back memory meanwhile.
+    assert!(
+        left <= limit.saturating_sub(held()) + GIB / 2,
+        "{left} of {limit}"
+    );
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod alignment;
+mod app;
 mod architecture;
 mod backend;
 mod bundle;
@@ -44,6 +45,7 @@ fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let tests = [
         alignment::tests(),
+        app::tests(),
         architecture::tests(),
         backend::tests(),
         bundle::tests(),

@@ -9,7 +9,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::tracking::StopReason;
 use arcuate::solvers::tracking::selection::{
-    Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, means, select,
+    Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, copied, means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -19,6 +19,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("selection::regions as dense sampling says", sampled),
         test("selection::roles as logic says", logic),
+        test(
+            "selection::what was cut at a region meets it",
+            cut_at_a_region,
+        ),
         test("selection::those of a group", groups),
         test("selection::lengths and other values", values),
         test("selection::so many at random", chance),
@@ -28,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("selection::by values that are given", given),
         test("selection::by an image's values", images::images),
         test("selection::steps that are done again", edits),
+        test("selection::copies of some", copies),
         test(
             "selection::means of an image along streamlines",
             image_means,
@@ -137,6 +142,58 @@ fn sampled() {
         grazed * 20 < both,
         "{grazed} of {both} only touch the region between samples"
     );
+}
+
+/// Rounded to single precision, the end of a curve that was cut where it enters a region lies on either side.
+fn cut_at_a_region() {
+    let mut random = Random::fresh("selection cut");
+    let place = DVec3::new(-18.049, -4.311, 52.149);
+    let shapes = [
+        sphere(Role::Include, place, 8.0),
+        cuboid(Role::Include, place, DVec3::new(7.3, 5.1, 6.7)),
+    ];
+    for region in shapes {
+        let (mut points, mut offsets) = (Vec::new(), vec![0]);
+        while offsets.len() < 200 {
+            let from = place + random.direction() * 40.0;
+            let to = place + random.direction() * 4.0;
+            // Halved until nothing is between its two ends.
+            let (mut out, mut inside) = (0.0, 1.0);
+            while inside - out > 1e-12 {
+                let middle = f64::midpoint(out, inside);
+                match region.shape.contains(from.lerp(to, middle)) {
+                    true => inside = middle,
+                    false => out = middle,
+                }
+            }
+            let line = [from, from.lerp(to, 0.5 * out), from.lerp(to, inside)];
+            points.extend(line.map(|p| p.as_vec3().to_array()));
+            offsets.push(points.len() as u64);
+        }
+        let lines = Tractogram::new(points, offsets);
+        let out = |line: &[[f32; 3]]| !region.shape.contains(world(line[2]));
+        assert!(lines.streamlines().any(out), "some end before it");
+        for by_ends in [false, true] {
+            let rules = Rules {
+                by_ends,
+                ..by_regions(vec![region.clone()])
+            };
+            assert_eq!(run(&lines, &rules).kept(), lines.len(), "{by_ends}");
+        }
+        // What stops short of it does not.
+        let short: Vec<[f32; 3]> = lines
+            .streamlines()
+            .flat_map(|l| {
+                [
+                    l[0],
+                    l[1],
+                    (world(l[1]).lerp(world(l[2]), 0.999)).as_vec3().into(),
+                ]
+            })
+            .collect();
+        let short = Tractogram::new(short, lines.offsets.to_vec());
+        assert_eq!(run(&short, &by_regions(vec![region])).kept(), 0);
+    }
 }
 
 fn logic() {
@@ -302,6 +359,12 @@ fn chance() {
     // Each is drawn in a quarter of the rounds: 100 times, give or take 8.7; six times that has odds
     // of 1 in 10⁹.
     assert!(times.iter().all(|t| (48..=152).contains(t)), "{times:?}");
+    // Nor are early ones drawn more often than late ones: the mean place of those drawn is the middle,
+    // give or take 57.7 √(150 / 199 / 50 / 400) = 0.35; six times that.
+    let places = times.iter().enumerate();
+    let sum: u64 = places.map(|(i, t)| i as u64 * u64::from(*t)).sum();
+    let mean = sum as f64 / (50 * ROUNDS) as f64;
+    assert!((mean - 99.5).abs() < 2.2, "{mean}");
     assert_eq!(run(&lines, &some(1000, 1)).kept(), 200);
     assert_eq!(run(&lines, &some(0, 1)).kept(), 0);
 }
@@ -435,7 +498,7 @@ fn edits() {
         Edit::Keep(runs.clone()),
         Edit::Select(Box::new(some.clone())),
     ];
-    let found = apply(&lines, &steps, &on(2), &Control::new()).unwrap();
+    let found = apply(&lines, &steps, None, &on(2), &Control::new()).unwrap();
     let left = left.filtered(&by_hand);
     let left = left.filtered(&run(&left, &some).marks);
     assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
@@ -444,7 +507,7 @@ fn edits() {
     // Among others they would be other streamlines.
     let others = by_hand.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
-    let error = apply(&fewer, &[Edit::Keep(runs)], &on(1), &Control::new()).unwrap_err();
+    let error = apply(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
     let words = format!("Found {others} streamlines");
     assert!(error.to_string().contains(&words), "{error}");
     let beyond = Runs {
@@ -452,8 +515,42 @@ fn edits() {
         of: 500,
         runs: vec![[499, 2]],
     };
-    let error = apply(&lines, &[Edit::Keep(beyond)], &on(1), &Control::new()).unwrap_err();
+    let error = apply(&lines, &[Edit::Keep(beyond)], None, &on(1), &Control::new()).unwrap_err();
     assert!(error.to_string().contains("beyond the last"), "{error}");
+}
+
+/// Those that are marked, each with all that is known of it; refused where there is no room for them.
+fn copies() {
+    let mut random = Random::fresh("selection copies");
+    let lines = walks(&mut random, 300);
+    let ids: Vec<f32> = (0..300).map(|i| i as f32).collect();
+    let values: Vec<f32> = (0..lines.points.len()).map(|i| i as f32).collect();
+    let members: Vec<u32> = (0..300).filter(|i| i % 7 == 0).collect();
+    let lines = lines.with_per_streamline("id", ids);
+    let lines = lines
+        .with_per_point("value", values)
+        .with_group("some", members);
+    // Runs of every length, at the ends too.
+    let share = random.uniform(0.0, 1.0);
+    let mut marks: Vec<bool> = (0..300).map(|_| random.uniform(0.0, 1.0) < share).collect();
+    (marks[0], marks[299]) = (true, random.uniform(0.0, 1.0) < 0.5);
+    let some = copied(&lines, &marks, None).unwrap();
+    let kept: Vec<usize> = (0..300).filter(|&i| marks[i]).collect();
+    assert_eq!(some.len(), kept.len());
+    for (new, &old) in kept.iter().enumerate() {
+        assert_eq!(some.streamline(new), lines.streamline(old));
+        assert_eq!(some.per_streamline["id"][new], old as f32);
+        let at = |t: &Tractogram, i: usize| t.offsets[i] as usize..t.offsets[i + 1] as usize;
+        let of = |t: &Tractogram, i: usize| t.per_point["value"][at(t, i)].to_vec();
+        assert_eq!(of(&some, new), of(&lines, old));
+        assert_eq!(some.groups["some"].contains(&(new as u32)), old % 7 == 0);
+    }
+    // Twelve bytes a point, and four for its value.
+    let bytes = 16 * some.points.len() as u64;
+    assert!(copied(&lines, &marks, Some(bytes)).is_ok());
+    let error = copied(&lines, &marks, Some(bytes - 1)).unwrap_err();
+    let words = format!("A copy of {} streamlines", kept.len());
+    assert!(error.to_string().starts_with(&words), "{error}");
 }
 
 fn image_means() {

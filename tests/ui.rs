@@ -16,6 +16,7 @@ mod segment;
 mod sessions;
 mod settings;
 mod sliders;
+mod table;
 mod told;
 mod trial;
 mod volume;
@@ -158,6 +159,7 @@ pub fn tests() -> Vec<Trial> {
         filter::tests(),
         first::tests(),
         sliders::tests(),
+        table::tests(),
         told::tests(),
         trial::tests(),
         volume::tests(),

@@ -7,6 +7,7 @@ mod flats;
 mod hands;
 mod keys;
 mod large;
+mod marks;
 mod mice;
 mod picture;
 mod sample;
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         hands::tests(),
         keys::tests(),
         large::tests(),
+        marks::tests(),
         picture::tests(),
         sampling::tests(),
         scene::tests(),

@@ -28,7 +28,9 @@ for file in $files; do
     mv -f "$prefix/$file.new" "$prefix/$file"
 done
 if [ $remove = yes ]; then
-    rmdir "$prefix/share/doc/arcuate/fonts" "$prefix/share/doc/arcuate" 2>/dev/null || true
+    for folder in /fonts /assets/pictures /assets ""; do
+        rmdir "$prefix/share/doc/arcuate$folder" 2>/dev/null || true
+    done
 else
     # The menu finds the program even where its folder is not in PATH.
     entry=$prefix/share/applications/arcuate.desktop

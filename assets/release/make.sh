@@ -26,7 +26,10 @@ put 644 assets/release/arcuate.desktop share/applications/arcuate.desktop
 put 644 assets/release/arcuate.xml share/mime/packages/arcuate.xml
 put 644 assets/icon.png share/icons/hicolor/256x256/apps/arcuate.png
 put 644 assets/icon.svg share/icons/hicolor/scalable/apps/arcuate.svg
-for file in README.md LICENSE-APACHE LICENSE-MIT; do put 644 "$file" "share/doc/arcuate/$file"; done
+# With the pictures that the first of them shows.
+for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT assets/pictures/*.png; do
+    put 644 "$file" "share/doc/arcuate/$file"
+done
 for file in assets/fonts/*LICENSE*; do put 644 "$file" "share/doc/arcuate/fonts/${file##*/}"; done
 put 755 assets/release/install.sh install.sh
 

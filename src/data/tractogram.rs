@@ -5,6 +5,7 @@ use super::{Grid, Shared};
 use crate::compute::DataId;
 use glam::{DVec3, Vec3};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// The per-streamline value that every program can work out from the points, mm.
@@ -209,26 +210,20 @@ impl Tractogram {
     pub fn filtered(&self, marks: &[bool]) -> Self {
         assert_eq!(marks.len(), self.len(), "one mark per streamline");
         let chosen = || (0..self.len()).filter(|&i| marks[i]);
-        let range = |i: usize| self.offsets[i] as usize..self.offsets[i + 1] as usize;
-        let points: Vec<[f32; 3]> = chosen()
-            .flat_map(|i| self.points[range(i)].iter().copied())
-            .collect();
         let mut end = 0;
         let ends = chosen().map(|i| {
-            end += range(i).len() as u64;
+            end += self.offsets[i + 1] - self.offsets[i];
             end
         });
         let offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let mut out = Self::new(points, offsets);
+        let runs = runs(marks, &self.offsets);
+        let mut out = Self::new(gathered(&self.points, &runs), offsets);
         for (name, values) in &self.per_streamline {
             let values: Vec<f32> = chosen().map(|i| values[i]).collect();
             out = out.with_per_streamline(name, values);
         }
         for (name, values) in &self.per_point {
-            let values: Vec<f32> = chosen()
-                .flat_map(|i| values[range(i)].iter().copied())
-                .collect();
-            out = out.with_per_point(name, values);
+            out = out.with_per_point(name, gathered(values, &runs));
         }
         let mut next = 0;
         let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
@@ -263,6 +258,28 @@ impl Tractogram {
             .map(|w| glam::Vec3::from(w[0]).distance(glam::Vec3::from(w[1])))
             .sum()
     }
+}
+
+/// The points of marked streamlines: of those that follow each other, one range.
+fn runs(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (ends, _) in offsets.windows(2).zip(marks).filter(|(_, mark)| **mark) {
+        let own = ends[0] as usize..ends[1] as usize;
+        match runs.last_mut() {
+            Some(last) if last.end == own.start => last.end = own.end,
+            _ => runs.push(own),
+        }
+    }
+    runs
+}
+
+/// Values of some points, in just the room that they need.
+fn gathered<T: Copy>(values: &[T], runs: &[Range<usize>]) -> Vec<T> {
+    let mut some = Vec::with_capacity(runs.iter().map(Range::len).sum());
+    for run in runs {
+        some.extend_from_slice(&values[run.clone()]);
+    }
+    some
 }
 
 /// `name: 0 = …, 1 = …`.

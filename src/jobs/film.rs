@@ -36,8 +36,12 @@ fn ffmpeg() -> Option<&'static Path> {
     FOUND.get_or_init(find).as_deref()
 }
 
-/// Writes pictures of equal size as an H.264 film (MP4). Both sides are made even by a line of the
-/// ground, as the format asks.
+/// What a film needs of its frames: transparent ones stand on black, both sides are even, and colours are
+/// those that players of large films take them for.
+const FILTERS: &str = "premultiply=inplace=1,pad=ceil(iw/2)*2:ceil(ih/2)*2,\
+                       scale=out_color_matrix=bt709:out_range=tv,format=yuv420p";
+
+/// Writes pictures of equal size as an H.264 film (MP4).
 pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> Result<(), Error> {
     let failed = |why: String| Error::Unwritable {
         path: path.to_owned(),
@@ -61,7 +65,9 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
         .arg(per_s.to_string())
         .arg("-i")
         .arg(scratch.path().join("%06d.png"))
-        .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p"])
+        .args(["-vf", FILTERS])
+        .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
+        .args(["-color_trc", "bt709"])
         .args([
             "-c:v",
             "libx264",

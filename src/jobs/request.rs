@@ -462,7 +462,7 @@ impl Request {
             Self::ReadScheme(wanted) => Ok(Output::Scheme(wanted.run()?)),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
-                let kept = tractogram.filtered(&selection.marks);
+                let kept = selection::copied(&tractogram, &selection.marks, memory_for_curves())?;
                 Ok(Output::Selected(kept, selection))
             }
             Self::Bundle(work) => work.run(backend, control),
@@ -495,7 +495,7 @@ impl Request {
                 replace,
             } => {
                 let tractogram = match only {
-                    Some(marks) => tractogram.filtered(&marks),
+                    Some(marks) => selection::copied(&tractogram, &marks, memory_for_curves())?,
                     None => tractogram,
                 };
                 let done = save_with_values(tractogram, &path, &command, replace, control);

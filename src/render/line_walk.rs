@@ -9,11 +9,14 @@ use std::time::Instant;
 pub(super) const SHORTEST_PIECE: usize = 64;
 /// Points between two looks at the clock.
 const POINTS_PER_LOOK: usize = 4096;
-/// Between kept points a streamline turns by no more than this (3°) …
-const MOST_TURN_COS: f32 = 0.9986;
-/// … and runs no further than this, mm: at both limits it strays from the chord by 0.03 mm, a
-/// tenth of a pixel when the head fills a screen.
-const LONGEST_CHORD_MM: f32 = 2.5;
+/// Between kept points a streamline turns by no more than this over the millimetres that it runs,
+/// so that it strays from the chord by 0.03 mm at most, a tenth of a pixel when the head fills a
+/// screen: 3° over 2.5 mm.
+const MOST_TURN_MM: f32 = 0.131;
+/// However short that is, it turns by no more than this (its sine) …
+const MOST_TURN: f32 = 0.17;
+/// … and runs no further than this, mm.
+const LONGEST_CHORD_MM: f32 = 4.0;
 
 /// How many of the points are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -154,9 +157,12 @@ fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
     let mut from = at(start);
     for i in start + 1..end.saturating_sub(1) {
         let (chord, onward) = (at(i) - from, at(i + 1) - at(i));
-        let lengths = (chord.length_squared() * onward.length_squared()).sqrt();
-        let straight = chord.dot(onward) > MOST_TURN_COS * lengths;
-        let short = from.distance_squared(at(i + 1)) < LONGEST_CHORD_MM * LONGEST_CHORD_MM;
+        let squares = chord.length_squared() * onward.length_squared();
+        let run = from.distance_squared(at(i + 1));
+        let turn = (MOST_TURN_MM * MOST_TURN_MM / run).min(MOST_TURN * MOST_TURN);
+        let sharp = chord.cross(onward).length_squared() > turn * squares;
+        let straight = chord.dot(onward) > 0.0 && !sharp;
+        let short = run < LONGEST_CHORD_MM * LONGEST_CHORD_MM;
         if !(straight && short) {
             kept.push(i);
             from = at(i);

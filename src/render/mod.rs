@@ -24,6 +24,7 @@ mod outline;
 mod pace;
 mod pages;
 mod pipelines;
+mod progress;
 mod scene;
 mod shared;
 mod slice;
@@ -50,11 +51,11 @@ pub use volume::March;
 use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
-use pace::{Ask, PATIENCE_MS, Pace, Work};
-use scene::{Quality, Scenes, Targets, Tools};
+use pace::{PATIENCE_MS, Pace};
+use progress::{Count, NewPace, Progress};
+use scene::{Scenes, Tools};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
-use stopwatch::Stopwatch;
 use textures::{Key, Textures};
 
 /// Names a pane for as long as the renderer lives.
@@ -117,26 +118,6 @@ struct Pane {
     textures: Vec<Key>,
     lines: Vec<LineKey>,
     asked: u64,
-}
-
-/// How far a pane's picture is.
-struct Progress {
-    /// What only the 3-D view needs.
-    targets: Option<Targets>,
-    stopwatch: Stopwatch,
-    pace: Pace,
-}
-
-/// Slots that are drawn of streamlines, of at most so many of each.
-type Count = fn(&[Lines], &[LineKey], &LineStore, usize) -> usize;
-type NewPace = fn(bool, f64) -> Pace;
-
-impl Progress {
-    /// The next piece of a better picture waits for the one before: what is on its way to the device
-    /// cannot be called back.
-    fn rested(&self) -> bool {
-        self.pace.rested() && !self.stopwatch.is_running()
-    }
 }
 
 impl Renderer {
@@ -361,7 +342,7 @@ impl Renderer {
     /// Some pane on screen is still loading, or waits to be drawn finer once the hand rests: ask for
     /// it again in the next frame.
     pub fn busy(&self) -> bool {
-        let on_screen = |p: &&Pane| self.clock - p.asked < ON_SCREEN;
+        let on_screen = |p: &&Pane| self.is_on_screen(p);
         let unfinished = |p: &Pane| {
             let owes = |s: &Progress| s.pace.owes_better();
             !p.complete || p.progress.as_ref().is_some_and(owes)
@@ -466,54 +447,6 @@ impl Renderer {
         if let Some(pane) = self.panes.get_mut(&id) {
             pane.asked = self.clock;
         }
-    }
-
-    /// What there is to draw of a pane, if anything; `owed`: textures of it that were not ready.
-    fn due(
-        &self,
-        id: PaneId,
-        (lines, keys): (&[Lines], &[LineKey]),
-        same: impl Fn(&List) -> bool,
-        owed: bool,
-    ) -> Option<Ask> {
-        let pane = &self.panes[&id];
-        let changed = !pane.list.as_ref().is_some_and(&same);
-        let better = || pane.progress.as_ref().is_some_and(Progress::rested);
-        match changed {
-            true => Some(Ask::New),
-            false if owed || self.stale(id, lines, keys, same) => Some(Ask::More),
-            false => better().then_some(Ask::Better),
-        }
-    }
-
-    /// How to draw it: streamlines (of which `count` says how many slots are drawn of at most so many)
-    /// and rows of volumes.
-    fn quality(
-        &mut self,
-        id: PaneId,
-        (ask, moving): (Ask, bool),
-        (lines, keys, rows): (&[Lines], &[LineKey], u32),
-        (count, pace): (Count, NewPace),
-    ) -> Quality {
-        let (gpu, store) = (&self.gpu, &self.store);
-        let best = Quality::best(gpu.software);
-        let Some(pane) = self.panes.get_mut(&id) else {
-            return best;
-        };
-        let progress = pane.progress.get_or_insert_with(|| Progress {
-            targets: None,
-            stopwatch: Stopwatch::new(gpu),
-            pace: pace(gpu.software, self.patience_ms),
-        });
-        let measured = progress.stopwatch.fresh();
-        if self.loading.is_none() && !moving {
-            return best;
-        }
-        let work = Work {
-            slots: &|most| count(lines, keys, store, most),
-            rows,
-        };
-        progress.pace.quality(measured, (moving, work), ask)
     }
 
     /// Whether the pane must be drawn: another list, or clearly more of its streamlines.

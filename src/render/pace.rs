@@ -138,9 +138,9 @@ impl Pace {
         self.owes_better
     }
 
-    /// The hand has rested long enough for the better picture.
+    /// The hand has rested for long enough.
     pub fn rested(&self) -> bool {
-        self.owes_better && self.changed.is_none_or(|c| c.elapsed() > GESTURE)
+        self.changed.is_none_or(|c| c.elapsed() > GESTURE)
     }
 
     /// How to draw. `measured`: time and kind of the last picture, if they are known by now.

@@ -223,7 +223,6 @@ pub enum Action {
     },
     /// Compares all ways to exchange and flip the axes of the scan's gradients.
     CheckGradients,
-    /// Exchanges and flips axes of the scan's gradients.
     /// Reads the six volumes of a layer as tensors in every known way.
     CompareTensors(LayerId),
     /// Says how a layer holds tensors; `None`: it holds none.
@@ -231,6 +230,7 @@ pub enum Action {
         layer: LayerId,
         layout: Option<TensorLayout>,
     },
+    /// Exchanges and flips axes of the scan's gradients.
     TurnGradients(Turn),
     // Parameters
     SetFit {
@@ -277,6 +277,8 @@ pub enum Action {
     RunOnCpu,
     // Everything else
     CopyCommand(super::Recipe),
+    /// The key was pressed where there is no result: said, since an older command may be pasted.
+    NothingToCopy,
     /// What was done, for a paper.
     CopyMethods,
     Undo,

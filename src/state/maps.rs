@@ -31,6 +31,16 @@ pub struct Wanted {
     pub by_direction: bool,
 }
 
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            value: Value::Count,
+            voxel_mm: None,
+            by_direction: false,
+        }
+    }
+}
+
 /// What a map is called, the unit of its values and what they are multiplied by before they are told.
 pub fn words(params: &Params) -> (&'static str, &'static str, f32) {
     let (what, unit, scale) = match (params.measure, params.sent) {

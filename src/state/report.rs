@@ -2,7 +2,8 @@
 
 use super::document::{Content, Layer};
 use super::session::Severity;
-use super::{Action, State};
+use super::update::{filter_recipe, pathway_recipe, segment_recipe};
+use super::{Action, State, Task};
 use crate::data::{Region, Shape};
 use serde_json::{Value, json};
 
@@ -108,6 +109,31 @@ fn filter(state: &State) -> Value {
     })
 }
 
+/// The pathway of the regions and those that were kept.
+fn pathways(state: &State) -> Value {
+    let kept = state.document.kept_pathways.iter().map(|kept| {
+        let command = pathway_recipe(state, Some(kept.id)).map(|r| r.command());
+        json!({
+            "name": kept.name,
+            "visible": kept.visible,
+            "epsilon": kept.epsilon,
+            "command": command,
+        })
+    });
+    let live = state.final_pathway().map(|found| {
+        json!({
+            "least": found.pathway.least,
+            "joined_from": found.pathway.joined_from,
+            "command": pathway_recipe(state, None).map(|r| r.command()),
+        })
+    });
+    json!({
+        "settings": state.document.pathways,
+        "live": live,
+        "kept": kept.collect::<Vec<_>>(),
+    })
+}
+
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
     let (document, view, session) = (&state.document, &state.view, &state.session);
@@ -131,6 +157,7 @@ pub fn state(state: &State) -> Value {
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
         "live_error": session.live_error,
+        "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
         "backend": session.backend,
@@ -157,9 +184,14 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         ("Title".to_owned(), state_shown.document.name.clone()),
         ("Arcuate".to_owned(), state(state_shown).to_string()),
     ];
-    if let Some(live) = &state_shown.session.live {
-        chunks.push(("Command".to_owned(), live.recipe.command()));
-    }
+    // Of what the task is about.
+    let recipe = match state_shown.view.task {
+        Task::Pathways => pathway_recipe(state_shown, None),
+        Task::Segment => segment_recipe(state_shown),
+        Task::Filter => filter_recipe(state_shown),
+        Task::View | Task::Track => state_shown.session.live.as_ref().map(|l| l.recipe.clone()),
+    };
+    chunks.extend(recipe.map(|recipe| ("Command".to_owned(), recipe.command())));
     chunks
 }
 

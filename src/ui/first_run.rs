@@ -204,7 +204,7 @@ fn demo_card(
     let left = rect.left() + 20.0;
     let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
-    let words = "Built in, with known wiring. A guide walks through all tasks in three minutes";
+    let words = "Built in, with known wiring. A guide leads from a seed to its pathway and weights in three minutes";
     let at = pos2(left, rect.top() + 46.0);
     paint::paragraph(painter, at, 172.0, words, theme::regular(size::LABEL), v.t2);
 

@@ -146,7 +146,10 @@ fn command(
         }
         Key::B if modifiers.shift => actions.push(Action::ToggleComparing),
         Key::B => actions.push(Action::TakeSnapshot),
-        Key::C if modifiers.shift => actions.extend(forms::recipe(state).map(Action::CopyCommand)),
+        Key::C if modifiers.shift => {
+            let copy = forms::recipe(state).map(Action::CopyCommand);
+            actions.push(copy.unwrap_or(Action::NothingToCopy));
+        }
         _ => {}
     }
 }

@@ -1,5 +1,6 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
+mod layers;
 mod pathways;
 mod regions;
 
@@ -8,14 +9,12 @@ use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
 use crate::data::region::RegionId;
-use crate::render::build::volume_of;
 use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
-use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, Layout, Look, Pane, Phase, Recipe, Slab, State,
-    Task, Tool,
+    Action, BundleAction, Layout, Leaving, Look, Method, Pane, SessionAction, Slab, State, Task,
+    Tool,
 };
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
@@ -100,6 +99,7 @@ fn entries(state: &State) -> Vec<Entry> {
         add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
         add("Keys and mouse", "?", Run::Shortcuts);
         add("Settings…", "Ctrl+,", ctrl(Key::Comma));
+        add("Quit", "", quit());
         return all;
     }
     let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
@@ -215,6 +215,15 @@ fn entries(state: &State) -> Vec<Entry> {
             "",
             Run::Act(Action::KeepTracks),
         );
+        let map = Run::Act(layers::density(None));
+        add("Map the density of the live result", "", map);
+    }
+    let (other, name) = match state.document.method {
+        Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
+        Method::Rays => (Method::Streamlines, "Track: streamlines"),
+    };
+    if state.view.task == Task::Track {
+        add(name, "", Run::Act(Action::SetMethod(other)));
     }
     add(
         "Compare the axes of the gradients",
@@ -272,78 +281,17 @@ fn entries(state: &State) -> Vec<Entry> {
             add(name, "", Run::Act(Action::Bundle(action)));
         }
     }
-    for layer in &state.document.layers {
-        let visible = layer.display.visible;
-        let name = format!(
-            "{} layer {}",
-            if visible { "Hide" } else { "Show" },
-            layer.name
-        );
-        let display = Display {
-            visible: !visible,
-            ..layer.display.clone()
-        };
-        let set = Action::SetDisplay {
-            layer: layer.id,
-            display,
-            phase: Phase::Done,
-        };
-        add(&name, "", Run::Act(set));
-        if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
-            let name = format!("Show only layer {}", layer.name);
-            add(&name, "", Run::Act(Action::ShowOnly(layer.id)));
-            for (words, set) in in_scene(layer) {
-                add(&words, "", Run::Act(set));
-            }
-        }
-        let name = format!("Select layer {}", layer.name);
-        add(&name, "", Run::Act(Action::SelectLayer(Some(layer.id))));
-        if !matches!(layer.recipe, Recipe::NoCommand { .. }) {
-            let name = format!("Copy as command: layer {}", layer.name);
-            add(
-                &name,
-                "",
-                Run::Act(Action::CopyCommand(layer.recipe.clone())),
-            );
-        }
-    }
     add("Start the guide", "", Run::Act(Action::StartGuide));
     add("Keys and mouse", "?", Run::Shortcuts);
+    add("Quit", "", quit());
+    all.extend(layers::entries(state));
     all.extend(regions::entries(state));
     all.extend(pathways::entries(state));
     all
 }
 
-/// An image as a volume, as a surface, or as neither in the 3-D view: what it is not.
-fn in_scene(layer: &Layer) -> Vec<(String, Action)> {
-    let Some(volume) = volume_of(layer) else {
-        return Vec::new();
-    };
-    let display = &layer.display;
-    let usual = || VolumeLook::of(volume, display.window);
-    let look = display.volume.clone().unwrap_or_else(usual);
-    let styles = [
-        (VolumeStyle::Cloud, "Show as cloud in 3-D"),
-        (VolumeStyle::Surface, "Show as surface in 3-D"),
-        (VolumeStyle::Hidden, "Hide in 3-D"),
-    ];
-    let others = styles.into_iter().filter(|(style, _)| *style != look.style);
-    let set = |(style, words): (VolumeStyle, &str)| {
-        let volume = Some(VolumeLook {
-            style,
-            ..look.clone()
-        });
-        let set = Action::SetDisplay {
-            layer: layer.id,
-            display: Display {
-                volume,
-                ..display.clone()
-            },
-            phase: Phase::Done,
-        };
-        (format!("{words}: {}", layer.name), set)
-    };
-    others.map(set).collect()
+fn quit() -> Run {
+    Run::Act(Action::Session(SessionAction::Leave(Leaving::Quit)))
 }
 
 /// How well a name fits what was typed: all its letters in their order; the more of them begin a word

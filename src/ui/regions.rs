@@ -538,7 +538,7 @@ pub fn export(state: &State, memory: &mut Memory, region: &Region) {
     memory.files.type_path(purpose, Place::Middle, &text);
 }
 
-/// Asks where to write all of them.
+/// Asks where to write all regions: one label map, or a mask each.
 pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
     let names = state.document.regions.iter().map(|r| r.name.clone());
     let purpose = Purpose::Regions {

@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "region::growing and shrinking by distance on any grid",
             by_distance,
         ),
+        test("region::the edge of an image eats nothing", at_the_edge),
         test("region::a grown ball is a larger ball", grown_ball),
         test("region::opening twice is opening once", opening),
         test(
@@ -251,6 +252,35 @@ fn by_distance() {
                     "shrunk by {mm} mm, shear {shear}"
                 );
             }
+        }
+    }
+}
+
+/// What lies beyond the image is unknown, not outside: shrunk, a region stays at its edge; grown, it is
+/// what asking every pair says.
+fn at_the_edge() {
+    let mut random = Random::fresh("at the edge");
+    for shear in [0.0, 0.0, 0.4] {
+        let grid = any_grid(&mut random, [12, 11, 10], shear);
+        let whole = Mask::new(grid.clone(), vec![1; grid.voxel_count()]);
+        let mm = random.uniform(1.0, 4.0);
+        assert_eq!(change(&whole, -mm, 0.0).inside, whole.inside);
+        // Half of the image, from one of its six sides.
+        let (axis, low) = (random.bits() as usize % 3, random.bits() & 1 == 0);
+        let half: Vec<u8> = (0..grid.voxel_count())
+            .map(|i| u8::from((grid.voxel(i)[axis] < 5) == low))
+            .collect();
+        let half = Mask::new(grid.clone(), half);
+        let all: Vec<DVec3> = centres(&grid).collect();
+        let near = |of: u8, at: DVec3| {
+            let mut others = (0..all.len()).filter(|&i| half.inside[i] == of);
+            others.any(|i| all[i].distance_squared(at) <= mm * mm)
+        };
+        let (grown, shrunk) = (change(&half, mm, 0.0), change(&half, -mm, 0.0));
+        for (i, at) in all.iter().enumerate() {
+            let inside = half.inside[i] != 0;
+            assert_eq!(grown.inside[i] != 0, inside || near(1, *at), "{shear}");
+            assert_eq!(shrunk.inside[i] != 0, inside && !near(0, *at), "{shear}");
         }
     }
 }

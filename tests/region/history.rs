@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
             "region::every stroke is a step of its own",
             stroke_by_stroke,
         ),
+        test("region::a stroke without its end is a step", cut_off),
         test("region::a day of strokes fits into memory", bounded_memory),
         test(
             "region::a sphere turns into voxels and back",
@@ -128,6 +129,34 @@ fn stroke_by_stroke() {
             assert_eq!(masks(&state), *expected);
         }
         assert_eq!(state.history.redo_label(), None);
+    }
+}
+
+/// The button goes up where no window sees it: the next stroke is a step of its own all the same.
+fn cut_off() {
+    let mut state = with_image([40, 30, 20]);
+    let mut seen = vec![masks(&state)];
+    for x in [8.0, 20.0, 32.0] {
+        for (begins, y) in [(true, 10.0), (false, 16.0)] {
+            let stroke = Stroke {
+                points: vec![dvec3(x, y, 10.0)],
+                radius_mm: 3.0,
+                disc: None,
+            };
+            let (erase, phase) = (false, Phase::Live);
+            let stroke = Action::Stroke {
+                stroke,
+                erase,
+                begins,
+                phase,
+            };
+            update(&mut state, stroke);
+        }
+        seen.push(masks(&state));
+    }
+    for expected in seen.iter().rev().skip(1) {
+        update(&mut state, Action::Undo);
+        assert_eq!(masks(&state), *expected);
     }
 }
 

@@ -2,10 +2,12 @@
 
 use super::Window;
 use crate::support::test;
-use arcuate::data::Role;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Tractogram};
+use arcuate::io::trx;
 use arcuate::jobs::session::Standing;
-use arcuate::state::SessionAction;
 use arcuate::state::saving::Changed;
+use arcuate::state::{Action, SessionAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -19,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::a wrong file is told of later", wrong_later),
         test("sessions::without_a_file_the_rest_opens", without),
         test("sessions::what_was_missing_is_pointed_to_later", later),
+        test(
+            "sessions::other streamlines beside it are not taken",
+            other_lines,
+        ),
         test("sessions::newer_versions_are_refused", newer),
         test("sessions::unknown_fields_are_told", unknown),
         test("sessions::edits_by_hand", by_hand),
@@ -421,4 +427,34 @@ fn by_hand() {
     );
     std::fs::write(&other, deep).expect("written");
     one_sentence(&Window::opened(&other));
+}
+
+/// Streamlines that somebody put in the place of those that a session kept: told of, and made again.
+fn other_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut window, path) = saved(folder.path());
+    window.act(Action::KeepTracks);
+    assert_eq!(window.state.document.made.len(), 1, "{}", window.said());
+    window.save(&path);
+    let stored = folder.path().join("s.arcuate.files");
+    let mut files = std::fs::read_dir(stored).expect("a folder").flatten();
+    let file = files.next().expect("the streamlines").path();
+    let control = Control::new();
+    let (kept, _) = trx::read(&file, &control).expect("readable");
+    let mut points = kept.points.to_vec();
+    points[0][2] += 0.5;
+    let other = Tractogram::new(points, kept.offsets.to_vec());
+    trx::save(&file, &other, &control).expect("saved");
+    let mut again = Window::opened(&path);
+    let absent = again.state.document.absent.clone();
+    assert_eq!(absent.len(), 1, "{}", again.said());
+    assert!(
+        absent[0].why.contains("other streamlines"),
+        "{}",
+        absent[0].why
+    );
+    let layer = arcuate::state::LayerId(absent[0].layer.id);
+    again.session(SessionAction::MakeAgain(layer));
+    let status = &again.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status}");
 }

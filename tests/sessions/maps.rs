@@ -1,10 +1,12 @@
 //! Bootstrapped and deflected streamlines, and density maps, in sessions.
 
+use super::replay::{outcomes, run};
 use super::{Window, difference, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::tracking::{Deflection, Integrator, Seeding};
 use arcuate::state::maps::{Value, Wanted};
+use arcuate::state::methods::methods;
 use arcuate::state::{Action, Content, LayerId, Phase, SessionAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -86,6 +88,26 @@ fn come_back() {
     assert!(told(&again.state).contains("--bootstrap 3"));
     assert!(told(&again.state).contains("--deflect 0.2,0.6"));
     assert!(told(&again.state).contains("&& arcuate density tracks.trx"));
+    let (code, value, said) = run(&["replay", "maps.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let all = outcomes(&value);
+    for id in window.state.document.maps.keys() {
+        let expected = format!("layer {}: same bytes", id.0);
+        assert!(all.contains(&expected), "{expected}: {all:?}");
+    }
+    let text = methods(&again.state);
+    for words in [
+        "maps the share of 120 streamlines sent",
+        "in voxels of 0.70 × 0.70 × 0.70 mm [",
+        "the length of the streamlines",
+        "Calamante F",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("Otsu"), "the mask is a file's: {text}");
+    let mut found = again.state.clone();
+    found.document.fit_mask = None;
+    assert!(methods(&found).contains("Otsu N (1979)"));
     // Taken back one by one.
     again.act(Action::DeleteLayer(first));
     again.act(Action::Undo);

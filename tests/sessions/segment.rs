@@ -89,8 +89,17 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let name = format!("layer {}: same bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
-    // What cannot be read stays in the session, and is back where it can.
+    // A sphere of another size is another mask.
     let text = std::fs::read_to_string(&path).expect("read");
+    let (from, to) = ("\"radius_mm\": 2.5", "\"radius_mm\": 4.5");
+    assert!(text.contains(from), "{text}");
+    let changed = folder.path().join("changed.arcuate");
+    std::fs::write(changed, text.replace(from, to)).expect("written");
+    let (code, value, said) = run(&["replay", "changed.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{said}");
+    let name = format!("layer {}: differs", kept.id.0);
+    assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
+    // What cannot be read stays in the session, and is back where it can.
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut sources = Vec::new();
     for packed in session["masks"].as_array_mut().expect("masks") {

@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
             "sessions::a snapshot is of its document alone",
             of_one_document,
         ),
+        test("sessions::the oldest snapshot goes first", oldest),
     ]
 }
 
@@ -189,4 +190,31 @@ fn of_one_document() {
     ));
     let session = &window.state.session;
     assert!(session.snapshots.is_empty() && session.comparing.is_none());
+}
+
+/// Of more than are kept the newest stay, and the divider stays where it was when others are compared.
+fn oldest() {
+    let mut window = Window::new();
+    let shape = |i: usize| arcuate::data::Shape::Sphere {
+        centre: dvec3(i as f64, 0.0, 0.0),
+        radius_mm: 3.0,
+    };
+    let role = Role::Seed;
+    for i in 0..12 {
+        window.act(Action::PlaceRegion {
+            role,
+            shape: shape(i),
+        });
+        window.act(Action::TakeSnapshot);
+    }
+    let kept = &window.state.session.snapshots;
+    let counts: Vec<usize> = kept.iter().map(|s| s.document.regions.len()).collect();
+    assert_eq!(counts, (5..=12).collect::<Vec<_>>());
+    let names: Vec<String> = kept.iter().map(|s| s.name.clone()).collect();
+    assert_eq!(names, (5..=12).map(|n| n.to_string()).collect::<Vec<_>>());
+    window.act(Action::Compare(Some(3)));
+    window.act(Action::MoveDivider(0.3));
+    window.act(Action::Compare(Some(6)));
+    let comparing = window.state.session.comparing.as_ref().expect("compared");
+    assert_eq!((comparing.share, &*comparing.with.name), (0.3, "11"));
 }

@@ -13,6 +13,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("tensor_fit::bootstrap's cone is that of fresh noise", cone),
         test(
+            "tensor_fit::bootstrap of few samples has the noise's spread",
+            few_samples,
+        ),
+        test(
             "tensor_fit::bootstrap without noise is the fit",
             without_noise,
         ),
@@ -124,6 +128,59 @@ fn cone() {
             "{method:?}, noise {noise}: {ratio}"
         );
     }
+}
+
+/// Twelve samples for seven unknowns: residuals have five twelfths of the noise's variance, and their
+/// leverages give it back. Of errors with one variance in ln S the mean covariance of the repetitions is
+/// that of the least-squares fit, whatever the number of samples.
+fn few_samples() {
+    let mut random = Random::fresh("bootstrap few");
+    let d = DMat3::from_diagonal(DVec3::splat(0.7e-3));
+    let (count, repetitions) = (600, 24);
+    // Weak weighting: ln S has nearly one variance. Directions well enough spread to be solved.
+    let mut gradients = random_gradients(&mut random, &[(0.0, 2), (200.0, 10)]);
+    let first = random.rotation();
+    for (i, direction) in gradients.directions.iter_mut().enumerate().skip(2) {
+        let z = 1.0 - (i as f64 - 1.5) / 10.0;
+        let turn = 2.399_963 * i as f64;
+        let r = (1.0 - z * z).sqrt();
+        *direction = first * DVec3::new(r * turn.cos(), r * turn.sin(), z);
+    }
+    let clean = signal(&d, 1000.0, &gradients);
+    let grid = Grid::axis_aligned([count, 1, 1], DVec3::splat(2.0), DVec3::ZERO).unwrap();
+    let grid = Arc::new(grid);
+    let mut values = vec![0.0f32; count * clean.len()];
+    for voxel in 0..count {
+        for (frame, sample) in clean.iter().enumerate() {
+            let sample = sample * (0.004 * random.normal()).exp();
+            values[frame * count + voxel] = sample as f32;
+        }
+    }
+    let scan = Scan {
+        dwi: Volume::new(grid.clone(), clean.len(), VolumeKind::Scalar, values),
+        gradients,
+        mask: Mask::new(grid, vec![1u8; count]),
+    };
+    let truth = [0.7e-3, 0.0, 0.0, 0.7e-3, 0.0, 0.7e-3];
+    let square = |a: &[f32; 6], b: [f64; 6]| -> f64 {
+        let off = a.iter().zip(b).map(|(a, b)| f64::from(*a) - b);
+        off.map(|v| v * v).sum()
+    };
+    let fit = fitted(&scan, Method::Ols);
+    let fresh: f64 = fit.tensors.iter().map(|t| square(&t.d, truth)).sum();
+    let left = left(&scan, Method::Ols, 2);
+    let mut repeated = 0.0;
+    for repetition in 0..repetitions {
+        let field = left.field(5, repetition, &Control::new()).unwrap();
+        let pairs = field.tensors.iter().zip(fit.tensors.iter());
+        repeated += pairs
+            .map(|(a, b)| square(&a.d, b.d.map(f64::from)))
+            .sum::<f64>();
+    }
+    let ratio = (repeated / repetitions as f64 / fresh).sqrt();
+    // Six components of 600 voxels give each spread to 2 %; five degrees of freedom a voxel that of the
+    // repetitions to as much.
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
 }
 
 /// No residuals: every repetition is the fit, as far as single precision holds it.

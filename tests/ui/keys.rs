@@ -154,6 +154,11 @@ fn selection() {
     assert_eq!(window.state().state.document.regions.len(), 3);
     command(&mut window, Modifiers::SHIFT, Key::Z);
     assert_eq!(window.state().state.document.regions.len(), 2);
+    // Nothing was segmented: what the clipboard holds is not of this.
+    command(&mut window, Modifiers::NONE, Key::Num4);
+    command(&mut window, Modifiers::SHIFT, Key::C);
+    let status = &window.state().state.session.status;
+    assert!(status.contains("no command was copied"), "{status}");
 }
 
 fn escape() {

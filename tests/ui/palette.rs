@@ -48,6 +48,8 @@ fn finds() {
         ("guide", "Start the guide"),
         ("path", "Enter a path"),
         ("distance", "Measure: distance"),
+        ("density live", "Map the density of the live result"),
+        ("quit", "Quit"),
     ] {
         assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
     }
@@ -75,7 +77,14 @@ fn finds() {
     // Nothing is offered that has nothing to act on.
     let (empty, _) = super::sample::with_recent(State::new(String::new()));
     let offered = names(&empty, "");
-    let about = ["Open ", "Enter a path", "Light or dark", "Keys", "Settings"];
+    let about = [
+        "Open ",
+        "Enter a path",
+        "Light or dark",
+        "Keys",
+        "Settings",
+        "Quit",
+    ];
     for name in &offered {
         assert!(about.iter().any(|a| name.starts_with(a)), "{name}");
     }

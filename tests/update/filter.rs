@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::filter::weights_colours_and_maps", weights),
         test("update::filter::a_cut_says_which_stay", cut),
+        test("update::filter::regions_do_not_cut", by_weight_alone),
         test("update::filter::what_cannot_be_is_said", refused),
         test("update::filter::again_from_the_last_weights", again),
         test("update::filter::without_a_bundle", lesion),
@@ -161,6 +162,22 @@ fn weights() {
             .iter()
             .any(|l| l.name.contains("RMSE"))
     );
+}
+
+/// A target that no streamline passes was placed for tracking: what stays is what has a weight.
+fn by_weight_alone() {
+    let mut window = opened();
+    window.place(arcuate::data::Role::Target, DVec3::splat(200.0));
+    act(&mut window, FilterAction::Run);
+    let id = layer(&window).id;
+    let left = |window: &Window| window.state.sifted(id).map(|s| s.kept);
+    let kept = weighed(&window).sorted.len();
+    assert_eq!(left(&window), Some(kept), "{}", said(&window));
+    let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
+    act(&mut window, FilterAction::Show(Shown::Before));
+    assert!(window.state.document.bundle.sieve.is_none());
+    act(&mut window, left_group);
+    assert!(left(&window) > Some(0));
 }
 
 fn cut() {

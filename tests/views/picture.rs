@@ -385,6 +385,10 @@ fn parameters() {
     assert_eq!(report["regions"][0]["shape"]["radius_mm"], 4.0);
     assert_eq!(report["layers"][0]["name"], "image");
     assert_eq!(report["view"]["convention"], "Radiological");
+    assert_eq!(
+        report["pathways"]["settings"]["epsilon"],
+        state.document.pathways.epsilon
+    );
     assert_eq!(report::name(&Action::FrameAll), "FrameAll");
     assert_eq!(
         report::name(&Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0))),

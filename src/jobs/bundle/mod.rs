@@ -5,6 +5,7 @@ mod csv;
 pub use csv::{ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable};
 
 use super::fault::Fault;
+use super::request::memory_for_curves;
 use super::{Output, Slot};
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Tractogram, Volume};
@@ -12,7 +13,7 @@ use crate::solvers::connectivity::{Connectome, connectome};
 use crate::solvers::region::numbers;
 use crate::solvers::tracking::profile::{Along, Profile, Sense, Start, profile};
 use crate::solvers::tracking::selection::{
-    Edit, Rules, Selection, apply, column, means, pick, select,
+    Edit, Rules, Selection, apply, column, copied, means, pick, select,
 };
 use std::sync::Arc;
 
@@ -155,7 +156,7 @@ impl ForBundle {
                 most_shown,
             } => {
                 let selection = select(&tractogram, &rules, backend, control)?;
-                let (shown, every) = thinned(&tractogram, &selection.marks, most_shown);
+                let (shown, every) = thinned(&tractogram, &selection.marks, most_shown)?;
                 // Looked for here, so that the window does not have to.
                 shown.bounds();
                 OfBundle::Filtered {
@@ -191,7 +192,7 @@ impl ForBundle {
                 OfBundle::Picked(found?)
             }
             Self::Extract { tractogram, marks } => {
-                let some = tractogram.filtered(&marks);
+                let some = copied(&tractogram, &marks, memory_for_curves())?;
                 some.bounds();
                 OfBundle::Extracted(some)
             }
@@ -202,7 +203,7 @@ impl ForBundle {
                 fresh,
             } => {
                 let steps = std::slice::from_ref(&edit);
-                let left = apply(&tractogram, steps, backend, control)?;
+                let left = apply(&tractogram, steps, memory_for_curves(), backend, control)?;
                 left.bounds();
                 OfBundle::Edited {
                     layer,
@@ -268,7 +269,11 @@ impl Measure {
 }
 
 /// Those that are marked; of more than `most` one in so many, and in how many.
-fn thinned(tractogram: &Tractogram, marks: &[bool], most: usize) -> (Tractogram, usize) {
+fn thinned(
+    tractogram: &Tractogram,
+    marks: &[bool],
+    most: usize,
+) -> Result<(Tractogram, usize), Fault> {
     let kept = marks.iter().filter(|m| **m).count();
     let every = kept.div_ceil(most.max(1)).max(1);
     if every == 1 {
@@ -276,9 +281,9 @@ fn thinned(tractogram: &Tractogram, marks: &[bool], most: usize) -> (Tractogram,
         let shown = if all {
             tractogram.clone()
         } else {
-            tractogram.filtered(marks)
+            copied(tractogram, marks, memory_for_curves())?
         };
-        return (shown, 1);
+        return Ok((shown, 1));
     }
     let mut nth = 0;
     let some: Vec<bool> = marks
@@ -288,7 +293,7 @@ fn thinned(tractogram: &Tractogram, marks: &[bool], most: usize) -> (Tractogram,
             *m && nth % every == 1
         })
         .collect();
-    (tractogram.filtered(&some), every)
+    Ok((tractogram.filtered(&some), every))
 }
 
 fn order(

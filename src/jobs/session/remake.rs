@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::super::fitting::fitted;
 use super::super::open::{with_lengths, with_target_names};
+use super::super::request::memory_for_curves;
 use super::super::resample::{Kept, Resample};
 use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
@@ -129,7 +130,7 @@ impl Remake {
             _ => return Err("Nothing was made again".to_owned().into()),
         };
         let all = with_target_names(with_lengths(tractogram), &regions);
-        let tractogram = apply(&all, &self.edits, backend, control)?;
+        let tractogram = apply(&all, &self.edits, memory_for_curves(), backend, control)?;
         tractogram.bounds();
         Ok(tractogram)
     }

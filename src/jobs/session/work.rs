@@ -1,6 +1,7 @@
 //! Writing and reading sessions.
 
 use super::super::open::open;
+use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
 use super::{
     Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
@@ -358,7 +359,8 @@ fn edited(
             notes,
             changed,
         } if !edits.is_empty() => {
-            let left = apply(&tractogram, edits, backend, control);
+            let memory = memory_for_curves();
+            let left = apply(&tractogram, edits, memory, backend, control);
             let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
             left.bounds();
             Ok(Restored::File {

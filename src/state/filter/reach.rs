@@ -6,7 +6,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
-use crate::state::bundle::{Column, Limit, Sieve, lines_of};
+use crate::state::bundle::{Column, Limit, Sieve, Use, lines_of};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::{Recipe, State, defaults};
 use std::sync::Arc;
@@ -140,10 +140,20 @@ impl Document {
         }
     }
 
+    /// The filter of a layer; where it has none, one that leaves all: regions were placed for something else.
+    pub fn taken_sieve(&mut self, layer: LayerId) -> Sieve {
+        let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
+        known.unwrap_or_else(|| {
+            let regions = self.regions.iter();
+            regions.fold(Sieve::new(layer), |sieve, r| {
+                sieve.using(r.id, r.role, Use::Nothing)
+            })
+        })
+    }
+
     /// Lets those be seen.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
-        let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
-        let sieve = known.unwrap_or_else(|| Sieve::new(layer));
+        let sieve = self.taken_sieve(layer);
         let cut = Limit {
             column: weight(),
             low: (shown == Shown::After).then_some(self.filter.least()),
@@ -152,10 +162,14 @@ impl Document {
             counting: Default::default(),
         };
         let sieve = sieve.limited(cut);
-        let plain = Sieve {
-            random_seed: 0,
-            ..sieve.clone()
-        } == Sieve::new(layer);
+        let mut regions = self.regions.iter();
+        let by_regions = regions.any(|r| sieve.how(r.id, r.role) != Use::Nothing);
+        let plain = !by_regions
+            && Sieve {
+                random_seed: 0,
+                uses: Vec::new(),
+                ..sieve.clone()
+            } == Sieve::new(layer);
         self.bundle.sieve = Some(sieve).filter(|_| !plain);
     }
 }

@@ -311,6 +311,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::RunOnCpu => backend::run_on_cpu(state, effects),
 
         Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
+        Action::NothingToCopy => "There is no result here yet: no command was copied"
+            .clone_into(&mut state.session.status),
         Action::CopyMethods => {
             effects.push(Effect::CopyText(super::methods::methods(state)));
             "Methods paragraph copied, with the works it cites"

@@ -16,18 +16,8 @@ const TITLE: &str = "Density map";
 const EDGE_MM: f64 = 1.0;
 
 /// What the user chose last.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Chosen(Wanted);
-
-impl Default for Chosen {
-    fn default() -> Self {
-        Self(Wanted {
-            value: Value::Count,
-            voxel_mm: None,
-            by_direction: false,
-        })
-    }
-}
 
 /// `layer`: none for the live streamlines. `why`: why they cannot be mapped now.
 pub fn show(

@@ -19,6 +19,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
         all.extend(of_live(state));
         all.extend(looks(state));
         all.extend(state.document.kept_pathways.iter().flat_map(of_kept));
+        all.extend(commands(state));
     }
     all
 }
@@ -141,6 +142,17 @@ fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
         (format!("Select pathway {}", kept.name), select),
     ]
     .map(|(name, action)| entry(name, "", Action::Pathway(action)))
+}
+
+/// Of the kept ones: the key copies that of the live one.
+fn commands(state: &State) -> Vec<Entry> {
+    let kept = state.document.kept_pathways.iter();
+    let one = |kept: &Arc<KeptPathway>| {
+        let recipe = crate::state::update::pathway_recipe(state, Some(kept.id))?;
+        let name = format!("Copy as command: pathway {}", kept.name);
+        Some(entry(name, "", Action::CopyCommand(recipe)))
+    };
+    kept.filter_map(one).collect()
 }
 
 fn of_glyphs(state: &State) -> Vec<Entry> {

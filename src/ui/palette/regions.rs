@@ -38,13 +38,18 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     all
 }
 
-fn of_selected(region: &Region) -> [Entry; 4] {
+fn of_selected(region: &Region) -> [Entry; 5] {
     let named = |verb: &str| format!("{verb} region {}", region.name);
     [
         entry(
             &named("Grow, smooth, combine"),
             "dilate, erode, shrink, union, intersection, difference, subtract",
             Run::Act(Action::SetTool(Tool::Change)),
+        ),
+        entry(
+            &named(if region.visible { "Hide" } else { "Show" }),
+            "",
+            Run::Act(Action::ToggleRegion(region.id)),
         ),
         entry(
             &named("Duplicate"),

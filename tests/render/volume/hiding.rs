@@ -312,8 +312,7 @@ fn cut_away() {
                 255.0 * (1.0 - (1.0 - alpha).powf(run / 2.0))
             };
             let less = [enters, leaves].map(|mm| too_near(&volume.grid, ray, mm));
-            let least = light(less[0].max(less[1]) + ENTRY_MM);
-            let most = light(-ENTRY_MM);
+            let (least, most) = (light(less[0].max(less[1]) + ENTRY_MM), light(-ENTRY_MM));
             let found = f64::from(picture.pixel(x, y)[0]);
             spare = spare.min(found - least).min(most - found);
             assert!(

@@ -1,5 +1,6 @@
 //! What was done to streamlines after they were made or read: recorded, so that it can be done again.
 
+use super::super::words;
 use super::{Rules, select};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -61,10 +62,34 @@ impl Runs {
     }
 }
 
-/// Does the steps one after the other.
+/// Those that are marked; refused where they would take more than so many bytes of memory.
+pub fn copied(
+    tractogram: &Tractogram,
+    marks: &[bool],
+    memory: Option<u64>,
+) -> Result<Tractogram, super::super::Error> {
+    let ends = tractogram.offsets.windows(2).zip(marks);
+    let points: u64 = ends.filter(|(_, m)| **m).map(|(e, _)| e[1] - e[0]).sum();
+    let each = size_of::<[f32; 3]>() + size_of::<f32>() * tractogram.per_point.len();
+    let bytes = points * each as u64;
+    if let Some(free) = memory.filter(|free| bytes > *free) {
+        let kept = marks.iter().filter(|m| **m).count();
+        return Err(super::super::Error::Input(format!(
+            "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
+             needed, or choose fewer streamlines",
+            words::count(kept as f64),
+            words::bytes(bytes as f64),
+            words::bytes(free as f64)
+        )));
+    }
+    Ok(tractogram.filtered(marks))
+}
+
+/// Does the steps one after the other; what each leaves may take at most so many bytes of memory.
 pub fn apply(
     tractogram: &Tractogram,
     edits: &[Edit],
+    memory: Option<u64>,
     backend: &Backend,
     control: &Control,
 ) -> Result<Tractogram, super::super::Error> {
@@ -88,7 +113,7 @@ pub fn apply(
             }
         };
         control.check()?;
-        left = left.filtered(&marks);
+        left = copied(&left, &marks, memory)?;
     }
     Ok(left)
 }

@@ -6,6 +6,10 @@ use crate::data::{Region, Role, Tractogram};
 use crate::solvers::tracking::regions::Solid;
 use glam::{DVec3, Vec3};
 
+/// A streamline that was cut where it entered a region ends on its border: single precision, and that of a
+/// file, leave its last point on either side. So far beyond it a region is still met, mm.
+const CUT_MM: f64 = 1e-3;
+
 struct Place<'a> {
     solid: Solid<'a>,
     /// Around it, rounded outwards.
@@ -67,10 +71,29 @@ impl<'a> Place<'a> {
         })
     }
 
+    /// Whether the streamline would enter the region right after its first or its last point.
+    fn is_reached_by(&self, points: &[[f32; 3]]) -> bool {
+        let ([first, second, ..], [.., before, last]) = (points, points) else {
+            return false;
+        };
+        let reach = CUT_MM as f32;
+        let near = |a: usize, end: [f32; 3]| {
+            end[a] >= self.bounds.low[a] - reach && end[a] <= self.bounds.high[a] + reach
+        };
+        let enters = |from: [f32; 3], end: [f32; 3]| {
+            let along = (world(end) - world(from)).normalize_or_zero();
+            let beyond = world(end) + along * CUT_MM;
+            self.solid.entry(world(end), beyond).is_some()
+        };
+        let ends = [(*second, *first), (*before, *last)];
+        let mut ends = ends.into_iter();
+        ends.any(|(from, end)| (0..3).all(|a| near(a, end)) && enters(from, end))
+    }
+
     fn holds_end_of(&self, tractogram: &Tractogram, line: usize) -> bool {
         let points = tractogram.streamline(line);
         let ends = [points.first(), points.last()];
-        ends.into_iter().flatten().any(|p| self.holds(*p))
+        ends.into_iter().flatten().any(|p| self.holds(*p)) || self.is_reached_by(points)
     }
 }
 
@@ -97,7 +120,10 @@ impl<'a> Met<'a> {
     ) -> Option<Reason> {
         let meets = |place: &Place| match by_ends {
             true => place.holds_end_of(tractogram, line),
-            false => place.is_met_by(tractogram, line),
+            false => {
+                place.is_met_by(tractogram, line)
+                    || place.is_reached_by(tractogram.streamline(line))
+            }
         };
         let inside = |point: &[f32; 3]| self.masks.iter().any(|m| m.holds(*point));
         if self.exclude.iter().any(|p| p.is_met_by(tractogram, line)) {

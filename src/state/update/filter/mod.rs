@@ -111,10 +111,9 @@ fn show_group(state: &mut State, group: Option<String>) {
     };
     let id = layer.id;
     edit(state, "Show a bundle", false, |d| {
-        let known = d.bundle.sieve.take().filter(|s| s.layer == id);
         let sieve = Sieve {
             group,
-            ..known.unwrap_or_else(|| Sieve::new(id))
+            ..d.taken_sieve(id)
         };
         d.bundle.sieve = Some(sieve);
         let shown = d.shown_by_weight(id);

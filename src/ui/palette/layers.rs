@@ -1,0 +1,103 @@
+//! What there is to do with each layer.
+
+use super::{Entry, Run};
+use crate::render::build::volume_of;
+use crate::state::maps::Wanted;
+use crate::state::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::{Action, Content, Display, Layer, LayerId, Phase, Recipe, State};
+
+pub(super) fn entries(state: &State) -> Vec<Entry> {
+    let layers = state.document.layers.iter();
+    layers.flat_map(|l| of_layer(l)).collect()
+}
+
+/// As the panel starts with; `None`: of the live result.
+pub(super) fn density(layer: Option<LayerId>) -> Action {
+    let wanted = Wanted::default();
+    Action::MapDensity { layer, wanted }
+}
+
+fn entry(name: String, action: Action) -> Entry {
+    Entry {
+        name,
+        also: "",
+        key: "",
+        run: Run::Act(action),
+    }
+}
+
+fn of_layer(layer: &Layer) -> Vec<Entry> {
+    let (id, name) = (layer.id, &layer.name);
+    let visible = layer.display.visible;
+    let display = Display {
+        visible: !visible,
+        ..layer.display.clone()
+    };
+    let set = Action::SetDisplay {
+        layer: id,
+        display,
+        phase: Phase::Done,
+    };
+    let mut all = vec![entry(
+        format!("{} layer {name}", if visible { "Hide" } else { "Show" }),
+        set,
+    )];
+    if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
+        all.push(entry(
+            format!("Show only layer {name}"),
+            Action::ShowOnly(id),
+        ));
+        all.extend(in_scene(layer));
+    }
+    all.push(entry(
+        format!("Select layer {name}"),
+        Action::SelectLayer(Some(id)),
+    ));
+    if matches!(&layer.content, Content::Tractogram(t) if !t.is_empty()) {
+        let map = density(Some(id));
+        all.push(entry(format!("Map the density of {name}"), map));
+    }
+    if !matches!(layer.recipe, Recipe::NoCommand { .. }) {
+        all.push(entry(
+            format!("Copy as command: layer {name}"),
+            Action::CopyCommand(layer.recipe.clone()),
+        ));
+    }
+    all.push(entry(
+        format!("Delete layer {name}"),
+        Action::DeleteLayer(id),
+    ));
+    all
+}
+
+/// An image as a volume, as a surface, or as neither in the 3-D view: what it is not.
+fn in_scene(layer: &Layer) -> Vec<Entry> {
+    let Some(volume) = volume_of(layer) else {
+        return Vec::new();
+    };
+    let display = &layer.display;
+    let usual = || VolumeLook::of(volume, display.window);
+    let look = display.volume.clone().unwrap_or_else(usual);
+    let styles = [
+        (VolumeStyle::Cloud, "Show as cloud in 3-D"),
+        (VolumeStyle::Surface, "Show as surface in 3-D"),
+        (VolumeStyle::Hidden, "Hide in 3-D"),
+    ];
+    let others = styles.into_iter().filter(|(style, _)| *style != look.style);
+    let set = |(style, words): (VolumeStyle, &str)| {
+        let volume = Some(VolumeLook {
+            style,
+            ..look.clone()
+        });
+        let set = Action::SetDisplay {
+            layer: layer.id,
+            display: Display {
+                volume,
+                ..display.clone()
+            },
+            phase: Phase::Done,
+        };
+        entry(format!("{words}: {}", layer.name), set)
+    };
+    others.map(set).collect()
+}

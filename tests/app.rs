@@ -1,0 +1,185 @@
+//! What outlives a window, and when it saves for recovery.
+
+use crate::support::{Random, Window, test};
+use arcuate::app::autosave::Clock;
+use arcuate::app::store;
+use arcuate::compute::BackendKind;
+use arcuate::data::{Role, Shape};
+use arcuate::state::{Action, Convention, Mouse, SessionAction, Settings, State, update};
+use eframe::Storage;
+use egui::{Context, RawInput, ViewportId};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("app::what is kept between windows", kept),
+        test(
+            "app::saves for recovery by the minute and after jobs",
+            clock,
+        ),
+        test("app::a job that ends asks to be saved", asked),
+    ]
+}
+
+#[derive(Default)]
+struct Memory(BTreeMap<String, String>);
+
+impl Storage for Memory {
+    fn get_string(&self, key: &str) -> Option<String> {
+        self.0.get(key).cloned()
+    }
+
+    fn set_string(&mut self, key: &str, value: String) {
+        self.0.insert(key.to_owned(), value);
+    }
+
+    fn remove_string(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+
+    fn flush(&mut self) {}
+}
+
+/// Settings, files with their windows, where files went, the theme and where solvers run.
+fn kept() {
+    let mut random = Random::fresh("kept");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nii.gz");
+    image(&path);
+    let mut storage = Memory::default();
+    let mut window = Window::new();
+    window.act(Action::Open(vec![path]));
+    let layer = window.state.document.layers[0].clone();
+    let mut display = layer.display.clone();
+    display.window = (
+        random.uniform(0.0, 5.0) as f32,
+        random.uniform(6.0, 9.0) as f32,
+    );
+    window.act(Action::SetDisplay {
+        layer: layer.id,
+        display: display.clone(),
+        phase: arcuate::state::Phase::Done,
+    });
+    let mut wanted = Settings {
+        mouse: Mouse::ItkSnap,
+        convention: Convention::Neurological,
+        memory_gb: Some((random.uniform(1.0, 64.0) * 10.0).round() / 10.0),
+        ..Settings::default()
+    };
+    wanted.paths.step_mm = random.uniform(0.1, 2.0);
+    wanted.paths.streamlines = 1 + (random.bits() % 9999) as usize;
+    wanted.paths.min_fa = Some(random.uniform(0.0, 1.0));
+    window.act(Action::Set(wanted.clone()));
+    window.state.view.light_theme = true;
+    window.state.session.backend_setting = BackendKind::Cpu;
+    store::save(&mut storage, &window.state);
+
+    let mut next = State::new(String::new());
+    store::load(&storage, &mut next);
+    assert_eq!(store::settings(&storage), wanted);
+    assert!(next.view.light_theme);
+    assert_eq!(next.session.backend_setting, BackendKind::Cpu);
+    assert_eq!(next.session.exports, window.state.session.exports);
+    assert_eq!(next.session.recent.len(), 1);
+    assert_eq!(next.session.recent[0].window, Some(display.window));
+
+    // Switched back, and what another version wrote.
+    window.state.view.light_theme = false;
+    window.state.session.backend_setting = BackendKind::Auto;
+    store::save(&mut storage, &window.state);
+    let mut next = State::new(String::new());
+    store::load(&storage, &mut next);
+    assert!(!next.view.light_theme);
+    assert_eq!(next.session.backend_setting, BackendKind::Auto);
+    for text in storage.0.values_mut() {
+        *text = "{".to_owned();
+    }
+    let mut next = State::new(String::new());
+    store::load(&storage, &mut next);
+    assert_eq!(store::settings(&storage), Settings::default());
+    assert!(next.session.recent.is_empty());
+}
+
+fn image(path: &Path) {
+    use arcuate::data::{Grid, Volume};
+    let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).unwrap();
+    let values: Vec<f32> = (0..64).map(|i| i as f32 * 0.25).collect();
+    let volume = Volume::scalar(grid.into(), values);
+    let control = arcuate::compute::Control::new();
+    arcuate::io::nifti::save_volume(path, &volume, "", &control).unwrap();
+}
+
+fn edited() -> State {
+    let mut state = State::new(String::new());
+    let shape = Shape::Sphere {
+        centre: DVec3::ZERO,
+        radius_mm: 3.0,
+    };
+    let role = Role::Seed;
+    update(&mut state, Action::PlaceRegion { role, shape });
+    assert!(state.is_dirty());
+    state
+}
+
+/// Within a minute of the last time, and within seconds of the end of a job; what is saved already needs
+/// no time at all.
+fn clock() {
+    let ctx = Context::default();
+    // Whether it is time, and when it will be looked at again.
+    let due = |clock: &mut Clock, state: &State| {
+        let mut due = None;
+        let output = ctx.run_ui(RawInput::default(), |ui| due = clock.due(state, ui.ctx()));
+        let delay = output.viewport_output[&ViewportId::ROOT].repaint_delay;
+        if let Some(action) = &due {
+            let autosave = Action::Session(SessionAction::Autosave);
+            assert_eq!(format!("{action:?}"), format!("{autosave:?}"));
+        }
+        (due.is_some(), delay)
+    };
+    let seconds = Duration::from_secs_f64;
+    let mut state = edited();
+    // The first frames of a window follow one another for reasons of their own.
+    for _ in 0..4 {
+        due(&mut Clock::default(), &State::new(String::new()));
+    }
+    let mut clock = Clock::default();
+    let (now, again) = due(&mut clock, &state);
+    assert!(
+        !now && again > seconds(50.0) && again <= seconds(60.0),
+        "{again:?}"
+    );
+    state.session.saving.autosave_due = true;
+    let (now, again) = due(&mut clock, &state);
+    assert!(!now && again <= seconds(3.0), "{again:?}");
+    std::thread::sleep(seconds(3.1));
+    state.session.saving.autosave_due = false;
+    assert!(!due(&mut clock, &state).0, "no job has ended");
+    state.session.saving.autosave_due = true;
+    assert!(due(&mut clock, &state).0);
+    // Jobs that end in a row are saved together.
+    assert!(!due(&mut clock, &state).0);
+    let clean = State::new(String::new());
+    assert!(!due(&mut Clock::default(), &clean).0);
+}
+
+/// Any job that ends well; one that is for recovery itself asks for nothing.
+fn asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nii.gz");
+    image(&path);
+    let mut window = Window::new();
+    window.act(Action::Open(vec![folder.path().join("none.nii.gz")]));
+    assert!(
+        !window.state.session.saving.autosave_due,
+        "nothing was done"
+    );
+    window.act(Action::Open(vec![path]));
+    assert!(window.state.session.saving.autosave_due);
+    window.state.session.saving.autosave_due = false;
+    window.act(Action::Session(SessionAction::FindLeftBehind));
+    assert!(!window.state.session.saving.autosave_due);
+}
