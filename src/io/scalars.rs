@@ -121,6 +121,7 @@ pub(super) fn beside(
     tck: &Path,
     mut tractogram: Tractogram,
     info: &mut FibreInfo,
+    control: &Control,
 ) -> Result<Tractogram, Error> {
     let name = tck.file_name().unwrap_or_default().to_string_lossy();
     let stem = format!(
@@ -138,6 +139,7 @@ pub(super) fn beside(
     let mut names: Vec<String> = names.filter(|n| n.starts_with(&stem)).collect();
     names.sort();
     for name in names {
+        control.check()?;
         let path = tck.with_file_name(&name);
         let rest = &name[stem.len()..];
         let named = |rest: &str, default: &str| match rest.trim_end_matches('.') {
@@ -145,7 +147,7 @@ pub(super) fn beside(
             name => name.to_owned(),
         };
         if let Some(rest) = rest.strip_suffix("tsf") {
-            match points(&path, &tractogram, info) {
+            match points(&path, &tractogram, info, control) {
                 Ok((own, values)) => {
                     let own = own.unwrap_or_else(|| named(rest, "tsf"));
                     let name = free_name(&own, &tractogram.per_point);
@@ -166,6 +168,8 @@ pub(super) fn beside(
             }
         }
     }
+    // One that was stopped is not one that is not used.
+    control.check()?;
     Ok(tractogram)
 }
 
@@ -174,9 +178,10 @@ fn points(
     path: &Path,
     tractogram: &Tractogram,
     of: &FibreInfo,
+    control: &Control,
 ) -> Result<(Option<String>, Vec<f32>), String> {
     let words = |e: Error| e.to_string();
-    let whole = Whole::open(path, &Control::new()).map_err(words)?;
+    let whole = Whole::open(path, control).map_err(words)?;
     let bytes = whole.bytes();
     let (header, header_bytes) = tck::header_text(path, bytes, MAGIC).map_err(words)?;
     let info = FibreInfo {

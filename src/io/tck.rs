@@ -56,7 +56,7 @@ impl Numbers {
 /// beside them: TSF files and weights.
 pub fn read_with_values(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), Error> {
     let (tractogram, mut info) = read(path, control)?;
-    let tractogram = scalars::beside(path, tractogram, &mut info)?;
+    let tractogram = scalars::beside(path, tractogram, &mut info, control)?;
     Ok((tractogram, info))
 }
 
