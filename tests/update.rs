@@ -11,6 +11,7 @@ mod pictures;
 mod rays;
 mod saves;
 mod segment;
+mod segment_changes;
 mod stale;
 mod told;
 mod windows;
@@ -62,7 +63,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
-    let own = own.chain(filter::tests());
+    let own = own.chain(segment_changes::tests()).chain(filter::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

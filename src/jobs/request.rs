@@ -285,10 +285,7 @@ pub enum Output {
     Density(Box<Mapped>),
     Segmented(Box<Segmented>),
     /// What a surface is to begin with.
-    Begun {
-        name: String,
-        mask: Mask,
-    },
+    Begun(String, Mask),
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
     BundleSums(BundleSums),
@@ -568,12 +565,11 @@ impl Request {
                 command,
                 revision,
             } => {
-                let what = if io::surface::is_named(&path) {
-                    save_shape(&shape, &path, &command, control)?
-                } else {
-                    let mask = shape.mask_on(&grid).whole();
-                    save_shape(&Shape::Mask(mask), &path, &command, control)?
+                let shape = match io::surface::is_named(&path) {
+                    true => shape,
+                    false => Arc::new(Shape::Mask(shape.mask_on(&grid).whole())),
                 };
+                let what = save_shape(&shape, &path, &command, control)?;
                 saved(path, what.unwrap_or("region").to_owned(), Some(revision))
             }
             Self::Regions(work) => work.run(backend, control),
@@ -591,8 +587,7 @@ impl Request {
                 frames,
                 per_s,
             } => {
-                let made = super::film::save(&path, &frames, per_s, control);
-                made.map_err(|e| e.to_string())?;
+                super::film::save(&path, &frames, per_s, control).map_err(|e| e.to_string())?;
                 saved(path, "film".to_owned(), None)
             }
         }

@@ -126,7 +126,7 @@ impl ForSegment {
             Self::Run(wanted) => Ok(Output::Segmented(Box::new(wanted.run(backend, control)?))),
             Self::Begin { name, with } => {
                 let mask = backend.install(|| with.mask());
-                Ok(Output::Begun { name, mask })
+                Ok(Output::Begun(name, mask))
             }
             Self::SaveSurface {
                 surface,

@@ -113,7 +113,7 @@ pub fn segments() {
         step,
         what: What::Inputs(number),
     };
-    done.events = vec![inputs(half, 1), inputs(half + 5, 2), inputs(half + 9, 0)];
+    done.events = vec![inputs(half, 2), inputs(half + 5, 0), inputs(half + 9, 1)];
     run["run"] = serde_json::to_value(&done).unwrap();
     let out = at + DVec3::X * 12.0;
     let held = format!(
@@ -122,7 +122,8 @@ pub fn segments() {
     );
     let held: serde_json::Value = serde_json::from_str(&held).unwrap();
     let held = serde_json::json!({"grow_here": [held]});
-    run["later"] = serde_json::json!([held, {"layer": "truth.nii.gz"}]);
+    let other = serde_json::json!({"layer": "truth.nii.gz"});
+    run["later"] = serde_json::json!([held, other]);
     std::fs::write(here.join("moved.json"), run.to_string()).unwrap();
     json(&["segment", "--script", "moved.json", "--out", "f"], here);
     let moved = values(&here.join("f/labels.nii.gz"));

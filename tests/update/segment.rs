@@ -3,14 +3,13 @@
 
 use super::Window;
 use crate::support::{Random, test};
-use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{ForRegions, ForSegment, Loaded, Request, Slot};
+use arcuate::data::{Grid, Role, Volume};
+use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::level_set::{Ended, Sphere, What};
 use arcuate::state::document::Content;
-use arcuate::state::recipe::segment::SegmentScript;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
-use arcuate::state::{Action, Effect, Phase, Play, Surfaced, Task};
+use arcuate::state::{Action, Phase, Play, Surfaced, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -20,9 +19,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::sampled_placed_run", run),
         test("update::segment::sliders_and_spheres_are_events", steered),
-        test("update::segment::speed_regions_are_events", regions),
         test("update::segment::the_way_back", back),
-        test("update::segment::a_way_back_that_is_stopped", stopped),
         test("update::segment::undo_takes_a_sphere_back", undone),
         test("update::segment::a_sphere_is_moved", moved),
         test("update::segment::what_cannot_be_is_said", said),
@@ -59,11 +56,11 @@ fn opened(volume: Volume) -> Window {
     window
 }
 
-fn act(window: &mut Window, action: SegmentAction) {
+pub(super) fn act(window: &mut Window, action: SegmentAction) {
     window.act(Action::Segment(action));
 }
 
-fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f64) {
+pub(super) fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f64) {
     act(
         window,
         SegmentAction::Sphere(Sphere {
@@ -81,13 +78,13 @@ fn sample(window: &mut Window) {
     window.act(Action::Sample(SampleAction::End));
 }
 
-fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
+pub(super) fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
     let mut settings = window.state.document.segment.settings.clone();
     edit(&mut settings);
     act(window, SegmentAction::Set { settings, phase });
 }
 
-fn live(window: &Window) -> &Surfaced {
+pub(super) fn live(window: &Window) -> &Surfaced {
     window
         .state
         .session
@@ -109,7 +106,7 @@ fn go(window: &mut Window, steps: u64) {
     }
 }
 
-fn messages(window: &Window) -> String {
+pub(super) fn messages(window: &Window) -> String {
     let all = window.state.session.messages.iter();
     all.map(|m| m.text.clone()).collect::<Vec<_>>().join("\n")
 }
@@ -121,7 +118,7 @@ fn says(window: &Window, words: &str) {
 }
 
 /// Sampled, with a sphere in the middle.
-fn ready() -> Window {
+pub(super) fn ready() -> Window {
     let mut window = opened(image());
     sample(&mut window);
     sphere(&mut window, true, DVec3::ZERO, 5.0);
@@ -238,144 +235,6 @@ fn steered() {
     assert_eq!(
         command,
         "arcuate segment --script /nowhere/at/all/run.json --out segmentation"
-    );
-}
-
-/// The steps after which the speeds' regions or layer became others, and their numbers.
-fn changes(window: &Window) -> Vec<(u64, usize)> {
-    let events = live(window).script.events.iter();
-    let inputs = events.filter_map(|e| match e.what {
-        What::Inputs(number) => Some((e.step, number)),
-        _ => None,
-    });
-    inputs.collect()
-}
-
-fn regions() {
-    let mut window = ready();
-    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
-    act(&mut window, SegmentAction::Step);
-    let region = window.place(Role::Mask, dvec3(16.0, 0.0, 0.0));
-    let run = window.state.session.segment.run;
-    act(&mut window, SegmentAction::Painted(0, Some(region)));
-    assert_eq!((live(&window).step, changes(&window).len()), (10, 0));
-    // Nothing begins anew.
-    act(&mut window, SegmentAction::Step);
-    assert_eq!((live(&window).step, changes(&window)), (20, vec![(10, 1)]));
-    assert_eq!(window.state.session.segment.run, run);
-    assert_eq!(live(&window).beside.len(), 2);
-    // A drag is taken when it ends.
-    let asked = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
-    let shape = |x: f64| Shape::Sphere {
-        centre: dvec3(x, 0.0, 0.0),
-        radius_mm: 5.0,
-    };
-    let before = asked(&window).beside;
-    for (x, phase) in [
-        (14.0, Phase::Live),
-        (13.0, Phase::Live),
-        (12.0, Phase::Done),
-    ] {
-        window.act(Action::SetRegionShape {
-            region,
-            shape: shape(x),
-            phase,
-        });
-        assert_eq!(asked(&window).beside == before, phase == Phase::Live);
-    }
-    act(&mut window, SegmentAction::Step);
-    assert_eq!(changes(&window), [(10, 1), (20, 2)]);
-    let grown = live(&window).mask.clone().expect("at rest");
-    // Undone: it goes on with what it had before, by the number that has.
-    window.act(Action::Undo);
-    assert_eq!(live(&window).step, 30, "it does not go back");
-    act(&mut window, SegmentAction::Step);
-    assert_eq!(changes(&window), [(10, 1), (20, 2), (30, 1)]);
-    // A layer, whose weight changes with it.
-    let image = window.state.document.layers[0].id;
-    act(&mut window, SegmentAction::SpeedLayer(Some(image)));
-    act(&mut window, SegmentAction::Step);
-    act(&mut window, SegmentAction::SpeedLayer(None));
-    act(&mut window, SegmentAction::Step);
-    assert_eq!(messages(&window), "");
-    let script = live(&window).script.clone();
-    assert_eq!(changes(&window)[3..], [(40, 3), (50, 1)]);
-    assert_eq!(script.events.len(), 7);
-    // As a file: what it began with, and what came later.
-    let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
-    let what = SegmentFile::Script;
-    act(&mut window, SegmentAction::Save { what, path });
-    let text = window.requests.iter().rev().find_map(|r| match r {
-        Request::Segment(ForSegment::SaveScript { text, .. }) => Some(text.clone()),
-        _ => None,
-    });
-    let written: SegmentScript = serde_json::from_str(&text.expect("asked for")).expect("a script");
-    assert_eq!((written.run.clone(), written.later.len()), (script, 3));
-    assert!(written.grow_here.is_empty() && written.layer.is_none());
-    assert_eq!(written.later[1].grow_here[0].to_string(), "sphere:12,0,0,5");
-    assert_eq!(
-        written.later[2].layer.as_deref(),
-        Some("/data/t1.nii.gz".as_ref())
-    );
-    // Back to where the region lay there for ten steps.
-    act(&mut window, SegmentAction::Rewind(30));
-    assert_eq!(changes(&window), [(10, 1), (20, 2)]);
-    assert_eq!(
-        live(&window).mask.as_ref().expect("at rest").inside,
-        grown.inside
-    );
-    // At the start it is no change.
-    act(&mut window, SegmentAction::Rewind(0));
-    act(&mut window, SegmentAction::Step);
-    assert!(changes(&window).is_empty() && live(&window).beside.len() == 1);
-    let methods = arcuate::state::methods::methods(&window.state);
-    assert!(!methods.contains("give a speed were changed"), "{methods}");
-}
-
-/// Esc while it goes back: nothing is asked for again, and the spheres are those of the surface.
-fn stopped() {
-    let mut window = ready();
-    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
-    act(&mut window, SegmentAction::Step);
-    sphere(&mut window, false, dvec3(4.0, 0.0, 0.0), 3.0);
-    act(&mut window, SegmentAction::Step);
-    let spheres = window.state.document.segment.spheres.clone();
-    let asked = |window: &Window| match window.requests.last() {
-        Some(Request::Steer(asked)) => asked.clone(),
-        other => panic!("{other:?}"),
-    };
-    for way in [
-        Action::Segment(SegmentAction::Rewind(5)),
-        Action::Segment(SegmentAction::TakeBack(spheres[1].0)),
-        Action::Undo,
-    ] {
-        let before = live(&window).clone();
-        let left = window.state.session.segment.left.len();
-        // The answer has not come.
-        let effects = arcuate::state::update(&mut window.state, way);
-        assert_eq!(effects.len(), 1);
-        assert_eq!(window.state.document.segment.spheres.len(), 1);
-        window.act(Action::CancelJob(Slot::Segment));
-        assert_eq!(window.state.document.segment.spheres, spheres);
-        assert_eq!(window.state.session.segment.left.len(), left);
-        let asked = asked(&window);
-        let goes = asked.back.filter(|b| b.number > before.back);
-        assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
-        let now = live(&window);
-        assert_eq!((now.step, &now.script), (before.step, &before.script));
-        assert_eq!(
-            now.mask.as_ref().expect("at rest").inside,
-            before.mask.as_ref().expect("at rest").inside
-        );
-    }
-    // It goes there when it is asked to once more.
-    act(&mut window, SegmentAction::Rewind(5));
-    assert_eq!(
-        (
-            live(&window).step,
-            window.state.document.segment.spheres.len()
-        ),
-        (5, 1)
     );
 }
 
@@ -682,27 +541,7 @@ fn starts() {
     let region = window.state.document.regions[0].id;
     act(&mut window, SegmentAction::StartFromRegion(region));
     assert!(live(&window).inside > 0 && live(&window).inside < inside);
-    assert!(
-        matches!(&window.state.document.segment.start, Start::Mask(name, _) if name == "Seed 1")
-    );
-    // Counted by a worker: what is chosen meanwhile stands.
-    let action = Action::Segment(SegmentAction::StartFromRegion(region));
-    let effects = arcuate::state::update(&mut window.state, action);
-    let [Effect::Submit(Request::Segment(work))] = &effects[..] else {
-        panic!("{effects:?}");
-    };
-    let job = window.jobs.submit(Request::Segment(work.clone()));
-    let counted = window.jobs.wait(&job, |_| {});
-    let (low, high) = (80.0, 120.0);
-    act(
-        &mut window,
-        SegmentAction::Start(Start::Values { low, high }),
-    );
-    window.act(Action::Event(counted));
-    assert!(matches!(
-        window.state.document.segment.start,
-        Start::Values { .. }
-    ));
+    assert!(matches!(&window.state.document.segment.start, Start::Mask(name, _) if name == "Seed"));
     act(&mut window, SegmentAction::Start(Start::Spheres));
     assert!(window.state.session.segment.live.is_none());
 }

@@ -202,7 +202,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::AffineRead(read) => moved::read(state, read, effects),
         Output::Density(mapped) => maps::done(state, *mapped),
         Output::Steered(steered) => segment::done(state, *steered, true),
-        Output::Begun { name, mask } => segment::begun(state, name, mask),
+        Output::Begun(name, mask) => segment::begun(state, name, mask),
         Output::Committed(committed) => filter::done(state, *committed),
         Output::CommitNeeds(needs) => filter::needs(state, needs),
         Output::BundleSums(sums) => {
