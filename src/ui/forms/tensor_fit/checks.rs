@@ -400,8 +400,8 @@ fn gradient_check(state: &State) -> Option<Check> {
                 turned,
                 gradients.shells().iter().filter(|s| s.0 > 0).count(),
             ) {
-                (Some(turn), _) => format!("{n}, {}", turn.words()),
-                _ if !compared => format!("{n}, axes not compared"),
+                (Some(turn), _) => turn.words(),
+                _ if !compared => "axes not compared".to_owned(),
                 (_, 1) => format!("{n} on one shell"),
                 (_, shells) => format!("{n} on {shells} shells"),
             },
