@@ -15,7 +15,10 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a click takes the row's streamline", clicks),
-        test("ui::rows of the table are those that stopped for a reason", stopped),
+        test(
+            "ui::rows of the table are those that stopped for a reason",
+            stopped,
+        ),
     ]
 }
 
