@@ -180,7 +180,8 @@ fn logic() {
             .collect();
         // An exclude region is touched anywhere, also where ends count.
         let touched: Vec<_> = with(Role::Exclude)
-            .map(|r| alone(r, Role::Include, &Rules::default()))
+            .map(|r| alone(r, Role::Exclude, &Rules::default()))
+            .map(|left| left.iter().map(|kept| !kept).collect::<Vec<bool>>())
             .collect();
         let inside = |line: &[[f32; 3]]| {
             let held = |p: &[f32; 3]| with(Role::Mask).any(|m| m.shape.contains(world(*p)));
@@ -213,10 +214,24 @@ fn logic() {
             inverted.dropped[Reason::Inverted as usize],
             found.kept() as u64
         );
-        // To touch none is not to touch any.
+        // What an exclude region touches meets it; else only what was cut at it does.
         let exclude = with(Role::Exclude).next().unwrap();
-        let excluded = alone(exclude, Role::Exclude, &Rules::default());
-        assert!((0..lines.len()).all(|i| excluded[i] != touched[0][i]));
+        let met = alone(exclude, Role::Include, &Rules::default());
+        for (i, line) in lines.streamlines().enumerate() {
+            assert!(met[i] || !touched[0][i]);
+            if met[i] && !touched[0][i] {
+                let beyond = |from: [f32; 3], end: [f32; 3]| {
+                    let along = (world(end) - world(from)).normalize();
+                    (1..=100).any(|k| {
+                        exclude
+                            .shape
+                            .contains(world(end) + along * f64::from(k) * 1e-5)
+                    })
+                };
+                let last = line.len() - 1;
+                assert!(beyond(line[1], line[0]) || beyond(line[last - 1], line[last]));
+            }
+        }
     }
 }
 
