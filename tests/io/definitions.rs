@@ -252,6 +252,8 @@ fn trk_values() {
         let (of_points, of_lines) = (columns(38), columns(240));
         assert_eq!((of_points.len(), of_lines.len()), (7, 7));
         assert_eq!((short(36), short(238)), (7, 7));
+        let count = i32::from_le_bytes(bytes[988..992].try_into().expect("four"));
+        assert_eq!(count as usize, tractogram.len(), "as the header counts");
         let mut at = 1000;
         for line in 0..tractogram.len() {
             at += 4;

@@ -79,6 +79,12 @@ fn label_maps() {
             .labels
             .is_none()
     );
+    // By what the header of ours says, whatever the name.
+    let numbers: Vec<u16> = (0..grid.voxel_count()).map(|i| (i % 4) as u16).collect();
+    nifti::save_labels(&at("b.nii"), &grid, &numbers, "", &Control::new()).expect("saved");
+    let header = std::fs::read(at("b.nii")).expect("readable");
+    assert_eq!(header[68..70], 1002i16.to_le_bytes(), "NIFTI_INTENT_LABEL");
+    assert!(opened(&at("b.nii")).0.labels.is_some());
     // By a table beside it; one that the user names goes before.
     std::fs::write(at("regions.txt"), "1 One 255 0 0\n2 Two 0 255 0\n").expect("written");
     let found = save("regions.nii.gz", &three);

@@ -6,10 +6,14 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Shape, Surface};
 use arcuate::io::surface;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
 use std::collections::HashMap;
 use std::f64::consts::PI;
+use std::io::Read as _;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -200,6 +204,22 @@ fn files() {
     }
     let gifti = String::from_utf8(save("a.surf.gii")).expect("text");
     assert!(gifti.contains("NIFTI_INTENT_POINTSET") && gifti.contains("NIFTI_INTENT_TRIANGLE"));
+    let arrays = gifti.split("<Data>").skip(1).map(|rest| {
+        let text = rest.split("</Data>").next().unwrap_or_default();
+        let packed = STANDARD.decode(text.trim()).expect("base64");
+        let mut bytes = Vec::new();
+        let mut decoder = ZlibDecoder::new(&*packed);
+        decoder.read_to_end(&mut bytes).expect("zlib");
+        bytes
+    });
+    let arrays: Vec<Vec<u8>> = arrays.collect();
+    let points: Vec<[f32; 3]> = arrays[0].chunks_exact(12).map(triplet).collect();
+    assert_eq!(points, made.points);
+    let index =
+        |b: &[u8], k: usize| u32::from_le_bytes(b[4 * k..4 * k + 4].try_into().expect("four"));
+    let of = |b: &[u8]| [0, 1, 2].map(|k| index(b, k));
+    let found: Vec<[u32; 3]> = arrays[1].chunks_exact(12).map(of).collect();
+    assert_eq!(found, made.triangles);
     for name in ["a.nii", "a", "a.vtk"] {
         let path = folder.path().join(name);
         let error = surface::save(&path, &made, "", &Control::new()).expect_err(name);

@@ -101,6 +101,9 @@ fn come_back() {
         "in voxels of 0.70 × 0.70 × 0.70 mm [",
         "the length of the streamlines",
         "Calamante F",
+        "Lazar M, Weinstein DM",
+        "Whitcher B, Tuch DS",
+        "Jones DK (2008)",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
