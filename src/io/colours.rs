@@ -205,8 +205,12 @@ fn entry(words: &[String]) -> Option<(u32, Label)> {
         // ITK-SNAP: colours first, the name last.
         [rest @ .., name] if rest.len() >= 3 && colour(rest).is_some() => label(name, colour(rest)),
         rest => {
-            // The name is what stands before three numbers, one word or several.
-            let at = (1..rest.len()).find(|&i| colour(&rest[i..]).is_some());
+            // The name is what stands before three numbers, one word or several; before the last four where a
+            // line ends with as many, since a name may end with a number, too.
+            let number = |word: &String| word.parse::<f32>().is_ok();
+            let opacity = rest.len().checked_sub(4).filter(|&i| i > 0);
+            let least = opacity.filter(|&i| rest[i..].iter().all(number));
+            let at = (least.unwrap_or(1)..rest.len()).find(|&i| colour(&rest[i..]).is_some());
             let name = &rest[..at.unwrap_or(rest.len())];
             label(&name.join(" "), at.and_then(|i| colour(&rest[i..])))
         }

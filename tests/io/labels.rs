@@ -40,6 +40,10 @@ fn colour_tables() {
         assert_eq!(labels.described(12), "12 Left-Putamen");
         assert_eq!(labels.described(13), "13");
     }
+    let areas = read("44 Brodmann 44 236 13 176 0\n45 Area 45 p 1 2 3\n").expect("a table");
+    assert_eq!(areas.name(44), Some("Brodmann 44"));
+    assert_eq!(areas.table[&44].colour, red);
+    assert_eq!(areas.name(45), Some("Area 45 p"));
     let plain = read("1 Left Putamen\n2 Right\n").expect("names");
     assert_eq!(plain.name(1), Some("Left Putamen"));
     assert_eq!(plain.table[&1].colour, None);
