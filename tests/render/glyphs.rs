@@ -203,7 +203,9 @@ fn crossed() {
         };
         (0..SIZE * SIZE).filter(|i| bright(*i)).count()
     };
-    assert!(seen(&list) > 200);
+    // A needle may point at the eye.
+    let whole = seen(&list);
+    assert!(whole > 0);
     if let Some(glyphs) = &mut list.glyphs {
         glyphs.place = GlyphPlace::Planes(vec![CutPlane {
             at: DVec3::Z * spacing.max_element() * 0.9,
@@ -223,7 +225,8 @@ fn crossed() {
         if let Some(glyphs) = &mut list.glyphs {
             glyphs.place = GlyphPlace::Below(vec![(ById(image), limit)]);
         }
-        assert_eq!(seen(&list) > 200, there, "{value} of {limit}");
+        let expected = if there { whole } else { 0 };
+        assert_eq!(seen(&list), expected, "{value} of {limit}");
     }
     // Other limits of what is known already, also beside an image that holds none.
     excess[62] = limit;
@@ -235,7 +238,8 @@ fn crossed() {
             if let Some(glyphs) = &mut list.glyphs {
                 glyphs.place = GlyphPlace::Below(sets);
             }
-            assert_eq!(seen(&list) > 200, there, "{share} of {limit}");
+            let expected = if there { whole } else { 0 };
+            assert_eq!(seen(&list), expected, "{share} of {limit}");
         }
     }
 }
