@@ -151,7 +151,7 @@ goes "$(sagittal_x "$((target[1] + 12))")" "$(sagittal_y "${target[2]}")"
 xdotool mouseup 1
 until_true 10 "a target" now '"role":"Target"'
 until_true 20 "streamlines that reach it" now '"live":\{[^}]*"coarse":false[^}]*--target[^}]*"kept":[1-9]'
-kept=$(tail -n 1 "$record" | sed -n 's/.*"kept":\([0-9]*\).*/\1/p')
+kept=$(tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"kept":\([0-9]*\).*/\1/p')
 
 # Saved through the path field.
 types() {
@@ -197,7 +197,7 @@ until_true 20 "sharpened rays while the knob moves" now '"live":\{[^}]*--sharpen
 xdotool mouseup 1
 until_true 20 "all of them at rest" now '"live":\{[^}]*"coarse":false[^}]*--sharpen power:[2-9].*"undo":"Rays"'
 passed() { tail -n 1 "$record" | sed -n 's/.*"passed":\([0-9]*\).*/\1/p'; }
-kept() { tail -n 1 "$record" | sed -n 's/.*"kept":\([0-9]*\).*/\1/p'; }
+kept() { tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"kept":\([0-9]*\).*/\1/p'; }
 all=$(passed)
 # The cut moves, and nothing is shot again.
 goes 1000 545
